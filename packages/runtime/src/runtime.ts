@@ -1,0 +1,92 @@
+import type { Duplex } from 'node:stream';
+
+/**
+ * The one way to make a sandbox. A driver implements it for one technology; `suite.ts` is its definition in
+ * executable form. Every rejection is a `RuntimeError`.
+ */
+export interface Runtime {
+  readonly name: string;
+  readonly features: Features;
+  /**
+   * Resolves when the agent inside accepts on its control channel. Leaves nothing behind when it rejects:
+   * `already_exists` for an id in use, `exhausted` when the host is full, `unavailable` when the agent did not
+   * come up in time or the signal aborted, `internal` for the rest.
+   */
+  create(spec: InstanceSpec, options?: { signal?: AbortSignal }): Promise<Instance>;
+  /** Also finds an instance that an earlier process made. Rejects with `not_found`. */
+  get(id: string): Promise<Instance>;
+  /** Every instance that left a trace, the half made and the dead ones too: those answer `stopped` and can be stopped. */
+  list(): AsyncIterable<Instance>;
+  /** Lets go of everything this process holds. Instances live on. */
+  close(): Promise<void>;
+}
+
+export interface InstanceSpec {
+  /** `^[a-z0-9]{1,40}$` */
+  id: string;
+  /** Absolute path of an unpacked image. It is shared by all its instances and never written to. */
+  rootfs: string;
+  hostname: string;
+  limits: Limits;
+  network: { internet: boolean };
+}
+
+export interface Limits {
+  /** CPU time per second of wall time; fractions are allowed. */
+  cpuCount: number;
+  /** Memory and swap together. */
+  memoryBytes: number;
+  /** The writable file system: the changed files of the root and the agent's folder. */
+  diskBytes: number;
+  /** Processes and threads. */
+  processCount: number;
+}
+
+export interface Instance {
+  readonly id: string;
+  /** New at every start. A connection made under one run id must not be used under another. */
+  readonly runId: string;
+  state(): Promise<InstanceState>;
+  /**
+   * Opens a byte stream to a port inside. 49983 is the agent's public HTTP; any other port is whatever listens
+   * inside, also on 127.0.0.1 or ::1 only. Rejects with `refused` when nothing listens there, `unavailable` when
+   * the instance itself does not answer.
+   */
+  connect(port: number, options?: { signal?: AbortSignal }): Promise<Duplex>;
+  /** Opens a byte stream to the agent's private HTTP, which nothing inside the sandbox's network can reach. */
+  control(options?: { signal?: AbortSignal }): Promise<Duplex>;
+  /** Durable when it resolves; the instance runs on when it rejects. */
+  pause(options: { memory: boolean }): Promise<void>;
+  resume(): Promise<void>;
+  /** The instance keeps running. */
+  snapshot(options: { memory: boolean }): Promise<SnapshotId>;
+  usage(): Promise<Usage>;
+  /** Ends every process and removes every trace. Idempotent, from any half-made state. */
+  stop(): Promise<void>;
+  /**
+   * Calls the listener once when this run is over, however it ended; soon when it is over already.
+   * The returned function takes the listener back.
+   */
+  onExit(listener: () => void): () => void;
+}
+
+export type InstanceState = 'running' | 'paused' | 'stopped';
+
+export type SnapshotId = string;
+
+export interface Usage {
+  cpuTimeMs: number;
+  memoryBytes: number;
+  diskBytes: number;
+  processCount: number;
+}
+
+/** What this driver can do on this host, found out by trying. Plain data. */
+export interface Features {
+  /** What stands between the sandbox and the host's kernel. */
+  level: 'container' | 'gvisor' | 'microvm';
+  pause: { memory: boolean; filesystem: boolean };
+  snapshot: boolean;
+  /** Sandboxes can have their own network with a way out. */
+  network: boolean;
+}
