@@ -1,0 +1,90 @@
+/**
+ * The closed set of errors that a server may answer, each with its HTTP status and the numeric Connect code
+ * (https://connectrpc.com/docs/protocol/#error-codes). The numbers are those of `Code` in `@connectrpc/connect`; they stand
+ * here so that the agent can load this file without it.
+ */
+const table = {
+  invalid_argument: { status: 400, connect: 3 },
+  unauthenticated: { status: 401, connect: 16 },
+  permission_denied: { status: 403, connect: 7 },
+  not_found: { status: 404, connect: 5 },
+  method_not_allowed: { status: 405, connect: 12 },
+  not_acceptable: { status: 406, connect: 3 },
+  conflict: { status: 409, connect: 6 },
+  resource_exhausted: { status: 429, connect: 8 },
+  internal: { status: 500, connect: 13 },
+  unimplemented: { status: 501, connect: 12 },
+  sandbox_unavailable: { status: 502, connect: 14 },
+  unavailable: { status: 503, connect: 14 },
+  timeout: { status: 504, connect: 4 },
+  insufficient_storage: { status: 507, connect: 8 },
+} as const;
+
+export type ErrorCode = keyof typeof table;
+export type ErrorStatus = (typeof table)[ErrorCode]['status'];
+export type ErrorConnectCode = (typeof table)[ErrorCode]['connect'];
+
+/** The JSON body of every error: clients read the numeric `code`, which repeats the HTTP status. */
+export interface ErrorBody {
+  code: number;
+  message: string;
+  error_code?: string;
+}
+
+export interface ApiErrorOptions {
+  /** What led here. Logged, never shown to a caller. */
+  cause?: unknown;
+  /** The open-ended `error_code` of the body, such as `sandbox_capacity_unavailable`. */
+  reason?: string;
+  /** Headers of the answer, such as `Retry-After` (whole seconds, only where waiting helps). */
+  headers?: Record<string, string>;
+}
+
+/** An error whose code and message are meant for the caller. Anything else that is thrown reaches callers as `internal`. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly reason: string | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.name = 'ApiError';
+    this.code = code;
+    this.reason = options.reason;
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): ErrorStatus {
+    return table[this.code].status;
+  }
+
+  get connectCode(): ErrorConnectCode {
+    return table[this.code].connect;
+  }
+}
+
+/** 400: what the caller sent cannot be right; the message names the field, where it stands and what is allowed. */
+export const invalid = (message: string, options?: ApiErrorOptions): ApiError =>
+  new ApiError('invalid_argument', message, options);
+
+/** 404: it does not exist, or it is not the caller's. */
+export const notFound = (message: string, options?: ApiErrorOptions): ApiError =>
+  new ApiError('not_found', message, options);
+
+/** 409: the resource is in a state, or on the way to one, that rules the request out. */
+export const conflict = (message: string, options?: ApiErrorOptions): ApiError =>
+  new ApiError('conflict', message, options);
+
+/** 501: part of the protocol that this server does not offer. */
+export const unimplemented = (message: string, options?: ApiErrorOptions): ApiError =>
+  new ApiError('unimplemented', message, options);
+
+/** Leaves an `ApiError` as it is and turns anything else into `internal`, keeping it as the cause for the log. */
+export const toApiError = (error: unknown): ApiError =>
+  error instanceof ApiError ? error : new ApiError('internal', 'internal server error', { cause: error });
+
+/** The JSON body that a caller gets for whatever was thrown. */
+export const toErrorBody = (error: unknown): ErrorBody => {
+  const { status, message, reason } = toApiError(error);
+  return reason === undefined ? { code: status, message } : { code: status, message, error_code: reason };
+};
