@@ -1,0 +1,27 @@
+// Usage: node generate-openapi.ts platform|sandbox OUTPUT
+// Writes the types of one address space of specs/openapi.yaml, without the components that nothing in it reaches.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import openapiTS, { astToString } from 'openapi-typescript';
+import ts from 'typescript';
+import { parse } from 'yaml';
+import { type AddressSpace, splitDocument } from './split-document.ts';
+
+const [space, output] = process.argv.slice(2);
+if ((space !== 'platform' && space !== 'sandbox') || !output) {
+  console.error('usage: node generate-openapi.ts platform|sandbox OUTPUT');
+  process.exit(2);
+}
+const source = join(dirname(fileURLToPath(import.meta.url)), '../specs/openapi.yaml');
+const document = splitDocument(parse(readFileSync(source, 'utf8')), space satisfies AddressSpace);
+
+const blob = ts.factory.createTypeReferenceNode('Blob');
+const nodes = await openapiTS(JSON.stringify(document), {
+  alphabetize: true,
+  defaultNonNullable: false,
+  enumValues: true,
+  transform: (schema) => (schema.format === 'binary' ? blob : undefined),
+});
+mkdirSync(dirname(output), { recursive: true });
+writeFileSync(output, `// Generated from specs/openapi.yaml by "pnpm gen". Do not edit.\n${astToString(nodes)}`);

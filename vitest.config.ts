@@ -1,0 +1,38 @@
+import { defineConfig } from 'vitest/config';
+
+/**
+ * Three projects: `unit` needs only files and loopback, `drivers` runs the runtime's suite on every driver of this host,
+ * `stack` starts the real service and drives it through the generated clients.
+ */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', '*.test.ts'],
+          exclude: ['packages/testkit/**', '**/*.driver.test.ts', '**/node_modules/**'],
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: 'drivers',
+          include: ['packages/runtime/src/**/*.driver.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'stack',
+          include: ['packages/testkit/src/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 240_000,
+          maxWorkers: 2,
+        },
+      },
+    ],
+  },
+});
