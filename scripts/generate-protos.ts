@@ -10,7 +10,7 @@ const template = {
     {
       local: [join(scripts, 'node_modules/.bin/protoc-gen-es')],
       out: join(scripts, '../packages/envd-client/src/gen'),
-      opt: ['target=ts', 'import_extension=ts'],
+      opt: ['target=ts', 'import_extension=ts', 'erasable_syntax=true'],
     },
   ],
 };
