@@ -1,0 +1,41 @@
+import { openSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { runCommand } from './run-command.ts';
+
+describe('runCommand', () => {
+  it('hands over stdin and descriptors and resolves with stdout', async () => {
+    const fd = openSync('/etc/hostname', 'r');
+    expect(
+      await runCommand({ file: 'cat', args: ['-', '/proc/self/fd/3'], input: 'in:', fds: [fd] }),
+    ).toMatch(/^in:./);
+  });
+
+  it('rejects with the end of stderr when the command fails', async () => {
+    await expect(runCommand({ file: 'ls', args: ['/no/such/place'] })).rejects.toMatchObject({
+      code: 'internal',
+      message: expect.stringContaining('/no/such/place'),
+    });
+  });
+
+  it('rejects with "unsupported" when there is no such command', async () => {
+    await expect(runCommand({ file: 'no-such-command', args: [] })).rejects.toMatchObject({
+      code: 'unsupported',
+    });
+  });
+
+  it('kills the command and rejects with "unavailable" on abort', async () => {
+    const started = performance.now();
+    await expect(
+      runCommand({ file: 'sleep', args: ['20'], signal: AbortSignal.timeout(50) }),
+    ).rejects.toMatchObject({ code: 'unavailable' });
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  it('kills a command that outlives its time', async () => {
+    await expect(runCommand({ file: 'sleep', args: ['20'], timeoutMs: 50 })).rejects.toThrow(/SIGKILL/);
+  });
+
+  it('is not disturbed by a command that does not read its stdin', async () => {
+    expect(await runCommand({ file: 'true', args: [], input: 'x'.repeat(1 << 20) })).toBe('');
+  });
+});

@@ -1,0 +1,121 @@
+import { mkdir, readdir, readlink, symlink, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RuntimeError } from './error.ts';
+
+/** What all skerry servers of one host share: slots, and what was changed in the host's network. */
+export const defaultStateDir = '/run/skerry';
+
+/** Slots are 0 to 16383: four addresses each fill a /16, and 65,536 ids each stay below 2^31. */
+export const slotCount = 16_384;
+
+export interface SlotOwner {
+  /** Absolute path of the data folder that the sandbox belongs to. */
+  dataDir: string;
+  id: string;
+  /** Another place than `/run/skerry`, for a host namespace of its own. */
+  stateDir?: string | undefined;
+}
+
+export interface ReservedSlot {
+  slot: number;
+  dataDir: string;
+  id: string;
+}
+
+/** First host id of the 65,536 that root and the users inside are mapped to. */
+export const toBaseUid = (slot: number): number => 100_000 + checkSlot(slot) * 65_536;
+
+/**
+ * The two ends of the sandbox's link, out of 10.201.0.0/16: the host has the first address of the slot's four,
+ * the sandbox the second.
+ */
+export function toSlotAddresses(slot: number): { host: string; guest: string } {
+  const first = checkSlot(slot) * 4 + 1;
+  const toAddress = (offset: number): string => `10.201.${offset >> 8}.${offset & 255}`;
+  return { host: toAddress(first), guest: toAddress(first + 1) };
+}
+
+/** The range that `toSlotAddresses` takes from. */
+export const slotNetwork = '10.201.0.0/16';
+
+/**
+ * Takes a free slot for a sandbox. No other server of this host gets it until `releaseSlot`.
+ * Rejects with `exhausted` when all are taken.
+ */
+export async function reserveSlot(owner: SlotOwner): Promise<number> {
+  const dir = slotsDir(owner.stateDir);
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  // At random: addresses and ids are not handed on at once, and servers that start together do not collide.
+  for (let attempt = 0; attempt < 8; attempt++) {
+    const slot = Math.floor(Math.random() * slotCount);
+    if (await take(dir, slot, owner)) return slot;
+  }
+  const taken = new Set(await readdir(dir));
+  for (let slot = 0; slot < slotCount; slot++) {
+    if (!taken.has(String(slot)) && (await take(dir, slot, owner))) return slot;
+  }
+  throw new RuntimeError('exhausted', `all ${slotCount} slots of this host are taken`);
+}
+
+/**
+ * Gives a slot back; does nothing when it is free or somebody else's. Call it after everything that used the slot
+ * is gone, and not twice at the same time for one sandbox.
+ */
+export async function releaseSlot(options: SlotOwner & { slot: number }): Promise<void> {
+  const path = join(slotsDir(options.stateDir), String(checkSlot(options.slot)));
+  const target = await readTarget(path);
+  if (target !== toTarget(options)) return;
+  await ignoreMissing(unlink(path));
+}
+
+/** The reserved slots of one data folder, or of the whole host. */
+export async function listSlots(options: {
+  dataDir?: string | undefined;
+  stateDir?: string | undefined;
+}): Promise<ReservedSlot[]> {
+  const dir = slotsDir(options.stateDir);
+  const names = (await ignoreMissing(readdir(dir))) ?? [];
+  const reserved: ReservedSlot[] = [];
+  for (const name of names) {
+    const target = await readTarget(join(dir, name));
+    const space = target?.indexOf(' ') ?? -1;
+    if (target === undefined || space === -1) continue;
+    const slot = { slot: Number(name), id: target.slice(0, space), dataDir: target.slice(space + 1) };
+    if (options.dataDir === undefined || slot.dataDir === options.dataDir) reserved.push(slot);
+  }
+  return reserved;
+}
+
+const slotsDir = (stateDir = defaultStateDir): string => join(stateDir, 'slots');
+
+// A symbolic link that points nowhere: the kernel makes its name and its content in one step, so no reader and no
+// crash ever sees a slot without an owner.
+const toTarget = (owner: SlotOwner): string => `${owner.id} ${owner.dataDir}`;
+
+async function take(dir: string, slot: number, owner: SlotOwner): Promise<boolean> {
+  try {
+    await symlink(toTarget(owner), join(dir, String(slot)));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw new RuntimeError('internal', 'a slot could not be reserved', { cause: error });
+  }
+}
+
+const readTarget = (path: string): Promise<string | undefined> => ignoreMissing(readlink(path));
+
+async function ignoreMissing<T>(promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function checkSlot(slot: number): number {
+  if (!Number.isInteger(slot) || slot < 0 || slot >= slotCount) {
+    throw new RuntimeError('internal', `a slot is 0 to ${slotCount - 1}, got ${slot}`);
+  }
+  return slot;
+}
