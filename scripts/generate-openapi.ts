@@ -24,4 +24,7 @@ const nodes = await openapiTS(JSON.stringify(document), {
   transform: (schema) => (schema.format === 'binary' ? blob : undefined),
 });
 mkdirSync(dirname(output), { recursive: true });
-writeFileSync(output, `// Generated from specs/openapi.yaml by "pnpm gen". Do not edit.\n${astToString(nodes)}`);
+writeFileSync(
+  output,
+  `// Generated from specs/openapi.yaml by "pnpm gen". Do not edit.\n${astToString(nodes)}`,
+);

@@ -14,8 +14,12 @@ const template = {
     },
   ],
 };
-const result = spawnSync(join(scripts, 'node_modules/.bin/buf'), ['generate', '--template', JSON.stringify(template)], {
-  cwd: join(scripts, '../specs'),
-  stdio: 'inherit',
-});
+const result = spawnSync(
+  join(scripts, 'node_modules/.bin/buf'),
+  ['generate', '--template', JSON.stringify(template)],
+  {
+    cwd: join(scripts, '../specs'),
+    stdio: 'inherit',
+  },
+);
 process.exit(result.status ?? 1);

@@ -9,9 +9,20 @@ const [job = 'setup', ...args] = process.argv.slice(2);
 
 const jobs = {
   setup: [],
-  demo: [['node', 'scripts/system-packages.ts'], ['turbo', 'run', 'build', '--output-logs=errors-only'], ['node', 'scripts/demo.ts']],
-  test: [['node', 'scripts/system-packages.ts'], ['turbo', 'run', 'build', '--output-logs=errors-only'], ['node', 'scripts/test.ts']],
-  skerry: [['turbo', 'run', 'build', '--filter=@skerry/envd', '--output-logs=errors-only'], ['node', join(root, 'packages/cli/src/main.ts')]],
+  demo: [
+    ['node', 'scripts/system-packages.ts'],
+    ['turbo', 'run', 'build', '--output-logs=errors-only'],
+    ['node', 'scripts/demo.ts'],
+  ],
+  test: [
+    ['node', 'scripts/system-packages.ts'],
+    ['turbo', 'run', 'build', '--output-logs=errors-only'],
+    ['node', 'scripts/test.ts'],
+  ],
+  skerry: [
+    ['turbo', 'run', 'build', '--filter=@skerry/envd', '--output-logs=errors-only'],
+    ['node', join(root, 'packages/cli/src/main.ts')],
+  ],
 };
 if (!(job in jobs)) {
   console.error(`unknown job "${job}"; known: ${Object.keys(jobs).join(', ')}`);
@@ -41,7 +52,11 @@ function ensurePnpm() {
     console.error(`installing ${name}@${version}`);
     rmSync(home, { recursive: true, force: true });
     mkdirSync(home, { recursive: true });
-    run('npm', ['install', '--prefix', home, '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`], process.env);
+    run(
+      'npm',
+      ['install', '--prefix', home, '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`],
+      process.env,
+    );
     mkdirSync(bin);
     symlinkSync(join('..', 'node_modules', name, 'pnpm'), join(bin, 'pnpm'));
   }
@@ -65,7 +80,11 @@ for (const [command, ...argv] of steps.slice(0, -1)) run(command, argv, env);
 const last = steps.at(-1);
 if (last) {
   const [command, ...argv] = last;
-  const child = spawn(command, [...argv, ...args], { env, stdio: 'inherit', cwd: job === 'skerry' ? process.cwd() : root });
+  const child = spawn(command, [...argv, ...args], {
+    env,
+    stdio: 'inherit',
+    cwd: job === 'skerry' ? process.cwd() : root,
+  });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)));
 }

@@ -18,12 +18,17 @@ export function splitDocument(document: OpenApiDocument, space: AddressSpace): O
   const reached = reachableComponents(document, paths);
   const components = Object.fromEntries(
     Object.entries(document.components ?? {})
-      .map(([kind, entries]) => [
-        kind,
-        Object.fromEntries(
-          Object.entries(entries).filter(([name]) => kind === 'securitySchemes' || reached.has(`${kind}/${name}`)),
-        ),
-      ] as const)
+      .map(
+        ([kind, entries]) =>
+          [
+            kind,
+            Object.fromEntries(
+              Object.entries(entries).filter(
+                ([name]) => kind === 'securitySchemes' || reached.has(`${kind}/${name}`),
+              ),
+            ),
+          ] as const,
+      )
       .filter(([, entries]) => Object.keys(entries).length > 0),
   );
   return { ...document, paths, components };

@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** Package → the workspace packages it may use. A new arrow is a change of the architecture: change ARCHITECTURE.md with it. */
+const allowed: Record<string, string[]> = {
+  'platform-client': [],
+  'envd-client': [],
+  contract: [],
+  runtime: [],
+  sdk: ['envd-client', 'platform-client'],
+  envd: ['contract', 'envd-client'],
+  edge: ['contract'],
+  platform: ['contract', 'envd-client', 'platform-client', 'runtime'],
+  cli: ['contract', 'edge', 'envd', 'platform', 'runtime', 'sdk'],
+  testkit: ['cli', 'envd-client', 'platform-client', 'runtime', 'sdk'],
+};
+
+/** Imports that are refused, with the reason that the failure prints. */
+const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
+  {
+    in: /^packages\/(platform|edge|envd|sdk)\//,
+    specifier: /^(node:)?child_process$/,
+    reason: 'only the runtime helper and the agent fork',
+  },
+  {
+    in: /^packages\/(sdk|platform-client|envd-client)\/src\//,
+    specifier: /^node:/,
+    reason: 'the clients run in every JavaScript runtime',
+  },
+  {
+    in: /^packages\//,
+    specifier: /\/src\//,
+    reason: 'no deep imports: a package is used through its exports',
+  },
+  {
+    in: /^packages\/(?!runtime\/|envd\/)/,
+    specifier: /^koffi$/,
+    reason: 'only the runtime and the agent speak to the kernel',
+  },
+];
+/** Where the architecture says otherwise on purpose. */
+const exempt = [
+  /^packages\/envd\/src\/process\//,
+  /^packages\/platform\/src\/images\//,
+  /\.test\.ts$/,
+  /build\.ts$/,
+];
+
+const packages = readdirSync('packages');
+const sources = readdirSync('packages', { recursive: true, encoding: 'utf8' })
+  .map((path) => join('packages', path))
+  .filter((path) => /\.ts$/.test(path) && !/node_modules|\/dist\/|\/gen\//.test(path));
+
+function importsOf(path: string): string[] {
+  const text = readFileSync(path, 'utf8');
+  return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '');
+}
+
+function nameOf(folder: string): string {
+  return folder === 'cli' ? 'skerry' : `@skerry/${folder}`;
+}
+
+describe('architecture', () => {
+  it('has exactly the packages of the table', () => {
+    expect(packages.toSorted()).toEqual(Object.keys(allowed).toSorted());
+  });
+
+  it.each(packages)('%s depends only on the packages it may use', (folder) => {
+    const manifest = JSON.parse(readFileSync(join('packages', folder, 'package.json'), 'utf8')) as Record<
+      string,
+      Record<string, string> | undefined
+    >;
+    const used = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter(
+      (name) => name === 'skerry' || name.startsWith('@skerry/'),
+    );
+    expect((allowed[folder] ?? []).map(nameOf)).toEqual(expect.arrayContaining(used));
+  });
+
+  it('imports no workspace package that its package.json does not name', () => {
+    const wrong = sources.flatMap((path) => {
+      const folder = path.split('/')[1] ?? '';
+      const may = [nameOf(folder), ...(allowed[folder] ?? []).map(nameOf)];
+      return importsOf(path)
+        .filter((specifier) => specifier === 'skerry' || specifier.startsWith('@skerry/'))
+        .filter((specifier) => !may.some((name) => specifier === name || specifier.startsWith(`${name}/`)))
+        .map((specifier) => `${path} imports ${specifier}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('has none of the refused imports', () => {
+    const wrong = sources
+      .filter((path) => !exempt.some((pattern) => pattern.test(path)))
+      .flatMap((path) =>
+        importsOf(path).flatMap((specifier) =>
+          refused
+            .filter((rule) => rule.in.test(path) && rule.specifier.test(specifier))
+            .map((rule) => `${path} imports ${specifier}: ${rule.reason}`),
+        ),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  it('has no file of more than 400 lines', () => {
+    expect(sources.filter((path) => readFileSync(path, 'utf8').split('\n').length > 400)).toEqual([]);
+  });
+});

@@ -1,0 +1,49 @@
+// Makes sure that the host has the programs that skerry drives. On Debian and Ubuntu as root it installs what is missing,
+// elsewhere it prints the one line to run and fails.
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+
+/** Debian package → a command that it brings. */
+const required: Record<string, string> = {
+  crun: 'crun',
+  e2fsprogs: 'mkfs.ext4',
+  iproute2: 'ip',
+  mmdebstrap: 'mmdebstrap',
+  nftables: 'nft',
+  runc: 'runc',
+  tini: 'tini-static',
+};
+
+const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin', '/usr/bin', '/bin'];
+
+function isInstalled(command: string): boolean {
+  return folders.some((folder) => {
+    try {
+      accessSync(join(folder, command), constants.X_OK);
+      return true;
+    } catch {
+      return false; // Not in this folder.
+    }
+  });
+}
+
+const missing = Object.entries(required)
+  .filter(([, command]) => !isInstalled(command))
+  .map(([name]) => name);
+
+if (missing.length > 0) {
+  const line = `apt-get update && apt-get install -y --no-install-recommends ${missing.join(' ')}`;
+  if (process.getuid?.() !== 0 || !isInstalled('apt-get')) {
+    console.error(`skerry needs these programs of the host: ${missing.join(', ')}. Run as root:\n  ${line}`);
+    process.exit(1);
+  }
+  console.error(`installing ${missing.join(' ')}`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const install = ['install', '-y', '-qq', '--no-install-recommends', ...missing];
+  for (const argv of [['update', '-qq'], install]) {
+    // An index that one unrelated source could not refresh is good enough: the install decides.
+    const { status } = spawnSync('apt-get', argv, { env, stdio: ['ignore', 2, 2] });
+    if (status !== 0 && argv === install) process.exit(status ?? 1);
+  }
+}
