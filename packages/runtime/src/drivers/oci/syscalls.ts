@@ -1,0 +1,134 @@
+import { closeSync } from 'node:fs';
+import { constants } from 'node:os';
+import { getSystemErrorName } from 'node:util';
+import koffi from 'koffi';
+
+/**
+ * The system calls that Node does not offer, called in this process: starting `mount`, `losetup` or `mkfifo`
+ * for each would cost more than all of a sandbox's mounts together. All of them return at once; none waits for
+ * a disk or another process.
+ */
+const libc = koffi.load(null);
+
+// Numbers since 5.2 and 5.12, the same on every architecture; older C libraries have no wrapper for them.
+const SYS_OPEN_TREE = 428;
+const SYS_MOVE_MOUNT = 429;
+const SYS_MOUNT_SETATTR = 442;
+
+const MNT_DETACH = 2;
+const UMOUNT_NOFOLLOW = 8;
+const AT_FDCWD = -100;
+const AT_EMPTY_PATH = 0x1000;
+const AT_RECURSIVE = 0x8000;
+const OPEN_TREE_CLONE = 1;
+const OPEN_TREE_CLOEXEC = 0o2000000;
+const MOVE_MOUNT_F_EMPTY_PATH = 4;
+const MOUNT_ATTR_IDMAP = 0x100000;
+
+export const MountFlag = { nosuid: 2, nodev: 4, noatime: 0x400 } as const;
+
+const nativeMount = libc.func(
+  'int mount(const char *, const char *, const char *, unsigned long, const char *)',
+);
+const nativeUnmount = libc.func('int umount2(const char *, int)');
+const nativeMkfifo = libc.func('int mkfifo(const char *, unsigned int)');
+const nativeSeek = libc.func('int64_t lseek(int, int64_t, int)');
+const nativeIoctl = libc.func('int ioctl(int, unsigned long, uint64_t)');
+const nativeIoctlBuffer = libc.func('ioctl', 'int', ['int', 'unsigned long', 'void *']);
+const nativeMemfd = libc.func('int memfd_create(const char *, unsigned int)');
+const openTree = libc.func('long syscall(long, int, const char *, unsigned int)');
+const mountSetattr = libc.func('syscall', 'long', ['long', 'int', 'str', 'unsigned int', 'void *', 'size_t']);
+const nativeMoveMount = libc.func('long syscall(long, int, const char *, int, const char *, unsigned int)');
+
+/** A system call that failed. `code` is the name of its errno, as in Node's own errors. */
+export class SyscallError extends Error {
+  readonly code: string;
+
+  constructor(syscall: string, errno: number) {
+    const code = getSystemErrorName(-errno);
+    super(`${syscall}: ${code}`);
+    this.name = 'SyscallError';
+    this.code = code;
+  }
+}
+
+const checked = (syscall: string, result: number | bigint): number => {
+  if (result < 0) throw new SyscallError(syscall, koffi.errno());
+  return Number(result);
+};
+
+/** mount(2). @throws SyscallError */
+export const mount = (options: {
+  source: string;
+  target: string;
+  type: string;
+  flags: number;
+  data: string;
+}): void => {
+  const { source, target, type, flags, data } = options;
+  checked(`mount ${type} on ${target}`, nativeMount(source, target, type, flags, data));
+};
+
+/**
+ * Takes away everything that is mounted at `target` itself, at once for new users of the path and for the rest when
+ * the last one lets go. Does nothing when nothing is mounted there or the path is gone. @throws SyscallError
+ */
+export const unmountEvery = (target: string): void => {
+  while (nativeUnmount(target, MNT_DETACH | UMOUNT_NOFOLLOW) === 0);
+  const errno = koffi.errno();
+  const { EINVAL, ENOENT } = constants.errno;
+  if (errno !== EINVAL && errno !== ENOENT) throw new SyscallError(`umount ${target}`, errno);
+};
+
+/** Makes a named pipe, mode 0600. @throws SyscallError */
+export const makeFifo = (path: string): void => {
+  checked(`mkfifo ${path}`, nativeMkfifo(path, 0o600));
+};
+
+/** ioctl(2) with a number, or with a buffer that the kernel reads and writes. @throws SyscallError */
+export const ioctl = (fd: number, request: number, argument: number | Buffer): number =>
+  checked(
+    `ioctl 0x${request.toString(16)}`,
+    typeof argument === 'number'
+      ? nativeIoctl(fd, request, argument)
+      : nativeIoctlBuffer(fd, request, argument),
+  );
+
+/** An anonymous file in memory, closed on exec. @throws SyscallError */
+export const createMemoryFile = (name: string): number => checked('memfd_create', nativeMemfd(name, 1));
+
+/** The first byte at or after `offset` that is data (`hole: false`) or a hole, or undefined when there is none. */
+export const seekSparse = (fd: number, offset: number, options: { hole: boolean }): number | undefined => {
+  const SEEK_DATA = 3;
+  const SEEK_HOLE = 4;
+  const found = nativeSeek(fd, offset, options.hole ? SEEK_HOLE : SEEK_DATA);
+  if (found < 0 && koffi.errno() === constants.errno.ENXIO) return undefined;
+  return checked('lseek', found);
+};
+
+/**
+ * Mounts a second view of `source` at `target`, in which every id is shifted by the map of a user namespace:
+ * what root owns on disk belongs to the namespace's root there (mount_setattr(2), Linux 5.12).
+ * @throws SyscallError, with EINVAL where the file system or the kernel cannot
+ */
+export const mountIdMapped = (options: { source: string; target: string; userNamespace: number }): void => {
+  const tree = checked(
+    'open_tree',
+    openTree(SYS_OPEN_TREE, AT_FDCWD, options.source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE),
+  );
+  try {
+    const attributes = Buffer.alloc(32);
+    attributes.writeBigUInt64LE(BigInt(MOUNT_ATTR_IDMAP), 0);
+    attributes.writeBigUInt64LE(BigInt(options.userNamespace), 24);
+    checked(
+      'mount_setattr',
+      mountSetattr(SYS_MOUNT_SETATTR, tree, '', AT_EMPTY_PATH | AT_RECURSIVE, attributes, attributes.length),
+    );
+    checked(
+      'move_mount',
+      nativeMoveMount(SYS_MOVE_MOUNT, tree, '', AT_FDCWD, options.target, MOVE_MOUNT_F_EMPTY_PATH),
+    );
+  } finally {
+    closeSync(tree);
+  }
+};
