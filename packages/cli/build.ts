@@ -1,0 +1,26 @@
+// Bundles the command, the servers and the helper into dist/, beside the built agent and the OpenAPI document.
+// Packages from the registry stay imports: they are dependencies of the published package.
+import { chmodSync, copyFileSync, cpSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { rolldown } from 'rolldown';
+
+const here = import.meta.dirname;
+const dist = join(here, 'dist');
+const { dependencies } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8')) as {
+  dependencies: Record<string, string>;
+};
+
+rmSync(dist, { recursive: true, force: true });
+const bundle = await rolldown({
+  input: { main: join(here, 'src/main.ts'), helper: join(here, '../runtime/src/main.ts') },
+  platform: 'node',
+  external: (id) =>
+    id.startsWith('node:') ||
+    Object.keys(dependencies).some((name) => id === name || id.startsWith(`${name}/`)),
+});
+await bundle.write({ dir: dist, format: 'esm', chunkFileNames: 'chunk-[hash].js' });
+await bundle.close();
+
+cpSync(join(here, '../envd/dist'), join(dist, 'envd'), { recursive: true });
+copyFileSync(join(here, '../../specs/openapi.yaml'), join(dist, 'openapi.yaml'));
+chmodSync(join(dist, 'main.js'), 0o755);

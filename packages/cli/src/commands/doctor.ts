@@ -1,0 +1,19 @@
+import { probeHost } from '@skerry/runtime';
+import { Command } from 'commander';
+
+/** `skerry doctor`: tries what sandboxes need on this host; exits with 1 when something needed is off. */
+export function doctorCommand(): Command {
+  return new Command('doctor')
+    .description('try what this host can do, and print the line that mends what it cannot')
+    .option('--json', 'print the results as one JSON array')
+    .action(async ({ json }: { json?: boolean }) => {
+      const results = await probeHost();
+      if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
+      for (const { name, ok, found, mend } of json ? [] : results) {
+        process.stdout.write(
+          `${ok ? 'ok  ' : 'OFF '} ${name}: ${found}\n${!ok && mend ? `       mend: ${mend}\n` : ''}`,
+        );
+      }
+      if (results.some(({ ok, needed }) => needed && !ok)) process.exitCode = 1;
+    });
+}

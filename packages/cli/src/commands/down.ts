@@ -1,0 +1,14 @@
+import { Command } from 'commander';
+import { defaultDataFolder } from '../data-folder.ts';
+import { takeDown } from '../down.ts';
+
+/** `skerry down`: ends the folder's server and sandboxes and removes everything that was made from it. */
+export function downCommand(): Command {
+  return new Command('down')
+    .description('stop the service of a data folder and end and remove all its sandboxes')
+    .option('--data <dir>', 'folder of the service', defaultDataFolder())
+    .action(async ({ data }: { data: string }) => {
+      const { stopped } = await takeDown({ dataDir: data });
+      process.stdout.write(`stopped ${stopped} ${stopped === 1 ? 'sandbox' : 'sandboxes'}\n`);
+    });
+}

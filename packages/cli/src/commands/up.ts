@@ -1,0 +1,70 @@
+import { Command } from 'commander';
+import { defaultDataFolder, type ServerAddress } from '../data-folder.ts';
+import { createLog } from '../log.ts';
+import { startServer } from '../up.ts';
+import { parsePort } from './parse-port.ts';
+
+interface UpFlags {
+  host: string;
+  port: number;
+  data: string;
+  images?: string;
+  baseImage?: string;
+  domain?: string;
+  json?: boolean;
+}
+
+/** `skerry up`: serves in the foreground until SIGINT or SIGTERM; sandboxes outlive it. */
+export function upCommand(): Command {
+  return new Command('up')
+    .description('start the service in the foreground; stops on Ctrl-C and leaves sandboxes running')
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--port <port>', 'port to listen on, 0 for a free one', parsePort, 4000)
+    .option('--data <dir>', 'folder that holds everything', defaultDataFolder())
+    .option('--images <dir>', 'folder of base images, may be shared (default: in the data folder)')
+    .option('--base-image <reference>', 'OCI image to make the base template from')
+    .option('--domain <domain>', 'public domain of the sandboxes, with its port')
+    .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
+    .action(async (flags: UpFlags) => {
+      const stopping = new AbortController();
+      const stopped = new Promise<void>((resolve) => {
+        stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+        process.once(signal, () => stopping.abort());
+
+      const images = flags.images ?? process.env.SKERRY_IMAGES_DIR;
+      const server = await startServer({
+        host: flags.host,
+        port: flags.port,
+        dataDir: flags.data,
+        ...(images ? { imagesDir: images } : {}),
+        ...(flags.baseImage ? { baseImage: flags.baseImage } : {}),
+        ...(flags.domain ? { domain: flags.domain } : {}),
+        log: createLog({ write: (line) => process.stderr.write(line) }),
+        onProgress: (message) => process.stderr.write(`${message}\n`),
+        signal: stopping.signal,
+      });
+      process.stdout.write(flags.json ? `${JSON.stringify(server.address)}\n` : welcome(server.address));
+      await stopped;
+      await server.close();
+    });
+}
+
+/** What a person reads when the service is up, ready to paste. */
+function welcome({ apiUrl, domain, apiKey }: ServerAddress): string {
+  return `skerry is ready
+
+  API        ${apiUrl}
+  key        ${apiKey}
+  sandboxes  http://{port}-{id}.${domain}
+
+In another terminal:
+
+  export SKERRY_API_URL=${apiUrl} SKERRY_DOMAIN=${domain} SKERRY_API_KEY=${apiKey}
+  skerry sandbox create
+  skerry sandbox exec ID -- python3 -c 'print("hello")'
+
+Ctrl-C stops serving; sandboxes run on until they expire or "skerry down" ends them.
+`;
+}

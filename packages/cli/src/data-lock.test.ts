@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { openDataFolder } from './data-folder.ts';
+import { lockDataFolder, tryLock } from './data-lock.ts';
+
+const newFolder = (): string => openDataFolder(mkdtempSync(join(tmpdir(), 'skerry-lock-')));
+
+it('lets one holder in at a time and the next one after release', async () => {
+  const folder = newFolder();
+  const lock = await lockDataFolder(folder);
+  expect(tryLock(folder)).toBeUndefined();
+  await expect(lockDataFolder(folder, { waitMs: 100 })).rejects.toThrow(/another skerry is using/);
+  lock.release();
+  const next = tryLock(folder);
+  expect(next).toBeDefined();
+  next?.release();
+});
+
+it('is free again after its holder was killed', async () => {
+  const folder = newFolder();
+  const program = `const { tryLock } = await import(${JSON.stringify(join(import.meta.dirname, 'data-lock.ts'))});
+    console.log(tryLock(${JSON.stringify(folder)}) !== undefined); setInterval(() => {}, 1000);`;
+  const holder = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(holder.stdout, 'data')) as [Buffer];
+  expect(line.toString().trim()).toBe('true');
+  expect(tryLock(folder)).toBeUndefined();
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  const lock = tryLock(folder);
+  expect(lock).toBeDefined();
+  lock?.release();
+});

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CliError } from './cli-error.ts';
+
+/** SQLite's result code when another connection holds the lock: https://sqlite.org/rescode.html#busy */
+const SQLITE_BUSY = 5;
+
+export interface DataLock {
+  release(): void;
+}
+
+/**
+ * Takes the folder for this process, so that two servers never share one. The kernel gives the lock back when the process
+ * ends in any way: it is the byte lock that SQLite holds on an otherwise empty database, as Node has no flock of its own.
+ * Rejects when another process still holds it after `waitMs`.
+ */
+export async function lockDataFolder(
+  folder: string,
+  { waitMs = 0 }: { waitMs?: number } = {},
+): Promise<DataLock> {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    const lock = tryLock(folder);
+    if (lock) return lock;
+    if (performance.now() >= deadline)
+      throw new CliError(`another skerry is using ${folder}: stop it or name another folder with --data`);
+    await delay(50);
+  }
+}
+
+/** Takes the lock at once, or returns undefined when another process holds it. */
+export function tryLock(folder: string): DataLock | undefined {
+  const database = new DatabaseSync(join(folder, 'run', 'lock.db'), { timeout: 0 });
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
+  } catch (error) {
+    database.close();
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined;
+    throw error;
+  }
+  return { release: () => database.close() };
+}

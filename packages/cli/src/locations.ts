@@ -1,0 +1,32 @@
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export interface Locations {
+  /** Program of the runtime's helper process. */
+  helperProgram: string;
+  /** Folder with the built agent, `main.js` and its chunks. */
+  agentBundle: string;
+  /** The OpenAPI document that requests are validated against. */
+  openApiDocument: string;
+}
+
+/**
+ * Where the parts lie that are files and not imports: beside this module in the published package, in the neighbouring
+ * packages in a checkout, where this module is still TypeScript.
+ */
+export function findLocations(moduleUrl: string = import.meta.url): Locations {
+  const here = dirname(fileURLToPath(moduleUrl));
+  if (!moduleUrl.endsWith('.ts')) {
+    return {
+      helperProgram: join(here, 'helper.js'),
+      agentBundle: join(here, 'envd'),
+      openApiDocument: join(here, 'openapi.yaml'),
+    };
+  }
+  const packages = dirname(dirname(here));
+  return {
+    helperProgram: join(packages, 'runtime/src/main.ts'),
+    agentBundle: join(packages, 'envd/dist'),
+    openApiDocument: join(packages, '../specs/openapi.yaml'),
+  };
+}

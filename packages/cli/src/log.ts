@@ -1,0 +1,21 @@
+export interface Log {
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+  error(message: string, fields?: Record<string, unknown>): void;
+}
+
+/** One JSON object a line on stderr; errors among the fields are written with their stack and causes. */
+export function createLog({ write }: { write: (line: string) => void }): Log {
+  const at =
+    (level: string) =>
+    (message: string, fields: Record<string, unknown> = {}): void =>
+      write(
+        `${JSON.stringify({ timestamp: new Date().toISOString(), level, message, ...fields }, toPlain)}\n`,
+      );
+  return { info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+function toPlain(_key: string, value: unknown): unknown {
+  if (!(value instanceof Error)) return value;
+  return { name: value.name, message: value.message, stack: value.stack, cause: value.cause };
+}

@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+import { createRequire } from 'node:module';
+import { CliError } from './cli-error.ts';
+import { createProgram } from './program.ts';
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+
+try {
+  await createProgram({ version }).parseAsync();
+} catch (error) {
+  // What a person can act on is one line; anything else is a defect and shows where it happened.
+  process.stderr.write(
+    error instanceof CliError ? `skerry: ${error.message}\n` : `${(error as Error).stack ?? String(error)}\n`,
+  );
+  process.exitCode = 1;
+}

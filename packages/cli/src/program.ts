@@ -1,0 +1,26 @@
+import { Command } from 'commander';
+import { doctorCommand } from './commands/doctor.ts';
+import { downCommand } from './commands/down.ts';
+import { createSandboxCommand } from './commands/sandbox/create.ts';
+import { execSandboxCommand } from './commands/sandbox/exec.ts';
+import { killSandboxCommand } from './commands/sandbox/kill.ts';
+import { listSandboxesCommand } from './commands/sandbox/list.ts';
+import { upCommand } from './commands/up.ts';
+
+/** The whole command line, ready to parse. */
+export function createProgram({ version }: { version: string }): Command {
+  const sandbox = new Command('sandbox')
+    .description('work with sandboxes')
+    .addCommand(createSandboxCommand())
+    .addCommand(listSandboxesCommand())
+    .addCommand(execSandboxCommand())
+    .addCommand(killSandboxCommand());
+  return new Command('skerry')
+    .description('isolated Linux sandboxes on your own machine')
+    .version(version)
+    .enablePositionalOptions()
+    .addCommand(upCommand())
+    .addCommand(downCommand())
+    .addCommand(doctorCommand())
+    .addCommand(sandbox);
+}

@@ -1,0 +1,135 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createEdge } from '@skerry/edge';
+import { createPlatform, createStore, loadCredentials } from '@skerry/platform';
+import { ensureBaseImage } from '@skerry/platform/images';
+import { prepareAgentFolder, startHelper } from '@skerry/runtime';
+import {
+  openDataFolder,
+  removeServerAddress,
+  type ServerAddress,
+  writeServerAddress,
+} from './data-folder.ts';
+import { lockDataFolder } from './data-lock.ts';
+import { findLocations } from './locations.ts';
+import type { Log } from './log.ts';
+
+export interface UpOptions {
+  host: string;
+  /** 0 picks a free port. */
+  port: number;
+  dataDir: string;
+  /** Where base images are kept; may be shared by several data folders. */
+  imagesDir?: string;
+  /** OCI reference to make the base template from; the distribution's packages when absent or unreachable. */
+  baseImage?: string;
+  /** Public domain of the sandboxes with its port; derived from host and port when absent. */
+  domain?: string;
+  log: Log;
+  onProgress: (message: string) => void;
+  signal: AbortSignal;
+}
+
+export interface RunningServer {
+  address: ServerAddress;
+  /** Stops serving. Sandboxes live on and are found again by the next server of the folder. */
+  close(): Promise<void>;
+}
+
+/**
+ * Puts the whole service together: one data folder, one helper process that makes sandboxes, one port for API and edge.
+ * Resolves when requests are served. Rejects, with nothing left running, when the folder is in use or a part cannot start.
+ */
+export async function startServer(options: UpOptions): Promise<RunningServer> {
+  const { host, log, onProgress, signal } = options;
+  const locations = findLocations();
+  const dataDir = openDataFolder(options.dataDir);
+  await using cleanup = new AsyncDisposableStack();
+
+  const lock = await lockDataFolder(dataDir, { waitMs: 5_000 });
+  cleanup.defer(() => lock.release());
+
+  const [agentDir, base] = await Promise.all([
+    prepareAgentFolder({
+      targetDir: join(dataDir, 'agent'),
+      nodePath: process.execPath,
+      bundleDir: locations.agentBundle,
+    }),
+    ensureBaseImage({
+      imagesDir: options.imagesDir ?? join(dataDir, 'images'),
+      onProgress: ({ message }) => onProgress(message),
+      ...(options.baseImage ? { registryImage: options.baseImage } : {}),
+      signal,
+    }),
+  ]);
+
+  const runtime = await startHelper({ program: locations.helperProgram, dataDir, agentDir, log });
+  cleanup.defer(() => runtime.close());
+
+  const server = createServer({ keepAliveTimeout: 620_000, headersTimeout: 10_000, requestTimeout: 0 });
+  cleanup.defer(() => closeServer(server));
+  await listen(server, { host, port: options.port });
+  const { port } = server.address() as AddressInfo;
+  const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
+  const domain = options.domain ?? `${publicHost}:${port}`;
+
+  const store = createStore({ path: join(dataDir, 'skerry.db') });
+  cleanup.defer(() => store.close());
+  const credentials = await loadCredentials({ dataDir, store });
+  const platform = await createPlatform({
+    runtime,
+    store,
+    secret: credentials.secret,
+    images: { base: base.rootfs },
+    openApiDocument: locations.openApiDocument,
+    domain,
+    log,
+  });
+  cleanup.defer(() => platform.close());
+  const edge = createEdge({ directory: platform.directory, domain, log });
+  cleanup.defer(() => edge.close());
+
+  await platform.start();
+  server.on('request', (request, response) => {
+    if (edge.isSandboxRequest(request)) edge.handle(request, response);
+    else platform.routing(request, response);
+  });
+  server.on('upgrade', (request, socket, head) => edge.upgrade(request, socket, head));
+
+  const address: ServerAddress = {
+    apiUrl: `http://${publicHost}:${port}`,
+    sandboxUrl: `http://${publicHost}:${port}`,
+    domain,
+    apiKey: credentials.apiKey,
+  };
+  writeServerAddress(dataDir, { ...address, pid: process.pid });
+  cleanup.defer(() => removeServerAddress(dataDir));
+
+  const running = cleanup.move();
+  return { address, close: () => running.disposeAsync() };
+}
+
+function isAnyOrLoopback(host: string): boolean {
+  return ['0.0.0.0', '::', '127.0.0.1', '::1', 'localhost'].includes(host);
+}
+
+async function listen(
+  server: ReturnType<typeof createServer>,
+  at: { host: string; port: number },
+): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function closeServer(server: ReturnType<typeof createServer>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
