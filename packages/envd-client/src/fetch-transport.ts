@@ -1,0 +1,49 @@
+import type { Interceptor, Transport } from '@connectrpc/connect';
+import { createTransport } from '@connectrpc/connect/protocol-connect';
+import { createFetchHttpClient } from './fetch-http-client.ts';
+
+interface FetchTransportOptions {
+  baseUrl: string;
+  fetch: typeof globalThis.fetch;
+  useBinaryFormat: boolean;
+  headers: Record<string, string>;
+}
+
+// Connect's own default, the largest that its frame header can say. Callers bound streams by reading them.
+const maxMessageBytes = 0xffff_ffff;
+
+/**
+ * The Connect protocol over `fetch`, client streams included. Only a client stream has its request body streamed: browsers
+ * refuse that over HTTP/1.1, and a known length spares the server a chunked body everywhere else.
+ */
+export function createFetchTransport(options: FetchTransportOptions): Transport {
+  const withBody = (requestBody: 'whole' | 'streamed'): Transport =>
+    createTransport({
+      httpClient: createFetchHttpClient({ fetch: options.fetch, requestBody }),
+      baseUrl: options.baseUrl,
+      useBinaryFormat: options.useBinaryFormat,
+      interceptors: [addHeaders(options.headers)],
+      acceptCompression: [],
+      sendCompression: null,
+      compressMinBytes: 1024,
+      readMaxBytes: maxMessageBytes,
+      writeMaxBytes: maxMessageBytes,
+    });
+  const whole = withBody('whole');
+  const streamed = withBody('streamed');
+  return {
+    unary: whole.unary,
+    stream: (method, ...rest) =>
+      (method.methodKind === 'server_streaming' ? whole : streamed).stream(method, ...rest),
+  };
+}
+
+/** A header given with one call wins over the client's own. */
+function addHeaders(headers: Record<string, string>): Interceptor {
+  return (next) => (request) => {
+    for (const [name, value] of Object.entries(headers)) {
+      if (!request.header.has(name)) request.header.set(name, value);
+    }
+    return next(request);
+  };
+}

@@ -1,0 +1,407 @@
+// Generated from specs/openapi.yaml by "pnpm gen". Do not edit.
+export interface paths {
+    "/files": {
+        parameters: {
+            query?: {
+                /**
+                 * @description The file. Absolute, or relative to the user's home; `~` and `~/x` start there too, `~other` is refused with 400.
+                 *     Percent-encoded as any query value.
+                 * @example notes/today.txt
+                 */
+                path?: string;
+                /**
+                 * @description Stands in for the token. How it is made is described under `FileSignature`.
+                 * @example v1_gUtH/s9YCJWgCizjfUxuWfhFE4QSydOWEIIvfLwDr6E
+                 */
+                signature?: string;
+                /**
+                 * @description Unix time in seconds after which the signature is refused with 401. Part of what is signed.
+                 * @example 1795168800
+                 */
+                signature_expiration?: number;
+                /**
+                 * @description The user whose home relative paths start from and who owns what is created; the sandbox's default user when absent.
+                 *     It is not a permission check.
+                 * @example user
+                 */
+                username?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a file
+         * @description The whole file as a stream, always `application/octet-stream`. Symbolic links are followed. With an
+         *     `Accept-Encoding` that allows gzip the answer may be compressed; a `Range` or `If-*` header rules that out.
+         *     An empty file is an answer with `Content-Length: 0`.
+         */
+        get: operations["downloadFile"];
+        put?: never;
+        /**
+         * Upload files
+         * @description Writes files, making missing parents. An existing file is overwritten and keeps its mode; a new one gets 0644 and
+         *     belongs to the user.
+         *
+         *     As `multipart/form-data`, each part named `file` is one file. With the query parameter `path` there is exactly one,
+         *     and it goes there; without, each goes to its own file name, directories included. Parts are written in sequence and
+         *     earlier ones stay when a later one fails; two parts with one target are refused with 400.
+         *
+         *     As `application/octet-stream`, the body is the file and `path` is required. `Content-Encoding: gzip` is inflated.
+         *
+         *     Headers named `X-Metadata-{key}` attach metadata to every file of the request: printable ASCII, at most 246 bytes a
+         *     key and 4096 in all, keys in lower case. Each upload replaces the whole set, so one without such headers clears it.
+         */
+        post: operations["uploadFiles"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Probe a sandbox
+         * @description 204 while the sandbox runs, 502 as soon as it does not. Needs no token. Asking a paused sandbox that wakes on traffic
+         *     wakes it.
+         */
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description Every error of the platform API and of the sandbox API. */
+        Error: {
+            /**
+             * Format: int32
+             * @description Equal to the HTTP status.
+             */
+            code: number;
+            /** @description A finer cause where there is one. New values may appear. */
+            error_code?: string;
+            /** @description For people; may change. Programs decide on `code`. */
+            message: string;
+        };
+        /** @description Answered by the edge in place of a sandbox that cannot. Both spellings of the id hold the same value. */
+        SandboxNotFoundError: {
+            /**
+             * Format: int32
+             * @description Always 502.
+             */
+            code: number;
+            message: string;
+            /**
+             * Format: int32
+             * @description The port on which nothing listens. Present when the sandbox itself is running.
+             */
+            port?: number;
+            /** @description The spelling that older clients read. */
+            sandboxId: string;
+            sandboxID: string;
+        };
+        UploadedFile: {
+            /** @description What `X-Metadata-*` headers attached. Absent when nothing was. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Last component of the path. */
+            name: string;
+            /** @description Absolute path of the file. */
+            path: string;
+            /**
+             * @description `file` for everything that was uploaded.
+             * @enum {string}
+             */
+            type: "file" | "directory";
+        };
+    };
+    responses: {
+        /**
+         * @description The path cannot be read or written as a file, for instance because it is a directory, or the body or a parameter is
+         *     malformed. The edge answers a malformed host name with a short text.
+         */
+        BadPath: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+                "text/plain": string;
+            };
+        };
+        /** @description The host name or the `E2b-Sandbox-*` headers name no port and sandbox. A short text from the edge. */
+        BadSandboxHost: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "text/plain": string;
+            };
+        };
+        /** @description The token or the signature is missing, wrong or expired, or the user does not exist in the sandbox. */
+        FileAccessDenied: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description There is no such file. */
+        FileNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The disk of the sandbox is full. */
+        InsufficientStorage: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Something unexpected went wrong in the server, whose log has the cause. */
+        InternalServerError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description No supported encoding is acceptable. The message lists the supported ones. */
+        NotAcceptable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The range lies beyond the end of the file. */
+        RangeNotSatisfiable: {
+            headers: {
+                /** @description The size of the file, as `bytes *\/{size}`. */
+                "Content-Range"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description The sandbox is unknown, killed, expired or paused; or it runs and nothing listens on the port, and then `port` is
+         *     there too. A browser that navigates gets a page instead of JSON.
+         */
+        SandboxNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["SandboxNotFoundError"];
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    downloadFile: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The file. Absolute, or relative to the user's home; `~` and `~/x` start there too, `~other` is refused with 400.
+                 *     Percent-encoded as any query value.
+                 * @example notes/today.txt
+                 */
+                path?: string;
+                /**
+                 * @description Stands in for the token. How it is made is described under `FileSignature`.
+                 * @example v1_gUtH/s9YCJWgCizjfUxuWfhFE4QSydOWEIIvfLwDr6E
+                 */
+                signature?: string;
+                /**
+                 * @description Unix time in seconds after which the signature is refused with 401. Part of what is signed.
+                 * @example 1795168800
+                 */
+                signature_expiration?: number;
+                /**
+                 * @description The user whose home relative paths start from and who owns what is created; the sandbox's default user when absent.
+                 *     It is not a permission check.
+                 * @example user
+                 */
+                username?: string;
+            };
+            header?: {
+                /** @description `identity` and `gzip` are known. Forbidding both is answered 406. */
+                "Accept-Encoding"?: string;
+                /**
+                 * @description Part of the file, as in RFC 9110.
+                 * @example bytes=0-1023
+                 */
+                Range?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    /** @description `inline`, with the name of the file. */
+                    "Content-Disposition"?: string;
+                    /** @description Bytes that follow. Absent when they are compressed. */
+                    "Content-Length"?: number;
+                    /** @description Always `Accept-Encoding`. */
+                    Vary?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": Blob;
+                };
+            };
+            /** @description The requested range. */
+            206: {
+                headers: {
+                    /** @description Which bytes these are, and of how many. */
+                    "Content-Range"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": Blob;
+                };
+            };
+            /** @description Unchanged since the moment given in `If-Modified-Since`, or the version given in `If-None-Match`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadPath"];
+            401: components["responses"]["FileAccessDenied"];
+            404: components["responses"]["FileNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            416: components["responses"]["RangeNotSatisfiable"];
+            500: components["responses"]["InternalServerError"];
+            502: components["responses"]["SandboxNotFound"];
+        };
+    };
+    uploadFiles: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The file. Absolute, or relative to the user's home; `~` and `~/x` start there too, `~other` is refused with 400.
+                 *     Percent-encoded as any query value.
+                 * @example notes/today.txt
+                 */
+                path?: string;
+                /**
+                 * @description Stands in for the token. How it is made is described under `FileSignature`.
+                 * @example v1_gUtH/s9YCJWgCizjfUxuWfhFE4QSydOWEIIvfLwDr6E
+                 */
+                signature?: string;
+                /**
+                 * @description Unix time in seconds after which the signature is refused with 401. Part of what is signed.
+                 * @example 1795168800
+                 */
+                signature_expiration?: number;
+                /**
+                 * @description The user whose home relative paths start from and who owns what is created; the sandbox's default user when absent.
+                 *     It is not a permission check.
+                 * @example user
+                 */
+                username?: string;
+            };
+            header?: {
+                /** @description Of an `application/octet-stream` body. */
+                "Content-Encoding"?: "gzip" | "identity";
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": Blob;
+                "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description One file. The part may appear many times when `path` is not given.
+                     */
+                    file?: Blob;
+                };
+            };
+        };
+        responses: {
+            /** @description What was written, in the order of the parts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadedFile"][];
+                };
+            };
+            400: components["responses"]["BadPath"];
+            401: components["responses"]["FileAccessDenied"];
+            500: components["responses"]["InternalServerError"];
+            502: components["responses"]["SandboxNotFound"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sandbox runs and its agent answers. */
+            204: {
+                headers: {
+                    /** @description Always `no-store`. */
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadSandboxHost"];
+            502: components["responses"]["SandboxNotFound"];
+        };
+    };
+}
+type FlattenedDeepRequired<T> = {
+    [K in keyof T]-?: FlattenedDeepRequired<T[K] extends unknown[] | undefined | null ? Extract<T[K], unknown[]>[number] : T[K]>;
+};
+type ReadonlyArray<T> = [
+    Exclude<T, undefined>
+] extends [
+    unknown[]
+] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
+export const pathsFilesPostParametersHeaderContentEncodingValues: ReadonlyArray<FlattenedDeepRequired<paths>["/files"]["post"]["parameters"]["header"]["Content-Encoding"]> = ["gzip", "identity"];
+export const uploadedFileTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UploadedFile"]["type"]> = ["file", "directory"];

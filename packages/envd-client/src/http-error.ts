@@ -1,0 +1,19 @@
+/** An answer in plain HTTP where one of the Connect protocol was expected; the `cause` of the `ConnectError` made from it. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+  readonly status: number;
+  /** The parsed JSON body, or its text when it is not JSON. */
+  readonly body: unknown;
+
+  constructor(status: number, body: unknown) {
+    super(messageOf(body) ?? `HTTP ${status}`);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+function messageOf(body: unknown): string | undefined {
+  if (typeof body === 'string') return body.trim().slice(0, 200) || undefined;
+  if (typeof body !== 'object' || body === null || !('message' in body)) return undefined;
+  return typeof body.message === 'string' ? body.message : undefined;
+}

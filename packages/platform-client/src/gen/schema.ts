@@ -1,0 +1,2490 @@
+// Generated from specs/openapi.yaml by "pnpm gen". Do not edit.
+export interface paths {
+    "/sandboxes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List running sandboxes
+         * @description All running sandboxes, newest first, in one answer. To see paused ones, or to page, use `GET /v2/sandboxes`.
+         */
+        get: operations["listRunningSandboxes"];
+        put?: never;
+        /**
+         * Create a sandbox
+         * @description Starts a sandbox from a template. 201 means usable: the agent answers and variables and token are in place, so there
+         *     is nothing to poll for.
+         *
+         *     This is the older form: without `timeout` the sandbox lives for 15 seconds only, and `secure` may be switched off.
+         *     New programs use `POST /v2/sandboxes`.
+         */
+        post: operations["createSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a sandbox
+         * @description Everything about one running or paused sandbox, including its access token, which never changes.
+         */
+        get: operations["getSandbox"];
+        put?: never;
+        post?: never;
+        /**
+         * Kill a sandbox
+         * @description Ends a running or paused sandbox and deletes what it held. Its open connections are reset at once, and its host names
+         *     answer 502 from then on. Snapshots made from it stay.
+         */
+        delete: operations["killSandbox"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Connect to a sandbox
+         * @description Makes sure that a sandbox is running and lives for at least `timeout` seconds more. On a running sandbox it only ever
+         *     extends: a shorter `timeout` leaves the end exactly as it was. A paused one is resumed and lives for `timeout`.
+         *
+         *     This is the older form, which demands `timeout`. `POST /v2/sandboxes/{sandboxID}/connect` has defaults.
+         */
+        post: operations["connectSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fork a sandbox
+         * @description Captures a running sandbox once and starts `count` copies from that moment. The source keeps its id and its end and
+         *     runs on; the copies have ids of their own and then go their own ways. Each copy succeeds or fails for itself, so look
+         *     at every entry. A `count` beyond the number of sandboxes that may run at once is refused with 400. The body may be
+         *     left out.
+         */
+        post: operations["forkSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the log of a sandbox
+         * @description Entries from `start` on, oldest first, kept for 7 days. `logs` and `logEntries` hold the same entries: each `line` of
+         *     `logs` is a JSON object as text with at least `level` and `logger`.
+         */
+        get: operations["getSandboxLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get what a sandbox used
+         * @description Samples of one sandbox, oldest first. They are taken every 5 seconds; over an hour or more the steps grow. A window
+         *     before the creation is empty, and a start after the end is refused with 400.
+         */
+        get: operations["getSandboxMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/network": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Replace the network rules
+         * @description Takes effect on the running sandbox at once and survives pause and resume. Everything is replaced: a key that is left
+         *     out is cleared.
+         */
+        put: operations["updateSandboxNetwork"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a sandbox
+         * @description Writes the sandbox to disk and stops it; when this answers, it is safe there. With memory, processes go on where they
+         *     were after a resume, while their network connections are lost. Without, only files are kept and a resume boots
+         *     afresh. A paused sandbox has no time to live. When the capture fails, the sandbox runs on and you get the error.
+         *
+         *     A pause that is under way already is joined. The body may be left out.
+         */
+        post: operations["pauseSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a paused sandbox
+         * @deprecated
+         * @description The form of early clients; `POST /v2/sandboxes/{sandboxID}/connect` does the same and also accepts a running sandbox.
+         *     Here a running one is a 409. The body may be left out.
+         */
+        post: operations["resumeSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a snapshot of a sandbox
+         * @description Makes a template from a running sandbox, which runs on. Create sandboxes from it by `snapshotID`, list it with
+         *     `GET /snapshots`, delete it with `DELETE /templates/{templateID}`. With the name of a snapshot that exists, the same
+         *     template gets a new build.
+         */
+        post: operations["createSnapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/{sandboxID}/timeout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set the time to live
+         * @description The sandbox ends `timeout` seconds from now, sooner or later than before; 0 ends it now. The end is capped silently at
+         *     the longest run the server allows; a sandbox already past that is refused with 400. A paused sandbox has no end to
+         *     set and is answered 404. Traffic never extends the time to live.
+         */
+        post: operations["setSandboxTimeout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List snapshots
+         * @description Snapshots, newest first. A name or sandbox that does not exist gives an empty list. Pages work as in
+         *     `GET /v2/sandboxes`.
+         */
+        get: operations["listSnapshots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List templates
+         * @description All templates of the caller, in one answer.
+         */
+        get: operations["listTemplates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{templateID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a template or snapshot
+         * @description Takes an id, a name, or the id of a snapshot. Refused with 400 while running or paused sandboxes use it.
+         */
+        delete: operations["deleteTemplate"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{templateID}/builds/{buildID}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the build.
+                 * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
+                 */
+                buildID: components["parameters"]["BuildID"];
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Follow a build
+         * @description State and log of a build. Pass the number of entries received so far as `logsOffset`. After `ready` or `error`, ask on
+         *     until a page has no entries.
+         */
+        get: operations["getTemplateBuildStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{templateID}/files/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Hash of a set of files, computed by the client. The server gives it no meaning.
+                 * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+                 */
+                hash: string;
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an upload link for files of a build
+         * @description Tells whether the server has the files, and where to `PUT` them as a tar archive, plain or gzip. The link needs no key
+         *     and is valid for at least 30 minutes. It comes also when the files are present, for clients that want to replace
+         *     them.
+         */
+        get: operations["getTemplateFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/{templateID}/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the tags of a template
+         * @description Each tag and the build it names.
+         */
+        get: operations["listTemplateTags"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/aliases/{alias}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Alias, `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                alias: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Look up an alias
+         * @description 403 means that the alias exists and is not yours, so the name is taken.
+         */
+        get: operations["getTemplateByAlias"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/templates/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Assign tags
+         * @description Points tags at the build that `target` names. A tag in use moves.
+         */
+        post: operations["assignTemplateTags"];
+        /**
+         * Delete tags
+         * @description The only DELETE with a body. The tag `default` cannot be deleted; that is a 400. The builds stay.
+         */
+        delete: operations["deleteTemplateTags"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandboxes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sandboxes
+         * @description Running and paused sandboxes, filtered, ordered by the start of their last run and paged. All filters must match.
+         *
+         *     `X-Next-Token` is present only when more rows exist: stop when it is absent. `X-Total-Running` counts the running
+         *     sandboxes that match, before paging, and is present only when running ones were asked for.
+         */
+        get: operations["listSandboxes"];
+        put?: never;
+        /**
+         * Create a sandbox
+         * @description Starts a sandbox from a template. 201 means usable: the agent answers and variables and token are in place, so there
+         *     is nothing to poll for. Without `timeout` it lives for 300 seconds. It is always secured: keep `envdAccessToken`, the
+         *     sandbox API refuses calls without it.
+         */
+        post: operations["createSandboxV2"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandboxes/{sandboxID}/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Connect to a sandbox
+         * @description Makes sure that a sandbox is running and lives for at least `timeout` seconds more, 300 when none is given. On a
+         *     running sandbox it only ever extends: a shorter `timeout` leaves the end exactly as it was. A paused one is resumed
+         *     and lives for `timeout`. The body may be left out.
+         */
+        post: operations["connectSandboxV2"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Register a build
+         * @deprecated
+         * @description The form of early clients of `POST /v3/templates`. It answers the whole template.
+         */
+        post: operations["createTemplateV2"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/templates/{templateID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a template
+         * @description Makes a template public, for every team, or private.
+         */
+        patch: operations["updateTemplate"];
+        trace?: never;
+    };
+    "/v2/templates/{templateID}/builds/{buildID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the build.
+                 * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
+                 */
+                buildID: components["parameters"]["BuildID"];
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a build
+         * @description Starts a build that waits; a second start is refused with 400. From this answer on the status says `building`.
+         *
+         *     Exactly one of `fromImage` and `fromTemplate` says what to build on. Steps run in order, as root until the user `user`
+         *     has been made and as that user afterwards. Then `startCmd` is started and captured running in the template, once
+         *     `readyCmd` succeeds.
+         */
+        post: operations["startTemplateBuild"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Register a build
+         * @description First step of a build: names the template and gets a build id. Then ask for an upload link for each set of files with
+         *     `GET /templates/{templateID}/files/{hash}`, start the build with `POST /v2/templates/{templateID}/builds/{buildID}`
+         *     and follow its status.
+         *
+         *     The name of a template you have adds a build to it; builds of it that were never started then fail as superseded. A
+         *     tag inside `name` joins `tags`; without any, the tag is `default`.
+         */
+        post: operations["createTemplate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        AssignTags: {
+            tags: components["schemas"]["Tag"][];
+            /** @description `name` or `name:tag` */
+            target: string;
+        };
+        BuildInfo: {
+            /** Format: uuid */
+            buildID: string;
+            logEntries: components["schemas"]["BuildLogEntry"][];
+            /** @description The older form of the log; may be empty. */
+            logs: string[];
+            /** @description Why the build failed. */
+            reason?: {
+                logEntries?: components["schemas"]["BuildLogEntry"][];
+                message: string;
+                /** @description `base`, `finalize`, or the number of the step from 1. */
+                step?: string;
+            };
+            status: components["schemas"]["BuildStatus"];
+            templateID: string;
+        };
+        BuildLogEntry: {
+            level: components["schemas"]["LogLevel"];
+            message: string;
+            /** @description `base`, `finalize`, or the number of the step from 1. */
+            step?: string;
+            /** Format: date-time */
+            timestamp: string;
+        };
+        BuildRequest: {
+            /**
+             * @deprecated
+             * @description Older spelling of `name`.
+             */
+            alias?: string;
+            /**
+             * Format: int32
+             * @description CPU cores of each sandbox, 1 or an even number.
+             * @default 2
+             */
+            cpuCount?: number;
+            /**
+             * Format: int32
+             * @description Memory of each sandbox in MiB.
+             * @default 1024
+             */
+            memoryMB?: number;
+            /**
+             * Format: int32
+             * @description Free disk in MiB that each sandbox starts with at least. 0 adds nothing; it never shrinks.
+             * @default 0
+             */
+            minFreeDiskMb?: number;
+            /** @description `[namespace/]alias[:tag]`. Required, unless the older `alias` is there. */
+            name?: string;
+            /** @description Tags for this build. */
+            tags?: components["schemas"]["Tag"][];
+            /**
+             * @deprecated
+             * @description Without effect; the key decides.
+             */
+            teamID?: string;
+        };
+        BuildRequested: {
+            aliases: string[];
+            /** Format: uuid */
+            buildID: string;
+            names: string[];
+            public: boolean;
+            tags: string[];
+            templateID: string;
+        };
+        BuildRequestV2: {
+            /** @description `[namespace/]alias[:tag]` */
+            alias: string;
+            /**
+             * Format: int32
+             * @description CPU cores of each sandbox, 1 or an even number.
+             * @default 2
+             */
+            cpuCount?: number;
+            /**
+             * Format: int32
+             * @description Memory of each sandbox in MiB.
+             * @default 1024
+             */
+            memoryMB?: number;
+            /**
+             * @deprecated
+             * @description Without effect; the key decides.
+             */
+            teamID?: string;
+        };
+        BuildStart: {
+            /**
+             * @description Run the whole build regardless of the cache.
+             * @default false
+             */
+            force?: boolean;
+            /** @description Base image. Either this or `fromTemplate`. */
+            fromImage?: string;
+            fromImageRegistry?: components["schemas"]["ImageRegistry"];
+            /** @description Base template. Either this or `fromImage`. */
+            fromTemplate?: string;
+            /**
+             * @description Check that is repeated every 2 seconds until it succeeds. Without it, the template is ready 20 seconds after a
+             *     start command, or at once when there is none.
+             */
+            readyCmd?: string;
+            /** @description Command started after the steps and captured running. */
+            startCmd?: string;
+            steps?: components["schemas"]["BuildStep"][];
+        };
+        /** @enum {string} */
+        BuildStatus: "waiting" | "building" | "ready" | "error";
+        BuildStep: {
+            args: string[];
+            /** @description Hash under which the files were uploaded. */
+            filesHash?: string;
+            /**
+             * @description Run this and all later steps regardless of the cache.
+             * @default false
+             */
+            force?: boolean;
+            /**
+             * @description - `COPY`, `ADD`: source, destination, user or empty, octal mode or empty; needs `filesHash`
+             *     - `RUN`: a command for `/bin/bash -l -c`, and optionally a user
+             *     - `ENV`, `ARG`: names and values in turn, for the build only
+             *     - `WORKDIR`: a directory, made when missing
+             *     - `USER`: a user, made when missing
+             * @enum {string}
+             */
+            type: "COPY" | "ADD" | "RUN" | "ENV" | "ARG" | "WORKDIR" | "USER";
+        };
+        /**
+         * @description `full` keeps memory, `filesystem` only files. Must not contradict `memory`.
+         * @enum {string}
+         */
+        CaptureMode: "full" | "filesystem";
+        ConnectSandbox: {
+            memory?: components["schemas"]["ResumeMemory"];
+            /**
+             * Format: int32
+             * @description Time to live in seconds from now.
+             * @default 300
+             */
+            timeout?: number;
+        };
+        ConnectSandboxV1: {
+            memory?: components["schemas"]["ResumeMemory"];
+            /**
+             * Format: int32
+             * @description Time to live in seconds from now.
+             */
+            timeout: number;
+        };
+        DeleteTags: {
+            name: string;
+            tags: components["schemas"]["Tag"][];
+        };
+        /** @description A SOCKS5 proxy that all outgoing connections take. */
+        EgressProxy: {
+            /** @description `host:port` */
+            address: string;
+            /** @description Never returned. */
+            password?: string;
+            username?: string;
+        } | null;
+        /** @description Environment variables for every process of the sandbox. Each command may override them. */
+        EnvVars: {
+            [key: string]: string;
+        };
+        /** @description Every error of the platform API and of the sandbox API. */
+        Error: {
+            /**
+             * Format: int32
+             * @description Equal to the HTTP status.
+             */
+            code: number;
+            /** @description A finer cause where there is one. New values may appear. */
+            error_code?: string;
+            /** @description For people; may change. Programs decide on `code`. */
+            message: string;
+        };
+        /** @description Exactly one of the two. */
+        ForkResult: {
+            error?: components["schemas"]["Error"];
+            sandbox?: components["schemas"]["Sandbox"];
+        };
+        ForkSandbox: {
+            /**
+             * Format: int32
+             * @description Copies to start.
+             * @default 1
+             */
+            count?: number;
+            /**
+             * Format: int32
+             * @description Time to live of each copy in seconds.
+             * @default 15
+             */
+            timeout?: number;
+        };
+        /**
+         * @description Credentials for a private registry, by `type`; without `type` the AWS fields are meant. Never logged and never
+         *     returned.
+         */
+        ImageRegistry: {
+            awsAccessKeyId?: string;
+            awsRegion?: string;
+            awsSecretAccessKey?: string;
+            /** @description For `registry`. */
+            password?: string;
+            /** @description For `gcp`. */
+            serviceAccountJson?: string;
+            /** @enum {string} */
+            type?: "registry" | "aws" | "gcp";
+            /** @description For `registry`. */
+            username?: string;
+        };
+        ListedSandbox: {
+            /** @description Alias of the template. */
+            alias?: string;
+            /**
+             * @deprecated
+             * @description A constant.
+             */
+            clientID: string;
+            /**
+             * Format: int32
+             * @description CPU cores.
+             */
+            cpuCount: number;
+            /**
+             * Format: int32
+             * @description Disk in MiB.
+             */
+            diskSizeMB: number;
+            /**
+             * Format: date-time
+             * @description When it will end. When paused, the moment of the pause.
+             */
+            endAt: string;
+            /** @description Version of the agent inside, by which clients decide what they may use. */
+            envdVersion: string;
+            /**
+             * Format: int32
+             * @description Memory in MiB.
+             */
+            memoryMB: number;
+            metadata?: components["schemas"]["Metadata"];
+            /** @description Id of the sandbox, also the second part of its host names. */
+            sandboxID: string;
+            /**
+             * Format: date-time
+             * @description Start of the present or, when paused, the last run.
+             */
+            startedAt: string;
+            state: components["schemas"]["SandboxState"];
+            /** @description Template the sandbox was created from. */
+            templateID: string;
+            volumeMounts?: components["schemas"]["VolumeMount"][];
+        };
+        LogEntry: {
+            fields: {
+                [key: string]: string;
+            };
+            level: components["schemas"]["LogLevel"];
+            message: string;
+            /** Format: date-time */
+            timestamp: string;
+        };
+        /** @enum {string} */
+        LogLevel: "debug" | "info" | "warn" | "error";
+        /** @description Free key-value pairs, by which listings can be filtered. */
+        Metadata: {
+            [key: string]: string;
+        };
+        /**
+         * @description What may go in and out. Allow beats deny, deny beats the default, which is open to the internet. Private, loopback
+         *     and link-local ranges are never reachable.
+         */
+        NetworkConfig: {
+            /**
+             * @description IP addresses, CIDR ranges, domains or `*.domain`. A domain needs `0.0.0.0/0` in `denyOut`. `x` does not cover
+             *     `y.x`.
+             */
+            allowOut?: string[];
+            /**
+             * @description `false` makes every port except the agent's ask for the header `e2b-traffic-access-token`, with the value of
+             *     `trafficAccessToken`.
+             * @default true
+             */
+            allowPublicTraffic?: boolean;
+            /** @description IP addresses or CIDR ranges. */
+            denyOut?: string[];
+            egressProxy?: components["schemas"]["EgressProxy"];
+            /** @description Ports on which the sandbox speaks TLS. Certificates are not verified. 49983 is refused. */
+            httpsPorts?: number[];
+            /** @description Host header that programs in the sandbox see instead of the public one; `${PORT}` in it becomes the port. ASCII. */
+            maskRequestHost?: string;
+            rules?: components["schemas"]["NetworkRules"];
+        };
+        /**
+         * @description Changes to matching HTTPS requests, by domain: an exact name, or `*.` and a name for any depth below it. An exact name
+         *     beats a wildcard, a longer suffix a shorter one. A rule grants no access by itself.
+         */
+        NetworkRules: {
+            [key: string]: {
+                transform?: {
+                    /**
+                     * @description Headers to set, replacing those of the same name. A value may hold `${e2b.secrets.NAME}` or
+                     *     `${e2b.identity.tokens.NAME}`, which are filled in outside the sandbox.
+                     */
+                    headers?: {
+                        [key: string]: string;
+                    };
+                };
+            }[];
+        };
+        NetworkUpdate: {
+            /** @description `false` is the same as denying `0.0.0.0/0`. */
+            allow_internet_access?: boolean;
+            /** @description As in `NetworkConfig`. */
+            allowOut?: string[];
+            /** @description As in `NetworkConfig`. */
+            denyOut?: string[];
+            egressProxy?: components["schemas"]["EgressProxy"];
+            rules?: components["schemas"]["NetworkRules"];
+        };
+        NewSandbox: components["schemas"]["NewSandboxCommon"] & {
+            /**
+             * @description Sandboxes made here are always secured, so only `true` is accepted.
+             * @constant
+             */
+            secure?: true;
+            /**
+             * Format: int32
+             * @description Time to live in seconds, up to the longest run the server allows.
+             * @default 300
+             */
+            timeout?: number;
+        };
+        NewSandboxCommon: {
+            /**
+             * @description `false` is the same as denying `0.0.0.0/0`. Private, loopback and link-local ranges are never reachable.
+             *     The only key here that is written in snake case.
+             * @default true
+             */
+            allow_internet_access?: boolean;
+            /**
+             * @description At the end of its time to live, pause the sandbox instead of killing it.
+             * @default false
+             */
+            autoPause?: boolean;
+            /**
+             * @description `false` keeps only the files at that automatic pause, so that a resume boots afresh. Refused without `autoPause`,
+             *     and together with `autoResume.enabled`.
+             * @default true
+             */
+            autoPauseMemory?: boolean;
+            /** @description Wake a paused sandbox when a request reaches one of its ports. */
+            autoResume?: {
+                enabled: boolean;
+            };
+            envVars?: components["schemas"]["EnvVars"];
+            /** @description Identity tokens for the sandbox, by name. */
+            iam?: {
+                tokens?: {
+                    [key: string]: {
+                        audience: string;
+                        tokenType: string;
+                    };
+                };
+            };
+            /**
+             * @description Configuration of an MCP gateway. The server does not act on it: the client starts the gateway itself as a command
+             *     in the sandbox.
+             */
+            mcp?: {
+                [key: string]: unknown;
+            } | null;
+            metadata?: components["schemas"]["Metadata"];
+            network?: components["schemas"]["NetworkConfig"];
+            /** @description Id, alias or `namespace/alias` of a template, each with an optional `:tag`, or the id of a snapshot. */
+            templateID: string;
+            volumeMounts?: components["schemas"]["VolumeMount"][];
+        };
+        NewSandboxV1: components["schemas"]["NewSandboxCommon"] & {
+            /**
+             * @description `false` makes a sandbox whose API asks for no token. Refused together with `network.allowPublicTraffic: false`.
+             * @default true
+             */
+            secure?: boolean;
+            /**
+             * Format: int32
+             * @description Time to live in seconds, up to the longest run the server allows.
+             * @default 15
+             */
+            timeout?: number;
+        };
+        NewSnapshot: {
+            /**
+             * @description Keep memory and processes as well as files.
+             * @default true
+             */
+            memory?: boolean;
+            mode?: components["schemas"]["CaptureMode"];
+            /** @description Name of the template, `[namespace/]alias[:tag]`. Without one it has only an id. */
+            name?: string;
+        };
+        PauseSandbox: {
+            /**
+             * @description Keep memory and processes as well as files.
+             * @default true
+             */
+            memory?: boolean;
+            mode?: components["schemas"]["CaptureMode"];
+        };
+        /**
+         * @description `false` resumes from the files alone, with a fresh boot and no processes; the kept memory stays as it is. A server
+         *     that cannot do so refuses it with 400.
+         * @default true
+         */
+        ResumeMemory: boolean;
+        ResumeSandbox: {
+            /**
+             * @deprecated
+             * @description Early clients always send it. It does not change what was chosen at creation.
+             */
+            autoPause?: boolean;
+            memory?: components["schemas"]["ResumeMemory"];
+            /**
+             * Format: int32
+             * @description Time to live in seconds from now.
+             * @default 15
+             */
+            timeout?: number;
+        };
+        Sandbox: {
+            /** @description Alias of the template. */
+            alias?: string;
+            /**
+             * @deprecated
+             * @description A constant.
+             */
+            clientID: string;
+            /**
+             * @description Domain of the sandbox's host names, with its port: the agent is at `49983-{sandboxID}.{domain}`. Null means the
+             *     domain of the platform API.
+             */
+            domain?: string | null;
+            /** @description Token for the sandbox API. Absent when the sandbox was created with `secure` false. */
+            envdAccessToken?: string;
+            /** @description Version of the agent inside, by which clients decide what they may use. */
+            envdVersion: string;
+            /** @description Id of the sandbox, also the second part of its host names. */
+            sandboxID: string;
+            /** @description Template the sandbox was created from. */
+            templateID: string;
+            /** @description Token for the sandbox's own ports when public traffic is off, else null. */
+            trafficAccessToken?: string | null;
+        };
+        SandboxDetail: components["schemas"]["ListedSandbox"] & {
+            /** @description What was asked for at creation; null when nothing was. */
+            allowInternetAccess?: boolean | null;
+            /** @description Domain of the sandbox's host names, with its port. Null means the domain of the platform API. */
+            domain?: string | null;
+            /** @description Token for the sandbox API. Absent when the sandbox was created with `secure` false. */
+            envdAccessToken?: string;
+            lifecycle?: {
+                /** @description Whether traffic wakes it when it is paused. */
+                autoResume: boolean;
+                /**
+                 * @description What happens at the end of its time to live.
+                 * @enum {string}
+                 */
+                onTimeout: "kill" | "pause";
+            };
+            network?: components["schemas"]["SandboxNetwork"];
+        };
+        SandboxLogs: {
+            logEntries: components["schemas"]["LogEntry"][];
+            logs: {
+                /** @description A JSON object as text. */
+                line: string;
+                /** Format: date-time */
+                timestamp: string;
+            }[];
+        };
+        SandboxMetric: {
+            /** Format: int32 */
+            cpuCount: number;
+            /** @description Of one core, so up to 100 times `cpuCount`. */
+            cpuUsedPct: number;
+            /** Format: int64 */
+            diskTotal: number;
+            /** Format: int64 */
+            diskUsed: number;
+            /** Format: int64 */
+            memCache: number;
+            /** Format: int64 */
+            memTotal: number;
+            /**
+             * Format: int64
+             * @description In bytes, as all that follow.
+             */
+            memUsed: number;
+            /** Format: date-time */
+            timestamp: string;
+            /**
+             * Format: int64
+             * @description The same moment in seconds.
+             */
+            timestampUnix: number;
+        };
+        /** @description The rules in force. The password of a proxy is not among them. */
+        SandboxNetwork: {
+            allowOut?: string[];
+            allowPublicTraffic?: boolean;
+            denyOut?: string[];
+            egressProxy?: {
+                address: string;
+                username?: string;
+            } | null;
+            httpsPorts?: number[];
+            maskRequestHost?: string;
+            rules?: components["schemas"]["NetworkRules"];
+        };
+        /** @enum {string} */
+        SandboxState: "running" | "paused";
+        SandboxTimeout: {
+            /**
+             * Format: int32
+             * @description Seconds from now.
+             */
+            timeout: number;
+        };
+        SnapshotInfo: {
+            /** @description Full names, each with namespace and tag. */
+            names: string[];
+            /**
+             * @description Id of the snapshot with its tag: `namespace/alias:tag` when it has a name, else `templateID:tag`. Percent-encode
+             *     it in paths.
+             */
+            snapshotID: string;
+        };
+        Tag: string;
+        Template: {
+            aliases: string[];
+            /** Format: int32 */
+            buildCount: number;
+            /**
+             * Format: uuid
+             * @description The latest build.
+             */
+            buildID: string;
+            buildStatus: components["schemas"]["BuildStatus"];
+            /** Format: int32 */
+            cpuCount: number;
+            /** Format: date-time */
+            createdAt: string;
+            createdBy: {
+                email: string;
+                id: string;
+            } | null;
+            /** Format: int32 */
+            diskSizeMB: number;
+            envdVersion: string;
+            /** Format: date-time */
+            lastSpawnedAt: string | null;
+            /** Format: int32 */
+            memoryMB: number;
+            names: string[];
+            public: boolean;
+            /** Format: int64 */
+            spawnCount: number;
+            templateID: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        TemplateFiles: {
+            /** @description Headers to send with the archive. */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description Whether the server has the files. */
+            present: boolean;
+            /** @description Where to `PUT` the archive, without any credentials. */
+            url?: string;
+        };
+        TemplateTag: {
+            /** Format: uuid */
+            buildID: string;
+            /** Format: date-time */
+            createdAt: string;
+            tag: string;
+        };
+        TemplateUpdate: {
+            public?: boolean;
+        };
+        VolumeMount: {
+            /** @description Name of the volume. */
+            name: string;
+            /** @description Where it appears inside the sandbox. */
+            path: string;
+        };
+    };
+    responses: {
+        /** @description The request cannot be right. The message names the field, where it stands and what is allowed. */
+        BadRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The present state, or a transition that is under way, rules this out. */
+        Conflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The caller is known, and may not do this. */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Starting took too long and was undone. */
+        GatewayTimeout: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Something unexpected went wrong in the server, whose log has the cause. */
+        InternalServerError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description There is no such thing, or it belongs to somebody else. */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description This server does not offer the operation. */
+        NotImplemented: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The sandbox runs and can be used. */
+        SandboxCreated: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Sandbox"];
+            };
+        };
+        /** @description The sandbox was paused and runs again, with the same id, metadata, variables, rules and tokens. */
+        SandboxResumed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Sandbox"];
+            };
+        };
+        /** @description The sandbox was running already. */
+        SandboxWasRunning: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Sandbox"];
+            };
+        };
+        /** @description No capacity at the moment. Nothing has changed; try again. */
+        ServiceUnavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description A limit is reached, and the message states it. `Retry-After` is present for a rate limit, where waiting helps, and
+         *     absent for the number of sandboxes that may run at once.
+         */
+        TooManyRequests: {
+            headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The API key is missing, malformed or unknown. */
+        Unauthorized: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
+    parameters: {
+        /**
+         * @description Id of the build.
+         * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
+         */
+        BuildID: string;
+        /** @description Rows a page. */
+        Limit: number;
+        /**
+         * @description Pairs `key=value` joined by `&`; a sandbox must carry all of them exactly. Percent-encode each key and value, and then
+         *     the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Pieces that were encoded
+         *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400. Empty means no
+         *     filter.
+         * @example app=prod&user=a%20b
+         */
+        MetadataFilter: string;
+        /** @description Value of `X-Next-Token` of the page before. Opaque; one that this server did not make is refused with 400. */
+        NextToken: string;
+        /**
+         * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+         * @example i4k2m9x7q1w8e3r5t6y0z
+         */
+        SandboxID: string;
+        /**
+         * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+         * @example team/data-science:v2
+         */
+        TemplateID: string;
+    };
+    requestBodies: never;
+    headers: {
+        /** @description Pass it as `nextToken` to get the next page. Absent on the last page. */
+        NextToken: string;
+        /** @description Whole seconds to wait. Present only where waiting helps, so not when a concurrency limit is reached. */
+        RetryAfter: number;
+        /** @description Running sandboxes that match the filter, over all pages. Absent when running ones were not asked for. */
+        TotalRunning: number;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    listRunningSandboxes: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Pairs `key=value` joined by `&`; a sandbox must carry all of them exactly. Percent-encode each key and value, and then
+                 *     the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Pieces that were encoded
+                 *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400. Empty means no
+                 *     filter.
+                 * @example app=prod&user=a%20b
+                 */
+                metadata?: components["parameters"]["MetadataFilter"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The running sandboxes, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedSandbox"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+        };
+    };
+    createSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSandboxV1"];
+            };
+        };
+        responses: {
+            201: components["responses"]["SandboxCreated"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    getSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sandbox. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxDetail"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+        };
+    };
+    killSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sandbox is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+        };
+    };
+    connectSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectSandboxV1"];
+            };
+        };
+        responses: {
+            200: components["responses"]["SandboxWasRunning"];
+            201: components["responses"]["SandboxResumed"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    forkSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ForkSandbox"];
+            };
+        };
+        responses: {
+            /** @description One entry a copy. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForkResult"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getSandboxLogs: {
+        parameters: {
+            query?: {
+                /** @description Most entries to return. */
+                limit?: number;
+                /**
+                 * @description Unix time in milliseconds.
+                 * @example 1795168800000
+                 */
+                start?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxLogs"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    getSandboxMetrics: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Unix time in seconds.
+                 * @example 1795169100
+                 */
+                end?: number;
+                /**
+                 * @description Unix time in seconds.
+                 * @example 1795168800
+                 */
+                start?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The samples. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxMetric"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    updateSandboxNetwork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NetworkUpdate"];
+            };
+        };
+        responses: {
+            /** @description The rules are in force. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    pauseSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PauseSandbox"];
+            };
+        };
+        responses: {
+            /** @description The sandbox is paused. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    resumeSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ResumeSandbox"];
+            };
+        };
+        responses: {
+            201: components["responses"]["SandboxResumed"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    createSnapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSnapshot"];
+            };
+        };
+        responses: {
+            /** @description The snapshot. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotInfo"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    setSandboxTimeout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SandboxTimeout"];
+            };
+        };
+        responses: {
+            /** @description The new end is in force. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+        };
+    };
+    listSnapshots: {
+        parameters: {
+            query?: {
+                /** @description Rows a page. */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Alias, `namespace/alias` or id, each with an optional `:tag`.
+                 * @example team/prepared
+                 */
+                name?: string;
+                /** @description Value of `X-Next-Token` of the page before. Opaque; one that this server did not make is refused with 400. */
+                nextToken?: components["parameters"]["NextToken"];
+                /**
+                 * @description Only those made from this sandbox.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    "X-Next-Token": components["headers"]["NextToken"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotInfo"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    listTemplates: {
+        parameters: {
+            query?: {
+                /** @description Team whose templates to list; the key's own team when absent. */
+                teamID?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The templates. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    deleteTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    getTemplateBuildStatus: {
+        parameters: {
+            query?: {
+                /** @description Leave out entries below this level. */
+                level?: components["schemas"]["LogLevel"];
+                /** @description Most entries to return. */
+                limit?: number;
+                /** @description Entries to skip. */
+                logsOffset?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the build.
+                 * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
+                 */
+                buildID: components["parameters"]["BuildID"];
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The build. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BuildInfo"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    getTemplateFiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Hash of a set of files, computed by the client. The server gives it no meaning.
+                 * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+                 */
+                hash: string;
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What to do. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateFiles"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    listTemplateTags: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tags. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateTag"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    getTemplateByAlias: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Alias, `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                alias: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template behind it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        public: boolean;
+                        templateID: string;
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    assignTemplateTags: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssignTags"];
+            };
+        };
+        responses: {
+            /** @description The tags and the build they name. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        buildID: string;
+                        tags: string[];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    deleteTemplateTags: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeleteTags"];
+            };
+        };
+        responses: {
+            /** @description The tags are gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    listSandboxes: {
+        parameters: {
+            query?: {
+                /** @description Rows a page. */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Pairs `key=value` joined by `&`; a sandbox must carry all of them exactly. Percent-encode each key and value, and then
+                 *     the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Pieces that were encoded
+                 *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400. Empty means no
+                 *     filter.
+                 * @example app=prod&user=a%20b
+                 */
+                metadata?: components["parameters"]["MetadataFilter"];
+                /** @description Value of `X-Next-Token` of the page before. Opaque; one that this server did not make is refused with 400. */
+                nextToken?: components["parameters"]["NextToken"];
+                /** @description By start time; sandboxes of the same moment are ordered by id. */
+                order?: "asc" | "desc";
+                /**
+                 * @description Only sandboxes started at this moment or later. A time read from a listing includes its own row.
+                 * @example 2026-11-20T10:00:00.000Z
+                 */
+                startedAfter?: string;
+                /**
+                 * @description States to include, joined by commas; repeating the parameter works too. Absent means both.
+                 * @example [
+                 *       "running",
+                 *       "paused"
+                 *     ]
+                 */
+                state?: components["schemas"]["SandboxState"][];
+                /**
+                 * @description Id or alias of the template, without a tag: a tag is refused with 400. A template that does not exist gives an
+                 *     empty list.
+                 * @example base
+                 */
+                template?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    "X-Next-Token": components["headers"]["NextToken"];
+                    "X-Total-Running": components["headers"]["TotalRunning"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedSandbox"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+        };
+    };
+    createSandboxV2: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSandbox"];
+            };
+        };
+        responses: {
+            201: components["responses"]["SandboxCreated"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    connectSandboxV2: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ConnectSandbox"];
+            };
+        };
+        responses: {
+            200: components["responses"]["SandboxWasRunning"];
+            201: components["responses"]["SandboxResumed"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    createTemplateV2: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BuildRequestV2"];
+            };
+        };
+        responses: {
+            /** @description The build waits for its start. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    updateTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateUpdate"];
+            };
+        };
+        responses: {
+            /** @description Full names of the template. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        names: string[];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    startTemplateBuild: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the build.
+                 * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
+                 */
+                buildID: components["parameters"]["BuildID"];
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BuildStart"];
+            };
+        };
+        responses: {
+            /** @description The build has started. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    createTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BuildRequest"];
+            };
+        };
+        responses: {
+            /** @description The build waits for its start. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BuildRequested"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+}
+type FlattenedDeepRequired<T> = {
+    [K in keyof T]-?: FlattenedDeepRequired<T[K] extends unknown[] | undefined | null ? Extract<T[K], unknown[]>[number] : T[K]>;
+};
+type ReadonlyArray<T> = [
+    Exclude<T, undefined>
+] extends [
+    unknown[]
+] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
+export const pathsV2SandboxesGetParametersQueryOrderValues: ReadonlyArray<FlattenedDeepRequired<paths>["/v2/sandboxes"]["get"]["parameters"]["query"]["order"]> = ["asc", "desc"];
+export const buildStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BuildStatus"]> = ["waiting", "building", "ready", "error"];
+export const buildStepTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BuildStep"]["type"]> = ["COPY", "ADD", "RUN", "ENV", "ARG", "WORKDIR", "USER"];
+export const captureModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["CaptureMode"]> = ["full", "filesystem"];
+export const imageRegistryTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ImageRegistry"]["type"]> = ["registry", "aws", "gcp"];
+export const logLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLevel"]> = ["debug", "info", "warn", "error"];
+export const sandboxDetailLifecycleOnTimeoutValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SandboxDetail"]["lifecycle"]["onTimeout"]> = ["kill", "pause"];
+export const sandboxStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SandboxState"]> = ["running", "paused"];

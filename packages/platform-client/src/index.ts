@@ -1,0 +1,6 @@
+export {
+  createPlatformClient,
+  type PlatformClient,
+  type PlatformClientOptions,
+} from './create-platform-client.ts';
+export type { components, operations, paths } from './gen/schema.ts';
