@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export interface Service {
+  apiUrl: string;
+  sandboxUrl: string;
+  domain: string;
+  apiKey: string;
+  /** Ends the service with every sandbox and removes all traces of it from this machine. */
+  down(): Promise<void>;
+}
+
+/** Starts `skerry up` from this checkout on a free port and waits for its line of JSON. */
+export async function startService(options: {
+  root: string;
+  dataDir: string;
+  imagesDir: string;
+}): Promise<Service> {
+  const cli = [join(options.root, 'packages/cli/src/main.ts')];
+  const argv = ['up', '--port', '0', '--data', options.dataDir, '--images', options.imagesDir, '--json'];
+  const server = spawn(process.execPath, [...cli, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(server, 'exit').then(() => {
+    throw new Error('skerry ended before it was ready');
+  });
+  const [line] = (await Promise.race([once(createInterface(server.stdout), 'line'), ended])) as [string];
+  ended.catch(() => undefined); // Later it ends because it is told to.
+  return {
+    ...(JSON.parse(line) as Omit<Service, 'down'>),
+    async down() {
+      const down = spawn(process.execPath, [...cli, 'down', '--data', options.dataDir], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      const [code] = (await once(down, 'exit')) as [number | null];
+      if (code !== 0) throw new Error(`skerry down ended with ${code}`);
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { strict as assert } from 'node:assert';
+import { CommandExitError, type Sandbox } from '@skerry/sdk';
+import { requestHost } from './host-request.ts';
+import type { Service } from './service.ts';
+
+interface DemoContext {
+  sandbox: Sandbox;
+  service: Service;
+  say: (line: string) => void;
+}
+
+const program = `import csv, sys, time
+total = 0
+for row in csv.DictReader(open("sales.csv")):
+    total += int(row["count"]) * float(row["price"])
+    print(row["item"], flush=True)
+    time.sleep(0.05)
+print(f"total {total:.2f}", file=sys.stderr)
+`;
+const data = 'item,count,price\nrope,3,12.50\nlamp,2,30.00\nanchor,1,199.90\n';
+
+/** The main job, step by step; each one throws when what it sees is not what must be. */
+export const demoSteps: Record<string, (context: DemoContext) => Promise<void>> = {
+  async 'write a program and its data'({ sandbox }) {
+    await sandbox.files.write([
+      { path: 'shop/total.py', data: program },
+      { path: 'shop/sales.csv', data },
+    ]);
+    assert.equal(await sandbox.files.read('shop/sales.csv'), data);
+  },
+
+  async 'run it with streamed output'({ sandbox, say }) {
+    const arrivals: number[] = [];
+    const result = await sandbox.commands.run('python3 total.py', {
+      cwd: '/home/user/shop',
+      onStdout: (chunk) => {
+        arrivals.push(performance.now());
+        say(`stdout: ${chunk.trim()}`);
+      },
+      onStderr: (chunk) => say(`stderr: ${chunk.trim()}`),
+    });
+    assert.equal(result.stdout, 'rope\nlamp\nanchor\n');
+    assert.equal(result.stderr, 'total 297.40\n');
+    assert.equal(result.exitCode, 0);
+    assert.ok(
+      (arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0) > 50,
+      'the output came at once instead of as it was printed',
+    );
+  },
+
+  async 'feed a process through the client-streaming input call'({ sandbox, say }) {
+    const handle = await sandbox.commands.run('sort -n | tail -1', { background: true, stdin: true });
+    async function* numbers(): AsyncGenerator<string> {
+      for (let n = 1; n <= 2000; n += 1) yield `${(n * 7919) % 2003}\n`;
+    }
+    await sandbox.commands.streamStdin(handle.pid, numbers());
+    await handle.closeStdin();
+    const { stdout } = await handle.wait();
+    say(`largest of 2000 numbers: ${stdout.trim()}`);
+    assert.equal(stdout, '2002\n');
+  },
+
+  async 'watch a directory while files change'({ sandbox, say }) {
+    const seen: string[] = [];
+    const removed = Promise.withResolvers<void>();
+    const watch = await sandbox.files.watchDir('shop', (event) => {
+      seen.push(`${event.type} ${event.name}`);
+      if (event.type === 'remove') removed.resolve();
+    });
+    await sandbox.files.write('shop/new.txt', 'hello');
+    await sandbox.files.remove('shop/new.txt');
+    await removed.promise;
+    await watch.stop();
+    say(seen.join(', '));
+    assert.ok(
+      seen.includes('create new.txt') && seen.includes('write new.txt') && seen.at(-1) === 'remove new.txt',
+      seen.join(),
+    );
+  },
+
+  async 'list, move and remove'({ sandbox, say }) {
+    await sandbox.files.rename('shop/sales.csv', 'shop/archive/2026.csv');
+    const names = (await sandbox.files.list('shop', { depth: 2 })).map((entry) =>
+      entry.path.replace('/home/user/', ''),
+    );
+    say(names.join(', '));
+    assert.deepEqual(names, ['shop/archive', 'shop/archive/2026.csv', 'shop/total.py']);
+    await sandbox.files.remove('shop/archive');
+    assert.equal(await sandbox.files.exists('shop/archive'), false);
+  },
+
+  async 'upload and download with signed URLs'({ sandbox }) {
+    const expiresInSeconds = 60;
+    const upload = await sandbox.uploadUrl('signed.txt', { expiresInSeconds });
+    const headers = { 'content-type': 'application/octet-stream' };
+    const written = await requestHost(upload, { method: 'POST', headers, body: 'by signature' });
+    assert.equal(written.status, 200, written.body);
+    const download = await sandbox.downloadUrl('signed.txt', { expiresInSeconds });
+    assert.deepEqual(await requestHost(download), { status: 200, body: 'by signature' });
+    const forged = await requestHost(download.replace('signed.txt', '.bashrc'));
+    assert.equal(forged.status, 401, 'a changed path must not pass');
+  },
+
+  async 'serve a web page from inside and fetch it by host name'({ sandbox, say }) {
+    await sandbox.files.write('site/index.html', '<h1>from inside</h1>');
+    const server = await sandbox.commands.run('python3 -m http.server 8000 --bind 127.0.0.1', {
+      background: true,
+      cwd: '/home/user/site',
+    });
+    const url = `http://${sandbox.getHost(8000)}/`;
+    const page = await requestHost(url);
+    say(`${url} answered ${page.status}: ${page.body}`);
+    assert.deepEqual(page, { status: 200, body: '<h1>from inside</h1>' });
+    await server.kill();
+  },
+
+  async 'meet the limits: memory, processes, disk and other rights'({ sandbox, say }) {
+    const attempts: [name: string, command: string][] = [
+      ['memory', `python3 -c 'x = bytearray(64 << 30)'`],
+      ['processes', 'for i in $(seq 20000); do sleep 60 & done 2>/dev/null; wait -n'],
+      ['disk', 'head -c 200G /dev/zero > /tmp/fill'],
+      ['mount', 'sudo mount -t tmpfs none /mnt'],
+      ['host', 'ls /proc/1/root/var/lib/skerry'],
+    ];
+    for (const [name, command] of attempts) {
+      const failure = await sandbox.commands.run(command, { timeoutMs: 60_000 }).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      assert.ok(
+        failure instanceof CommandExitError,
+        `${name}: ${failure ? String(failure) : 'it was allowed'}`,
+      );
+      say(`${name}: ended with ${failure.exitCode} ${failure.stderr.trim().split('\n').at(-1) ?? ''}`);
+    }
+    await sandbox.commands.run('pkill -x sleep; rm -f /tmp/fill; true');
+    const { stdout } = await sandbox.commands.run('echo still answering');
+    assert.equal(stdout, 'still answering\n');
+  },
+};
