@@ -1,0 +1,19 @@
+/** Time as the control plane sees it; tests of expiry bring their own. */
+export interface Clock {
+  /** Milliseconds since the epoch, an integer. */
+  now(): number;
+  /** Calls `run` once after `delayMs`; the returned function takes it back. */
+  after(delayMs: number, run: () => void): () => void;
+}
+
+// setTimeout fires at once when the delay does not fit in 31 bits.
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+/** The clock of this host. A delay beyond 24 days fires early, so whoever waits that long looks at `now()` again. */
+export const createSystemClock = (): Clock => ({
+  now: () => Date.now(),
+  after: (delayMs, run) => {
+    const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), MAX_DELAY_MS));
+    return () => clearTimeout(timer);
+  },
+});

@@ -1,0 +1,68 @@
+import type { Kysely } from 'kysely';
+import type { Migration } from 'kysely/migration';
+import type { Schema } from './schema.ts';
+
+const initial: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('templates')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('cpu_count', 'integer', (column) => column.notNull())
+      .addColumn('memory_mb', 'integer', (column) => column.notNull())
+      .addColumn('disk_mb', 'integer', (column) => column.notNull())
+      .execute();
+    await db.schema
+      .createTable('template_names')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('template_id', 'text', (column) => column.notNull().references('templates.id'))
+      .execute();
+    await db.schema
+      .createTable('sandboxes')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('template_id', 'text', (column) => column.notNull())
+      .addColumn('template_name', 'text', (column) => column.notNull())
+      .addColumn('state', 'text', (column) => column.notNull())
+      .addColumn('run_id', 'text')
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('started_at', 'bigint', (column) => column.notNull())
+      .addColumn('end_at', 'bigint', (column) => column.notNull())
+      .addColumn('ended_at', 'bigint')
+      .addColumn('cause', 'text')
+      .addColumn('metadata', 'text', (column) => column.notNull())
+      .addColumn('env_vars', 'text', (column) => column.notNull())
+      .addColumn('secure', 'integer', (column) => column.notNull())
+      .addColumn('allow_internet', 'integer')
+      .addColumn('cpu_count', 'integer', (column) => column.notNull())
+      .addColumn('memory_mb', 'integer', (column) => column.notNull())
+      .addColumn('disk_mb', 'integer', (column) => column.notNull())
+      .execute();
+    await db.schema
+      .createIndex('sandboxes_by_start')
+      .on('sandboxes')
+      .columns(['state', 'started_at', 'id'])
+      .execute();
+    await db.schema
+      .createTable('sandbox_metadata')
+      .addColumn('sandbox_id', 'text', (column) =>
+        column.notNull().references('sandboxes.id').onDelete('cascade'),
+      )
+      .addColumn('key', 'text', (column) => column.notNull())
+      .addColumn('value', 'text', (column) => column.notNull())
+      .addPrimaryKeyConstraint('sandbox_metadata_key', ['sandbox_id', 'key'])
+      .execute();
+    await db.schema
+      .createTable('api_keys')
+      .addColumn('hash', 'text', (column) => column.primaryKey())
+      .addColumn('mask', 'text', (column) => column.notNull())
+      .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('last_used_at', 'bigint')
+      .execute();
+  },
+};
+
+/** In order of their names. One that was released never changes again. */
+export const migrations: Record<string, Migration> = { '0001_initial': initial };
+
+export type Database = Kysely<Schema>;

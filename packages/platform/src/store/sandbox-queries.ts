@@ -1,0 +1,148 @@
+import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
+import type { Database } from './migrations.ts';
+import type { SandboxTable, Schema } from './schema.ts';
+import type { SandboxFilter, SandboxRow, SandboxStore } from './store.ts';
+
+const toFlag = (value: boolean): number => (value ? 1 : 0);
+
+const toSandboxRow = (row: Selectable<SandboxTable>): SandboxRow => ({
+  id: row.id,
+  templateId: row.template_id,
+  templateName: row.template_name,
+  state: row.state,
+  runId: row.run_id,
+  createdAt: row.created_at,
+  startedAt: row.started_at,
+  endAt: row.end_at,
+  endedAt: row.ended_at,
+  cause: row.cause,
+  metadata: JSON.parse(row.metadata) as Record<string, string>,
+  envVars: JSON.parse(row.env_vars) as Record<string, string>,
+  secure: row.secure === 1,
+  allowInternet: row.allow_internet === null ? null : row.allow_internet === 1,
+  cpuCount: row.cpu_count,
+  memoryMb: row.memory_mb,
+  diskMb: row.disk_mb,
+});
+
+const withFilter = <O>(query: SelectQueryBuilder<Schema, 'sandboxes', O>, filter: SandboxFilter) => {
+  let filtered = query.where('state', 'in', filter.states);
+  if (filter.templateId !== undefined) filtered = filtered.where('template_id', '=', filter.templateId);
+  if (filter.startedFrom !== undefined) filtered = filtered.where('started_at', '>=', filter.startedFrom);
+  for (const [key, value] of Object.entries(filter.metadata ?? {})) {
+    filtered = filtered.where(({ exists, selectFrom }: ExpressionBuilder<Schema, 'sandboxes'>) =>
+      exists(
+        selectFrom('sandbox_metadata')
+          .select('sandbox_metadata.key')
+          .whereRef('sandbox_metadata.sandbox_id', '=', 'sandboxes.id')
+          .where('sandbox_metadata.key', '=', key)
+          .where('sandbox_metadata.value', '=', value),
+      ),
+    );
+  }
+  return filtered;
+};
+
+const countAll = async (query: SelectQueryBuilder<Schema, 'sandboxes', unknown>): Promise<number> => {
+  const { total } = await query.select((eb) => eb.fn.countAll().as('total')).executeTakeFirstOrThrow();
+  return Number(total);
+};
+
+/** The sandbox part of a store, in SQL that every dialect understands. */
+export const createSandboxQueries = (db: Database): SandboxStore => ({
+  reserveSandbox: (sandbox, { maxActive }) =>
+    db.transaction().execute(async (tx) => {
+      const active = await countAll(tx.selectFrom('sandboxes').where('state', 'in', ['starting', 'running']));
+      if (active >= maxActive) return false;
+      await tx
+        .insertInto('sandboxes')
+        .values({
+          id: sandbox.id,
+          template_id: sandbox.templateId,
+          template_name: sandbox.templateName,
+          state: 'starting',
+          run_id: null,
+          created_at: sandbox.createdAt,
+          started_at: sandbox.createdAt,
+          end_at: sandbox.endAt,
+          ended_at: null,
+          cause: null,
+          metadata: JSON.stringify(sandbox.metadata),
+          env_vars: JSON.stringify(sandbox.envVars),
+          secure: toFlag(sandbox.secure),
+          allow_internet: sandbox.allowInternet === null ? null : toFlag(sandbox.allowInternet),
+          cpu_count: sandbox.cpuCount,
+          memory_mb: sandbox.memoryMb,
+          disk_mb: sandbox.diskMb,
+        })
+        .execute();
+      const pairs = Object.entries(sandbox.metadata);
+      for (const [key, value] of pairs) {
+        await tx.insertInto('sandbox_metadata').values({ sandbox_id: sandbox.id, key, value }).execute();
+      }
+      return true;
+    }),
+
+  findSandbox: async (id) => {
+    const row = await db.selectFrom('sandboxes').selectAll().where('id', '=', id).executeTakeFirst();
+    return row && toSandboxRow(row);
+  },
+
+  changeState: async (id, { from, to, endAtMost, runId, set = {} }) => {
+    let update = db
+      .updateTable('sandboxes')
+      .set({
+        state: to,
+        ...(set.runId !== undefined && { run_id: set.runId }),
+        ...(set.startedAt !== undefined && { started_at: set.startedAt }),
+        ...(set.endAt !== undefined && { end_at: set.endAt }),
+        ...(set.endedAt !== undefined && { ended_at: set.endedAt }),
+        ...(set.cause !== undefined && { cause: set.cause }),
+      })
+      .where('id', '=', id)
+      .where('state', 'in', from);
+    if (endAtMost !== undefined) update = update.where('end_at', '<=', endAtMost);
+    if (runId !== undefined) update = update.where('run_id', '=', runId);
+    const row = await update.returningAll().executeTakeFirst();
+    return row && toSandboxRow(row);
+  },
+
+  moveEnd: async (id, { endAt, extendOnly }) => {
+    const row = await db
+      .updateTable('sandboxes')
+      .set((eb) => ({
+        end_at: extendOnly
+          ? eb.case().when('end_at', '<', endAt).then(endAt).else(eb.ref('end_at')).end()
+          : endAt,
+      }))
+      .where('id', '=', id)
+      .where('state', '=', 'running')
+      .returningAll()
+      .executeTakeFirst();
+    return row && toSandboxRow(row);
+  },
+
+  listSandboxes: async ({ order, limit, after, ...filter }) => {
+    const beyond = order === 'asc' ? '>' : '<';
+    let query = withFilter(db.selectFrom('sandboxes'), filter)
+      .selectAll()
+      .orderBy('started_at', order)
+      .orderBy('id', order);
+    if (after !== undefined) {
+      query = query.where((eb) =>
+        eb.or([
+          eb('started_at', beyond, after.startedAt),
+          eb.and([eb('started_at', '=', after.startedAt), eb('id', beyond, after.id)]),
+        ]),
+      );
+    }
+    if (limit !== undefined) query = query.limit(limit);
+    return (await query.execute()).map(toSandboxRow);
+  },
+
+  countSandboxes: (filter) => countAll(withFilter(db.selectFrom('sandboxes'), filter)),
+
+  deleteEndedSandboxes: async (before) => {
+    await db.deleteFrom('sandboxes').where('state', '=', 'ended').where('ended_at', '<', before).execute();
+  },
+});

@@ -1,0 +1,58 @@
+import type { EndCause, SandboxState } from './store.ts';
+
+/** The tables as both databases hold them: times and flags as integers, maps as JSON text. */
+export interface Schema {
+  sandboxes: SandboxTable;
+  sandbox_metadata: SandboxMetadataTable;
+  templates: TemplateTable;
+  template_names: TemplateNameTable;
+  api_keys: ApiKeyTable;
+}
+
+export interface SandboxTable {
+  id: string;
+  template_id: string;
+  template_name: string;
+  state: SandboxState;
+  run_id: string | null;
+  created_at: number;
+  started_at: number;
+  end_at: number;
+  ended_at: number | null;
+  cause: EndCause | null;
+  metadata: string;
+  env_vars: string;
+  secure: number;
+  allow_internet: number | null;
+  cpu_count: number;
+  memory_mb: number;
+  disk_mb: number;
+}
+
+/** The pairs of `sandboxes.metadata` once more, one a row, so that a filter is a plain indexed lookup in any database. */
+export interface SandboxMetadataTable {
+  sandbox_id: string;
+  key: string;
+  value: string;
+}
+
+export interface TemplateTable {
+  id: string;
+  created_at: number;
+  cpu_count: number;
+  memory_mb: number;
+  disk_mb: number;
+}
+
+export interface TemplateNameTable {
+  name: string;
+  template_id: string;
+}
+
+export interface ApiKeyTable {
+  hash: string;
+  mask: string;
+  name: string;
+  created_at: number;
+  last_used_at: number | null;
+}

@@ -1,0 +1,38 @@
+import { closeSync, openSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { Kysely } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import { createApiKeyQueries } from './api-key-queries.ts';
+import { migrations } from './migrations.ts';
+import { createNodeSqliteDialect } from './node-sqlite.ts';
+import { createSandboxQueries } from './sandbox-queries.ts';
+import type { Schema } from './schema.ts';
+import type { Store } from './store.ts';
+import { createTemplateQueries } from './template-queries.ts';
+
+/**
+ * Opens the embedded store in one file, making it (mode 0600, in an existing folder) and bringing its tables up to date
+ * first. Rejects when the file is from a newer version or is not a database.
+ */
+export const createStore = async ({ path }: { path: string }): Promise<Store> => {
+  // SQLite gives its side files the mode of the database file.
+  closeSync(openSync(path, 'a', 0o600));
+  const database = new DatabaseSync(path, { timeout: 5_000 });
+  const db = new Kysely<Schema>({ dialect: createNodeSqliteDialect(database) });
+  try {
+    // FULL syncs the log at every commit; WAL's default would lose acknowledged writes with the power.
+    database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;');
+    const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+    const { error } = await migrator.migrateToLatest();
+    if (error !== undefined) throw error;
+  } catch (error) {
+    database.close();
+    throw new Error(`cannot open the database ${path}`, { cause: error });
+  }
+  return {
+    ...createSandboxQueries(db),
+    ...createTemplateQueries(db),
+    ...createApiKeyQueries(db),
+    close: () => db.destroy(),
+  };
+};

@@ -1,0 +1,125 @@
+/**
+ * What must survive a restart. Every change is on disk when its promise resolves. Times are integers, milliseconds since
+ * the epoch. `suite.ts` is the definition in executable form.
+ */
+export interface Store extends SandboxStore, TemplateStore, ApiKeyStore {
+  close(): Promise<void>;
+}
+
+export interface SandboxStore {
+  /**
+   * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes are
+   * starting or running. False when the limit is reached; then nothing is written.
+   */
+  reserveSandbox(sandbox: NewSandbox, options: { maxActive: number }): Promise<boolean>;
+  findSandbox(id: string): Promise<SandboxRow | undefined>;
+  /** Moves a row from one of the expected states to the next; undefined, and no change, when it is in another one. */
+  changeState(id: string, change: StateChange): Promise<SandboxRow | undefined>;
+  /** Sets the end of a running sandbox. With `extendOnly` an earlier end leaves the row as it is. Undefined when not running. */
+  moveEnd(id: string, move: { endAt: number; extendOnly: boolean }): Promise<SandboxRow | undefined>;
+  /** Rows of the wanted states by start time, ties by id. */
+  listSandboxes(query: SandboxQuery): Promise<SandboxRow[]>;
+  /** How many rows the same filters match in all. */
+  countSandboxes(filter: SandboxFilter): Promise<number>;
+  /** Forgets sandboxes that ended before that time. */
+  deleteEndedSandboxes(before: number): Promise<void>;
+}
+
+export interface TemplateStore {
+  /** The template of that name, made first when there is none. */
+  ensureTemplate(template: NewTemplate): Promise<TemplateRow>;
+  /** By id or by name. */
+  findTemplate(idOrName: string): Promise<TemplateRow | undefined>;
+}
+
+export interface ApiKeyStore {
+  /** Leaves an existing key of the same hash as it is. */
+  addApiKey(key: ApiKeyRow): Promise<void>;
+  findApiKey(hash: string): Promise<ApiKeyRow | undefined>;
+  touchApiKey(hash: string, lastUsedAt: number): Promise<void>;
+}
+
+export type SandboxState = 'starting' | 'running' | 'killing' | 'ended';
+
+/** Every state in which something of the sandbox may still be on the host. */
+export const ACTIVE_STATES: readonly SandboxState[] = ['starting', 'running', 'killing'];
+
+/**
+ * Why a sandbox ended: `killed` by its owner, `expired`, `exited` by itself, `failed` to start, or `lost`: the host no
+ * longer had it when the server looked.
+ */
+export type EndCause = 'killed' | 'expired' | 'exited' | 'failed' | 'lost';
+
+export interface NewSandbox {
+  id: string;
+  templateId: string;
+  templateName: string;
+  createdAt: number;
+  endAt: number;
+  metadata: Record<string, string>;
+  envVars: Record<string, string>;
+  /** Whether the agent asks for the access token. */
+  secure: boolean;
+  /** Null when the creator did not say. */
+  allowInternet: boolean | null;
+  cpuCount: number;
+  memoryMb: number;
+  diskMb: number;
+}
+
+export interface SandboxRow extends NewSandbox {
+  state: SandboxState;
+  /** Null until it ran. */
+  runId: string | null;
+  /** Start of the run; until then the time of creation. */
+  startedAt: number;
+  endedAt: number | null;
+  cause: EndCause | null;
+}
+
+export interface StateChange {
+  from: readonly SandboxState[];
+  to: SandboxState;
+  /** Also required: the row's end is no later than this. */
+  endAtMost?: number;
+  /** Also required: the row is in this run. */
+  runId?: string;
+  set?: Partial<Pick<SandboxRow, 'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause'>>;
+}
+
+export interface SandboxFilter {
+  states: readonly SandboxState[];
+  /** All pairs must match exactly. */
+  metadata?: Record<string, string>;
+  templateId?: string;
+  /** Inclusive. */
+  startedFrom?: number;
+}
+
+export interface SandboxQuery extends SandboxFilter {
+  order: 'asc' | 'desc';
+  limit?: number;
+  /** Only rows behind this position, in that order. */
+  after?: { startedAt: number; id: string };
+}
+
+export interface NewTemplate {
+  id: string;
+  name: string;
+  createdAt: number;
+  cpuCount: number;
+  memoryMb: number;
+  diskMb: number;
+}
+
+export type TemplateRow = NewTemplate;
+
+export interface ApiKeyRow {
+  /** SHA-256 of the key, hex. */
+  hash: string;
+  /** What may be shown of the key. */
+  mask: string;
+  name: string;
+  createdAt: number;
+  lastUsedAt: number | null;
+}

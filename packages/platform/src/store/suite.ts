@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewSandbox, Store } from './store.ts';
+
+const day = 86_400_000;
+const start = Date.UTC(2026, 0, 1);
+
+const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
+  id,
+  templateId: 'tbase',
+  templateName: 'base',
+  createdAt: start,
+  endAt: start + 15_000,
+  metadata: {},
+  envVars: {},
+  secure: true,
+  allowInternet: null,
+  cpuCount: 2,
+  memoryMb: 1024,
+  diskMb: 2048,
+  ...more,
+});
+
+/**
+ * The definition of a store. `open` makes one on fresh storage; `reopen` closes it as a killed process would leave it
+ * and opens the same storage again.
+ */
+export const describeStore = (
+  name: string,
+  open: () => Promise<{ store: Store; reopen: () => Promise<Store>; remove: () => Promise<void> }>,
+): void => {
+  describe(`store: ${name}`, () => {
+    let opened: Awaited<ReturnType<typeof open>>;
+    let store: Store;
+    beforeEach(async () => {
+      opened = await open();
+      store = opened.store;
+    });
+    afterEach(() => opened.remove());
+
+    const run = async (more: NewSandbox, startedAt = more.createdAt) => {
+      expect(await store.reserveSandbox(more, { maxActive: 100 })).toBe(true);
+      return store.changeState(more.id, {
+        from: ['starting'],
+        to: 'running',
+        set: { runId: `run-${more.id}`, startedAt, endAt: more.endAt },
+      });
+    };
+    const listed = async (query: Partial<Parameters<Store['listSandboxes']>[0]> = {}) =>
+      (await store.listSandboxes({ states: ['running'], order: 'desc', ...query })).map((row) => row.id);
+
+    describe('sandboxes', () => {
+      it('gives back every field of a reserved sandbox, after a restart too', async () => {
+        const made = sandbox('i1', {
+          metadata: { 'user id': 'a&b=c/d', empty: '' },
+          envVars: { PATH: '/x', MULTI: 'a\nb' },
+          secure: false,
+          allowInternet: false,
+        });
+        await store.reserveSandbox(made, { maxActive: 1 });
+        store = await opened.reopen();
+        expect(await store.findSandbox('i1')).toEqual({
+          ...made,
+          state: 'starting',
+          runId: null,
+          startedAt: made.createdAt,
+          endedAt: null,
+          cause: null,
+        });
+      });
+
+      it('refuses one more than the limit of starting and running ones, and writes nothing then', async () => {
+        await run(sandbox('i1'));
+        expect(await store.reserveSandbox(sandbox('i2'), { maxActive: 2 })).toBe(true);
+        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe(false);
+        expect(await store.findSandbox('i3')).toBeUndefined();
+        await store.changeState('i1', { from: ['running'], to: 'killing' });
+        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe(true);
+      });
+
+      it('never passes the limit when many reserve at once', async () => {
+        const answers = await Promise.all(
+          Array.from({ length: 20 }, (_, i) => store.reserveSandbox(sandbox(`i${i}`), { maxActive: 7 })),
+        );
+        expect(answers.filter(Boolean)).toHaveLength(7);
+        expect(await store.countSandboxes({ states: ['starting'] })).toBe(7);
+      });
+
+      it('rejects an id that exists already and keeps the first', async () => {
+        await store.reserveSandbox(sandbox('i1', { metadata: { a: '1' } }), { maxActive: 5 });
+        await expect(store.reserveSandbox(sandbox('i1'), { maxActive: 5 })).rejects.toThrow();
+        expect((await store.findSandbox('i1'))?.metadata).toEqual({ a: '1' });
+      });
+
+      it('changes the state only from an expected one', async () => {
+        await run(sandbox('i1'));
+        expect(await store.changeState('i1', { from: ['starting'], to: 'ended' })).toBeUndefined();
+        expect(await store.changeState('i2', { from: ['running'], to: 'ended' })).toBeUndefined();
+        const change = { from: ['running', 'starting'], to: 'killing', set: { cause: 'killed' } } as const;
+        const answers = await Promise.all([store.changeState('i1', change), store.changeState('i1', change)]);
+        expect(answers.filter((row) => row !== undefined)).toHaveLength(1);
+        expect(await store.findSandbox('i1')).toMatchObject({
+          state: 'killing',
+          cause: 'killed',
+          runId: 'run-i1',
+        });
+      });
+
+      it('changes the state only of the wanted run and of a row that is due', async () => {
+        await run(sandbox('i1', { endAt: start + 1000 }));
+        const change = { from: ['running'], to: 'killing' } as const;
+        expect(await store.changeState('i1', { ...change, runId: 'other' })).toBeUndefined();
+        expect(await store.changeState('i1', { ...change, endAtMost: start + 999 })).toBeUndefined();
+        expect(
+          await store.changeState('i1', { ...change, endAtMost: start + 1000, runId: 'run-i1' }),
+        ).toMatchObject({
+          state: 'killing',
+        });
+      });
+
+      it('moves the end of a running sandbox, and only forward when asked to extend', async () => {
+        await run(sandbox('i1', { endAt: start + 10_000 }));
+        const extend = (endAt: number) => store.moveEnd('i1', { endAt, extendOnly: true });
+        expect((await extend(start + 9_999))?.endAt).toBe(start + 10_000);
+        expect((await extend(start + 20_000))?.endAt).toBe(start + 20_000);
+        expect((await store.moveEnd('i1', { endAt: start + 5, extendOnly: false }))?.endAt).toBe(start + 5);
+        await store.changeState('i1', { from: ['running'], to: 'killing' });
+        expect(await extend(start + 30_000)).toBeUndefined();
+        expect((await store.findSandbox('i1'))?.endAt).toBe(start + 5);
+      });
+
+      it('lists by start time and then id, in both orders', async () => {
+        await run(sandbox('ib'), start + 1);
+        await run(sandbox('ia'), start + 1);
+        await run(sandbox('ic'), start);
+        await store.reserveSandbox(sandbox('id'), { maxActive: 9 });
+        expect(await listed()).toEqual(['ib', 'ia', 'ic']);
+        expect(await listed({ order: 'asc' })).toEqual(['ic', 'ia', 'ib']);
+        expect(await listed({ states: ['starting', 'running'], limit: 2, order: 'asc' })).toEqual([
+          'ic',
+          'id',
+        ]);
+      });
+
+      it('continues behind a position without repeating or losing rows of the same start', async () => {
+        for (const id of ['ia', 'ib', 'ic', 'id']) await run(sandbox(id), start + (id === 'id' ? 1 : 0));
+        expect(await listed({ after: { startedAt: start, id: 'ic' } })).toEqual(['ib', 'ia']);
+        expect(await listed({ order: 'asc', after: { startedAt: start, id: 'ib' } })).toEqual(['ic', 'id']);
+      });
+
+      it('filters by metadata pairs, template and inclusive start, and counts the same rows', async () => {
+        await run(sandbox('i1', { metadata: { user: 'ann', app: 'x' } }), start);
+        await run(sandbox('i2', { metadata: { user: 'ann', app: '"y"' } }), start + 1);
+        await run(
+          sandbox('i3', { metadata: { user: 'bob', 'a"k\\': '1' }, templateId: 'tother' }),
+          start + 2,
+        );
+        const cases = [
+          [{ metadata: { user: 'ann' } }, ['i2', 'i1']],
+          [{ metadata: { user: 'ann', app: '"y"' } }, ['i2']],
+          [{ metadata: { 'a"k\\': '1' } }, ['i3']],
+          [{ metadata: { user: 'an' } }, []],
+          [{ templateId: 'tother' }, ['i3']],
+          [{ startedFrom: start + 1 }, ['i3', 'i2']],
+        ] as const;
+        for (const [filter, ids] of cases) {
+          expect(await listed(filter)).toEqual(ids);
+          expect(await store.countSandboxes({ states: ['running'], ...filter })).toBe(ids.length);
+        }
+      });
+
+      it('forgets only what ended before the given time, and its metadata', async () => {
+        for (const id of ['i1', 'i2', 'i3']) await run(sandbox(id, { metadata: { k: id } }));
+        await store.changeState('i1', { from: ['running'], to: 'ended', set: { endedAt: start } });
+        await store.changeState('i2', { from: ['running'], to: 'ended', set: { endedAt: start + day } });
+        await store.deleteEndedSandboxes(start + day);
+        expect(await store.findSandbox('i1')).toBeUndefined();
+        expect(await store.findSandbox('i2')).toBeDefined();
+        expect(await store.findSandbox('i3')).toBeDefined();
+        expect(await run(sandbox('i1', { metadata: { k: 'again' } }))).toBeDefined();
+        expect(await listed({ metadata: { k: 'i1' } })).toEqual([]);
+      });
+    });
+
+    describe('templates', () => {
+      const base = { id: 'tbase', name: 'base', createdAt: start, cpuCount: 2, memoryMb: 1024, diskMb: 2048 };
+
+      it('makes a template once and finds it by id and by name', async () => {
+        expect(await store.ensureTemplate(base)).toEqual(base);
+        expect(await store.ensureTemplate({ ...base, id: 'tnew', cpuCount: 8 })).toEqual(base);
+        store = await opened.reopen();
+        expect(await store.findTemplate('base')).toEqual(base);
+        expect(await store.findTemplate('tbase')).toEqual(base);
+        expect(await store.findTemplate('tnew')).toBeUndefined();
+      });
+    });
+
+    describe('api keys', () => {
+      const key = {
+        hash: 'ab'.repeat(32),
+        mask: 'e2b_…1234',
+        name: 'first',
+        createdAt: start,
+        lastUsedAt: null,
+      };
+
+      it('finds a key by its hash only and keeps when it was used last', async () => {
+        await store.addApiKey(key);
+        await store.addApiKey({ ...key, name: 'second' });
+        await store.touchApiKey(key.hash, start + 5);
+        store = await opened.reopen();
+        expect(await store.findApiKey(key.hash)).toEqual({ ...key, lastUsedAt: start + 5 });
+        expect(await store.findApiKey(key.hash.toUpperCase())).toBeUndefined();
+      });
+    });
+  });
+};
