@@ -54,16 +54,13 @@ describe.each(['json', 'binary'] as const)('the %s codec', (codec) => {
       });
     });
     const client = createEnvdClient({ baseUrl, codec });
-    async function* input(): AsyncGenerator<MessageInitShape<typeof StreamInputRequestSchema>> {
-      for (const message of [
-        { event: { case: 'start' as const, value: {} } },
-        {
-          event: {
-            case: 'data' as const,
-            value: { input: { input: { case: 'stdin' as const, value: new Uint8Array([1, 2]) } } },
-          },
-        },
-      ]) {
+    const stdin = new Uint8Array([1, 2]);
+    const messages: MessageInitShape<typeof StreamInputRequestSchema>[] = [
+      { event: { case: 'start', value: {} } },
+      { event: { case: 'data', value: { input: { input: { case: 'stdin', value: stdin } } } } },
+    ];
+    async function* input() {
+      for (const message of messages) {
         const arrived = new Promise<void>((resolve) => {
           release = resolve;
         });
