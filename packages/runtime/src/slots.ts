@@ -44,13 +44,12 @@ export const slotNetwork = '10.201.0.0/16';
  */
 export async function reserveSlot(owner: SlotOwner): Promise<number> {
   const dir = slotsDir(owner.stateDir);
-  await mkdir(dir, { recursive: true, mode: 0o700 });
   // At random: addresses and ids are not handed on at once, and servers that start together do not collide.
   for (let attempt = 0; attempt < 8; attempt++) {
     const slot = Math.floor(Math.random() * slotCount);
     if (await take(dir, slot, owner)) return slot;
   }
-  const taken = new Set(await readdir(dir));
+  const taken = new Set(await ignoreMissing(readdir(dir)));
   for (let slot = 0; slot < slotCount; slot++) {
     if (!taken.has(String(slot)) && (await take(dir, slot, owner))) return slot;
   }
@@ -93,12 +92,18 @@ const slotsDir = (stateDir = defaultStateDir): string => join(stateDir, 'slots')
 const toTarget = (owner: SlotOwner): string => `${owner.id} ${owner.dataDir}`;
 
 async function take(dir: string, slot: number, owner: SlotOwner): Promise<boolean> {
-  try {
-    await symlink(toTarget(owner), join(dir, String(slot)));
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw new RuntimeError('internal', 'a slot could not be reserved', { cause: error });
+  for (;;) {
+    try {
+      await symlink(toTarget(owner), join(dir, String(slot)));
+      return true;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST') return false;
+      if (code !== 'ENOENT')
+        throw new RuntimeError('internal', 'a slot could not be reserved', { cause: error });
+      // The first slot of this host, or another server just removed the folder with its last one.
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+    }
   }
 }
 

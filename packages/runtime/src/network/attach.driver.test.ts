@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCommand } from '../run-command.ts';
+
+type Outcomes = Record<string, string>;
+interface Report {
+  forwardingBefore: string;
+  fromHost: Outcomes;
+  inside: Outcomes;
+  withoutInternet: Outcomes;
+  inbound: Outcomes;
+  ipv6: string;
+  escaped: Outcomes;
+  spoofed: Outcomes;
+  spoofedOther: Outcomes;
+  afterReload: boolean;
+  whileReserved: boolean;
+  badPid: string;
+  ownPid: string;
+  aborted: string;
+  traces: { links: boolean; table: boolean; forwarding: string; stateDir: boolean };
+  attachMs: number[];
+}
+
+const privateHosts = ['private10', 'private172', 'private192', 'metadata', 'carrierNat', 'azureMetadata'];
+const hostAddresses = ['hostLink', 'hostUplink'];
+
+let dir: string;
+let report: Report;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'network-'));
+  const lab = fileURLToPath(new URL('./lab.ts', import.meta.url));
+  report = JSON.parse(
+    await runCommand({
+      file: 'unshare',
+      args: ['--net', process.execPath, lab, join(dir, 'state')],
+      timeoutMs: 60_000,
+    }),
+  ) as Report;
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+describe('the network of a sandbox', () => {
+  it('reaches the internet behind the address of the host', () => {
+    expect(report.inside.publicHost).toBe('answered 198.51.100.1');
+  });
+
+  it('reaches its name server on port 53 only', () => {
+    expect(report.inside.resolver).toBe('answered 198.51.100.1');
+    expect(report.inside.resolverOtherPort).toBe('EHOSTUNREACH');
+  });
+
+  it.each(privateHosts)('is refused at once what the host itself can reach: %s', (name) => {
+    expect(report.fromHost[name]).toBe('answered 198.51.100.1');
+    expect(report.inside[name]).toBe('EHOSTUNREACH');
+  });
+
+  it('reaches neither the host nor another sandbox', () => {
+    for (const name of [...hostAddresses, 'otherSandbox'])
+      expect(report.inside[name]).not.toMatch(/answered/);
+  });
+
+  it('reaches itself on loopback', () => {
+    expect(report.inside.loopback).toBe('answered 127.0.0.1');
+  });
+
+  it('has nothing but loopback without internet', () => {
+    expect(report.withoutInternet).toEqual({ publicHost: 'ENETUNREACH', loopback: 'answered 127.0.0.1' });
+  });
+
+  it('takes no connection from outside', () => {
+    expect(report.inbound.guest).toBe('timeout');
+  });
+
+  it('has no IPv6 address, on neither end of its link', () => {
+    expect(report.ipv6).toBe('');
+  });
+
+  it.each([...privateHosts, ...hostAddresses, 'otherSandbox', 'resolverOtherPort'])(
+    'is held by the host when a sandbox gets rid of its own rules: %s',
+    (name) => {
+      expect(report.escaped.publicHost).toMatch(/answered/);
+      expect(report.escaped[name]).not.toMatch(/answered/);
+    },
+  );
+
+  it('lets nobody send from an address that is not its own', () => {
+    expect(report.spoofed.publicHost).toBe('timeout');
+    expect(report.spoofedOther.publicHost).toBe('timeout');
+  });
+
+  it('makes the rules of the host again after somebody flushed them', () => {
+    expect(report.afterReload).toBe(true);
+  });
+
+  it('keeps the rules of the host while any slot is reserved', () => {
+    expect(report.whileReserved).toBe(true);
+  });
+
+  it('refuses a process that is gone, one without a namespace of its own, and an aborted wait', () => {
+    expect([report.badPid, report.ownPid, report.aborted]).toEqual([
+      'unavailable',
+      'internal',
+      'unavailable',
+    ]);
+  });
+
+  it('leaves no link, no rule and no changed setting behind', () => {
+    expect(report.forwardingBefore).toBe('0');
+    expect(report.traces).toEqual({ links: false, table: false, forwarding: '0', stateDir: false });
+  });
+
+  it('is attached fast', () => {
+    expect(Math.min(...report.attachMs)).toBeLessThan(40);
+  });
+});

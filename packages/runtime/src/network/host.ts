@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { readFile, readlink, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { withHostLock } from '../host-lock.ts';
+import { runCommand } from '../run-command.ts';
+import { defaultStateDir } from '../slots.ts';
+import { findResolvers } from './resolvers.ts';
+import { toHostRules } from './rules.ts';
+
+const forwardSwitch = '/proc/sys/net/ipv4/ip_forward';
+
+/**
+ * Makes what all sandboxes of this host share, if it is not there already: the table of rules and IPv4 forwarding.
+ * Call it with a slot reserved: `removeHostNetwork` of another server then leaves it alone. Costs two small reads when
+ * nothing is to be done. With `verify` it asks the kernel instead of its own record: somebody who reloads the host's
+ * firewall flushes our table too.
+ */
+export async function ensureHostNetwork(
+  options: { stateDir?: string | undefined; resolvers?: readonly string[]; verify?: boolean } = {},
+): Promise<void> {
+  const { stateDir = defaultStateDir, verify = false } = options;
+  const rules = toHostRules(options.resolvers ?? (await findResolvers()));
+  const wanted = await toMark(rules);
+  const isMade = async (): Promise<boolean> =>
+    (await readIfThere(markPath(stateDir))) === wanted &&
+    (await readFile(forwardSwitch, 'utf8')).trim() === '1' &&
+    (!verify || (await hasTable()));
+  if (await isMade()) return;
+  await withHostLock(stateDir, async () => {
+    if (await isMade()) return;
+    await turnForwardingOn(stateDir);
+    await runCommand({ file: 'nft', args: ['-f', '-'], input: rules });
+    await replaceFile(markPath(stateDir), wanted);
+  });
+}
+
+/**
+ * Takes back what `ensureHostNetwork` made and leaves the host as it was before the first sandbox. Does nothing while
+ * any sandbox of any server on this host holds a slot. Idempotent.
+ */
+export async function removeHostNetwork(options: { stateDir?: string | undefined } = {}): Promise<void> {
+  const { stateDir = defaultStateDir } = options;
+  await withHostLock(stateDir, async () => {
+    const mark = await readIfThere(markPath(stateDir));
+    // The mark goes first: who reserves a slot from here on does not find it, waits for this lock and makes all anew.
+    await rm(markPath(stateDir), { force: true });
+    if (!(await removeIfEmpty(join(stateDir, 'slots')))) {
+      if (mark !== undefined) await replaceFile(markPath(stateDir), mark);
+      return;
+    }
+    if (mark !== undefined) {
+      await runCommand({
+        file: 'nft',
+        args: ['-f', '-'],
+        input: 'table inet skerry\ndelete table inet skerry\n',
+      });
+    }
+    await putForwardingBack(stateDir);
+    await removeIfEmpty(stateDir);
+  });
+}
+
+const hasTable = (): Promise<boolean> =>
+  runCommand({ file: 'nft', args: ['list', 'chain', 'inet', 'skerry', 'postrouting'] }).then(
+    () => true,
+    () => false,
+  );
+
+const markPath = (stateDir: string): string => join(stateDir, 'network');
+const forwardRecordPath = (stateDir: string): string => join(stateDir, 'ip-forward');
+
+/** Says which rules are in force, in which network namespace and since which boot; the kernel forgets them with either. */
+async function toMark(rules: string): Promise<string> {
+  const [boot, namespace] = await Promise.all([
+    readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
+    readlink('/proc/self/ns/net'),
+  ]);
+  return `${boot.trim()} ${namespace} ${createHash('sha256').update(rules).digest('hex')}\n`;
+}
+
+async function turnForwardingOn(stateDir: string): Promise<void> {
+  const before = (await readFile(forwardSwitch, 'utf8')).trim();
+  if (before === '1') return;
+  await replaceFile(forwardRecordPath(stateDir), before);
+  await writeFile(forwardSwitch, '1');
+}
+
+async function putForwardingBack(stateDir: string): Promise<void> {
+  const before = await readIfThere(forwardRecordPath(stateDir));
+  if (before === undefined) return;
+  await writeFile(forwardSwitch, before);
+  await rm(forwardRecordPath(stateDir), { force: true });
+}
+
+async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = `${path}.new`;
+  await writeFile(temporary, text);
+  await rename(temporary, path);
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Whether the folder is gone now. */
+async function removeIfEmpty(path: string): Promise<boolean> {
+  try {
+    await rmdir(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOTEMPTY') return false;
+    if (code !== 'ENOENT') throw error;
+  }
+  return true;
+}

@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises';
+import { isIPv4 } from 'node:net';
+
+/**
+ * Where a host says which name servers it uses; the first file that names one outside the host's own loopback counts.
+ * The second and third are where systemd-resolved and NetworkManager keep the real servers behind their stub.
+ */
+const resolvConfFiles = [
+  '/etc/resolv.conf',
+  '/run/systemd/resolve/resolv.conf',
+  '/run/NetworkManager/no-stub-resolv.conf',
+];
+
+/**
+ * The IPv4 name servers of this host that a sandbox can use: at most three (what resolv.conf(5) allows), none on
+ * loopback. Empty when the host knows none.
+ */
+export async function findResolvers(files: readonly string[] = resolvConfFiles): Promise<string[]> {
+  for (const file of files) {
+    const servers = parseNameservers(await readOrEmpty(file)).filter((server) => !server.startsWith('127.'));
+    if (servers.length > 0) return servers.slice(0, 3);
+  }
+  return [];
+}
+
+/** The text of a sandbox's `/etc/resolv.conf`. No search domains: the host's are no business of the sandbox. */
+export async function resolvConf(files?: readonly string[]): Promise<string> {
+  const servers = await findResolvers(files);
+  return servers.map((server) => `nameserver ${server}\n`).join('');
+}
+
+function parseNameservers(text: string): string[] {
+  const servers: string[] = [];
+  for (const line of text.split('\n')) {
+    const server = /^nameserver\s+(\S+)/.exec(line)?.[1];
+    if (server !== undefined && isIPv4(server) && !servers.includes(server)) servers.push(server);
+  }
+  return servers;
+}
+
+async function readOrEmpty(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch {
+    // A host without this file simply does not use that resolver.
+    return '';
+  }
+}

@@ -1,0 +1,68 @@
+import { slotNetwork } from '../slots.ts';
+import { blockedRanges } from './blocked.ts';
+
+/** The interfaces of sandboxes on the host: `skv` and the slot. */
+export const hostInterface = (slot: number): string => `skv${slot}`;
+
+const sets = (resolvers: readonly string[]): string => `
+  set resolvers { type ipv4_addr; ${resolvers.length > 0 ? `elements = { ${resolvers.join(', ')} }` : ''} }
+  set blocked { type ipv4_addr; flags interval; elements = { ${blockedRanges.join(', ')} } }`;
+
+/**
+ * The rules inside a sandbox's own network namespace, where its root has no CAP_NET_ADMIN: out to the public internet
+ * and to the resolvers' port 53 only, in nothing but answers, no IPv6. Refused at once instead of dropped, so that
+ * programs do not hang.
+ */
+export const toGuestRules = (resolvers: readonly string[]): string => `table inet skerry {${sets(resolvers)}
+  chain output {
+    type filter hook output priority 0; policy drop;
+    oifname "lo" accept
+    meta nfproto ipv6 drop
+    ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
+    ip daddr @blocked reject with icmp type admin-prohibited
+    accept
+  }
+  chain input {
+    type filter hook input priority 0; policy drop;
+    iifname "lo" accept
+    ct state established,related accept
+  }
+  chain forward { type filter hook forward priority 0; policy drop; }
+}
+`;
+
+/**
+ * The rules of the host, the same for any number of sandboxes. They repeat what the guest's rules say, because a guest
+ * that escapes its own must still not get further, and add what only the host can hold: each sandbox keeps to its own
+ * address, none reaches the host or another sandbox. One transaction replaces whatever was there before.
+ */
+export const toHostRules = (resolvers: readonly string[]): string => `table inet skerry
+delete table inet skerry
+table inet skerry {${sets(resolvers)}
+  chain prerouting {
+    type filter hook prerouting priority raw; policy accept;
+    iifname != "skv*" accept
+    meta nfproto != ipv4 drop
+    fib saddr . iif oif missing drop
+  }
+  chain input {
+    type filter hook input priority filter - 10; policy accept;
+    iifname != "skv*" accept
+    ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
+    drop
+  }
+  chain forward {
+    type filter hook forward priority filter - 10; policy accept;
+    iifname "skv*" oifname "skv*" drop
+    iifname "skv*" ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
+    iifname "skv*" ip daddr @blocked reject with icmp type admin-prohibited
+    iifname "skv*" accept
+    oifname "skv*" ct state established,related accept
+    oifname "skv*" drop
+  }
+  chain postrouting {
+    type nat hook postrouting priority srcnat; policy accept;
+    ip saddr ${slotNetwork} oifname != "skv*" masquerade
+  }
+}
+`;
