@@ -1,0 +1,157 @@
+import { constants, type FileHandle, open } from 'node:fs/promises';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { RuntimeError } from './error.ts';
+import type { Instance, Runtime } from './runtime.ts';
+
+/** The agent's two sockets as the host sees them: absolute paths in the sandbox's folder. */
+export interface GuestSockets {
+  http: string;
+  control: string;
+}
+
+/** An instance whose agent is reached over sockets, so that whoever may open them needs no help of the driver. */
+export interface AddressedInstance extends Instance {
+  readonly sockets: GuestSockets;
+}
+
+export interface AddressedRuntime extends Runtime {
+  create(...args: Parameters<Runtime['create']>): Promise<AddressedInstance>;
+  get(id: string): Promise<AddressedInstance>;
+  list(): AsyncIterable<AddressedInstance>;
+}
+
+/** The port of the agent's public HTTP. */
+export const agentPort = 49_983;
+
+/** Linux: open(2); Node does not name it. The file itself is not opened, so neither a pipe nor a device can block us. */
+const O_PATH = 0o10000000;
+
+/**
+ * Opens a byte stream to a port inside: `Instance.connect` of every driver whose agent listens on sockets. Rejects as
+ * that does.
+ */
+export const connectGuest = (options: {
+  sockets: GuestSockets;
+  port: number;
+  signal?: AbortSignal | undefined;
+}): Promise<Duplex> =>
+  options.port === agentPort
+    ? connectGuestSocket({ path: options.sockets.http, signal: options.signal })
+    : tunnel({ controlPath: options.sockets.control, port: options.port, signal: options.signal });
+
+/**
+ * Connects to a unix socket in a folder that the sandbox can write to. Whatever the sandbox puts in its place, a link,
+ * a pipe or a file, is neither followed nor opened. Rejects with `unavailable` when it is no socket, nobody listens or
+ * the signal aborts.
+ */
+export async function connectGuestSocket(options: {
+  path: string;
+  signal?: AbortSignal | undefined;
+  /** Keeps our half open when the other side has ended its own. */
+  allowHalfOpen?: boolean;
+}): Promise<Socket> {
+  const { path, signal, allowHalfOpen = false } = options;
+  if (signal?.aborted) throw aborted(signal);
+  let handle: FileHandle;
+  try {
+    handle = await open(path, O_PATH | constants.O_NOFOLLOW);
+  } catch (error) {
+    throw new RuntimeError('unavailable', 'the socket of the agent is not there', { cause: error });
+  }
+  try {
+    if (!(await handle.stat()).isSocket()) throw new RuntimeError('unavailable', `${path} is not a socket`);
+    // The name in /proc leads to the very file that was checked, whatever the path means by now.
+    return await connectPath({ path: `/proc/self/fd/${handle.fd}`, allowHalfOpen, signal });
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Opens a byte stream to any port inside, through the agent. Rejects with `refused` when nothing listens there and
+ * with `unavailable` when the agent does not answer.
+ */
+export async function tunnel(options: {
+  controlPath: string;
+  port: number;
+  signal?: AbortSignal | undefined;
+}): Promise<Duplex> {
+  const { controlPath, port, signal } = options;
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw new RuntimeError('refused', `a port is 1 to 65535, got ${port}`);
+  }
+  const socket = await connectGuestSocket({ path: controlPath, signal, allowHalfOpen: true });
+  return await new Promise((resolve, reject) => {
+    const authority = `localhost:${port}`;
+    const call = request({
+      method: 'CONNECT',
+      path: authority,
+      headers: { host: authority },
+      createConnection: () => socket,
+      maxHeaderSize: 8_192,
+    });
+    const fail = (error: RuntimeError): void => {
+      signal?.removeEventListener('abort', abort);
+      socket.destroy();
+      reject(error);
+    };
+    const abort = (): void => fail(aborted(signal));
+    signal?.addEventListener('abort', abort, { once: true });
+    call.on('connect', (response, _socket, head) => {
+      if (response.statusCode !== 200) {
+        const code = response.statusCode === 502 ? 'refused' : 'unavailable';
+        fail(new RuntimeError(code, `the agent answered ${response.statusCode} for port ${port}`));
+        return;
+      }
+      signal?.removeEventListener('abort', abort);
+      if (head.length > 0) socket.unshift(head);
+      resolve(socket);
+    });
+    call.on('response', (response) => {
+      response.destroy();
+      fail(new RuntimeError('unavailable', 'the agent did not understand CONNECT'));
+    });
+    call.on('error', (error) =>
+      fail(new RuntimeError('unavailable', 'the agent ended the tunnel', { cause: error })),
+    );
+    call.end();
+  });
+}
+
+function connectPath(options: {
+  path: string;
+  allowHalfOpen: boolean;
+  signal: AbortSignal | undefined;
+}): Promise<Socket> {
+  const { path, allowHalfOpen, signal } = options;
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path, allowHalfOpen });
+    const settle = (): void => {
+      socket.off('connect', succeed);
+      socket.off('error', fail);
+      signal?.removeEventListener('abort', abort);
+    };
+    const succeed = (): void => {
+      settle();
+      resolve(socket);
+    };
+    const fail = (error: Error): void => {
+      settle();
+      reject(new RuntimeError('unavailable', 'the agent does not listen', { cause: error }));
+    };
+    const abort = (): void => {
+      settle();
+      socket.on('error', () => undefined).destroy();
+      reject(aborted(signal));
+    };
+    socket.on('connect', succeed);
+    socket.on('error', fail);
+    signal?.addEventListener('abort', abort, { once: true });
+    if (signal?.aborted) abort();
+  });
+}
+
+const aborted = (signal: AbortSignal | undefined): RuntimeError =>
+  new RuntimeError('unavailable', 'the wait for the agent was aborted', { cause: signal?.reason });
