@@ -1,0 +1,69 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { create } from '@bufbuild/protobuf';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { createEnvdClient } from '@skerry/envd-client';
+import { Process, StartResponseSchema } from '@skerry/envd-client/process';
+import type { Benchmark } from './benchmark.ts';
+import { toRow } from './row.ts';
+
+type Client = ReturnType<typeof createEnvdClient>;
+
+/** `Start` of /bin/true through the edge until its end; beside it the same call to a server that starts nothing. */
+export const execRoundtrip: Benchmark = async ({ name, runs, stack }) => {
+  const sandbox = await stack.createSandbox();
+  const bare = await startBareServer();
+  const through = createEnvdClient({
+    baseUrl: stack.connection.sandboxUrl,
+    headers: { 'E2b-Sandbox-Id': sandbox.sandboxId, 'E2b-Sandbox-Port': '49983' },
+    ...(sandbox.accessToken ? { accessToken: sandbox.accessToken } : {}),
+  });
+  const direct = createEnvdClient({ baseUrl: bare.url });
+  const samples: number[] = [];
+  const reference: number[] = [];
+  for (let run = 0; run < runs + 10; run += 1) {
+    const [measured, compared] = [await timeStart(through), await timeStart(direct)];
+    if (run < 10) continue; // Both sides compile and connect first.
+    samples.push(measured);
+    reference.push(compared);
+  }
+  await sandbox.kill();
+  bare.close();
+  return [toRow({ name, unit: 'ms', samples, reference: { name: 'bare connect-node', samples: reference } })];
+};
+
+async function timeStart(client: Client): Promise<number> {
+  const started = performance.now();
+  let ended = false;
+  for await (const { event } of client.process.start({ process: { cmd: '/bin/true' }, stdin: false })) {
+    ended ||= event?.event.case === 'end';
+  }
+  if (!ended) throw new Error('the stream had no end event');
+  return performance.now() - started;
+}
+
+async function startBareServer(): Promise<{ url: string; close: () => void }> {
+  const event = (value: Parameters<typeof create<typeof StartResponseSchema>>[1]) =>
+    create(StartResponseSchema, value);
+  const server = createServer(
+    connectNodeAdapter({
+      routes: (router) =>
+        router.service(Process, {
+          async *start() {
+            yield event({ event: { event: { case: 'start', value: { pid: 1 } } } });
+            yield event({
+              event: { event: { case: 'end', value: { exited: true, status: 'exit status 0' } } },
+            });
+          },
+        }),
+    }),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

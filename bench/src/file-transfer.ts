@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { createReadStream, createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Benchmark } from './benchmark.ts';
+import { toRow } from './row.ts';
+
+const SIZE_BYTES = 100 * 2 ** 20;
+const MIB = 2 ** 20;
+
+interface Endpoint {
+  url: string;
+  headers: Record<string, string>;
+}
+
+/** A 100 MiB file out of a sandbox through the edge; beside it the same file from plain node:http. */
+export const fileDownload: Benchmark = (context) => measureTransfers(context, download);
+
+/** A 100 MiB file into a sandbox through the edge; beside it the same file into plain node:http. */
+export const fileUpload: Benchmark = (context) => measureTransfers(context, upload);
+
+async function measureTransfers(
+  { name, runs, stack }: Parameters<Benchmark>[0],
+  transfer: (endpoint: Endpoint, source: string) => Promise<void>,
+): ReturnType<Benchmark> {
+  const folder = mkdtempSync(join(tmpdir(), 'skerry-transfer-'));
+  const source = join(folder, 'source');
+  writeFileSync(source, randomBytes(SIZE_BYTES));
+  const plain = await startPlainServer(join(folder, 'served'));
+  const sandbox = await stack.createSandbox();
+  const through: Endpoint = {
+    url: `${stack.connection.sandboxUrl}/files?path=transfer.bin`,
+    headers: {
+      'E2b-Sandbox-Id': sandbox.sandboxId,
+      'E2b-Sandbox-Port': '49983',
+      ...(sandbox.accessToken ? { 'X-Access-Token': sandbox.accessToken } : {}),
+    },
+  };
+  const direct: Endpoint = { url: plain.url, headers: {} };
+  const samples: number[] = [];
+  const reference: number[] = [];
+  for (const endpoint of [through, direct]) await upload(endpoint, source);
+  for (let run = 0; run < runs; run += 1) {
+    samples.push(await mibPerSecond(() => transfer(through, source)));
+    reference.push(await mibPerSecond(() => transfer(direct, source)));
+  }
+  await sandbox.kill();
+  plain.close();
+  rmSync(folder, { recursive: true });
+  return [
+    toRow({ name, unit: 'MiB/s', samples, reference: { name: 'plain node:http', samples: reference } }),
+  ];
+}
+
+async function mibPerSecond(transfer: () => Promise<void>): Promise<number> {
+  const started = performance.now();
+  await transfer();
+  return SIZE_BYTES / MIB / ((performance.now() - started) / 1000);
+}
+
+async function download({ url, headers }: Endpoint): Promise<void> {
+  const response = await answerOf(request(url, { headers }).end());
+  let sizeBytes = 0;
+  for await (const chunk of response) sizeBytes += (chunk as Buffer).length;
+  if (response.statusCode !== 200 || sizeBytes !== SIZE_BYTES)
+    throw new Error(`${response.statusCode}, ${sizeBytes} bytes`);
+}
+
+async function upload({ url, headers }: Endpoint, source: string): Promise<void> {
+  const outgoing = request(url, {
+    method: 'POST',
+    headers: { ...headers, 'Content-Type': 'application/octet-stream', 'Content-Length': SIZE_BYTES },
+  });
+  const [response] = await Promise.all([
+    answerOf(outgoing),
+    pipeline(createReadStream(source, { highWaterMark: MIB }), outgoing),
+  ]);
+  response.resume();
+  if (response.statusCode !== 200) throw new Error(`upload was answered with ${response.statusCode}`);
+}
+
+function answerOf(outgoing: ReturnType<typeof request>): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.once('response', resolve).once('error', reject);
+  });
+}
+
+async function startPlainServer(path: string): Promise<{ url: string; close: () => void }> {
+  const server = createServer((incoming, response) => {
+    const copy =
+      incoming.method === 'POST'
+        ? pipeline(incoming, createWriteStream(path)).then(() => void response.end())
+        : pipeline(createReadStream(path, { highWaterMark: MIB }), response);
+    copy.catch((error: unknown) => response.destroy(error as Error));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    close: () => void server.close(),
+  };
+}

@@ -1,0 +1,28 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Sandbox } from '@skerry/sdk';
+import { startStack } from '@skerry/testkit';
+
+export interface BenchStack {
+  /** Options of the SDK that reach the server under measurement. */
+  connection: { apiUrl: string; apiKey: string; domain: string; sandboxUrl: string };
+  createSandbox(): Promise<Sandbox>;
+  down(): Promise<void>;
+}
+
+/** Starts the real service from this checkout with a data folder of its own. */
+export async function startBenchStack(): Promise<BenchStack> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'skerry-bench-'));
+  const stack = await startStack({ dataDir });
+  const { apiUrl, apiKey, domain, sandboxUrl } = stack.address;
+  const connection = { apiUrl, apiKey, domain, sandboxUrl };
+  return {
+    connection,
+    createSandbox: () => Sandbox.create({ ...connection, timeoutMs: 600_000 }),
+    async down() {
+      await stack.down();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
