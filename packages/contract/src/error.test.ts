@@ -26,7 +26,9 @@ describe('toErrorBody', () => {
   });
 
   it('adds error_code only when a reason was given', () => {
-    expect(toErrorBody(new ApiError('unavailable', 'full', { reason: 'sandbox_capacity_unavailable' }))).toEqual({
+    expect(
+      toErrorBody(new ApiError('unavailable', 'full', { reason: 'sandbox_capacity_unavailable' })),
+    ).toEqual({
       code: 503,
       message: 'full',
       error_code: 'sandbox_capacity_unavailable',
@@ -34,7 +36,10 @@ describe('toErrorBody', () => {
   });
 
   it('shows nothing of an unexpected error', () => {
-    expect(toErrorBody(new Error('password is hunter2'))).toEqual({ code: 500, message: 'internal server error' });
+    expect(toErrorBody(new Error('password is hunter2'))).toEqual({
+      code: 500,
+      message: 'internal server error',
+    });
     expect(toErrorBody('thrown text')).toEqual({ code: 500, message: 'internal server error' });
   });
 });

@@ -1,0 +1,89 @@
+/** The methods that a path item of the document may hold. */
+type Method = 'get' | 'put' | 'post' | 'delete' | 'patch';
+
+type OperationAt<Paths, Path extends keyof Paths, M> = M extends keyof Paths[Path]
+  ? Paths[Path][M] extends { responses: unknown }
+    ? Paths[Path][M]
+    : never
+  : never;
+
+/** Every operation of a generated `paths` type as `"METHOD /path"`. */
+export type RouteKey<Paths> = {
+  [Path in keyof Paths & string]: {
+    [M in Method]: OperationAt<Paths, Path, M> extends never ? never : `${Uppercase<M>} ${Path}`;
+  }[Method];
+}[keyof Paths & string];
+
+/** The operation that a key names. */
+export type Operation<Paths, Key extends RouteKey<Paths>> = Key extends `${infer M} ${infer Path}`
+  ? Path extends keyof Paths
+    ? OperationAt<Paths, Path, Lowercase<M>>
+    : never
+  : never;
+
+type Parameters<Op, Place extends string> = Op extends { parameters: Record<string, unknown> }
+  ? Place extends keyof Op['parameters']
+    ? Exclude<Op['parameters'][Place], undefined> extends never
+      ? Record<never, never>
+      : Exclude<Op['parameters'][Place], undefined>
+    : Record<never, never>
+  : Record<never, never>;
+
+type JsonOf<Content> = Content extends { 'application/json': infer Body } ? Body : undefined;
+
+type RequestBody<Op> = Op extends { requestBody: { content: infer Content } }
+  ? JsonOf<Content>
+  : Op extends { requestBody?: { content: infer Content } | undefined }
+    ? JsonOf<Content> | undefined
+    : undefined;
+
+type ResponseBody<Response> = Response extends { content: infer Content } ? JsonOf<Content> : undefined;
+
+/** Only the headers that the document names: the generated type also has an index signature. */
+type DeclaredHeaders<Headers> = {
+  [Name in keyof Headers as string extends Name ? never : number extends Name ? never : Name]?:
+    | Headers[Name]
+    | undefined;
+};
+
+type HeadersOf<Response> = Response extends { headers: infer Headers }
+  ? DeclaredHeaders<Headers>
+  : Record<never, never>;
+
+/** What a handler gets: parts that were checked against the document, and what was learnt about the caller. */
+export interface RouteRequest<Op, Context> {
+  /** Path parameters, percent-decoded once. */
+  params: Parameters<Op, 'path'>;
+  query: Parameters<Op, 'query'>;
+  /** Only headers that the document names as parameters, under lower-case names. */
+  headers: Parameters<Op, 'header'>;
+  /** Undefined only where the document makes the body optional and none came. */
+  body: RequestBody<Op>;
+  context: Context;
+  /** Aborted when the caller goes away before the answer is out. */
+  signal: AbortSignal;
+}
+
+/** One of the answers that the document declares: status, its body, and headers that it names. */
+export type RouteReply<Op> = Op extends { responses: infer Responses }
+  ? {
+      [Status in keyof Responses & number]: {
+        status: Status;
+        headers?: HeadersOf<Responses[Status]>;
+      } & (ResponseBody<Responses[Status]> extends undefined
+        ? { body?: undefined }
+        : { body: ResponseBody<Responses[Status]> });
+    }[keyof Responses & number]
+  : never;
+
+export type Handler<Op, Context> = (
+  request: RouteRequest<Op, Context>,
+) => RouteReply<Op> | Promise<RouteReply<Op>>;
+
+/**
+ * One handler for each operation of a generated `paths` type. A missing handler, a status that the document does not
+ * declare and a body of another shape are compile errors. Errors are thrown as `ApiError`, not returned.
+ */
+export type Handlers<Paths, Context = undefined> = {
+  [Key in RouteKey<Paths>]: Handler<Operation<Paths, Key>, Context>;
+};

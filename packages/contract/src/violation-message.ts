@@ -1,0 +1,85 @@
+import type { ErrorObject } from 'ajv/dist/2020.js';
+
+const typeNames: Record<string, string> = {
+  array: 'an array',
+  boolean: 'a boolean',
+  integer: 'an integer',
+  null: 'null',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+};
+
+const formatNames: Record<string, string> = {
+  'date-time': 'an RFC 3339 date and time with a time zone',
+  int32: 'a 32-bit integer',
+  int64: 'a 64-bit integer',
+  uuid: 'a UUID',
+};
+
+/**
+ * Says in one sentence what is wrong, where, and what is allowed. Needs errors made with Ajv's `verbose` option.
+ * `place` is the part of the request: `body`, `query`, `path` or `header`.
+ */
+export const toViolationMessage = (place: string, error: ErrorObject): string => {
+  const where = place + toAccessor(error.instancePath);
+  if (error.keyword === 'required')
+    return `${where}.${(error.params as { missingProperty: string }).missingProperty} is required`;
+  return `${where} must ${toRule(error)}${toEvidence(error)}`;
+};
+
+const toRule = ({ keyword, params, schema, parentSchema = {}, message }: ErrorObject): string => {
+  const { minimum, maximum } = parentSchema as { minimum?: number; maximum?: number };
+  switch (keyword) {
+    case 'type':
+      return `be ${[schema]
+        .flat()
+        .map((name) => typeNames[String(name)] ?? String(name))
+        .join(' or ')}`;
+    case 'minimum':
+    case 'maximum':
+      if (minimum !== undefined && maximum !== undefined) return `be between ${minimum} and ${maximum}`;
+      return `be at ${keyword === 'minimum' ? 'least' : 'most'} ${schema}`;
+    case 'multipleOf':
+      return `be a multiple of ${schema}`;
+    case 'enum':
+      return `be one of ${(params as { allowedValues: unknown[] }).allowedValues.join(', ')}`;
+    case 'const':
+      return `be ${JSON.stringify(schema)}`;
+    case 'format':
+      return `be ${formatNames[String(schema)] ?? `in the format ${schema}`}`;
+    case 'pattern':
+      return `match ${schema}`;
+    case 'minLength':
+    case 'maxLength':
+      return `have at ${keyword === 'minLength' ? 'least' : 'most'} ${counted(schema, 'character')}`;
+    case 'minItems':
+    case 'maxItems':
+      return `have at ${keyword === 'minItems' ? 'least' : 'most'} ${counted(schema, 'item')}`;
+    case 'minProperties':
+    case 'maxProperties':
+      return `have at ${keyword === 'minProperties' ? 'least' : 'most'} ${counted(schema, 'key')}`;
+    default:
+      return message?.replace(/^must /, '') ?? `satisfy ${keyword}`;
+  }
+};
+
+/** Shows the value when it is short, plain and not a secret. */
+const toEvidence = ({ data, parentSchema }: ErrorObject): string => {
+  if (parentSchema?.writeOnly === true || (typeof data === 'object' && data !== null)) return '';
+  const text = JSON.stringify(data) ?? 'undefined';
+  return text.length > 80 ? '' : `, got ${text}`;
+};
+
+const counted = (count: unknown, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Turns the JSON pointer `/network/allowOut/0` into `.network.allowOut[0]`. */
+const toAccessor = (pointer: string): string =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((step) =>
+      /^\d+$/.test(step) ? `[${step}]` : /^[\w-]+$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`,
+    )
+    .join('');
