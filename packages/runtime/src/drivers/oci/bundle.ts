@@ -1,0 +1,136 @@
+import type { Limits } from '../../runtime.ts';
+import { capabilities } from './capabilities.ts';
+import { ID_COUNT } from './id-map.ts';
+import type { SeccompProfile } from './seccomp-rules.ts';
+
+/** How the filter is handed over: as a program for crun, as a profile for a runtime that compiles it itself. */
+export type SeccompInput = { program: Buffer } | { profile: SeccompProfile };
+
+export interface BundleOptions {
+  hostname: string;
+  limits: Limits;
+  /** Where the root is mounted, and what is bound into it. */
+  root: string;
+  agentDir: string;
+  guestDir: string;
+  command: readonly string[];
+  baseId: number;
+  cgroupPath: string;
+  limitsSwap: boolean;
+  seccomp: SeccompInput;
+  host: HostAllowance;
+}
+
+/** What this process may hand on to a sandbox. */
+export interface HostAllowance {
+  openFiles: number;
+  /** Whether a process may be made a less likely victim than its parent. */
+  lowersOomScore: boolean;
+}
+
+const CPU_PERIOD_US = 100_000;
+const MAX_OPEN_FILES = 1_048_576;
+const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+const secure = ['nosuid', 'nodev', 'noexec'];
+
+/** The bundle's `config.json`, by version 1.0 of the OCI runtime specification. */
+export const toBundleConfig = (options: BundleOptions): object => {
+  const { limits, seccomp, host } = options;
+  const openFiles = Math.min(host.openFiles, MAX_OPEN_FILES);
+  const idMappings = [{ containerID: 0, hostID: options.baseId, size: ID_COUNT }];
+  const hasProgram = 'program' in seccomp;
+  return {
+    ociVersion: '1.0.2',
+    hostname: options.hostname,
+    root: { path: options.root, readonly: false },
+    process: {
+      terminal: false,
+      user: { uid: 0, gid: 0 },
+      cwd: '/',
+      args: options.command,
+      env: [`PATH=${path}`, 'ENVD_SOCKET_DIR=/run/envd', 'LD_LIBRARY_PATH=/.envd/lib'],
+      capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
+      // sudo must work. A setuid program gains ids of this sandbox only, and the filter is set before.
+      noNewPrivileges: false,
+      ...(host.lowersOomScore ? { oomScoreAdj: -500 } : {}),
+      rlimits: [
+        { type: 'RLIMIT_NOFILE', soft: openFiles, hard: openFiles },
+        { type: 'RLIMIT_CORE', soft: 0, hard: 0 },
+      ],
+    },
+    mounts: toMounts(options),
+    linux: {
+      namespaces: ['user', 'pid', 'mount', 'ipc', 'uts', 'network', 'cgroup'].map((type) => ({ type })),
+      uidMappings: idMappings,
+      gidMappings: idMappings,
+      cgroupsPath: options.cgroupPath,
+      resources: {
+        devices: [{ allow: false, access: 'rwm' }],
+        memory: {
+          limit: limits.memoryBytes,
+          ...(options.limitsSwap ? { swap: limits.memoryBytes } : {}),
+        },
+        cpu: { period: CPU_PERIOD_US, quota: Math.round(limits.cpuCount * CPU_PERIOD_US) },
+        pids: { limit: limits.processCount },
+      },
+      sysctl: {
+        // Instead of NET_RAW for ping, and of NET_BIND_SERVICE for users.
+        'net.ipv4.ping_group_range': `0 ${ID_COUNT - 1}`,
+        'net.ipv4.ip_unprivileged_port_start': '0',
+      },
+      seccomp: hasProgram ? { defaultAction: 'SCMP_ACT_ALLOW' } : seccomp.profile,
+      maskedPaths: [
+        '/proc/acpi',
+        '/proc/asound',
+        '/proc/cmdline',
+        '/proc/config.gz',
+        '/proc/interrupts',
+        '/proc/kallsyms',
+        '/proc/kcore',
+        '/proc/keys',
+        '/proc/kmsg',
+        '/proc/latency_stats',
+        '/proc/sched_debug',
+        '/proc/scsi',
+        '/proc/slabinfo',
+        '/proc/timer_list',
+        '/proc/timer_stats',
+        '/sys/devices/virtual/powercap',
+        '/sys/firmware',
+        '/sys/fs',
+        '/sys/kernel',
+        '/sys/module',
+      ],
+      readonlyPaths: ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
+    },
+    annotations: hasProgram ? { 'run.oci.seccomp_bpf_data': seccomp.program.toString('base64') } : {},
+  };
+};
+
+const toMounts = ({ agentDir, guestDir, limits }: BundleOptions): object[] => [
+  { destination: '/proc', type: 'proc', source: 'proc', options: secure },
+  {
+    destination: '/dev',
+    type: 'tmpfs',
+    source: 'tmpfs',
+    options: ['nosuid', 'noexec', 'mode=755', 'size=65536k'],
+  },
+  {
+    destination: '/dev/pts',
+    type: 'devpts',
+    source: 'devpts',
+    options: ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'gid=5'],
+  },
+  {
+    destination: '/dev/shm',
+    type: 'tmpfs',
+    source: 'shm',
+    // Its pages count as the sandbox's memory; half of it leaves room for the programs that share them.
+    options: [...secure, 'mode=1777', `size=${Math.floor(limits.memoryBytes / 2)}`],
+  },
+  { destination: '/dev/mqueue', type: 'mqueue', source: 'mqueue', options: secure },
+  { destination: '/sys', type: 'sysfs', source: 'sysfs', options: [...secure, 'ro'] },
+  { destination: '/.envd', type: 'bind', source: agentDir, options: ['bind', 'ro', 'nosuid', 'nodev'] },
+  { destination: '/run/envd', type: 'bind', source: guestDir, options: ['bind', ...secure] },
+];

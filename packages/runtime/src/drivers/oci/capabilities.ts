@@ -1,0 +1,18 @@
+/**
+ * What root inside may do, within its own user namespace: own, read and signal everything in the sandbox, become
+ * another user, install packages. Left out of the set that container engines usually give: MKNOD (devices come from
+ * a list), NET_RAW (ping works without it, by `ping_group_range`) and AUDIT_WRITE (the audit log is the host's).
+ */
+export const capabilities = [
+  'CAP_CHOWN',
+  'CAP_DAC_OVERRIDE',
+  'CAP_FOWNER',
+  'CAP_FSETID',
+  'CAP_KILL',
+  'CAP_NET_BIND_SERVICE',
+  'CAP_SETFCAP',
+  'CAP_SETGID',
+  'CAP_SETPCAP',
+  'CAP_SETUID',
+  'CAP_SYS_CHROOT',
+] as const;

@@ -1,0 +1,146 @@
+import { readdirSync, rmdirSync, statfsSync } from 'node:fs';
+import { readFile, rmdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { InstanceState } from '../../runtime.ts';
+
+const root = '/sys/fs/cgroup';
+const CGROUP2_SUPER_MAGIC = 0x63677270;
+
+/** How this host arranges cgroups: one tree for everything, or one for each controller. */
+export interface CgroupLayout {
+  version: 1 | 2;
+  /** A version 2 tree that owns controllers beside version 1 trees, which crun refuses to work with. */
+  hybrid: boolean;
+  /** Every tree's folder; a cgroup has a folder of the same path in each. */
+  trees: string[];
+  limitsSwap: boolean;
+}
+
+export const readCgroupLayout = (): CgroupLayout => {
+  const isVersion2 = (path: string): boolean => statfsSync(path).type === CGROUP2_SUPER_MAGIC;
+  if (isVersion2(root)) return { version: 2, hybrid: false, trees: [root], limitsSwap: true };
+  const trees = readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `${root}/${name}`);
+  return {
+    version: 1,
+    hybrid: trees.some(isVersion2),
+    trees,
+    limitsSwap: readdirSync(`${root}/memory`).includes('memory.memsw.limit_in_bytes'),
+  };
+};
+
+/** The resources of one sandbox, wherever the host keeps them. Nothing here fails because it is gone already. */
+export interface Cgroup {
+  /** As the OCI runtime is told. */
+  readonly path: string;
+  state(): Promise<InstanceState>;
+  usage(): Promise<{ cpuTimeMs: number; memoryBytes: number; processCount: number }>;
+  /** Sends SIGKILL to every member there is now. Resolves with false when there was none. */
+  kill(): Promise<boolean>;
+  /** Removes the cgroup, whose members must be dead or dying. */
+  remove(): Promise<void>;
+}
+
+export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cgroup => {
+  const path = `/${parent}/${id}`;
+  const tree = (controller: string): string => (layout.version === 2 ? root : `${root}/${controller}`);
+  const read = (controller: string, file: string): Promise<string | undefined> =>
+    readPresent(`${tree(controller)}${path}/${file}`);
+
+  const isFrozen = async (): Promise<boolean> =>
+    layout.version === 2
+      ? hasField(await read('', 'cgroup.events'), 'frozen', 1)
+      : (await read('freezer', 'freezer.state'))?.trim() === 'FROZEN';
+
+  return {
+    path,
+    state: async () => {
+      if (toNumber(await read('pids', 'pids.current')) === 0) return 'stopped';
+      return (await isFrozen()) ? 'paused' : 'running';
+    },
+    usage: async () => {
+      const [version1, version2] = [layout.version === 1, layout.version === 2];
+      const [processes, memory, memoryStat, cpu] = await Promise.all([
+        read('pids', 'pids.current'),
+        read('memory', version2 ? 'memory.current' : 'memory.usage_in_bytes'),
+        read('memory', 'memory.stat'),
+        read('cpuacct', version2 ? 'cpu.stat' : 'cpuacct.usage'),
+      ]);
+      // File pages that nobody has used lately are given up before anything is killed: they are not in use.
+      const idleFiles = toField(memoryStat, version1 ? 'total_inactive_file' : 'inactive_file');
+      return {
+        cpuTimeMs: version1 ? toNumber(cpu) / 1e6 : toField(cpu, 'usage_usec') / 1e3,
+        memoryBytes: Math.max(0, toNumber(memory) - idleFiles),
+        processCount: toNumber(processes),
+      };
+    },
+    kill: async () => {
+      const members = (await read('pids', 'cgroup.procs'))?.split('\n').filter(Boolean) ?? [];
+      for (const pid of members) killIfAlive(Number(pid));
+      return members.length > 0;
+    },
+    remove: async () => {
+      await Promise.all(layout.trees.map((folder) => removeGroup(`${folder}${path}`)));
+    },
+  };
+};
+
+const readPresent = async (path: string): Promise<string | undefined> => {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    // ENODEV: removed between open and read.
+    if (isErrno(error, 'ENOENT', 'ENODEV')) return undefined;
+    throw error;
+  }
+};
+
+const isErrno = (error: unknown, ...codes: string[]): boolean =>
+  codes.includes((error as NodeJS.ErrnoException).code ?? '');
+
+const toNumber = (text: string | undefined): number => Number(text?.trim() ?? 0);
+
+const toField = (text: string | undefined, name: string): number =>
+  Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text ?? '')?.[1] ?? 0);
+
+const hasField = (text: string | undefined, name: string, value: number): boolean =>
+  text !== undefined && toField(text, name) === value;
+
+const killIfAlive = (pid: number): void => {
+  // 0 is a member that lives in a pid namespace which this process cannot see; signalling 0 would hit ourselves.
+  if (pid <= 0) return;
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!isErrno(error, 'ESRCH')) throw error;
+  }
+};
+
+/** A dead member is counted until the kernel has buried it, a moment after its parent has heard of it. */
+const removeGroup = async (path: string): Promise<void> => {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await rmdir(path);
+      return;
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return;
+      if (!isErrno(error, 'EBUSY') || attempt === 100) throw error;
+      await sleep(Math.min(1 + attempt, 20));
+    }
+  }
+};
+
+/**
+ * Removes the folder that a server's sandboxes share, in one go: an OCI runtime that is just making a cgroup in it
+ * would fail. The caller makes sure that there is none.
+ */
+export const removeCgroupParent = (layout: CgroupLayout, parent: string): void => {
+  for (const tree of layout.trees) {
+    try {
+      rmdirSync(`${tree}/${parent}`);
+    } catch (error) {
+      if (!isErrno(error, 'ENOENT', 'EBUSY', 'ENOTEMPTY')) throw error;
+    }
+  }
+};

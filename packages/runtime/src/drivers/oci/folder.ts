@@ -1,0 +1,41 @@
+/** Where one sandbox keeps what it is made of. Everything lies in one folder, so that removing it is complete. */
+export interface SandboxFolder {
+  readonly path: string;
+  /** Who it belongs to; written before anything else is made. */
+  readonly record: string;
+  /** The sparse file behind its file system, and where that is mounted. */
+  readonly image: string;
+  readonly disk: string;
+  /** The agent's sockets and log: `/run/envd` inside. On the sandbox's disk, so that it cannot fill the host's. */
+  readonly guest: string;
+  readonly lifeLine: string;
+  /** Where the root is mounted, and a mount point used while doing so. */
+  readonly root: string;
+  readonly lower: string;
+  /** State, log and pid file of the OCI runtime. */
+  readonly ociState: string;
+  readonly ociLog: string;
+  readonly pidFile: string;
+  readonly config: string;
+}
+
+export const toSandboxesDir = (dataDir: string): string => `${dataDir}/sandboxes`;
+
+export const toSandboxFolder = (dataDir: string, id: string): SandboxFolder => {
+  const path = `${toSandboxesDir(dataDir)}/${id}`;
+  const disk = `${path}/disk`;
+  return {
+    path,
+    record: `${path}/record.json`,
+    image: `${path}/disk.ext4`,
+    disk,
+    guest: `${disk}/run`,
+    lifeLine: `${disk}/life`,
+    root: `${path}/root`,
+    lower: `${path}/lower`,
+    ociState: `${path}/oci`,
+    ociLog: `${path}/oci.log`,
+    pidFile: `${path}/pid`,
+    config: `${path}/config.json`,
+  };
+};

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import type { HostAllowance } from './bundle.ts';
+
+const CAP_SYS_RESOURCE = 24n;
+
+/**
+ * Reads what this process may pass on. Root of a host that is itself confined may lack CAP_SYS_RESOURCE; an OCI
+ * runtime told to exceed its own limits then fails instead of starting anything.
+ */
+export const readHostAllowance = (): HostAllowance => {
+  const limits = readFileSync('/proc/self/limits', 'utf8');
+  const status = readFileSync('/proc/self/status', 'utf8');
+  const hard = /^Max open files\s+\S+\s+(\d+)/m.exec(limits)?.[1];
+  const effective = /^CapEff:\s+([0-9a-f]+)/m.exec(status)?.[1];
+  return {
+    openFiles: Number(hard ?? 1024),
+    lowersOomScore: ((BigInt(`0x${effective ?? '0'}`) >> CAP_SYS_RESOURCE) & 1n) === 1n,
+  };
+};

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import type { HostAllowance, SeccompInput } from './bundle.ts';
+import { type Cgroup, type CgroupLayout, openCgroup, readCgroupLayout } from './cgroup.ts';
+import { createDiskFormatter } from './disk.ts';
+import { readHostAllowance } from './host-allowance.ts';
+import { findOciRuntime, type OciRuntime } from './oci-runtime.ts';
+import { compileSeccomp } from './seccomp.ts';
+import { seccompProfile } from './seccomp-rules.ts';
+
+/** What the driver found out about this host and its own data folder; the same for all sandboxes. */
+export interface OciHost {
+  readonly dataDir: string;
+  readonly stateDir: string | undefined;
+  readonly runtime: OciRuntime;
+  readonly seccomp: SeccompInput;
+  readonly allowance: HostAllowance;
+  readonly cgroups: CgroupLayout;
+  /** The folder that the cgroups of this data folder, and of no other, share. */
+  readonly cgroupParent: string;
+  readonly formatDisk: ReturnType<typeof createDiskFormatter>;
+  cgroup(id: string): Cgroup;
+}
+
+/** @throws RuntimeError `unsupported` when the host lacks an OCI runtime */
+export const readHost = (options: { dataDir: string; stateDir?: string | undefined }): OciHost => {
+  const { dataDir, stateDir } = options;
+  const cgroups = readCgroupLayout();
+  const runtime = findOciRuntime(cgroups);
+  const cgroupParent = `skerry-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
+  return {
+    dataDir,
+    stateDir,
+    runtime,
+    seccomp: runtime.takesSeccompProgram
+      ? { program: compileSeccomp(seccompProfile) }
+      : { profile: seccompProfile },
+    allowance: readHostAllowance(),
+    cgroups,
+    cgroupParent,
+    formatDisk: createDiskFormatter(`${dataDir}/run`),
+    cgroup: (id) => openCgroup(cgroups, cgroupParent, id),
+  };
+};

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir } from 'node:fs/promises';
+import { RuntimeError, toRuntimeError } from '../../error.ts';
+import type { AddressedInstance, AddressedRuntime } from '../../guest-socket.ts';
+import type { Features, InstanceSpec } from '../../runtime.ts';
+import { reserveSlot } from '../../slots.ts';
+import { toSandboxesDir, toSandboxFolder } from './folder.ts';
+import { readHost } from './host.ts';
+import { createInstance } from './instance.ts';
+import { adoptLifeLine, type LifeLine } from './life-line.ts';
+import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
+import { removeSandbox } from './remove.ts';
+import { checkSpec, isMountablePath } from './spec.ts';
+import { startSandbox } from './start.ts';
+
+export interface OciOptions {
+  /** Absolute path. One process at a time owns it. */
+  dataDir: string;
+  /** What is bound read-only to `/.envd` inside. */
+  agentDir: string;
+  /** The first process inside, by its path there. */
+  command?: readonly string[];
+  /** How long an agent may take to be ready. */
+  startTimeoutMs?: number;
+  /** Where this host's servers agree on slots, when it is not the usual place. */
+  stateDir?: string;
+}
+
+const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '/.envd/app/main.js'];
+
+const features: Features = {
+  level: 'container',
+  pause: { memory: false, filesystem: false },
+  snapshot: false,
+  network: true,
+};
+
+/**
+ * Runs sandboxes as OCI containers, with no daemon: a bundle made here, and crun (or runc) to start it. Needs root.
+ * @throws RuntimeError `unsupported` when this host has no OCI runtime
+ */
+export const createOci = (options: OciOptions): AddressedRuntime => {
+  const { dataDir, agentDir, command = defaultCommand, startTimeoutMs = 15_000, stateDir } = options;
+  if (!isMountablePath(dataDir)) {
+    throw new RuntimeError('unsupported', 'the data folder must be an absolute path without , : or \\');
+  }
+  const host = readHost({ dataDir, stateDir });
+  const known = new Map<string, { instance: AddressedInstance; line: LifeLine | undefined }>();
+  const starting = new Set<string>();
+  const stopping = new Map<string, Promise<void>>();
+
+  const stop = (id: string): Promise<void> => {
+    const running = stopping.get(id);
+    if (running) return running;
+    const stopped = removeSandbox(host, id).finally(() => stopping.delete(id));
+    stopping.set(id, stopped);
+    return stopped;
+  };
+
+  const remember = (id: string, runId: string, line: LifeLine | undefined): AddressedInstance => {
+    const instance = createInstance({
+      host,
+      id,
+      runId,
+      line,
+      stop: async () => {
+        // A later sandbox of the same id is none of this instance's business.
+        if (known.get(id)?.instance !== instance) return;
+        await stop(id);
+        if (known.get(id)?.instance === instance) known.delete(id);
+      },
+    });
+    known.set(id, { instance, line });
+    return instance;
+  };
+
+  /** Undefined when there is no such sandbox, or when it is still being made. */
+  const find = async (id: string): Promise<AddressedInstance | undefined> => {
+    if (starting.has(id)) return undefined;
+    const entry = known.get(id);
+    if (entry) return entry.instance;
+    const folder = toSandboxFolder(dataDir, id);
+    const record = await readRecord(folder.record);
+    const present = record !== undefined || (await readSandboxes()).includes(id);
+    // Both may have changed while we read.
+    if (!present || starting.has(id) || known.has(id)) return known.get(id)?.instance;
+    const line = record?.phase === 'ready' ? adoptLifeLine(folder.lifeLine) : undefined;
+    return remember(id, record?.runId ?? '', line);
+  };
+
+  const readSandboxes = async (): Promise<string[]> => {
+    try {
+      return await readdir(toSandboxesDir(dataDir));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error;
+    }
+  };
+
+  const claimFolder = async (path: string): Promise<void> => {
+    await mkdir(`${dataDir}/run`, { recursive: true });
+    await mkdir(toSandboxesDir(dataDir), { recursive: true, mode: 0o711 });
+    try {
+      await mkdir(path, { mode: 0o711 });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      throw new RuntimeError('already_exists', 'there is a sandbox of this id');
+    }
+  };
+
+  const make = async (spec: InstanceSpec, signal: AbortSignal): Promise<AddressedInstance> => {
+    const folder = toSandboxFolder(dataDir, spec.id);
+    try {
+      const slot = await reserveSlot({ dataDir, id: spec.id, stateDir });
+      const record: SandboxRecord = { version: 1, spec, runId: randomUUID(), slot, phase: 'starting' };
+      await writeRecord(folder.record, record);
+      const line = await startSandbox({ host, record, agentDir, command, signal });
+      await writeRecord(folder.record, { ...record, phase: 'ready' });
+      return remember(spec.id, record.runId, line);
+    } catch (error) {
+      await stop(spec.id);
+      throw error;
+    }
+  };
+
+  return {
+    name: `oci-${host.runtime.name}`,
+    features,
+    create: async (spec, { signal } = {}) => {
+      checkSpec(spec);
+      const deadline = AbortSignal.timeout(startTimeoutMs);
+      const { path } = toSandboxFolder(dataDir, spec.id);
+      if (starting.has(spec.id)) throw new RuntimeError('already_exists', 'this sandbox is being made');
+      starting.add(spec.id);
+      try {
+        await claimFolder(path);
+        return await make(spec, signal ? AbortSignal.any([signal, deadline]) : deadline);
+      } catch (error) {
+        throw toRuntimeError(error, `creating sandbox ${spec.id}`);
+      } finally {
+        starting.delete(spec.id);
+      }
+    },
+    get: async (id) => {
+      const instance = /^[a-z0-9]{1,40}$/.test(id) ? await find(id) : undefined;
+      if (!instance) throw new RuntimeError('not_found', `no sandbox ${id}`);
+      return instance;
+    },
+    list: async function* () {
+      for (const id of await readSandboxes()) {
+        const instance = await find(id);
+        if (instance) yield instance;
+      }
+    },
+    close: async () => {
+      await Promise.allSettled(stopping.values());
+      for (const { line } of known.values()) line?.close();
+      known.clear();
+    },
+  };
+};

@@ -1,0 +1,31 @@
+import { watch } from 'node:fs';
+import { lstat } from 'node:fs/promises';
+
+/**
+ * Resolves when `folder` has an entry called `name`, told by the kernel and not by looking again and again. Rejects
+ * with the signal's reason. Start it before whatever makes the entry.
+ */
+export const waitForEntry = (folder: string, name: string, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const watcher = watch(folder);
+    const settle = (act: () => void): void => {
+      watcher.close();
+      signal.removeEventListener('abort', abort);
+      act();
+    };
+    const abort = (): void => settle(() => reject(signal.reason));
+    const look = (): void =>
+      void lstat(`${folder}/${name}`).then(
+        () => settle(resolve),
+        (error: NodeJS.ErrnoException) => {
+          if (error.code !== 'ENOENT') settle(() => reject(error));
+        },
+      );
+    watcher.on('change', (_event, changed) => {
+      if (changed === name) look();
+    });
+    watcher.on('error', (error) => settle(() => reject(error)));
+    signal.addEventListener('abort', abort);
+    if (signal.aborted) abort();
+    else look();
+  });

@@ -1,0 +1,175 @@
+/** A filter in the form of the OCI runtime specification, as far as we use it. */
+export interface SeccompProfile {
+  defaultAction: 'SCMP_ACT_ERRNO';
+  defaultErrnoRet: number;
+  syscalls: SeccompRule[];
+}
+
+export interface SeccompRule {
+  names: readonly string[];
+  action: 'SCMP_ACT_ALLOW' | 'SCMP_ACT_ERRNO';
+  errnoRet?: number;
+  args?: SeccompArgument[];
+}
+
+export interface SeccompArgument {
+  index: number;
+  value: number;
+  /** For SCMP_CMP_MASKED_EQ: what the argument, masked by `value`, must equal. */
+  valueTwo?: number;
+  op: 'SCMP_CMP_EQ' | 'SCMP_CMP_GT' | 'SCMP_CMP_MASKED_EQ';
+}
+
+const EPERM = 1;
+const ENOSYS = 38;
+const EPROTONOSUPPORT = 93;
+const EAFNOSUPPORT = 97;
+
+const words = (text: string): string[] => text.trim().split(/\s+/);
+
+const files = words(`
+  access chdir chmod chown chown32 chroot close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2
+  fadvise64 fadvise64_64 fallocate fchdir fchmod fchmodat fchmodat2 fchown fchown32 fchownat fcntl fcntl64 fdatasync
+  fgetxattr flistxattr flock fremovexattr fsetxattr fstat fstat64 fstatat64 fstatfs fstatfs64 fsync ftruncate
+  ftruncate64 futimesat getcwd getdents getdents64 getxattr getxattrat ioctl lchown lchown32 lgetxattr link linkat
+  listxattr listxattrat llistxattr lremovexattr lseek _llseek lsetxattr lstat lstat64 mkdir mkdirat mknod mknodat
+  name_to_handle_at newfstatat open openat openat2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead
+  readlink readlinkat readv removexattr removexattrat rename renameat renameat2 rmdir sendfile sendfile64 setxattr
+  setxattrat splice stat stat64 statfs statfs64 statx symlink symlinkat sync sync_file_range syncfs tee truncate
+  truncate64 umask unlink unlinkat utime utimensat utimensat_time64 utimes vmsplice write writev
+  inotify_add_watch inotify_init inotify_init1 inotify_rm_watch
+  landlock_add_rule landlock_create_ruleset landlock_restrict_self
+`);
+
+const waiting = words(`
+  epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_pwait epoll_pwait2 epoll_wait epoll_wait_old eventfd
+  eventfd2 io_cancel io_destroy io_getevents io_pgetevents io_pgetevents_time64 io_setup io_submit pipe pipe2 poll
+  ppoll ppoll_time64 pselect6 pselect6_time64 select _newselect
+`);
+
+const memory = words(`
+  brk cachestat madvise map_shadow_stack membarrier memfd_create memfd_secret mincore mlock mlock2 mlockall mmap mmap2
+  mprotect mremap mseal msync munlock munlockall munmap pkey_alloc pkey_free pkey_mprotect process_madvise
+  process_mrelease remap_file_pages get_mempolicy mbind set_mempolicy set_mempolicy_home_node
+`);
+
+const processes = words(`
+  arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_time64 futex_wait futex_waitv
+  futex_wake get_robust_list get_thread_area getcpu getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups
+  getgroups32 getitimer getpgid getpgrp getpid getppid getpriority getrandom getresgid getresgid32 getresuid
+  getresuid32 getrlimit getrusage getsid gettid getuid getuid32 ioprio_get ioprio_set kcmp kill lsm_get_self_attr
+  lsm_list_modules pause pidfd_getfd pidfd_open pidfd_send_signal prctl prlimit64 process_vm_readv process_vm_writev
+  ptrace restart_syscall riscv_hwprobe rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn
+  rt_sigsuspend rt_sigtimedwait rt_sigtimedwait_time64 rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min
+  sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval
+  sched_rr_get_interval_time64 sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield seccomp
+  set_robust_list set_thread_area set_tid_address setfsgid setfsgid32 setfsuid setfsuid32 setgid setgid32 setgroups
+  setgroups32 setitimer setpgid setpriority setregid setregid32 setresgid setresgid32 setresuid setresuid32 setreuid
+  setreuid32 setrlimit setsid setuid setuid32 sigaltstack signalfd signalfd4 sigprocmask sigreturn sysinfo tgkill
+  time times tkill ugetrlimit uname uretprobe vfork wait4 waitid waitpid
+`);
+
+const timers = words(`
+  alarm clock_adjtime clock_adjtime64 adjtimex clock_getres clock_getres_time64 clock_gettime clock_gettime64
+  clock_nanosleep clock_nanosleep_time64 gettimeofday nanosleep timer_create timer_delete timer_getoverrun
+  timer_gettime timer_gettime64 timer_settime timer_settime64 timerfd_create timerfd_gettime timerfd_gettime64
+  timerfd_settime timerfd_settime64
+`);
+
+const communication = words(`
+  accept accept4 bind connect getpeername getsockname getsockopt listen recv recvfrom recvmmsg recvmmsg_time64 recvmsg
+  send sendmmsg sendmsg sendto setsockopt shutdown mq_getsetattr mq_notify mq_open mq_timedreceive
+  mq_timedreceive_time64 mq_timedsend mq_timedsend_time64 mq_unlink msgctl msgget msgrcv msgsnd semctl semget semop
+  semtimedop semtimedop_time64 shmat shmctl shmdt shmget
+`);
+
+/** Reach into the host's kernel, or into file systems past their permissions. Said to be forbidden, not missing. */
+const forbidden = words(`
+  acct add_key bpf delete_module finit_module fanotify_init fsconfig fsmount fsopen fspick init_module
+  io_uring_enter io_uring_register io_uring_setup ioperm iopl kexec_file_load kexec_load keyctl lookup_dcookie
+  mount mount_setattr move_mount move_pages migrate_pages nfsservctl open_by_handle_at open_tree perf_event_open
+  pivot_root quotactl quotactl_fd reboot request_key setdomainname sethostname setns settimeofday clock_settime
+  swapoff swapon syslog umount umount2 userfaultfd uselib ustat vhangup
+`);
+
+// linux/sched.h: every CLONE_NEW* flag. In unshare(2) the lowest byte holds CLONE_NEWTIME, in clone(2) a signal.
+const NEW_NAMESPACES = 0x7e020000;
+const CLONE_NEWTIME = 0x80;
+
+const equals = (index: number, value: number): SeccompArgument => ({ index, value, op: 'SCMP_CMP_EQ' });
+
+const masked = (mask: number): SeccompArgument => ({
+  index: 0,
+  value: mask,
+  valueTwo: 0,
+  op: 'SCMP_CMP_MASKED_EQ',
+});
+
+const AF_UNIX = 1;
+const AF_INET = 2;
+const AF_INET6 = 10;
+const AF_NETLINK = 16;
+const NETLINK_ROUTE = 0;
+const NETLINK_SOCK_DIAG = 4;
+
+/** Every number up to `last` that is not one of `allowed`, and everything above. */
+const others = (index: number, allowed: number[], last: number): SeccompArgument[] => [
+  ...[...Array(last + 1).keys()]
+    .filter((value) => !allowed.includes(value))
+    .map((value) => equals(index, value)),
+  { index, value: last, op: 'SCMP_CMP_GT' },
+];
+
+/**
+ * Local, internet and the two netlink protocols that ordinary programs read routes and sockets by. Other families
+ * (packet, vsock, crypto, …) and netlink protocols answer as on a kernel built without them.
+ */
+const socketRules = (names: string[]): SeccompRule[] => {
+  const netlink = equals(0, AF_NETLINK);
+  const netlinkProtocols = [NETLINK_ROUTE, NETLINK_SOCK_DIAG];
+  const allow = (args: SeccompArgument[]): SeccompRule => ({ names, action: 'SCMP_ACT_ALLOW', args });
+  const refuse = (errnoRet: number, args: SeccompArgument[]): SeccompRule => ({
+    names,
+    action: 'SCMP_ACT_ERRNO',
+    errnoRet,
+    args,
+  });
+  return [
+    ...[AF_UNIX, AF_INET, AF_INET6].map((family) => allow([equals(0, family)])),
+    ...netlinkProtocols.map((protocol) => allow([netlink, equals(2, protocol)])),
+    ...others(2, netlinkProtocols, 31).map((protocol) => refuse(EPROTONOSUPPORT, [netlink, protocol])),
+    ...others(0, [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK], 16).map((family) =>
+      refuse(EAFNOSUPPORT, [family]),
+    ),
+  ];
+};
+
+// personality(2): Linux, its query, and without address randomisation (debuggers ask for it).
+const personalities = [0, 0x0008, 0x20000, 0x20008, 0x40000, 0xffffffff];
+
+/**
+ * What a program inside may ask of the kernel: an allow-list. A call that is not on it does not exist (`ENOSYS`, so
+ * that programs fall back to an older one); the well-known dangerous ones are refused with `EPERM`. There is no way
+ * to a new namespace: not by flags of clone or unshare, and not by clone3, whose flags a filter cannot see.
+ */
+export const seccompProfile: SeccompProfile = {
+  defaultAction: 'SCMP_ACT_ERRNO',
+  defaultErrnoRet: ENOSYS,
+  syscalls: [
+    {
+      names: [...files, ...waiting, ...memory, ...processes, ...timers, ...communication],
+      action: 'SCMP_ACT_ALLOW',
+    },
+    { names: forbidden, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
+    { names: ['clone'], action: 'SCMP_ACT_ALLOW', args: [masked(NEW_NAMESPACES)] },
+    { names: ['unshare'], action: 'SCMP_ACT_ALLOW', args: [masked(NEW_NAMESPACES | CLONE_NEWTIME)] },
+    ...socketRules(['socket', 'socketpair']),
+    ...personalities.map(
+      (value): SeccompRule => ({
+        names: ['personality'],
+        action: 'SCMP_ACT_ALLOW',
+        args: [equals(0, value)],
+      }),
+    ),
+  ],
+};

@@ -1,0 +1,52 @@
+// What the runtime suite runs inside a sandbox: the transport of an agent, and one route that runs a command.
+import { spawn } from 'node:child_process';
+import { renameSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+
+delete process.env.LD_LIBRARY_PATH;
+
+const run = ({ argv, uid = 0 }) =>
+  new Promise((resolve) => {
+    const child = spawn(argv[0], argv.slice(1), { uid, gid: uid, cwd: '/', detached: true });
+    let output = '';
+    const take = (chunk) => {
+      if (output.length < 100_000) output += chunk;
+    };
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    child.on('error', (error) => resolve({ code: 127, output: String(error) }));
+    child.on('close', (code) => resolve({ code, output }));
+  });
+
+const handle = async (request, response) => {
+  if (request.url !== '/run') {
+    response.end('ok');
+    return;
+  }
+  let body = '';
+  for await (const chunk of request) body += chunk;
+  response.end(JSON.stringify(await run(JSON.parse(body))));
+};
+
+const tunnel = (request, socket) => {
+  const upstream = connect({ host: '127.0.0.1', port: Number(request.url.split(':')[1]), allowHalfOpen: true });
+  upstream.on('connect', () => {
+    socket.write('HTTP/1.1 200 OK\r\n\r\n');
+    socket.pipe(upstream).pipe(socket);
+  });
+  upstream.on('error', () => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
+  socket.on('error', () => upstream.destroy());
+};
+
+const listen = (server, name) =>
+  new Promise((resolve) => {
+    const path = `${process.env.ENVD_SOCKET_DIR}/${name}`;
+    server.listen(`${path}.new`, () => {
+      renameSync(`${path}.new`, path);
+      resolve();
+    });
+  });
+
+await listen(createServer(handle), 'http.sock');
+await listen(createServer(handle).on('connect', tunnel), 'control.sock');
