@@ -1,0 +1,157 @@
+import type { EventEmitter } from 'node:events';
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { toErrorBody } from '@skerry/contract/error';
+import { admit } from './admission.ts';
+import type { Directory, Route, Target } from './directory.ts';
+import { sendError, sendJson } from './error-page.ts';
+import { type HostRules, parseTarget } from './host.ts';
+import { forward } from './proxy.ts';
+import { splice } from './splice.ts';
+import { createUpstreams, isRefused, type Run } from './upstream.ts';
+
+export interface EdgeOptions {
+  readonly directory: Directory;
+  /** The domain under which sandboxes have their host names. */
+  readonly domain: string;
+  /** Further host names on which the routing headers count. */
+  readonly sharedHosts?: readonly string[];
+  readonly log: { warn(details: object, message: string): void };
+}
+
+/** Brings requests to sandboxes. Its methods are the listeners of a `node:http` server made with `edgeServerOptions`. */
+export interface Edge {
+  /** Whether a request is meant for a sandbox, also when it fails to name one properly. */
+  isSandboxRequest(request: IncomingMessage): boolean;
+  /** For `request` and `checkContinue`: answers the request, from inside the sandbox where it can. */
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** For `upgrade`: WebSocket and any other protocol that the server inside agrees to. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Resets every connection and stops listening to the directory. */
+  close(): Promise<void>;
+}
+
+/** Makes an edge over the sandboxes that the directory knows. It listens on nothing by itself. */
+export const createEdge = (options: EdgeOptions): Edge => {
+  const { directory, log } = options;
+  const rules: HostRules = { domain: options.domain, sharedHosts: options.sharedHosts ?? [] };
+  const upstreams = createUpstreams();
+  const stopListening = directory.onEnd((sandboxId, runId) => upstreams.end(sandboxId, runId));
+
+  const serve = async (request: IncomingMessage, response: ServerResponse, change?: ProtocolChange) => {
+    const client = request.socket;
+    const target = admit(request, response, rules);
+    if (target === undefined) return;
+    const route = await directory.find(target.sandboxId);
+    if (route === undefined) {
+      sendNotFound(request, response, target);
+      return;
+    }
+    if (client.destroyed) return;
+    const run = upstreams.of(target, route);
+    track(run, client, change === undefined ? response : client);
+    forward({
+      request,
+      response,
+      client,
+      target,
+      run,
+      onFailure(error) {
+        explain(error, { request, response, target, route, run }).catch((cause: unknown) =>
+          fail(response, cause),
+        );
+      },
+      ...(change === undefined
+        ? {}
+        : {
+            onUpgrade(answer: IncomingMessage, upstream: Duplex, upstreamHead: Buffer) {
+              response.detachSocket(client);
+              splice({ client, clientHead: change.head, upstream, upstreamHead, answer });
+            },
+          }),
+    });
+  };
+
+  /** Answers a request that nothing inside answered: the sandbox is gone, the port is closed, or the server broke off. */
+  const explain = async (error: Error, { request, response, target, route, run }: Failure): Promise<void> => {
+    const now = await directory.find(target.sandboxId);
+    if (now?.runId !== route.runId) {
+      // This request has no answer yet, so it can be told instead of reset like the others of that run.
+      run.clients.delete(request.socket);
+      upstreams.end(target.sandboxId, route.runId);
+      sendNotFound(request, response, target);
+      return;
+    }
+    const message = isRefused(error)
+      ? 'The sandbox is running but port is not open'
+      : 'The sandbox is running but the connection broke before an answer';
+    if (!isRefused(error)) log.warn({ err: error, ...target }, 'no answer from a sandbox');
+    sendError(request, response, { status: 502, message, target, namesPort: true });
+  };
+
+  const fail = (response: ServerResponse, cause: unknown): void => {
+    log.warn({ err: cause }, 'a request to a sandbox failed');
+    const body = toErrorBody(cause);
+    sendJson(response, body.code, body);
+  };
+
+  return {
+    isSandboxRequest(request) {
+      try {
+        return parseTarget(request.headers, rules) !== undefined;
+      } catch {
+        // Meant for a sandbox but malformed: `handle` says what is wrong.
+        return true;
+      }
+    },
+    handle(request, response) {
+      serve(request, response).catch((cause: unknown) => fail(response, cause));
+    },
+    upgrade(request, socket, head) {
+      const response = toResponse(request, socket as Socket);
+      serve(request, response, { head }).catch((cause: unknown) => fail(response, cause));
+    },
+    async close() {
+      stopListening();
+      upstreams.endAll();
+    },
+  };
+};
+
+const sendNotFound = (request: IncomingMessage, response: ServerResponse, target: Target): void =>
+  sendError(request, response, { status: 502, message: 'The sandbox was not found', target });
+
+interface ProtocolChange {
+  /** What the client sent behind the head of its request. */
+  readonly head: Buffer;
+}
+
+interface Failure {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly target: Target;
+  readonly route: Route;
+  readonly run: Run;
+}
+
+/** Keeps the client's connection among those of the run for as long as the run can answer on it. */
+const track = (run: Run, client: Socket, answered: EventEmitter): void => {
+  run.clients.add(client);
+  answered.once('close', () => run.clients.delete(client));
+};
+
+/** Lets a plain answer be written to a connection that Node has handed over because of its `Upgrade` header. */
+const toResponse = (request: IncomingMessage, socket: Socket): ServerResponse => {
+  const response = new ServerResponse(request);
+  // The rest of the connection is not HTTP, or was never read as such.
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.once('finish', () => {
+    response.detachSocket(socket);
+    socket.destroySoon();
+  });
+  // The close that follows an error ends the exchange.
+  socket.on('error', () => {});
+  return response;
+};

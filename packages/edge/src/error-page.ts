@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Target } from './directory.ts';
+
+/** An answer that the edge itself gives about a sandbox. */
+export interface EdgeError {
+  readonly status: number;
+  readonly message: string;
+  readonly target: Target;
+  /** Whether the JSON body names the port: it does where the port is the cause. */
+  readonly namesPort?: boolean;
+}
+
+/**
+ * Answers with the error: HTML when a browser navigates here, else JSON, where both spellings of the id stand because
+ * clients read either. Does nothing when an answer has begun.
+ */
+export const sendError = (request: IncomingMessage, response: ServerResponse, error: EdgeError): void => {
+  const { status, message, target } = error;
+  if (isNavigation(request)) {
+    send(response, status, 'text/html; charset=utf-8', toPage(error));
+    return;
+  }
+  const body = {
+    sandboxID: target.sandboxId,
+    sandboxId: target.sandboxId,
+    message,
+    ...(error.namesPort === true ? { port: target.port } : {}),
+    code: status,
+  };
+  send(response, status, 'application/json', JSON.stringify(body));
+};
+
+/** Answers with an error that is not about a sandbox, as JSON. */
+export const sendJson = (response: ServerResponse, status: number, body: object): void =>
+  send(response, status, 'application/json', JSON.stringify(body));
+
+/** Answers with a short text. */
+export const sendText = (response: ServerResponse, status: number, text: string): void =>
+  send(response, status, 'text/plain; charset=utf-8', `${text}\n`);
+
+const send = (response: ServerResponse, status: number, type: string, body: string): void => {
+  if (response.headersSent) return;
+  const content = Buffer.from(body);
+  // A page here depends on what runs at this moment, so nobody may keep it.
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': content.byteLength,
+    'cache-control': 'no-store',
+  });
+  response.end(content);
+};
+
+/** A person's browser that opens an address, as opposed to a program or a script in a page. */
+const isNavigation = ({ headers }: IncomingMessage): boolean => {
+  const mode = headers['sec-fetch-mode'];
+  return (
+    /^Mozilla\//.test(headers['user-agent'] ?? '') &&
+    headers.accept?.trim() !== 'application/json' &&
+    (mode === undefined || mode === 'navigate')
+  );
+};
+
+const toPage = ({ status, message, target }: EdgeError): string => {
+  const id = escapeHtml(target.sandboxId);
+  const text = escapeHtml(message);
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${status} ${text}</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:15vh auto;padding:0 1rem}code{background:#8882;padding:.1em .3em}</style>
+<h1>${text}</h1>
+<p>Sandbox <code>${id}</code>, port <code>${target.port}</code>.</p>
+</html>
+`;
+};
+
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

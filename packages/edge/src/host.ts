@@ -1,0 +1,61 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import { invalid } from '@skerry/contract/error';
+import type { Target } from './directory.ts';
+
+export interface HostRules {
+  /** The domain under which sandboxes have their host names; a port in it is ignored. */
+  readonly domain: string;
+  /** Further host names, without port, on which the routing headers count. */
+  readonly sharedHosts: readonly string[];
+}
+
+/**
+ * Reads from the headers which sandbox and port a request is for. The leftmost label of the host name is
+ * `{port}-{sandboxID}`, anything after a second dash is ignored; on a host that many sandboxes share (`localhost`, an IP
+ * address, `sandbox.*`, a configured one) `E2b-Sandbox-Id` and `E2b-Sandbox-Port` decide, and elsewhere they are ignored.
+ * Returns undefined for a request that is not meant for a sandbox.
+ * @throws ApiError `invalid_argument` when it is meant for one but names none properly
+ */
+export const parseTarget = (headers: IncomingHttpHeaders, rules: HostRules): Target | undefined => {
+  const hostname = toHostname(headers.host ?? '');
+  const shared = hostname.startsWith('sandbox.') || rules.sharedHosts.includes(hostname);
+  if (shared || hostname === 'localhost' || isIP(hostname) !== 0) {
+    const id = single(headers['e2b-sandbox-id']);
+    const port = single(headers['e2b-sandbox-port']);
+    if (id !== undefined && port !== undefined) return { sandboxId: parseId(id), port: parsePort(port) };
+    if (id !== undefined || port !== undefined)
+      throw invalid('E2b-Sandbox-Id and E2b-Sandbox-Port must be sent together');
+    if (hostname.startsWith('sandbox.'))
+      throw invalid(`host ${hostname} serves many sandboxes: send E2b-Sandbox-Id and E2b-Sandbox-Port`);
+    return undefined;
+  }
+
+  const dot = hostname.indexOf('.');
+  const label = dot === -1 ? hostname : hostname.slice(0, dot);
+  const underDomain = hostname.endsWith(`.${toHostname(rules.domain)}`);
+  if (!/^[0-9]+-/.test(label) && !(underDomain && label.includes('-'))) return undefined;
+  if (dot === -1) throw invalid('host must be {port}-{sandboxID}.{domain}');
+  const [port = '', id = ''] = label.split('-');
+  return { port: parsePort(port), sandboxId: parseId(id) };
+};
+
+/** Host names compare without case, port and the dot of the root. */
+const toHostname = (host: string): string => {
+  const bracketed = /^\[([^\]]*)\]/.exec(host)?.[1];
+  return (bracketed ?? host.replace(/:[0-9]*$/, '')).replace(/\.$/, '').toLowerCase();
+};
+
+const single = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value.join(',') : value;
+
+const parseId = (text: string): string => {
+  if (!/^[a-z0-9]+$/.test(text)) throw invalid('sandbox id must consist of a-z and 0-9');
+  return text;
+};
+
+const parsePort = (text: string): number => {
+  const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
+  if (port < 1 || port > 65_535) throw invalid('port must be a number from 1 to 65535');
+  return port;
+};

@@ -1,0 +1,36 @@
+import { posix } from 'node:path';
+import type { Target } from './directory.ts';
+
+/** Where a sandbox serves its files and processes. */
+const agentPort = 49_983;
+
+const internalPaths = new Set([
+  '/init',
+  '/freeze',
+  '/unfreeze',
+  '/collapse',
+  '/fsfreeze',
+  '/fsthaw',
+  '/upgrade',
+]);
+
+/** The cleaned path when a request asks for a route of the agent that only its own host may use. */
+export const findInternalPath = (target: Target, url: string): string | undefined => {
+  if (target.port !== agentPort) return undefined;
+  const cleaned = clean(url.split(/[?#]/, 1)[0] ?? '');
+  return internalPaths.has(cleaned) ? cleaned : undefined;
+};
+
+const clean = (path: string): string => {
+  const normal = posix.normalize(`/${decode(path)}`);
+  return normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal;
+};
+
+const decode = (path: string): string => {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    // Not a proper encoding: no route can match it, so it is judged as it stands.
+    return path;
+  }
+};

@@ -1,0 +1,122 @@
+import { Agent, type AgentOptions, type ClientRequestArgs } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { callbackify } from 'node:util';
+import type { Route, Target } from './directory.ts';
+
+/** Pauses between the attempts on a port that refuses: a server inside that is just starting gets a second. */
+const retryPausesMs = [50, 100, 200, 300, 350];
+
+/** How long an unused connection is kept when the server inside does not say how long it keeps its end. */
+const unusedMs = 1500;
+
+/** The connections of the edge that serve one run of one sandbox, on both sides. Never shared with another run. */
+export interface Run {
+  /** Keeps connections to the ports of this run; `port` of a request's options tells them apart. */
+  readonly agent: Agent;
+  /** Aborted when the run has ended. */
+  readonly ended: AbortSignal;
+  /** Client sockets with a request under way; they are reset when the run ends. */
+  readonly clients: Set<Socket>;
+  end(): void;
+}
+
+/** The runs that have or had traffic, by sandbox id and run id. */
+export interface Upstreams {
+  of(target: Target, route: Route): Run;
+  end(sandboxId: string, runId: string): void;
+  endAll(): void;
+}
+
+export const createUpstreams = (): Upstreams => {
+  const runs = new Map<string, Run>();
+  return {
+    of(target, route) {
+      const key = `${target.sandboxId}/${route.runId}`;
+      let run = runs.get(key);
+      if (run === undefined) {
+        run = createRun(route);
+        runs.set(key, run);
+      }
+      return run;
+    },
+    end(sandboxId, runId) {
+      const key = `${sandboxId}/${runId}`;
+      runs.get(key)?.end();
+      runs.delete(key);
+    },
+    endAll() {
+      for (const run of runs.values()) run.end();
+      runs.clear();
+    },
+  };
+};
+
+const createRun = (route: Route): Run => {
+  const controller = new AbortController();
+  const clients = new Set<Socket>();
+  // A server inside that announces a shorter keep-alive is believed by the agent.
+  const agent = new RunAgent({ keepAlive: true, timeout: unusedMs }, route, controller.signal);
+  return {
+    agent,
+    ended: controller.signal,
+    clients,
+    end() {
+      controller.abort();
+      // A reset, not a polite end: clients take a polite end for a protocol error instead of a killed sandbox.
+      for (const socket of clients) reset(socket);
+      clients.clear();
+      agent.destroy();
+    },
+  };
+};
+
+/** Ends a connection with a TCP reset, so that the other side cannot mistake it for a proper end. */
+export const reset = (socket: Socket): void => {
+  // Only TCP knows a reset; `resetAndDestroy` throws on anything else.
+  if (socket.remoteFamily === undefined || socket.destroyed) socket.destroy();
+  else socket.resetAndDestroy();
+};
+
+/** Whether an error says that nothing listens on the port. */
+export const isRefused = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'refused';
+
+class RunAgent extends Agent {
+  readonly #route: Route;
+  readonly #ended: AbortSignal;
+
+  constructor(options: AgentOptions, route: Route, ended: AbortSignal) {
+    super(options);
+    this.#route = route;
+    this.#ended = ended;
+  }
+
+  override createConnection(
+    options: ClientRequestArgs,
+    callback?: (error: Error | null, connection: Duplex) => void,
+  ): undefined {
+    if (callback !== undefined) callbackify(() => this.#dial(Number(options.port)))(callback);
+  }
+
+  async #dial(port: number): Promise<Duplex> {
+    const signal = this.#ended;
+    for (const pauseMs of retryPausesMs) {
+      try {
+        return await this.#connect(port);
+      } catch (error) {
+        if (!isRefused(error)) throw error;
+      }
+      await delay(pauseMs, undefined, { signal });
+    }
+    return this.#connect(port);
+  }
+
+  async #connect(port: number): Promise<Duplex> {
+    const connection = await this.#route.connect(port, { signal: this.#ended });
+    if (!this.#ended.aborted) return connection;
+    connection.destroy();
+    throw new Error('the run has ended');
+  }
+}
