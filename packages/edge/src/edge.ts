@@ -17,7 +17,7 @@ export interface EdgeOptions {
   readonly domain: string;
   /** Further host names on which the routing headers count. */
   readonly sharedHosts?: readonly string[];
-  readonly log: { warn(details: object, message: string): void };
+  readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
 }
 
 /** Brings requests to sandboxes. Its methods are the listeners of a `node:http` server made with `edgeServerOptions`. */
@@ -86,12 +86,12 @@ export const createEdge = (options: EdgeOptions): Edge => {
     const message = isRefused(error)
       ? 'The sandbox is running but port is not open'
       : 'The sandbox is running but the connection broke before an answer';
-    if (!isRefused(error)) log.warn({ err: error, ...target }, 'no answer from a sandbox');
+    if (!isRefused(error)) log.warn('no answer from a sandbox', { error, ...target });
     sendError(request, response, { status: 502, message, target, namesPort: true });
   };
 
   const fail = (response: ServerResponse, cause: unknown): void => {
-    log.warn({ err: cause }, 'a request to a sandbox failed');
+    log.warn('a request to a sandbox failed', { error: cause });
     const body = toErrorBody(cause);
     sendJson(response, body.code, body);
   };

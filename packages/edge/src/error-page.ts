@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Target } from './directory.ts';
 
 /** An answer that the edge itself gives about a sandbox. */
@@ -42,7 +42,8 @@ const send = (response: ServerResponse, status: number, type: string, body: stri
   if (response.headersSent) return;
   const content = Buffer.from(body);
   // A page here depends on what runs at this moment, so nobody may keep it.
-  response.writeHead(status, {
+  // The status text is named because a failed attempt to pass an answer on may have left one behind.
+  response.writeHead(status, STATUS_CODES[status], {
     'content-type': type,
     'content-length': content.byteLength,
     'cache-control': 'no-store',

@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Socket,
+  type Server as TcpServer,
+} from 'node:net';
+import type { Directory } from './directory.ts';
+import { createEdge, type Edge } from './edge.ts';
+import { edgeServerOptions } from './server-options.ts';
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** Sandboxes whose ports are servers of this process, and a listening edge in front of them. For tests. */
+export interface Loopback extends AsyncDisposable {
+  readonly edge: Edge;
+  readonly server: Server;
+  readonly port: number;
+  /** Connections that the edge opened to ports inside, by sandbox. */
+  readonly dialled: { sandboxId: string; runId: string; port: number }[];
+  readonly warnings: string[];
+  /** Starts or restarts a sandbox without servers; the run it had ends. */
+  start(sandboxId: string): void;
+  /** Listens on a port of a sandbox. */
+  serve(sandboxId: string, port: number, listener: Listener): Promise<Server>;
+  serveTcp(sandboxId: string, port: number, listener: (socket: Socket) => void): Promise<TcpServer>;
+  /** Ends a sandbox the way a kill does: it is not found any more and its connections are reset. */
+  end(sandboxId: string): void;
+}
+
+class RefusedError extends Error {
+  readonly code = 'refused';
+}
+
+export const startLoopback = async (domain = 'example.test'): Promise<Loopback> => {
+  const sandboxes = new Map<string, { runId: string; ports: Map<number, number> }>();
+  const listeners = new Set<(sandboxId: string, runId: string) => void>();
+  const servers: (Server | TcpServer)[] = [];
+  const dialled: Loopback['dialled'] = [];
+  const warnings: string[] = [];
+  let runs = 0;
+
+  const directory: Directory = {
+    async find(sandboxId) {
+      const sandbox = sandboxes.get(sandboxId);
+      if (sandbox === undefined) return undefined;
+      const { runId, ports } = sandbox;
+      return {
+        runId,
+        async connect(port) {
+          const actual = ports.get(port);
+          if (actual === undefined) throw new RefusedError(`nothing listens on ${port}`);
+          const socket = connect({ port: actual, host: '127.0.0.1' });
+          await once(socket, 'connect');
+          dialled.push({ sandboxId, runId, port });
+          return socket;
+        },
+      };
+    },
+    onEnd(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+
+  const edge = createEdge({
+    directory,
+    domain,
+    sharedHosts: ['shared.test'],
+    log: { warn: (message) => warnings.push(message) },
+  });
+  const server = createServer(edgeServerOptions, (request, response) => edge.handle(request, response));
+  server.on('checkContinue', (request, response) => edge.handle(request, response));
+  server.on('upgrade', (request, socket, head) => edge.upgrade(request, socket, head));
+  const port = await listen(server);
+
+  const end = (sandboxId: string): void => {
+    const runId = sandboxes.get(sandboxId)?.runId;
+    sandboxes.delete(sandboxId);
+    if (runId !== undefined) for (const listener of listeners) listener(sandboxId, runId);
+  };
+  const add = async <S extends Server | TcpServer>(
+    sandboxId: string,
+    inner: number,
+    inside: S,
+  ): Promise<S> => {
+    servers.push(inside);
+    const actual = await listen(inside);
+    sandboxes.get(sandboxId)?.ports.set(inner, actual);
+    return inside;
+  };
+  return {
+    edge,
+    server,
+    port,
+    dialled,
+    warnings,
+    start(sandboxId) {
+      end(sandboxId);
+      sandboxes.set(sandboxId, { runId: `r${++runs}`, ports: new Map() });
+    },
+    serve: (sandboxId, inner, listener) =>
+      add(
+        sandboxId,
+        inner,
+        createServer((request, response) => void listener(request, response)),
+      ),
+    serveTcp: (sandboxId, inner, listener) => add(sandboxId, inner, createTcpServer(listener)),
+    end,
+    async [Symbol.asyncDispose]() {
+      await edge.close();
+      server.closeAllConnections();
+      for (const each of [server, ...servers]) {
+        if ('closeAllConnections' in each) each.closeAllConnections();
+        each.close();
+      }
+    },
+  };
+};
+
+const listen = async (server: Server | TcpServer): Promise<number> => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+};
