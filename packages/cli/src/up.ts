@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createEdge } from '@skerry/edge';
+import { createEdge, edgeServerOptions } from '@skerry/edge';
 import { createPlatform, createStore, loadCredentials } from '@skerry/platform';
 import { ensureBaseImage } from '@skerry/platform/images';
 import { prepareAgentFolder, startHelper } from '@skerry/runtime';
@@ -67,7 +67,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const runtime = await startHelper({ program: locations.helperProgram, dataDir, agentDir, log });
   cleanup.defer(() => runtime.close());
 
-  const server = createServer({ keepAliveTimeout: 620_000, headersTimeout: 10_000, requestTimeout: 0 });
+  const server = createServer(edgeServerOptions);
   cleanup.defer(() => closeServer(server));
   await listen(server, { host, port: options.port });
   const { port } = server.address() as AddressInfo;
@@ -94,6 +94,14 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   server.on('request', (request, response) => {
     if (edge.isSandboxRequest(request)) edge.handle(request, response);
     else platform.routing(request, response);
+  });
+  server.on('checkContinue', (request, response) => {
+    // The server inside the sandbox decides; the platform reads every body.
+    if (edge.isSandboxRequest(request)) edge.handle(request, response);
+    else {
+      response.writeContinue();
+      platform.routing(request, response);
+    }
   });
   server.on('upgrade', (request, socket, head) => edge.upgrade(request, socket, head));
 
