@@ -83,7 +83,7 @@ export async function tunnel(options: {
     throw new RuntimeError('refused', `a port is 1 to 65535, got ${port}`);
   }
   const socket = await connectGuestSocket({ path: controlPath, signal, allowHalfOpen: true });
-  return await new Promise((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const authority = `localhost:${port}`;
     const call = request({
       method: 'CONNECT',

@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { isRuntimeError, RuntimeError } from '../error.ts';
+import {
+  type AddressedInstance,
+  type AddressedRuntime,
+  connectGuest,
+  connectGuestSocket,
+} from '../guest-socket.ts';
+import { parseInstanceId, parseInstanceSpec } from '../instance-spec.ts';
+import { type CallOptions, type Connection, createConnection } from './connection.ts';
+import type { InstanceDescription, Method, Params, Result } from './protocol.ts';
+import { createWatches } from './watches.ts';
+
+/**
+ * A runtime that another process holds, over the unix socket where `serveRuntime` offers it. Streams to an agent do
+ * not pass through that process: its answers say where the agent's sockets are, and this one connects by itself.
+ *
+ * When the connection ends, calls under way reject with `unavailable` and the next one connects again. Resolves when
+ * the other side has answered; rejects with `unavailable` when it does not.
+ */
+export const createRemoteRuntime = (options: {
+  socketPath: string;
+  signal?: AbortSignal | undefined;
+}): Promise<AddressedRuntime> =>
+  createRemote({ dial: () => dialSocket(options.socketPath), signal: options.signal });
+
+/** As `createRemoteRuntime`, with another way to get a connected socket. */
+export async function createRemote(options: {
+  dial: () => Promise<Socket>;
+  signal?: AbortSignal | undefined;
+  /** Called at the end of `close`. */
+  onClose?: () => Promise<void>;
+}): Promise<AddressedRuntime> {
+  const watches = createWatches();
+  let connection: Promise<Connection> | undefined;
+  let isClosed = false;
+
+  const open = async (): Promise<Connection> => {
+    const made = createConnection(await options.dial(), {
+      onExit: watches.tell,
+      onClose: () => {
+        connection = undefined;
+        void keepWatching();
+      },
+    });
+    for (const run of watches.runs()) watch(made, run);
+    return made;
+  };
+
+  const acquire = (): Promise<Connection> => {
+    if (isClosed) return Promise.reject(new RuntimeError('unavailable', 'the runtime is closed'));
+    connection ??= open().catch((error: unknown) => {
+      connection = undefined;
+      throw new RuntimeError('unavailable', 'the runtime cannot be reached', { cause: error });
+    });
+    return connection;
+  };
+
+  /** Whoever waits for the end of a run makes no call that would connect again. */
+  const keepWatching = async (): Promise<void> => {
+    for (let delayMs = 50; watches.runs().length > 0 && !isClosed; delayMs = Math.min(2 * delayMs, 5_000)) {
+      try {
+        await acquire();
+        return;
+      } catch {
+        // Told to those who call; here it only means: later.
+        await setTimeout(delayMs, undefined, { ref: false });
+      }
+    }
+  };
+
+  const watch = (on: Connection, run: { instance: string; runId: string }): void => {
+    // When this fails the connection has ended, and the next one watches again.
+    on.call('watch', run).catch(() => undefined);
+  };
+
+  const call = async <M extends Method>(
+    method: M,
+    params: Params<M>,
+    callOptions?: CallOptions,
+  ): Promise<Result<M>> => (await acquire()).call(method, params, callOptions);
+
+  const toInstance = ({ id, runId, sockets }: InstanceDescription): AddressedInstance => ({
+    id,
+    runId,
+    sockets,
+    state: () => ifGone(call('state', { instance: id }), 'stopped'),
+    connect: (port, { signal } = {}) => connectGuest({ sockets, port, signal }),
+    control: ({ signal } = {}) => connectGuestSocket({ path: sockets.control, signal }),
+    pause: async ({ memory }) => void (await call('pause', { instance: id, memory })),
+    resume: async () => void (await call('resume', { instance: id })),
+    snapshot: ({ memory }) => call('snapshot', { instance: id, memory }),
+    usage: () => call('usage', { instance: id }),
+    stop: async () => void (await ifGone(call('stop', { instance: id }), null)),
+    onExit: (listener) => {
+      const heard = (): void => listener();
+      if (watches.add(id, runId, heard)) {
+        const run = { instance: id, runId };
+        if (connection)
+          void connection.then(
+            (on) => watch(on, run),
+            () => undefined,
+          );
+        else void keepWatching();
+      }
+      return () => watches.remove(id, runId, heard);
+    },
+  });
+
+  options.signal?.throwIfAborted();
+  const { name, features } = await call('describe', {});
+  return {
+    name,
+    features,
+    create: async (spec, { signal } = {}) => {
+      if (signal?.aborted) throw new RuntimeError('unavailable', 'aborted', { cause: signal.reason });
+      return toInstance(await call('create', { spec: parseInstanceSpec(spec) }, { signal }));
+    },
+    get: async (id) => toInstance(await call('get', { instance: parseInstanceId(id) })),
+    async *list() {
+      const found: InstanceDescription[] = [];
+      await call('list', {}, { onItem: (item) => void found.push(item) });
+      for (const description of found) yield toInstance(description);
+    },
+    close: async () => {
+      const last = connection;
+      isClosed = true;
+      (await last?.catch(() => undefined))?.close();
+      await options.onClose?.();
+    },
+  };
+}
+
+/** Connects to the socket that `serveRuntime` listens on. */
+export async function dialSocket(socketPath: string): Promise<Socket> {
+  const socket = connect(socketPath);
+  await once(socket, 'connect');
+  return socket;
+}
+
+async function ifGone<T>(reply: Promise<T>, instead: T): Promise<T> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (isRuntimeError(error, 'not_found')) return instead;
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import type { Socket } from 'node:net';
+import { RuntimeError } from '../error.ts';
+import { readLines } from './lines.ts';
+import {
+  type InstanceDescription,
+  type Message,
+  type Method,
+  maxMessageBytes,
+  type Params,
+  type Result,
+} from './protocol.ts';
+
+export interface CallOptions {
+  /** Cancels the call on the other side. The promise still waits for the reply: by then all it made is gone. */
+  signal?: AbortSignal | undefined;
+  onItem?: (item: InstanceDescription) => void;
+}
+
+export interface Connection {
+  /** Rejects with the error of the other side, or with `unavailable` when the connection ends first. */
+  call<M extends Method>(method: M, params: Params<M>, options?: CallOptions): Promise<Result<M>>;
+  close(): void;
+}
+
+interface Pending {
+  resolve: (result: unknown) => void;
+  reject: (error: RuntimeError) => void;
+  onItem?: ((item: InstanceDescription) => void) | undefined;
+}
+
+/** Speaks the protocol on a connected socket, which it takes over. */
+export function createConnection(
+  socket: Socket,
+  events: { onExit: (instance: string, runId: string) => void; onClose: () => void },
+): Connection {
+  const pending = new Map<number, Pending>();
+  let lastId = 0;
+  let failure: Error | undefined;
+
+  const send = <M extends Method>(id: number, method: M, params: Params<M>): void =>
+    void socket.write(`${JSON.stringify({ id, method, ...params })}\n`);
+
+  readLines(socket, {
+    maxBytes: maxMessageBytes,
+    onLine: (line) => {
+      const message = JSON.parse(line) as Message;
+      if ('event' in message) return events.onExit(message.instance, message.runId);
+      const call = pending.get(message.id);
+      if ('item' in message) return call?.onItem?.(message.item);
+      pending.delete(message.id);
+      if ('error' in message) call?.reject(new RuntimeError(message.error.code, message.error.message));
+      else call?.resolve(message.result);
+    },
+  });
+  socket.on('error', (error) => {
+    failure = error;
+  });
+  socket.on('close', () => {
+    for (const { reject } of pending.values()) reject(ended(failure));
+    pending.clear();
+    events.onClose();
+  });
+
+  return {
+    call: <M extends Method>(method: M, params: Params<M>, { signal, onItem }: CallOptions = {}) => {
+      if (!socket.writable) return Promise.reject(ended(failure));
+      const id = ++lastId;
+      const cancel = (): void => send(++lastId, 'cancel', { request: id });
+      const reply = new Promise<unknown>((resolve, reject) => pending.set(id, { resolve, reject, onItem }));
+      send(id, method, params);
+      signal?.addEventListener('abort', cancel, { once: true });
+      if (signal?.aborted) cancel();
+      return reply.finally(() => signal?.removeEventListener('abort', cancel)) as Promise<Result<M>>;
+    },
+    close: () => socket.destroy(),
+  };
+}
+
+const ended = (cause: Error | undefined): RuntimeError =>
+  new RuntimeError('unavailable', 'the connection to the runtime ended', { cause });

@@ -1,0 +1,99 @@
+import { RuntimeError, type RuntimeErrorCode } from '../error.ts';
+import type { GuestSockets } from '../guest-socket.ts';
+import { parseInstanceId, parseInstanceSpec } from '../instance-spec.ts';
+import type { Features, InstanceSpec, InstanceState, SnapshotId, Usage } from '../runtime.ts';
+
+/*
+ * One JSON object a line, both ways. The client numbers its requests and may have any number under way; each gets
+ * exactly one reply, and `list` any number of items before it. Events come unasked, after `watch`.
+ */
+
+export interface Calls {
+  describe: { params: object; result: { name: string; features: Features } };
+  create: { params: { spec: InstanceSpec }; result: InstanceDescription };
+  get: { params: { instance: string }; result: InstanceDescription };
+  list: { params: object; result: null };
+  state: { params: { instance: string }; result: InstanceState };
+  usage: { params: { instance: string }; result: Usage };
+  stop: { params: { instance: string }; result: null };
+  pause: { params: { instance: string; memory: boolean }; result: null };
+  resume: { params: { instance: string }; result: null };
+  snapshot: { params: { instance: string; memory: boolean }; result: SnapshotId };
+  /** Asks for an `exit` event when that run is over; it comes at once when it is over already. */
+  watch: { params: { instance: string; runId: string }; result: null };
+  /** Aborts a request that is under way; that one still gets its reply, when everything it made is gone. */
+  cancel: { params: { request: number }; result: null };
+}
+
+export type Method = keyof Calls;
+export type Params<M extends Method> = Calls[M]['params'];
+export type Result<M extends Method> = Calls[M]['result'];
+
+export type Request = { [M in Method]: { id: number; method: M } & Params<M> }[Method];
+
+/** What a client needs to know of an instance to reach its agent by itself. */
+export interface InstanceDescription {
+  id: string;
+  runId: string;
+  sockets: GuestSockets;
+}
+
+export type Message =
+  | { id: number; result: unknown }
+  | { id: number; error: { code: RuntimeErrorCode; message: string } }
+  | { id: number; item: InstanceDescription }
+  | { event: 'exit'; instance: string; runId: string };
+
+/** Longer than the longest path Linux takes, twice. */
+export const maxRequestBytes = 16_384;
+export const maxMessageBytes = 65_536;
+
+/** Throws when the line is not exactly one of the requests above. */
+export function parseRequest(line: string): Request {
+  const value: unknown = JSON.parse(line);
+  if (typeof value !== 'object' || value === null) throw malformed('not an object');
+  const { id, method, ...rest } = value as Record<string, unknown>;
+  if (!Number.isSafeInteger(id)) throw malformed('no number');
+  const fields = rest as {
+    spec: unknown;
+    instance: unknown;
+    memory: unknown;
+    runId: unknown;
+    request: unknown;
+  };
+  const make = (names: readonly string[], request: Record<string, unknown>): Request => {
+    if (Object.keys(rest).some((name) => !names.includes(name)))
+      throw malformed('an unknown field');
+    return { id, method, ...request } as Request;
+  };
+  switch (method) {
+    case 'describe':
+    case 'list':
+      return make([], {});
+    case 'create':
+      return make(['spec'], { spec: parseInstanceSpec(fields.spec) });
+    case 'get':
+    case 'state':
+    case 'usage':
+    case 'stop':
+    case 'resume':
+      return make(['instance'], { instance: parseInstanceId(fields.instance) });
+    case 'pause':
+    case 'snapshot':
+      if (typeof fields.memory !== 'boolean') throw malformed('memory');
+      return make(['instance', 'memory'], {
+        instance: parseInstanceId(fields.instance),
+        memory: fields.memory,
+      });
+    case 'watch':
+      if (typeof fields.runId !== 'string') throw malformed('runId');
+      return make(['instance', 'runId'], { instance: parseInstanceId(fields.instance), runId: fields.runId });
+    case 'cancel':
+      if (!Number.isSafeInteger(fields.request)) throw malformed('request');
+      return make(['request'], { request: fields.request });
+    default:
+      throw malformed('unknown method');
+  }
+}
+
+const malformed = (what: string): RuntimeError => new RuntimeError('internal', `malformed request: ${what}`);

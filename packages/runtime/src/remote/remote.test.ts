@@ -1,0 +1,269 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { connect, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RuntimeError } from '../error.ts';
+import { type AddressedInstance, type AddressedRuntime, agentPort } from '../guest-socket.ts';
+import type { InstanceSpec } from '../runtime.ts';
+import { createRemoteRuntime } from './client.ts';
+import { type RuntimeServer, serveRuntime } from './server.ts';
+
+let dir: string;
+let local: ReturnType<typeof createSocketRuntime>;
+let server: RuntimeServer;
+let remote: AddressedRuntime;
+let errors: Error[];
+const onError = (error: Error): void => void errors.push(error);
+const socketPath = (): string => join(dir, 'runtime.sock');
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'remote-'));
+  errors = [];
+  local = createSocketRuntime(dir);
+  server = await serveRuntime(local, { socketPath: socketPath(), onError });
+  remote = await createRemoteRuntime({ socketPath: socketPath() });
+});
+afterEach(async () => {
+  await remote.close();
+  await server.close();
+  await local.close();
+  await rm(dir, { recursive: true });
+});
+
+const toSpec = (id: string, changes: Partial<InstanceSpec> = {}): InstanceSpec => ({
+  id,
+  rootfs: '/',
+  hostname: id,
+  limits: { cpuCount: 1, memoryBytes: 1 << 28, diskBytes: 1 << 30, processCount: 100 },
+  network: { internet: false },
+  ...changes,
+});
+
+const rawLines = async (input: string): Promise<string> => {
+  const socket = connect(socketPath());
+  socket.on('error', () => undefined).write(input);
+  const heard = text(socket).catch((error: { code: string }) => error.code);
+  return Promise.race([heard, setTimeout(2_000, 'still open')]).finally(() => socket.destroy());
+};
+
+describe('a runtime over a unix socket', () => {
+  it('says what the runtime behind it is called and can do', () => {
+    expect(remote.name).toBe(local.name);
+    expect(remote.features).toEqual(local.features);
+  });
+
+  it('creates, finds, lists and stops instances of the runtime behind it', async () => {
+    const made = await remote.create(toSpec('one'));
+    await remote.create(toSpec('two'));
+    expect((await remote.get('one')).runId).toBe(made.runId);
+    const listed: string[] = [];
+    for await (const { id } of remote.list()) listed.push(id);
+    expect(listed.sort()).toEqual(['one', 'two']);
+    expect(await made.state()).toBe('running');
+    expect(await made.usage()).toEqual({ cpuTimeMs: 1, memoryBytes: 2, diskBytes: 3, processCount: 4 });
+    await made.stop();
+    await made.stop();
+    expect(await made.state()).toBe('stopped');
+    await expect(remote.get('one')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('connects to the agent without the other process in between', async () => {
+    const made = await remote.create(toSpec('one'));
+    await server.close();
+    expect(await text(await made.connect(agentPort))).toBe('http of one');
+    expect(await text(await made.control())).toBe('control of one');
+  });
+
+  it('carries the code of an error and says nothing of what caused it', async () => {
+    await remote.create(toSpec('one'));
+    await expect(remote.create(toSpec('one'))).rejects.toMatchObject({
+      name: 'RuntimeError',
+      code: 'already_exists',
+    });
+    const made = await remote.get('one');
+    await expect(made.pause({ memory: true })).rejects.toMatchObject({ code: 'unsupported' });
+    const failure = await made.snapshot({ memory: false }).catch((error: RuntimeError) => error);
+    expect(failure).toEqual(new RuntimeError('internal', 'snapshot failed'));
+    expect(errors).toMatchObject([{ cause: { message: 'secret of the host' } }]);
+  });
+
+  it('keeps many calls under way on one connection', async () => {
+    const slow = remote.create(toSpec('slow1'));
+    await remote.create(toSpec('fast'));
+    expect(await Promise.race([slow.then(() => 'slow'), setTimeout(20, 'still under way')])).toBe(
+      'still under way',
+    );
+    local.release();
+    expect((await slow).id).toBe('slow1');
+  });
+
+  it('hands an abort on and rejects when the other side has cleaned up', async () => {
+    const controller = new AbortController();
+    const creating = remote.create(toSpec('slow1'), { signal: controller.signal });
+    await expect.poll(() => local.log).toContain('create slow1');
+    controller.abort();
+    await expect(creating).rejects.toMatchObject({ code: 'unavailable' });
+    expect(local.log).toContain('undone slow1');
+  });
+
+  it('undoes what is under way for a client that is gone', async () => {
+    const creating = remote.create(toSpec('slow1'));
+    await expect.poll(() => local.log).toContain('create slow1');
+    await remote.close();
+    await expect(creating).rejects.toMatchObject({ code: 'unavailable' });
+    await expect.poll(() => local.log).toContain('undone slow1');
+  });
+
+  it('tells of the end of a run once to each listener, and not to one that left', async () => {
+    const made = await remote.create(toSpec('one'));
+    const heard: string[] = [];
+    made.onExit(() => heard.push('first'));
+    (await remote.get('one')).onExit(() => heard.push('second'));
+    made.onExit(() => heard.push('left'))();
+    await setTimeout(50);
+    expect(heard).toEqual([]);
+    await made.stop();
+    await expect.poll(() => heard).toEqual(['first', 'second']);
+    made.onExit(() => heard.push('late'));
+    await expect.poll(() => heard).toEqual(['first', 'second', 'late']);
+  });
+
+  it('rejects calls under way with "unavailable" when the other process ends, and the next ones work again', async () => {
+    const made = await remote.create(toSpec('one'));
+    const ended = new Promise<void>((resolve) => made.onExit(resolve));
+    const creating = remote.create(toSpec('slow1'));
+    await expect.poll(() => local.log).toContain('create slow1');
+    const closing = server.close();
+    await expect(creating).rejects.toMatchObject({ code: 'unavailable' });
+    await closing;
+    await expect(remote.get('one')).rejects.toMatchObject({ code: 'unavailable' });
+    await (await local.get('one')).stop();
+    server = await serveRuntime(local, { socketPath: socketPath(), onError });
+    await expect(remote.get('one')).rejects.toMatchObject({ code: 'not_found' });
+    // It ended while nobody was there to tell; the new connection asks again.
+    await ended;
+    expect((await remote.create(toSpec('two'))).id).toBe('two');
+  });
+
+  it('refuses a malformed spec or id before it sends anything', async () => {
+    await expect(remote.create(toSpec('../up'))).rejects.toMatchObject({ code: 'internal' });
+    await expect(remote.get('../up')).rejects.toMatchObject({ code: 'internal' });
+    expect(local.log).toEqual([]);
+  });
+
+  it('can be opened by its own user only', async () => {
+    expect((await stat(socketPath())).mode & 0o777).toBe(0o600);
+  });
+
+  it.each<[string, string]>([
+    ['no JSON', 'GET / HTTP/1.1\r\n\r\n'],
+    ['no object', '[]\n'],
+    ['no number', '{"method":"list"}\n'],
+    ['an unknown method', '{"id":1,"method":"exec","command":"sh"}\n'],
+    ['a property of every object', '{"id":1,"method":"toString"}\n'],
+    ['an unknown field', '{"id":1,"method":"list","all":true}\n'],
+    ['a path as an id', '{"id":1,"method":"stop","instance":"../../etc"}\n'],
+    [
+      'a relative root',
+      `${JSON.stringify({ id: 1, method: 'create', spec: toSpec('one', { rootfs: 'x' }) })}\n`,
+    ],
+    ['an endless line', 'x'.repeat(100_000)],
+    ['an overlong line', `{"id":1,"method":"list"}${' '.repeat(20_000)}\n`],
+  ])('cuts off a client that says %s', async (_what, input) => {
+    expect(await rawLines(input)).toMatch(/^(ECONNRESET)?$/);
+    expect(errors).toHaveLength(1);
+    expect(local.log).toEqual([]);
+    expect((await remote.create(toSpec('one'))).id).toBe('one');
+  });
+
+  it('rejects with "unavailable" where nobody listens', async () => {
+    await expect(createRemoteRuntime({ socketPath: join(dir, 'none.sock') })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+  });
+});
+
+/** A runtime without isolation: each instance is two sockets that say who they are. An id with "slow" waits for `release`. */
+function createSocketRuntime(folder: string): AddressedRuntime & { log: string[]; release: () => void } {
+  const instances = new Map<string, { instance: AddressedInstance; servers: Server[] }>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const log: string[] = [];
+  let runs = 0;
+
+  const listen = async (id: string, name: string): Promise<Server> => {
+    const listener = createServer((socket) => socket.end(`${name} of ${id}`));
+    await once(listener.listen(join(folder, `${id}.${name}`)), 'listening');
+    return listener;
+  };
+
+  const toInstance = (id: string, servers: Server[]): AddressedInstance => {
+    const listeners = new Set<() => void>();
+    let state: 'running' | 'stopped' = 'running';
+    return {
+      id,
+      runId: `run${++runs}`,
+      sockets: { http: join(folder, `${id}.http`), control: join(folder, `${id}.control`) },
+      state: async () => state,
+      connect: () => Promise.reject(new RuntimeError('unsupported', 'not here')),
+      control: () => Promise.reject(new RuntimeError('unsupported', 'not here')),
+      pause: () => Promise.reject(new RuntimeError('unsupported', 'not here')),
+      resume: () => Promise.reject(new RuntimeError('unsupported', 'not here')),
+      snapshot: () => Promise.reject(new Error('secret of the host')),
+      usage: async () => ({ cpuTimeMs: 1, memoryBytes: 2, diskBytes: 3, processCount: 4 }),
+      stop: async () => {
+        state = 'stopped';
+        instances.delete(id);
+        for (const listener of servers) listener.close();
+        for (const listener of listeners) listener();
+      },
+      onExit: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
+  };
+
+  return {
+    name: 'sockets',
+    features: {
+      level: 'container',
+      pause: { memory: false, filesystem: false },
+      snapshot: false,
+      network: false,
+    },
+    log,
+    release,
+    create: async ({ id }, { signal } = {}) => {
+      log.push(`create ${id}`);
+      if (instances.has(id)) throw new RuntimeError('already_exists', id);
+      if (id.startsWith('slow')) {
+        const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve));
+        await Promise.race([released, aborted]);
+        if (signal?.aborted) {
+          await setTimeout(30);
+          log.push(`undone ${id}`);
+          throw new RuntimeError('unavailable', 'aborted');
+        }
+      }
+      const servers = [await listen(id, 'http'), await listen(id, 'control')];
+      const instance = toInstance(id, servers);
+      instances.set(id, { instance, servers });
+      return instance;
+    },
+    get: async (id) => {
+      const known = instances.get(id);
+      if (!known) throw new RuntimeError('not_found', id);
+      return known.instance;
+    },
+    async *list() {
+      for (const { instance } of instances.values()) yield instance;
+    },
+    close: async () => {
+      for (const { servers } of instances.values()) for (const listener of servers) listener.close();
+    },
+  };
+}

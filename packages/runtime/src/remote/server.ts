@@ -1,0 +1,174 @@
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { toRuntimeError } from '../error.ts';
+import type { AddressedInstance, AddressedRuntime } from '../guest-socket.ts';
+import { readLines } from './lines.ts';
+import {
+  type InstanceDescription,
+  type Message,
+  maxRequestBytes,
+  parseRequest,
+  type Request,
+} from './protocol.ts';
+
+export interface RuntimeServer {
+  /**
+   * Stops listening, ends every connection, aborts what is under way and waits until that has cleaned up after itself.
+   * The runtime stays open.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Offers a runtime to other processes of the same user, on a unix socket that only that user can open. A socket that
+ * an earlier process left at the path is replaced. A client that says anything but a well-formed request is cut off.
+ * `onError` hears of that, and of every failure whose cause the client is not told.
+ */
+export async function serveRuntime(
+  runtime: AddressedRuntime,
+  options: { socketPath: string; onError: (error: Error) => void },
+): Promise<RuntimeServer> {
+  const { socketPath, onError } = options;
+  const sockets = new Set<Socket>();
+  const underWay = new Set<Promise<void>>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', onError);
+    serveConnection(runtime, socket, {
+      onError,
+      onAnswer: (answer) => {
+        underWay.add(answer);
+        void answer.finally(() => underWay.delete(answer));
+      },
+    });
+  });
+  await rm(socketPath, { force: true });
+  const listening = once(server, 'listening');
+  // The socket is made within the call to listen, with this mask: there is no moment when others could connect.
+  const mask = process.umask(0o177);
+  server.listen(socketPath);
+  process.umask(mask);
+  await listening;
+  return {
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+      await Promise.all(underWay);
+    },
+  };
+}
+
+function serveConnection(
+  runtime: AddressedRuntime,
+  socket: Socket,
+  events: { onAnswer: (answer: Promise<void>) => void; onError: (error: Error) => void },
+): void {
+  const underWay = new Map<number, AbortController>();
+  const unwatch: (() => void)[] = [];
+  const send = (message: Message): void => {
+    if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
+  };
+
+  const answer = async (request: Request): Promise<void> => {
+    const controller = new AbortController();
+    underWay.set(request.id, controller);
+    try {
+      send({ id: request.id, result: (await perform(request, controller.signal)) ?? null });
+    } catch (error) {
+      const failure = toRuntimeError(error, request.method);
+      if (failure.code === 'internal') events.onError(failure);
+      send({ id: request.id, error: { code: failure.code, message: failure.message } });
+    } finally {
+      underWay.delete(request.id);
+    }
+  };
+
+  const perform = async (request: Request, signal: AbortSignal): Promise<unknown> => {
+    switch (request.method) {
+      case 'describe':
+        return { name: runtime.name, features: runtime.features };
+      case 'create':
+        return toDescription(await runtime.create(request.spec, { signal }));
+      case 'get':
+        return toDescription(await runtime.get(request.instance));
+      case 'list':
+        for await (const instance of runtime.list()) {
+          signal.throwIfAborted();
+          send({ id: request.id, item: toDescription(instance) });
+        }
+        return null;
+      case 'cancel':
+        underWay.get(request.request)?.abort();
+        return null;
+      case 'watch': {
+        const { instance: id, runId } = request;
+        const exit = (): void => send({ event: 'exit', instance: id, runId });
+        const instance = await findRun(runtime, id, runId);
+        if (instance) unwatch.push(instance.onExit(exit));
+        else exit();
+        return null;
+      }
+      default:
+        return performOn(await runtime.get(request.instance), request);
+    }
+  };
+
+  readLines(socket, {
+    maxBytes: maxRequestBytes,
+    onLine: (line) => {
+      try {
+        events.onAnswer(answer(parseRequest(line)));
+      } catch (error) {
+        socket.destroy(error as Error);
+      }
+    },
+  });
+  socket.on('close', () => {
+    for (const controller of underWay.values()) controller.abort();
+    for (const stop of unwatch) stop();
+  });
+}
+
+type OnInstance = Extract<Request, { method: 'state' | 'usage' | 'stop' | 'resume' | 'pause' | 'snapshot' }>;
+
+function performOn(instance: AddressedInstance, request: OnInstance): Promise<unknown> {
+  switch (request.method) {
+    case 'state':
+      return instance.state();
+    case 'usage':
+      return instance.usage();
+    case 'stop':
+      return instance.stop();
+    case 'resume':
+      return instance.resume();
+    case 'pause':
+      return instance.pause({ memory: request.memory });
+    case 'snapshot':
+      return instance.snapshot({ memory: request.memory });
+  }
+}
+
+/** Undefined when that run is over, whatever became of the instance since. */
+async function findRun(
+  runtime: AddressedRuntime,
+  id: string,
+  runId: string,
+): Promise<AddressedInstance | undefined> {
+  try {
+    const instance = await runtime.get(id);
+    return instance.runId === runId ? instance : undefined;
+  } catch (error) {
+    if (toRuntimeError(error, 'watch').code === 'not_found') return undefined;
+    throw error;
+  }
+}
+
+const toDescription = ({ id, runId, sockets }: AddressedInstance): InstanceDescription => ({
+  id,
+  runId,
+  sockets: { http: sockets.http, control: sockets.control },
+});
