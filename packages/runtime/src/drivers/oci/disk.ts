@@ -130,7 +130,8 @@ export const mountDisk = async (options: { image: string; target: string }): Pro
         source: loop.path,
         target: options.target,
         type: 'ext4',
-        flags: MountFlag.nodev | MountFlag.noatime,
+        // The overlay above has flags of its own: programs in it run, and setuid ones work.
+        flags: MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec | MountFlag.noatime,
         data: 'nobarrier,noinit_itable',
       });
     } finally {

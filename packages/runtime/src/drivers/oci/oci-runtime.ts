@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
 import type { CgroupLayout } from './cgroup.ts';
 import type { SandboxFolder } from './folder.ts';
+import { withoutMount } from './private-mounts.ts';
 
 /** A program that starts a container from a bundle. It does not stay: nothing of it is left once the container runs. */
 export interface OciRuntime {
@@ -21,23 +22,16 @@ export interface OciRuntime {
 /** The first of crun and runc that is installed. @throws RuntimeError `unsupported` when none is */
 export const findOciRuntime = (layout: CgroupLayout): OciRuntime => {
   const crun = findProgram('crun');
-  if (crun) {
-    const command = layout.hybrid ? [...withoutUnifiedTree, crun] : [crun];
-    return toRuntime('crun', [...command, '--cgroup-manager=cgroupfs']);
-  }
+  if (crun)
+    return toRuntime('crun', {
+      program: crun,
+      options: ['--cgroup-manager=cgroupfs'],
+      hidesUnified: layout.hybrid,
+    });
   const runc = findProgram('runc');
-  if (runc) return toRuntime('runc', [runc]);
+  if (runc) return toRuntime('runc', { program: runc, options: [], hidesUnified: false });
   throw new RuntimeError('unsupported', 'neither crun nor runc is installed');
 };
-
-/**
- * crun refuses to start beside a version 2 tree that owns controllers. It gets a private mount namespace where that
- * tree is not mounted; the host's stays as it is.
- */
-const withoutUnifiedTree = [
-  ...['unshare', '--mount', '--propagation', 'private'],
-  ...['sh', '-c', 'umount /sys/fs/cgroup/unified && exec "$@"', 'sh'],
-];
 
 const findProgram = (name: string): string | undefined =>
   systemPath
@@ -53,24 +47,33 @@ const findProgram = (name: string): string | undefined =>
       }
     });
 
-const toRuntime = (name: OciRuntime['name'], command: string[]): OciRuntime => ({
+interface Invocation {
+  program: string;
+  options: string[];
+  /** crun refuses to start beside a version 2 tree that owns controllers: it is not shown that tree. */
+  hidesUnified: boolean;
+}
+
+const toRuntime = (name: OciRuntime['name'], invocation: Invocation): OciRuntime => ({
   name,
   takesSeccompProgram: name === 'crun',
   start: async ({ id, folder, lifeFd, signal }) => {
-    const [file = name, ...prefix] = command;
+    const { program, options, hidesUnified } = invocation;
     const args = [
-      ...prefix,
+      ...options,
       ...['--root', folder.ociState, '--log', folder.ociLog],
       ...['run', '--detach', '--preserve-fds', '1'],
       ...['--bundle', folder.path, '--pid-file', folder.pidFile, id],
     ];
-    // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
-    const child = spawn(file, args, {
-      stdio: ['ignore', 'ignore', 'ignore', lifeFd],
-      env: { PATH: systemPath },
-      signal,
-      killSignal: 'SIGKILL',
-    });
+    const begin = (): ChildProcess =>
+      spawn(program, args, {
+        // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
+        stdio: ['ignore', 'ignore', 'ignore', lifeFd],
+        env: { PATH: systemPath },
+        signal,
+        killSignal: 'SIGKILL',
+      });
+    const child = hidesUnified ? withoutMount('/sys/fs/cgroup/unified', begin) : begin();
     const code = await new Promise<number | null>((resolve, reject) => {
       child.on('error', reject);
       child.on('exit', resolve);

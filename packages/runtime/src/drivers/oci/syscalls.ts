@@ -15,6 +15,9 @@ const SYS_OPEN_TREE = 428;
 const SYS_MOVE_MOUNT = 429;
 const SYS_MOUNT_SETATTR = 442;
 
+const CLONE_NEWNS = 0x20000;
+const MS_REC = 0x4000;
+const MS_PRIVATE = 1 << 18;
 const MNT_DETACH = 2;
 const UMOUNT_NOFOLLOW = 8;
 const AT_FDCWD = -100;
@@ -25,7 +28,7 @@ const OPEN_TREE_CLOEXEC = 0o2000000;
 const MOVE_MOUNT_F_EMPTY_PATH = 4;
 const MOUNT_ATTR_IDMAP = 0x100000;
 
-export const MountFlag = { nosuid: 2, nodev: 4, noatime: 0x400 } as const;
+export const MountFlag = { nosuid: 2, nodev: 4, noexec: 8, noatime: 0x400 } as const;
 
 const nativeMount = libc.func(
   'int mount(const char *, const char *, const char *, unsigned long, const char *)',
@@ -36,6 +39,9 @@ const nativeSeek = libc.func('int64_t lseek(int, int64_t, int)');
 const nativeIoctl = libc.func('int ioctl(int, unsigned long, uint64_t)');
 const nativeIoctlBuffer = libc.func('ioctl', 'int', ['int', 'unsigned long', 'void *']);
 const nativeMemfd = libc.func('int memfd_create(const char *, unsigned int)');
+const nativeUnshare = libc.func('int unshare(int)');
+const nativeSetns = libc.func('int setns(int, int)');
+const nativeFchdir = libc.func('int fchdir(int)');
 const openTree = libc.func('long syscall(long, int, const char *, unsigned int)');
 const mountSetattr = libc.func('syscall', 'long', ['long', 'int', 'str', 'unsigned int', 'void *', 'size_t']);
 const nativeMoveMount = libc.func('long syscall(long, int, const char *, int, const char *, unsigned int)');
@@ -131,4 +137,23 @@ export const mountIdMapped = (options: { source: string; target: string; userNam
   } finally {
     closeSync(tree);
   }
+};
+
+/**
+ * Gives the calling thread a copy of the mounts it sees, from which nothing it changes reaches anybody else.
+ * @throws SyscallError
+ */
+export const enterMounts = (): void => {
+  checked('unshare', nativeUnshare(CLONE_NEWNS));
+  checked('mount --make-rprivate', nativeMount('none', '/', null, MS_REC | MS_PRIVATE, null));
+};
+
+/** Back to the mounts of a namespace that was held open. @throws SyscallError */
+export const leaveMounts = (namespace: number): void => {
+  checked('setns', nativeSetns(namespace, CLONE_NEWNS));
+};
+
+/** fchdir(2) of the calling thread, where process.chdir() would want a path. @throws SyscallError */
+export const returnToFolder = (fd: number): void => {
+  checked('fchdir', nativeFchdir(fd));
 };
