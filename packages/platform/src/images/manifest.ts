@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** `manifest.json` beside the root file system: what it holds and where it came from. */
+export interface ImageManifest {
+  name: string;
+  recipe: string;
+  source: ImageSource;
+  /** ISO 8601. */
+  createdAt: string;
+  /** Of the content, see digestTree. */
+  digest: string;
+  fileCount: number;
+  sizeBytes: number;
+}
+
+export type ImageSource =
+  | { kind: 'registry'; reference: string; manifestDigest: string }
+  | { kind: 'packages'; distribution: string; codename: string };
+
+/** Reads the manifest of an image's folder; undefined when there is none or it is not one of ours for this recipe. */
+export async function readManifest(folder: string, recipe: string): Promise<ImageManifest | undefined> {
+  let text: string;
+  try {
+    text = await readFile(join(folder, 'manifest.json'), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const manifest = JSON.parse(text) as ImageManifest;
+    return manifest.recipe === recipe && /^sha256:[0-9a-f]{64}$/.test(manifest.digest) ? manifest : undefined;
+  } catch {
+    return undefined; // Damaged: the caller makes the image again.
+  }
+}
