@@ -29,7 +29,7 @@ const withFilter = <O>(query: SelectQueryBuilder<Schema, 'sandboxes', O>, filter
   let filtered = query.where('state', 'in', filter.states);
   if (filter.templateId !== undefined) filtered = filtered.where('template_id', '=', filter.templateId);
   if (filter.startedFrom !== undefined) filtered = filtered.where('started_at', '>=', filter.startedFrom);
-  for (const [key, value] of Object.entries(filter.metadata ?? {})) {
+  for (const [key, value] of filter.metadata ?? []) {
     filtered = filtered.where(({ exists, selectFrom }: ExpressionBuilder<Schema, 'sandboxes'>) =>
       exists(
         selectFrom('sandbox_metadata')
@@ -76,8 +76,7 @@ export const createSandboxQueries = (db: Database): SandboxStore => ({
           disk_mb: sandbox.diskMb,
         })
         .execute();
-      const pairs = Object.entries(sandbox.metadata);
-      for (const [key, value] of pairs) {
+      for (const [key, value] of Object.entries(sandbox.metadata)) {
         await tx.insertInto('sandbox_metadata').values({ sandbox_id: sandbox.id, key, value }).execute();
       }
       return true;

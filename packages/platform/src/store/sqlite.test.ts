@@ -8,9 +8,10 @@ import { describeStore } from './suite.ts';
 describeStore('sqlite', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'skerry-store-'));
   const path = join(folder, 'skerry.db');
-  const stores = [await createStore({ path })];
+  const first = await createStore({ path });
+  const stores = [first];
   return {
-    store: stores[0]!,
+    store: first,
     // The first connection stays open, as if its process had been killed: nothing is flushed by a close.
     reopen: async () => {
       const store = await createStore({ path });

@@ -90,7 +90,7 @@ export interface StateChange {
 export interface SandboxFilter {
   states: readonly SandboxState[];
   /** All pairs must match exactly. */
-  metadata?: Record<string, string>;
+  metadata?: readonly (readonly [key: string, value: string])[];
   templateId?: string;
   /** Inclusive. */
   startedFrom?: number;

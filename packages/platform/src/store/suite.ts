@@ -155,10 +155,27 @@ export const describeStore = (
           start + 2,
         );
         const cases = [
-          [{ metadata: { user: 'ann' } }, ['i2', 'i1']],
-          [{ metadata: { user: 'ann', app: '"y"' } }, ['i2']],
-          [{ metadata: { 'a"k\\': '1' } }, ['i3']],
-          [{ metadata: { user: 'an' } }, []],
+          [{ metadata: [['user', 'ann']] }, ['i2', 'i1']],
+          [
+            {
+              metadata: [
+                ['user', 'ann'],
+                ['app', '"y"'],
+              ],
+            },
+            ['i2'],
+          ],
+          [{ metadata: [['a"k\\', '1']] }, ['i3']],
+          [{ metadata: [['user', 'an']] }, []],
+          [
+            {
+              metadata: [
+                ['user', 'ann'],
+                ['user', 'bob'],
+              ],
+            },
+            [],
+          ],
           [{ templateId: 'tother' }, ['i3']],
           [{ startedFrom: start + 1 }, ['i3', 'i2']],
         ] as const;
@@ -177,7 +194,7 @@ export const describeStore = (
         expect(await store.findSandbox('i2')).toBeDefined();
         expect(await store.findSandbox('i3')).toBeDefined();
         expect(await run(sandbox('i1', { metadata: { k: 'again' } }))).toBeDefined();
-        expect(await listed({ metadata: { k: 'i1' } })).toEqual([]);
+        expect(await listed({ metadata: [['k', 'i1']] })).toEqual([]);
       });
     });
 

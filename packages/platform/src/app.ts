@@ -1,0 +1,106 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from '@skerry/contract/serve';
+import type { paths } from '@skerry/platform-client';
+import type { Runtime } from '@skerry/runtime';
+import { createAuthenticate } from './api-key.ts';
+import { type Clock, createSystemClock } from './clock.ts';
+import { allowOrigins } from './cors.ts';
+import { createListHandlers } from './handlers/listing.ts';
+import { notImplemented } from './handlers/not-implemented.ts';
+import type { HandlerContext, PlatformHandlers } from './handlers/platform-handlers.ts';
+import { createSandboxHandlers } from './handlers/sandboxes.ts';
+import { createRandomIds, type Ids } from './ids.ts';
+import { defaultLimits, type Limits } from './limits.ts';
+import type { Log } from './log.ts';
+import { createControlPlane } from './sandboxes/control-plane.ts';
+import type { Directory } from './sandboxes/live.ts';
+import type { Store } from './store/store.ts';
+
+export interface PlatformOptions {
+  runtime: Runtime;
+  store: Store;
+  /** Where the base template is unpacked. */
+  images: { base: { rootfs: string } };
+  /** Of `ensureSecret`. */
+  secret: string;
+  /** Public domain of sandboxes with its port, as in `localhost:3000`; null: clients use the domain they call. */
+  domain: string | null;
+  log: Log;
+  limits?: Partial<Limits>;
+  clock?: Clock;
+  ids?: Ids;
+  /** Also checks every answer against the document, for tests. */
+  validateResponses?: boolean;
+}
+
+/** The control plane. It opens no port: whoever owns one hands the requests over. */
+export interface Platform {
+  /** Answers one request of the platform API. */
+  routing(request: IncomingMessage, response: ServerResponse): void;
+  /** How to reach the running sandboxes. */
+  readonly directory: Directory;
+  /**
+   * Has to resolve before the first request: ends what expired meanwhile, adopts what runs, and removes what nobody
+   * knows. From then on this is repeated every minute.
+   */
+  start(): Promise<void>;
+  /** Waits for starts and ends that are under way. Sandboxes live on; runtime and store stay open. */
+  close(): Promise<void>;
+}
+
+export const createPlatform = (options: PlatformOptions): Platform => {
+  const { store, log, secret, domain } = options;
+  const clock = options.clock ?? createSystemClock();
+  const limits = { ...defaultLimits, ...options.limits };
+  const ids = options.ids ?? createRandomIds();
+  const plane = createControlPlane({ ...options, clock, limits, ids });
+
+  const context: HandlerContext = {
+    store,
+    lifecycle: plane.lifecycle,
+    maxRunMs: limits.maxRunMs,
+    secret,
+    domain,
+  };
+  const handlers: PlatformHandlers = {
+    ...createSandboxHandlers(context),
+    ...createListHandlers(context),
+    ...notImplemented,
+  };
+  const authenticate = createAuthenticate({ store, clock });
+  const server = createServer<paths, undefined>({
+    handlers,
+    authenticate: async (headers) => {
+      await authenticate(headers['x-api-key']);
+      return undefined;
+    },
+    log,
+    ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),
+  });
+  allowOrigins(server);
+  server.get('/health', async (_request, reply) => {
+    reply.type('text/plain').send('ok\n');
+    return reply;
+  });
+
+  return {
+    routing: (request, response) => server.routing(request, response),
+    directory: plane.directory,
+    start: async () => {
+      await store.ensureTemplate({
+        id: ids.templateId(),
+        name: 'base',
+        createdAt: clock.now(),
+        cpuCount: limits.cpuCount,
+        memoryMb: limits.memoryMb,
+        diskMb: limits.diskMb,
+      });
+      await plane.start();
+      await server.ready();
+    },
+    close: async () => {
+      await server.close();
+      await plane.close();
+    },
+  };
+};

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { parseCursor, toCursor } from './cursor.ts';
+
+describe('cursor', () => {
+  const position = { startedAt: 1_795_168_800_123, id: 'i4k2m9x7q1w8e3r5t6y0z' };
+
+  it('reads back what it wrote', () => {
+    expect(parseCursor(toCursor(position, 'asc'), 'asc')).toEqual(position);
+    expect(toCursor(position, 'desc')).toMatch(/^[\w-]+$/);
+  });
+
+  it('refuses the other order', () => {
+    expect(() => parseCursor(toCursor(position, 'asc'), 'desc')).toThrow(/belongs to order "asc"/);
+  });
+
+  const foreign = [
+    '',
+    'x',
+    'e30',
+    Buffer.from('asc:12:').toString('base64url'),
+    Buffer.from('asc:-1:i1').toString('base64url'),
+  ];
+  for (const text of foreign) {
+    it(`refuses "${text}"`, () => {
+      expect(() => parseCursor(text, 'asc')).toThrow(/not a token of this server/);
+    });
+  }
+});

@@ -1,0 +1,66 @@
+import { invalid } from '@skerry/contract/error';
+import type { SandboxFilter, SandboxState } from '../store/store.ts';
+import { parseCursor, toCursor } from './cursor.ts';
+import { parseMetadataFilter } from './metadata-filter.ts';
+import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
+import { toListedSandbox } from './sandbox-replies.ts';
+import { findTemplate, parseTemplateReference } from './template-reference.ts';
+
+type ListRoute = 'GET /sandboxes' | 'GET /v2/sandboxes';
+type ListQuery = Parameters<PlatformHandlers['GET /v2/sandboxes']>[0]['query'];
+
+const parseStartedAfter = (text: string): number => {
+  const time = Date.parse(text);
+  if (Number.isNaN(time))
+    throw invalid(`query.startedAfter must be a date and time of RFC 3339, got "${text}"`);
+  return time;
+};
+
+const parseTemplateFilter = (text: string) => {
+  const reference = parseTemplateReference('query.template', text);
+  if (reference.tag !== undefined) throw invalid(`query.template must have no tag, got "${text}"`);
+  return reference;
+};
+
+/** The two listings of sandboxes. */
+export const createListHandlers = ({ store }: HandlerContext): Pick<PlatformHandlers, ListRoute> => {
+  /** Undefined when nothing can match. */
+  const parseFilter = async (query: ListQuery): Promise<SandboxFilter | undefined> => {
+    // There is no way to a paused sandbox, so asking for paused ones alone finds nothing.
+    const states: SandboxState[] = !query.state || query.state.includes('running') ? ['running'] : [];
+    const filter: SandboxFilter = { states, metadata: parseMetadataFilter(query.metadata) };
+    if (query.startedAfter !== undefined) filter.startedFrom = parseStartedAfter(query.startedAfter);
+    if (query.template !== undefined) {
+      const template = await findTemplate(store, parseTemplateFilter(query.template));
+      if (template === undefined) return undefined;
+      filter.templateId = template.id;
+    }
+    return states.length > 0 ? filter : undefined;
+  };
+
+  return {
+    'GET /sandboxes': async ({ query }) => {
+      const metadata = parseMetadataFilter(query.metadata);
+      const rows = await store.listSandboxes({ states: ['running'], metadata, order: 'desc' });
+      return { status: 200, body: rows.map(toListedSandbox) };
+    },
+    'GET /v2/sandboxes': async ({ query }) => {
+      const { order = 'desc', limit = 100, nextToken } = query;
+      const after = nextToken === undefined ? {} : { after: parseCursor(nextToken, order) };
+      const filter = await parseFilter(query);
+      // One row more than asked for tells whether there is a next page.
+      const rows = filter ? await store.listSandboxes({ ...filter, ...after, order, limit: limit + 1 }) : [];
+      const page = rows.slice(0, limit);
+      const last = rows.length > limit ? page.at(-1) : undefined;
+      const wantsRunning = !query.state || query.state.includes('running');
+      return {
+        status: 200,
+        headers: {
+          ...(last && { 'X-Next-Token': toCursor(last, order) }),
+          ...(wantsRunning && { 'X-Total-Running': filter ? await store.countSandboxes(filter) : 0 }),
+        },
+        body: page.map(toListedSandbox),
+      };
+    },
+  };
+};

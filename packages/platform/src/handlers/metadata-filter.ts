@@ -1,0 +1,33 @@
+import { invalid } from '@skerry/contract/error';
+
+export type MetadataPair = readonly [key: string, value: string];
+
+/** Text that is not percent-encoded is meant as it stands. */
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // It throws nothing but URIError, for a percent sign that starts no valid sequence.
+    return text;
+  }
+};
+
+/** Plain clients encode a piece once, others once more before that; only the outer encoding writes a blank as `+`. */
+const decodePiece = (piece: string): string => decode(decode(piece.replaceAll('+', ' ')));
+
+/**
+ * The pairs of a `metadata` query value that was decoded once already, as every query value is. Pieces may still be
+ * encoded once or twice, so the text is split before it is decoded further. Throws `invalid_argument` for a part
+ * without exactly one `=`.
+ */
+export const parseMetadataFilter = (value: string | undefined): MetadataPair[] => {
+  if (value === undefined || value === '') return [];
+  const text = value.includes('=') ? value : decode(value);
+  return text.split('&').map((part) => {
+    const [key, pairValue, ...more] = part.split('=');
+    if (key === undefined || pairValue === undefined || more.length > 0) {
+      throw invalid(`query.metadata must be pairs "key=value" joined by "&", got "${part}"`);
+    }
+    return [decodePiece(key), decodePiece(pairValue)];
+  });
+};

@@ -1,0 +1,76 @@
+import type { components } from '@skerry/platform-client';
+import { describe, expect, it } from 'vitest';
+import { parseNewSandbox } from './new-sandbox.ts';
+
+type Body = components['schemas']['NewSandboxV1'];
+const defaults = { timeoutSeconds: 15, maxRunMs: 3_600_000 };
+const parse = (body: Partial<Body>) => parseNewSandbox({ templateID: 'base', ...body }, defaults);
+
+describe('parseNewSandbox', () => {
+  it('fills in what was not said', () => {
+    expect(parse({})).toEqual({
+      timeoutMs: 15_000,
+      metadata: {},
+      envVars: {},
+      secure: true,
+      allowInternet: null,
+    });
+  });
+
+  it('tells an internet access that was asked for from one that was not', () => {
+    expect(parse({ allow_internet_access: true }).allowInternet).toBe(true);
+    expect(parse({ allow_internet_access: false }).allowInternet).toBe(false);
+  });
+
+  it('takes values that ask for no more than the default', () => {
+    const body: Partial<Body> = {
+      autoPause: false,
+      autoPauseMemory: true,
+      autoResume: { enabled: false },
+      volumeMounts: [],
+      iam: { tokens: {} },
+      mcp: null,
+      network: {
+        allowPublicTraffic: true,
+        allowOut: [],
+        denyOut: [],
+        egressProxy: null,
+        httpsPorts: [],
+        rules: {},
+      },
+    };
+    expect(parse(body)).toEqual(parse({}));
+  });
+
+  const refused: [string, Partial<Body>][] = [
+    ['autoPause', { autoPause: true }],
+    ['autoPauseMemory', { autoPauseMemory: false }],
+    ['autoResume', { autoResume: { enabled: true } }],
+    ['volumeMounts', { volumeMounts: [{ name: 'data', path: '/data' }] }],
+    ['iam', { iam: { tokens: { a: { audience: 'b', tokenType: 'c' } } } }],
+    ['mcp', { mcp: { browserbase: {} } }],
+    ['network.allowPublicTraffic', { network: { allowPublicTraffic: false } }],
+    ['network.allowOut', { network: { allowOut: ['1.1.1.1'] } }],
+    ['network.denyOut', { network: { denyOut: ['0.0.0.0/0'] } }],
+    ['network.egressProxy', { network: { egressProxy: { address: 'proxy:1080' } } }],
+    ['network.maskRequestHost', { network: { maskRequestHost: 'internal.example' } }],
+    ['network.httpsPorts', { network: { httpsPorts: [443] } }],
+    ['network.rules', { network: { rules: { 'api.example.com': [] } } }],
+  ];
+  for (const [field, body] of refused) {
+    it(`refuses ${field} by its name`, () => {
+      expect(() => parse(body)).toThrow(`body.${field}`);
+    });
+  }
+
+  it('names all refused fields at once', () => {
+    expect(() => parse({ autoPause: true, network: { httpsPorts: [1] } })).toThrow(
+      'body.autoPause, body.network.httpsPorts',
+    );
+  });
+
+  it('refuses a time to live beyond the longest run and takes one that equals it', () => {
+    expect(parse({ timeout: 3600 }).timeoutMs).toBe(3_600_000);
+    expect(() => parse({ timeout: 3601 })).toThrow('body.timeout must be at most 3600, got 3601');
+  });
+});

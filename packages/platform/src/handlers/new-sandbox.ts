@@ -1,0 +1,68 @@
+import { invalid } from '@skerry/contract/error';
+import type { components } from '@skerry/platform-client';
+import type { CreateRequest } from '../sandboxes/lifecycle.ts';
+
+type NewSandbox = components['schemas']['NewSandbox'];
+type NewSandboxV1 = components['schemas']['NewSandboxV1'];
+type NetworkConfig = components['schemas']['NetworkConfig'];
+
+/** What an absent field means, which differs by the generation of the route. */
+export interface NewSandboxDefaults {
+  timeoutSeconds: number;
+  maxRunMs: number;
+}
+
+const isEmpty = (value: object | null | undefined): boolean =>
+  value == null || Object.keys(value).length === 0;
+
+/** The parts of a network configuration that ask for more than the default. */
+const networkRefusals = (network: NetworkConfig): string[] => {
+  const asks: Record<keyof Required<NetworkConfig>, boolean> = {
+    allowPublicTraffic: network.allowPublicTraffic === false,
+    allowOut: !isEmpty(network.allowOut),
+    denyOut: !isEmpty(network.denyOut),
+    egressProxy: network.egressProxy != null,
+    maskRequestHost: network.maskRequestHost !== undefined,
+    httpsPorts: !isEmpty(network.httpsPorts),
+    rules: !isEmpty(network.rules),
+  };
+  return Object.entries(asks).flatMap(([key, asked]) => (asked ? [`network.${key}`] : []));
+};
+
+/** Fields that ask for something that this server cannot do. Values that mean the default are fine. */
+const refusals = (body: NewSandbox | NewSandboxV1): string[] => [
+  ...(body.autoPause === true ? ['autoPause'] : []),
+  ...(body.autoPauseMemory === false ? ['autoPauseMemory'] : []),
+  ...(body.autoResume?.enabled === true ? ['autoResume'] : []),
+  ...(isEmpty(body.volumeMounts) ? [] : ['volumeMounts']),
+  ...(isEmpty(body.iam?.tokens) ? [] : ['iam']),
+  ...(isEmpty(body.mcp) ? [] : ['mcp']),
+  ...networkRefusals(body.network ?? {}),
+];
+
+/** Seconds within what the installation allows. Throws `invalid_argument`. */
+export const parseTimeout = (seconds: number, maxRunMs: number): number => {
+  if (seconds * 1000 > maxRunMs) {
+    throw invalid(`body.timeout must be at most ${maxRunMs / 1000}, got ${seconds}`);
+  }
+  return seconds * 1000;
+};
+
+/**
+ * Reads the body of a create, whose shape was checked against the document. Throws `invalid_argument` for a field that
+ * asks for something this server cannot do: nothing is accepted and then dropped.
+ */
+export const parseNewSandbox = (
+  body: NewSandbox | NewSandboxV1,
+  { timeoutSeconds, maxRunMs }: NewSandboxDefaults,
+): Omit<CreateRequest, 'template'> => {
+  const refused = refusals(body).map((field) => `body.${field}`);
+  if (refused.length > 0) throw invalid(`${refused.join(', ')}: not supported by this server`);
+  return {
+    timeoutMs: parseTimeout(body.timeout ?? timeoutSeconds, maxRunMs),
+    metadata: body.metadata ?? {},
+    envVars: body.envVars ?? {},
+    secure: body.secure ?? true,
+    allowInternet: body.allow_internet_access ?? null,
+  };
+};

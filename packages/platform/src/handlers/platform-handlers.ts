@@ -1,0 +1,15 @@
+import type { Handlers, RouteKey } from '@skerry/contract/routes';
+import type { paths } from '@skerry/platform-client';
+import type { Lifecycle } from '../sandboxes/lifecycle.ts';
+import type { Store } from '../store/store.ts';
+import type { ReplyContext } from './sandbox-replies.ts';
+
+/** One handler for each operation of the platform API. */
+export type PlatformHandlers = Handlers<paths>;
+export type PlatformRoute = RouteKey<paths>;
+
+export interface HandlerContext extends ReplyContext {
+  store: Store;
+  lifecycle: Lifecycle;
+  maxRunMs: number;
+}

@@ -1,0 +1,55 @@
+import { AGENT_VERSION } from '@skerry/contract/agent-version';
+import type { components } from '@skerry/platform-client';
+import type { SandboxRow } from '../store/store.ts';
+import { toAccessToken } from '../tokens.ts';
+
+type Schemas = components['schemas'];
+
+export interface ReplyContext {
+  secret: string;
+  /** Public domain of sandboxes with its port; null: the domain of the platform API. */
+  domain: string | null;
+}
+
+// A leftover of the protocol: any constant will do.
+const CLIENT_ID = 'skerry';
+
+const toTokenField = (row: SandboxRow, secret: string) =>
+  row.secure ? { envdAccessToken: toAccessToken(secret, row.id) } : {};
+
+export const toSandbox = (row: SandboxRow, { secret, domain }: ReplyContext): Schemas['Sandbox'] => ({
+  templateID: row.templateId,
+  sandboxID: row.id,
+  clientID: CLIENT_ID,
+  envdVersion: AGENT_VERSION,
+  alias: row.templateName,
+  ...toTokenField(row, secret),
+  trafficAccessToken: null,
+  domain,
+});
+
+export const toListedSandbox = (row: SandboxRow): Schemas['ListedSandbox'] => ({
+  templateID: row.templateId,
+  sandboxID: row.id,
+  clientID: CLIENT_ID,
+  startedAt: new Date(row.startedAt).toISOString(),
+  endAt: new Date(row.endAt).toISOString(),
+  cpuCount: row.cpuCount,
+  memoryMB: row.memoryMb,
+  diskSizeMB: row.diskMb,
+  state: 'running',
+  envdVersion: AGENT_VERSION,
+  alias: row.templateName,
+  ...(Object.keys(row.metadata).length > 0 && { metadata: row.metadata }),
+});
+
+export const toSandboxDetail = (
+  row: SandboxRow,
+  { secret, domain }: ReplyContext,
+): Schemas['SandboxDetail'] => ({
+  ...toListedSandbox(row),
+  ...toTokenField(row, secret),
+  allowInternetAccess: row.allowInternet,
+  domain,
+  lifecycle: { autoResume: false, onTimeout: 'kill' },
+});

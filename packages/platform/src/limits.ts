@@ -1,0 +1,25 @@
+/** What one installation allows. */
+export interface Limits {
+  /** Sandboxes that are starting or running at the same time. */
+  maxSandboxes: number;
+  /** The longest run; also the largest `timeout` that a request may ask for. */
+  maxRunMs: number;
+  /** A start that takes longer fails and is undone. */
+  startTimeoutMs: number;
+  /** Processes and threads in one sandbox. */
+  processCount: number;
+  /** Size of a sandbox from the base template; fixed when the template is made, at the first start. */
+  cpuCount: number;
+  memoryMb: number;
+  diskMb: number;
+}
+
+export const defaultLimits: Limits = {
+  maxSandboxes: 100,
+  maxRunMs: 86_400_000,
+  startTimeoutMs: 30_000,
+  processCount: 1024,
+  cpuCount: 2,
+  memoryMb: 1024,
+  diskMb: 2048,
+};

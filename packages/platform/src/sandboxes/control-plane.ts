@@ -1,0 +1,85 @@
+import type { Runtime } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Ids } from '../ids.ts';
+import type { Limits } from '../limits.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import { createEnding } from './ending.ts';
+import { createExpiry } from './expiry.ts';
+import { createLifecycle, type Lifecycle } from './lifecycle.ts';
+import { createLive, type Directory } from './live.ts';
+import { createReconcile } from './reconcile.ts';
+
+export interface ControlPlaneOptions {
+  store: Store;
+  runtime: Runtime;
+  images: { base: { rootfs: string } };
+  secret: string;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  limits: Limits;
+}
+
+/** Everything that acts on sandboxes, put together. */
+export interface ControlPlane {
+  readonly lifecycle: Lifecycle;
+  readonly directory: Directory;
+  /** Makes rows and instances agree, then keeps them so. Rejects when the store or the runtime cannot be read. */
+  start(): Promise<void>;
+  /** Resolves when nothing is under way any more. Sandboxes live on. */
+  close(): Promise<void>;
+}
+
+const RECONCILE_INTERVAL_MS = 60_000;
+
+export const createControlPlane = (options: ControlPlaneOptions): ControlPlane => {
+  const { clock, log, images } = options;
+  const live = createLive();
+  const expiry = createExpiry({
+    clock,
+    onDue: (id) => {
+      lifecycle.expire(id).catch((error) => log.error('an expiry failed', { sandboxId: id, error }));
+    },
+  });
+  const ending = createEnding({ ...options, live, expiry });
+  const lifecycle = createLifecycle({
+    ...options,
+    live,
+    expiry,
+    ending,
+    rootfsOf: () => images.base.rootfs,
+  });
+  const reconcile = createReconcile({ ...options, live, ending, lifecycle });
+
+  let closed = false;
+  let cancelNext = (): void => {};
+  let round = Promise.resolve();
+  const repeat = (): void => {
+    if (closed) return;
+    cancelNext = clock.after(RECONCILE_INTERVAL_MS, () => {
+      round = reconcile
+        .run()
+        .catch((error) => log.error('reconcile failed and is tried again', { error }))
+        .then(repeat);
+    });
+  };
+
+  return {
+    lifecycle,
+    directory: live.directory,
+    start: async () => {
+      await reconcile.run();
+      repeat();
+    },
+    close: async () => {
+      closed = true;
+      cancelNext();
+      expiry.close();
+      await Promise.all([lifecycle.settled(), round]);
+      await Promise.all([ending.settled(), reconcile.settled()]);
+      live.clear();
+      expiry.close();
+    },
+  };
+};

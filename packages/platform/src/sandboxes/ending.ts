@@ -1,0 +1,81 @@
+import { isRuntimeError, type Runtime } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { EndCause, SandboxRow, StateChange, Store } from '../store/store.ts';
+import type { Expiry } from './expiry.ts';
+import type { Live } from './live.ts';
+
+/** The one way out for every sandbox: `killing` on disk, unreachable, stopped, `ended` on disk. */
+export interface Ending {
+  /**
+   * Writes `killing` and the cause, and takes the sandbox out of the directory. Undefined, and no change, when the row is
+   * not in an expected state. `finish` has to follow.
+   */
+  begin(id: string, cause: EndCause, when: EndCondition): Promise<SandboxRow | undefined>;
+  /**
+   * Stops what is left of a sandbox in state `killing` and closes its row; joins when that is under way. Never rejects:
+   * a failure is logged, the row stays, and the next round of `reconcile` tries again.
+   */
+  finish(id: string): Promise<void>;
+  /** The end of this sandbox that is under way, if any. */
+  current(id: string): Promise<void> | undefined;
+  /** Resolves when no end is under way. */
+  settled(): Promise<void>;
+}
+
+export type EndCondition = Pick<StateChange, 'from' | 'endAtMost' | 'runId'>;
+
+export interface EndingOptions {
+  store: Store;
+  runtime: Runtime;
+  live: Live;
+  expiry: Pick<Expiry, 'cancel'>;
+  clock: Clock;
+  log: Log;
+}
+
+export const createEnding = ({ store, runtime, live, expiry, clock, log }: EndingOptions): Ending => {
+  const finishing = new Map<string, Promise<void>>();
+
+  const stop = async (id: string): Promise<void> => {
+    try {
+      const instance = await runtime.get(id);
+      await instance.stop();
+    } catch (error) {
+      if (!isRuntimeError(error, 'not_found')) throw error;
+    }
+  };
+
+  const close = async (id: string): Promise<void> => {
+    try {
+      await stop(id);
+      const endedAt = clock.now();
+      const row = await store.changeState(id, { from: ['killing'], to: 'ended', set: { endedAt } });
+      if (row === undefined) return;
+      log.info('sandbox ended', { sandboxId: id, cause: row.cause, ranMs: endedAt - row.startedAt });
+    } catch (error) {
+      log.error('sandbox could not be stopped and is tried again', { sandboxId: id, error });
+    }
+  };
+
+  return {
+    begin: async (id, cause, when) => {
+      const row = await store.changeState(id, { ...when, to: 'killing', set: { cause } });
+      if (row === undefined) return undefined;
+      expiry.cancel(id);
+      live.remove(id);
+      return row;
+    },
+    finish: (id) => {
+      const known = finishing.get(id);
+      if (known !== undefined) return known;
+      const finished = close(id).finally(() => finishing.delete(id));
+      finishing.set(id, finished);
+      return finished;
+    },
+    current: (id) => finishing.get(id),
+    settled: async () => {
+      while (finishing.size > 0) await Promise.all(finishing.values());
+    },
+  };
+};

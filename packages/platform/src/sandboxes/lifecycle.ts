@@ -1,0 +1,229 @@
+import { ApiError, invalid, notFound } from '@skerry/contract/error';
+import type { Instance, Runtime } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Ids } from '../ids.ts';
+import type { Limits } from '../limits.ts';
+import type { Log } from '../log.ts';
+import type { NewSandbox, SandboxRow, Store, TemplateRow } from '../store/store.ts';
+import { toAccessToken } from '../tokens.ts';
+import type { Ending } from './ending.ts';
+import type { Expiry } from './expiry.ts';
+import { initAgent } from './init-agent.ts';
+import type { Live } from './live.ts';
+import { toStartError } from './start-error.ts';
+
+export interface CreateRequest {
+  template: TemplateRow;
+  timeoutMs: number;
+  metadata: Record<string, string>;
+  envVars: Record<string, string>;
+  secure: boolean;
+  /** Null: the creator did not say; then there is internet. */
+  allowInternet: boolean | null;
+}
+
+/** The transitions that a caller may ask for. All but `create` reject with `not_found` unless the sandbox is running. */
+export interface Lifecycle {
+  /**
+   * Resolves when the sandbox is usable: its agent has variables, token and default user. When it rejects, nothing of it is
+   * left or what is left is on its way out.
+   */
+  create(request: CreateRequest): Promise<SandboxRow>;
+  get(id: string): Promise<SandboxRow>;
+  /** Extends a running sandbox to at least `timeoutMs` from now; an end that is later anyway stays as it is. */
+  connect(id: string, timeoutMs: number): Promise<SandboxRow>;
+  /** Like `connect` without an upper bound of its own: the end is capped at the longest run. */
+  refresh(id: string, durationMs: number): Promise<SandboxRow>;
+  /** Ends it `timeoutMs` from now, sooner or later than before, but not beyond the longest run. */
+  setTimeout(id: string, timeoutMs: number): Promise<SandboxRow>;
+  /** Resolves when it is stopped. Two at once both succeed. */
+  kill(id: string): Promise<void>;
+  /** Whether this process is starting it now. */
+  isStarting(id: string): boolean;
+  /** Makes a running instance reachable and announces its end. */
+  adopt(row: SandboxRow, instance: Instance): void;
+  /** Acts on an end that was announced: kills the sandbox unless its end was moved meanwhile. */
+  expire(id: string): Promise<void>;
+  /** Resolves when no start is under way. */
+  settled(): Promise<void>;
+}
+
+export interface LifecycleOptions {
+  store: Store;
+  runtime: Runtime;
+  live: Live;
+  expiry: Expiry;
+  ending: Ending;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  limits: Limits;
+  secret: string;
+  /** Absolute path of the unpacked image of a template. */
+  rootfsOf(template: TemplateRow): string;
+}
+
+export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
+  const { store, runtime, live, expiry, ending, clock, ids, log, limits, secret } = options;
+  const starting = new Map<string, Promise<SandboxRow>>();
+
+  const missing = (id: string) => notFound(`sandbox "${id}" was not found`);
+
+  const findRunning = async (id: string): Promise<SandboxRow> => {
+    const row = await store.findSandbox(id);
+    if (row?.state !== 'running') throw missing(id);
+    return row;
+  };
+
+  const adopt = (row: SandboxRow, instance: Instance): void => {
+    live.add(instance, () => {
+      const when = { from: ['running'], runId: instance.runId } as const;
+      ending
+        .begin(row.id, 'exited', when)
+        .then((ended) => ended && ending.finish(row.id))
+        .catch((error) =>
+          log.error('the end of a sandbox could not be recorded', { sandboxId: row.id, error }),
+        );
+    });
+    expiry.schedule(row.id, row.endAt);
+  };
+
+  const moveEnd = async (
+    id: string,
+    { timeoutMs, extendOnly }: { timeoutMs: number; extendOnly: boolean },
+  ): Promise<SandboxRow> => {
+    const row = await findRunning(id);
+    const now = clock.now();
+    const latest = row.startedAt + limits.maxRunMs;
+    if (latest <= now && timeoutMs > 0) {
+      throw invalid(`sandbox "${id}" has reached the longest run of ${limits.maxRunMs / 1000} s`);
+    }
+    const moved = await store.moveEnd(id, { endAt: Math.min(now + timeoutMs, latest), extendOnly });
+    if (moved === undefined) throw missing(id);
+    expiry.schedule(id, moved.endAt);
+    return moved;
+  };
+
+  const undo = async (id: string): Promise<void> => {
+    try {
+      if (await ending.begin(id, 'failed', { from: ['starting'] })) await ending.finish(id);
+    } catch (error) {
+      log.error('a failed start could not be undone and is tried again', { sandboxId: id, error });
+    }
+  };
+
+  const start = async (
+    sandbox: NewSandbox,
+    template: TemplateRow,
+    timeoutMs: number,
+  ): Promise<SandboxRow> => {
+    const signal = AbortSignal.timeout(limits.startTimeoutMs);
+    let step = 'make the sandbox';
+    try {
+      const instance = await runtime.create(
+        {
+          id: sandbox.id,
+          rootfs: options.rootfsOf(template),
+          hostname: 'skerry',
+          limits: {
+            cpuCount: sandbox.cpuCount,
+            memoryBytes: sandbox.memoryMb * 2 ** 20,
+            diskBytes: sandbox.diskMb * 2 ** 20,
+            processCount: limits.processCount,
+          },
+          network: { internet: sandbox.allowInternet ?? true },
+        },
+        { signal },
+      );
+      step = 'set up the agent';
+      await initAgent(
+        instance,
+        {
+          sandboxId: sandbox.id,
+          templateId: sandbox.templateId,
+          envVars: sandbox.envVars,
+          ...(sandbox.secure && { accessToken: toAccessToken(secret, sandbox.id) }),
+          timestamp: new Date(clock.now()).toISOString(),
+          defaultUser: 'user',
+        },
+        { signal },
+      );
+      step = 'record the start';
+      const startedAt = clock.now();
+      const row = await store.changeState(sandbox.id, {
+        from: ['starting'],
+        to: 'running',
+        set: { runId: instance.runId, startedAt, endAt: startedAt + timeoutMs },
+      });
+      if (row === undefined) throw new Error('the row left the state "starting" meanwhile');
+      adopt(row, instance);
+      log.info('sandbox started', {
+        sandboxId: row.id,
+        templateId: row.templateId,
+        tookMs: startedAt - row.createdAt,
+      });
+      return row;
+    } catch (error) {
+      log.error('sandbox did not start', { sandboxId: sandbox.id, step, error });
+      await undo(sandbox.id);
+      throw toStartError(step, error);
+    }
+  };
+
+  return {
+    create: async ({ template, timeoutMs, metadata, envVars, secure, allowInternet }) => {
+      const createdAt = clock.now();
+      const sandbox: NewSandbox = {
+        id: ids.sandboxId(),
+        templateId: template.id,
+        templateName: template.name,
+        createdAt,
+        endAt: createdAt + timeoutMs,
+        metadata,
+        envVars,
+        secure,
+        allowInternet,
+        cpuCount: template.cpuCount,
+        memoryMb: template.memoryMb,
+        diskMb: template.diskMb,
+      };
+      const run = async (): Promise<SandboxRow> => {
+        if (!(await store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes }))) {
+          // No Retry-After: only the end of another sandbox helps, and nobody knows when that is.
+          throw new ApiError(
+            'resource_exhausted',
+            `the limit of ${limits.maxSandboxes} sandboxes at the same time is reached`,
+          );
+        }
+        return start(sandbox, template, timeoutMs);
+      };
+      const started = run().finally(() => starting.delete(sandbox.id));
+      starting.set(sandbox.id, started);
+      return started;
+    },
+    get: findRunning,
+    connect: (id, timeoutMs) => moveEnd(id, { timeoutMs, extendOnly: true }),
+    refresh: (id, durationMs) => moveEnd(id, { timeoutMs: durationMs, extendOnly: true }),
+    setTimeout: (id, timeoutMs) => moveEnd(id, { timeoutMs, extendOnly: false }),
+    kill: async (id) => {
+      const row = await ending.begin(id, 'killed', { from: ['running'] });
+      const finished = row === undefined ? ending.current(id) : ending.finish(id);
+      if (finished === undefined) throw missing(id);
+      await finished;
+    },
+    isStarting: (id) => starting.has(id),
+    adopt,
+    expire: async (id) => {
+      const row = await ending.begin(id, 'expired', { from: ['running'], endAtMost: clock.now() });
+      if (row !== undefined) {
+        await ending.finish(id);
+        return;
+      }
+      const moved = await store.findSandbox(id);
+      if (moved?.state === 'running' && live.has(id)) expiry.schedule(id, moved.endAt);
+    },
+    settled: async () => {
+      await Promise.allSettled(starting.values());
+    },
+  };
+};

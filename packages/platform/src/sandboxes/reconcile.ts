@@ -1,0 +1,128 @@
+import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import {
+  ACTIVE_STATES,
+  type EndCause,
+  type SandboxRow,
+  type SandboxState,
+  type Store,
+} from '../store/store.ts';
+import type { Ending } from './ending.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Live } from './live.ts';
+
+export interface ReconcileOptions {
+  store: Store;
+  runtime: Runtime;
+  live: Live;
+  ending: Ending;
+  lifecycle: Pick<Lifecycle, 'isStarting' | 'adopt'>;
+  clock: Clock;
+  log: Log;
+}
+
+export interface Reconcile {
+  /** One round. Resolves when every row is right; stopping what has to go continues after that. */
+  run(): Promise<void>;
+  /** Resolves when the instances that a round found without a row are removed. */
+  settled(): Promise<void>;
+}
+
+/** How long the record of an ended sandbox is kept. */
+const KEEP_ENDED_MS = 30 * 86_400_000;
+
+/**
+ * Makes rows and instances agree, both ways, whatever happened to this process or the host before:
+ * 1. what expired meanwhile is ended, before anything is adopted;
+ * 2. a start that nobody is working on is undone, an end that stopped half way is finished;
+ * 3. a running row whose instance is gone is closed as `lost`, one whose instance lives is made reachable;
+ * 4. an instance without a row is removed.
+ */
+export const createReconcile = (options: ReconcileOptions): Reconcile => {
+  const { store, runtime, live, ending, lifecycle, clock, log } = options;
+
+  const end = async (id: string, cause: EndCause, from: SandboxState, endAtMost?: number): Promise<void> => {
+    const row = await ending.begin(id, cause, {
+      from: [from],
+      ...(endAtMost !== undefined && { endAtMost }),
+    });
+    if (row !== undefined) void ending.finish(id);
+  };
+
+  const findInstance = async (id: string): Promise<Instance | undefined> => {
+    try {
+      const instance = await runtime.get(id);
+      return (await instance.state()) === 'stopped' ? undefined : instance;
+    } catch (error) {
+      if (isRuntimeError(error, 'not_found')) return undefined;
+      throw error;
+    }
+  };
+
+  const check = async (row: SandboxRow): Promise<void> => {
+    if (row.state === 'killing') {
+      void ending.finish(row.id);
+    } else if (row.state === 'starting') {
+      if (!lifecycle.isStarting(row.id)) await end(row.id, 'failed', 'starting');
+    } else {
+      const instance = await findInstance(row.id);
+      if (instance === undefined) await end(row.id, 'lost', 'running');
+      else if (!live.has(row.id)) await adoptIfRunning(row.id, instance);
+    }
+  };
+
+  const adoptIfRunning = async (id: string, instance: Instance): Promise<void> => {
+    // The row was read a while ago; a kill may have come first.
+    const row = await store.findSandbox(id);
+    if (row?.state !== 'running' || live.has(id)) return;
+    lifecycle.adopt(row, instance);
+    log.info('sandbox adopted', { sandboxId: id });
+  };
+
+  const each = async <T>(items: Iterable<T>, id: (item: T) => string, run: (item: T) => Promise<void>) => {
+    await Promise.all(
+      Array.from(items, (item) =>
+        run(item).catch((error) =>
+          log.error('reconcile failed for a sandbox', { sandboxId: id(item), error }),
+        ),
+      ),
+    );
+  };
+
+  const removeStrays = async (instances: Instance[]): Promise<void> => {
+    const rows = await activeRows();
+    const known = new Set(rows.map((row) => row.id));
+    await each(
+      instances,
+      (instance) => instance.id,
+      async (instance) => {
+        // A row is written before its instance is made, so an instance that was listed before the rows has one.
+        if (known.has(instance.id) || lifecycle.isStarting(instance.id)) return;
+        log.warn('removing an instance without a record', { sandboxId: instance.id });
+        await instance.stop();
+      },
+    );
+  };
+
+  const activeRows = () => store.listSandboxes({ states: ACTIVE_STATES, order: 'asc' });
+
+  let removal = Promise.resolve();
+
+  return {
+    run: async () => {
+      const now = clock.now();
+      const expired = (await activeRows()).filter((row) => row.state === 'running' && row.endAt <= now);
+      for (const row of expired) await end(row.id, 'expired', 'running', now);
+
+      const instances: Instance[] = [];
+      for await (const instance of runtime.list()) instances.push(instance);
+      await each(await activeRows(), (row) => row.id, check);
+      removal = removal
+        .then(() => removeStrays(instances))
+        .catch((error) => log.error('reconcile failed for stray instances', { error }));
+      await store.deleteEndedSandboxes(now - KEEP_ENDED_MS);
+    },
+    settled: () => removal,
+  };
+};

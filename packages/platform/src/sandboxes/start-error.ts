@@ -1,0 +1,23 @@
+import { ApiError } from '@skerry/contract/error';
+import { isRuntimeError } from '@skerry/runtime';
+
+/** What the caller of a create learns about a failed step; the cause is for the log. */
+export const toStartError = (step: string, cause: unknown): ApiError => {
+  if (isRuntimeError(cause, 'exhausted')) {
+    return new ApiError('unavailable', 'this host has no room for another sandbox now', {
+      cause,
+      reason: 'sandbox_capacity_unavailable',
+    });
+  }
+  const aborted = cause instanceof Error && (cause.name === 'TimeoutError' || cause.name === 'AbortError');
+  if (aborted || isRuntimeError(cause, 'unavailable')) {
+    return new ApiError('timeout', `the sandbox did not start in time (step: ${step})`, {
+      cause,
+      reason: 'sandbox_placement_timeout',
+    });
+  }
+  return new ApiError('internal', `the sandbox could not be started (step: ${step})`, {
+    cause,
+    reason: 'sandbox_create_failed',
+  });
+};

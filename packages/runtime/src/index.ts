@@ -1,0 +1,11 @@
+export { isRuntimeError, RuntimeError, type RuntimeErrorCode } from './error.ts';
+export type {
+  Features,
+  Instance,
+  InstanceSpec,
+  InstanceState,
+  Limits,
+  Runtime,
+  SnapshotId,
+  Usage,
+} from './runtime.ts';
