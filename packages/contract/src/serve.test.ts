@@ -216,6 +216,16 @@ describe('createServer', () => {
     expect(seen).toEqual([]);
   });
 
+  it('answers a preflight without asking who is calling', async () => {
+    const { server } = start();
+    const reply = await server.inject({
+      method: 'OPTIONS',
+      url: '/v2/sandboxes',
+      headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
+    });
+    expect(reply.statusCode).toBe(204);
+  });
+
   it('renders typed errors with their headers and hides unexpected ones, logging the cause', async () => {
     const { call, logged } = start();
     expect(await call('POST', '/v2/sandboxes', { templateID: 'missing' })).toMatchObject({

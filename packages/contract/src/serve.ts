@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { allowAnyOrigin } from './cross-origin.ts';
 import { type OperationDescription, openApiDocument, readOperation } from './document.ts';
 import { ApiError, invalid, notFound, toApiError, toErrorBody } from './error.ts';
 import type { Handlers } from './routes.ts';
@@ -42,6 +43,7 @@ export const createServer = <Paths, Context>(options: ServerOptions<Paths, Conte
       void renderError(reply, invalid('the path is not validly percent-encoded'));
     },
   });
+  allowAnyOrigin(server);
   server.setErrorHandler((error, request, reply) => {
     const apiError = fromFastify(error);
     // A caller that left in the middle of its body is no defect of ours.
