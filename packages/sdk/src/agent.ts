@@ -1,0 +1,66 @@
+import { createEnvdClient, type EnvdClient, toBasic } from '@skerry/envd-client';
+import { type CallOptions, runCall } from './call.ts';
+import type { Connection } from './connection.ts';
+import { fromResponse } from './from-response.ts';
+import { toAgentUrl, toRoutingHeaders } from './sandbox-address.ts';
+
+export interface AgentCallOptions extends CallOptions {
+  /** User of the sandbox: decides home, rights and ownership. Default: the sandbox's own, `user`. */
+  user?: string | undefined;
+}
+
+/** What one call hands to a Connect client. */
+export interface RpcOptions {
+  signal: AbortSignal;
+  headers: Record<string, string>;
+}
+
+/** The agent of one sandbox, and how to call it. */
+export interface Agent {
+  readonly client: EnvdClient;
+  readonly requestTimeoutMs: number;
+  /** Makes one unary call. */
+  rpc<T>(options: AgentCallOptions, send: (client: EnvdClient, rpc: RpcOptions) => Promise<T>): Promise<T>;
+  /** True when the agent answers, false when the sandbox is gone or paused. Rejects when neither can be said. */
+  probe(options?: CallOptions): Promise<boolean>;
+}
+
+interface AgentOptions {
+  connection: Connection;
+  sandboxId: string;
+  domain: string;
+  accessToken: string | undefined;
+}
+
+const probeTimeoutMs = 5_000;
+
+/** Makes the client of one sandbox's agent. It opens no connection. */
+export function createAgent({ connection, sandboxId, domain, accessToken }: AgentOptions): Agent {
+  const client = createEnvdClient({
+    baseUrl: toAgentUrl(connection, { sandboxId, domain }),
+    headers: { ...connection.headers, ...toRoutingHeaders(sandboxId) },
+    ...(accessToken ? { accessToken } : {}),
+    ...(connection.fetch ? { fetch: connection.fetch } : {}),
+  });
+  const { requestTimeoutMs } = connection;
+  return {
+    client,
+    requestTimeoutMs,
+    rpc: (options, send) =>
+      runCall(options, requestTimeoutMs, (signal) =>
+        send(client, { signal, headers: toUserHeader(options.user) }),
+      ),
+    probe: (options = {}) =>
+      runCall(options, probeTimeoutMs, async (signal) => {
+        const { response, error } = await client.files.GET('/health', { signal });
+        if (response.ok) return true;
+        if (response.status === 502) return false;
+        throw fromResponse({ status: response.status, headers: response.headers, body: error });
+      }),
+  };
+}
+
+/** Names the user of one call to the agent. */
+export function toUserHeader(user: string | undefined): Record<string, string> {
+  return user ? { Authorization: toBasic(user) } : {};
+}

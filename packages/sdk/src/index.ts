@@ -1,0 +1,27 @@
+export type { AgentCallOptions } from './agent.ts';
+export type { CallOptions } from './call.ts';
+export type { CommandHandle, OutputListeners } from './command-handle.ts';
+export type { CommandOutput } from './command-output.ts';
+export { CommandExitError, type CommandResult } from './command-result.ts';
+export type { AttachOptions, CommandInfo, Commands, RunOptions } from './commands.ts';
+export type { ConnectionOptions } from './connection-options.ts';
+export type { EntryInfo, EntryType } from './entry-info.ts';
+export {
+  AuthenticationError,
+  InvalidArgumentError,
+  NotFoundError,
+  RateLimitError,
+  SandboxError,
+  type SandboxErrorCode,
+  type SandboxErrorOptions,
+  SandboxUnavailableError,
+  TimeoutError,
+} from './errors.ts';
+export type { FileData, WriteInfo, WriteOptions } from './file-transfer.ts';
+export type { Files, ListOptions, WatchOptions, WriteEntry } from './files.ts';
+export type { StdinData } from './process-input.ts';
+export { type FileUrlOptions, Sandbox } from './sandbox.ts';
+export type { SandboxInfo, SandboxState } from './sandbox-info.ts';
+export type { SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
+export type { ConnectOptions, SandboxOptions } from './start-sandbox.ts';
+export type { FileChange, FileEvent, WatchHandle } from './watch-handle.ts';

@@ -1,0 +1,87 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import {
+  type ProcessInputSchema,
+  type ProcessSelectorSchema,
+  Signal,
+  type StreamInputRequestSchema,
+} from '@skerry/envd-client/process';
+import type { Agent } from './agent.ts';
+import type { CallOptions } from './call.ts';
+import { SandboxError } from './errors.ts';
+
+/** Bytes for stdin; text is sent as UTF-8. */
+export type StdinData = string | Uint8Array;
+
+/** Writes once to the stdin of a process. */
+export async function sendStdin(
+  agent: Agent,
+  pid: number,
+  data: StdinData,
+  options: CallOptions,
+): Promise<void> {
+  if (data.length === 0) return;
+  await agent.rpc(options, ({ process }, rpc) =>
+    process.sendInput({ process: toSelector(pid), input: toInput(data) }, rpc),
+  );
+}
+
+/** Lets a process read the end of its stdin. */
+export async function closeStdin(agent: Agent, pid: number, options: CallOptions): Promise<void> {
+  await agent.rpc(options, ({ process }, rpc) => process.closeStdin({ process: toSelector(pid) }, rpc));
+}
+
+/** Sends SIGKILL to one process. False when there is no such process. */
+export async function killProcess(agent: Agent, pid: number, options: CallOptions): Promise<boolean> {
+  try {
+    await agent.rpc(options, ({ process }, rpc) =>
+      process.sendSignal({ process: toSelector(pid), signal: Signal.SIGKILL }, rpc),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof SandboxError && error.code === 'not_found') return false;
+    throw error;
+  }
+}
+
+/**
+ * Writes all pieces in order in one client-streaming call, at the speed at which the process reads them. Where requests
+ * cannot be streamed, as in browsers over HTTP/1.1, each piece is a call of its own.
+ */
+export async function streamStdin(
+  agent: Agent,
+  pid: number,
+  source: AsyncIterable<StdinData>,
+  options: CallOptions,
+): Promise<void> {
+  if (isBrowser()) {
+    for await (const data of source) await sendStdin(agent, pid, data, options);
+    return;
+  }
+  // The source decides how long this takes, so only an explicit timeout counts.
+  await agent.rpc({ ...options, requestTimeoutMs: options.requestTimeoutMs ?? 0 }, ({ process }, rpc) =>
+    process.streamInput(toMessages(pid, source), rpc),
+  );
+}
+
+async function* toMessages(
+  pid: number,
+  source: AsyncIterable<StdinData>,
+): AsyncGenerator<MessageInitShape<typeof StreamInputRequestSchema>> {
+  yield { event: { case: 'start', value: { process: toSelector(pid) } } };
+  for await (const data of source) {
+    if (data.length > 0) yield { event: { case: 'data', value: { input: toInput(data) } } };
+  }
+}
+
+function toSelector(pid: number): MessageInitShape<typeof ProcessSelectorSchema> {
+  return { selector: { case: 'pid', value: pid } };
+}
+
+function toInput(data: StdinData): MessageInitShape<typeof ProcessInputSchema> {
+  const value = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+  return { input: { case: 'stdin', value } };
+}
+
+function isBrowser(): boolean {
+  return 'document' in globalThis;
+}

@@ -1,0 +1,44 @@
+interface RetryingFetchOptions {
+  fetch: typeof globalThis.fetch | undefined;
+  requestTimeoutMs: number;
+}
+
+const maxRetries = 3;
+
+/**
+ * Sends a request again, up to three times, when it is answered 429 with a `Retry-After` in whole seconds that fits into the
+ * request timeout. A 429 without one says that waiting does not help, and is returned.
+ */
+export function createRetryingFetch({ fetch, requestTimeoutMs }: RetryingFetchOptions) {
+  const send = fetch ?? ((request: Request) => globalThis.fetch(request));
+  return async (request: Request): Promise<Response> => {
+    for (let attempt = 0; ; attempt += 1) {
+      const response = await send(attempt < maxRetries ? request.clone() : request);
+      const delayMs =
+        response.status === 429 ? parseRetryAfter(response.headers.get('retry-after')) : undefined;
+      const fits = delayMs !== undefined && (requestTimeoutMs === 0 || delayMs <= requestTimeoutMs);
+      if (!fits || attempt === maxRetries) return response;
+      await response.body?.cancel();
+      await sleep(delayMs, request.signal);
+    }
+  };
+}
+
+function parseRetryAfter(value: string | null): number | undefined {
+  return value !== null && /^\d{1,9}$/.test(value) ? Number(value) * 1000 : undefined;
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+}

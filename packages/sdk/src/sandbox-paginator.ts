@@ -1,0 +1,103 @@
+import { type Connection, callApi } from './connection.ts';
+import type { ConnectionOptions } from './connection-options.ts';
+import { SandboxError } from './errors.ts';
+import { type SandboxInfo, type SandboxState, toSandboxInfo } from './sandbox-info.ts';
+
+export interface SandboxListOptions extends ConnectionOptions {
+  /** All pairs must match exactly. */
+  metadata?: Record<string, string> | undefined;
+  /** Default: both. */
+  state?: SandboxState[] | undefined;
+  /** Only those started at this moment or later. */
+  startedAfter?: Date | undefined;
+  /** Id or alias of the template. */
+  template?: string | undefined;
+  /** By start time. Default `desc`. */
+  order?: 'asc' | 'desc' | undefined;
+  /** Sandboxes a page, 1 to 100. */
+  limit?: number | undefined;
+  /** `nextToken` of an earlier paginator, to go on where it stopped. */
+  nextToken?: string | undefined;
+}
+
+/** Sandboxes page by page with `nextItems`, or one by one with `for await`, which goes on from where the pages stopped. */
+export class SandboxPaginator implements AsyncIterable<SandboxInfo> {
+  readonly #connection: Connection;
+  readonly #options: SandboxListOptions;
+  #nextToken: string | undefined;
+  #hasNext = true;
+
+  /** @internal */
+  constructor(connection: Connection, options: SandboxListOptions) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#nextToken = options.nextToken;
+  }
+
+  /** Whether there is another page. True before the first. */
+  get hasNext(): boolean {
+    return this.#hasNext;
+  }
+
+  /** Opaque; names the next page. */
+  get nextToken(): string | undefined {
+    return this.#nextToken;
+  }
+
+  /** The next page; empty after the last. A call that fails can be made again. */
+  async nextItems(): Promise<SandboxInfo[]> {
+    if (!this.#hasNext) return [];
+    const { data, response } = await this.#fetchPage();
+    this.#nextToken = response.headers.get('x-next-token') ?? undefined;
+    this.#hasNext = this.#nextToken !== undefined;
+    return data.map(toSandboxInfo);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<SandboxInfo, void, undefined> {
+    while (this.#hasNext) yield* await this.nextItems();
+  }
+
+  async #fetchPage() {
+    const { metadata, state, startedAfter, template, order, limit } = this.#options;
+    const filter =
+      metadata && Object.keys(metadata).length > 0 ? { metadata: toMetadataFilter(metadata) } : {};
+    const paging = {
+      ...(startedAfter ? { startedAfter: startedAfter.toISOString() } : {}),
+      ...(template === undefined ? {} : { template }),
+      ...(order ? { order } : {}),
+      ...(limit === undefined ? {} : { limit }),
+      ...(this.#nextToken === undefined ? {} : { nextToken: this.#nextToken }),
+    };
+    const query = { ...filter, ...paging, ...(state ? { state } : {}) };
+    try {
+      return await callApi(this.#connection, this.#options, (api, signal) =>
+        api.GET('/v2/sandboxes', {
+          params: { query },
+          querySerializer: { array: { style: 'form', explode: false } },
+          signal,
+        }),
+      );
+    } catch (error) {
+      // The older route knows running sandboxes and a metadata filter, nothing else.
+      const isPlain = Object.keys(paging).length === 0 && state?.join() === 'running';
+      if (!(error instanceof SandboxError && isMissingRoute(error) && isPlain)) throw error;
+      return callApi(this.#connection, this.#options, (api, signal) =>
+        api.GET('/sandboxes', { params: { query: filter }, signal }),
+      );
+    }
+  }
+}
+
+/** Whether a route may be one that an older service does not have. */
+export function isMissingRoute(error: SandboxError): boolean {
+  return error.code === 'not_found' || error.code === 'unimplemented';
+}
+
+/**
+ * The value of the `metadata` query parameter before it is encoded as such. Each key and value is encoded twice: a server that
+ * decodes the whole before it splits at `&` and `=`, as some do, then still finds the pairs.
+ */
+export function toMetadataFilter(metadata: Record<string, string>): string {
+  const pairs = Object.entries(metadata).map((pair) => pair.map(encodeURIComponent));
+  return new URLSearchParams(pairs).toString();
+}

@@ -1,0 +1,170 @@
+import type { components } from '@skerry/platform-client';
+import { type Agent, createAgent } from './agent.ts';
+import type { CallOptions } from './call.ts';
+import { Commands } from './commands.ts';
+import { type Connection, callApi, createConnection } from './connection.ts';
+import type { ConnectionOptions } from './connection-options.ts';
+import { SandboxError } from './errors.ts';
+import { Files } from './files.ts';
+import { agentPort, toSandboxHost, toScheme } from './sandbox-address.ts';
+import { type SandboxInfo, toSandboxInfo } from './sandbox-info.ts';
+import { type SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
+import { createSignature } from './signature.ts';
+import { type ConnectOptions, resumeSandbox, type SandboxOptions, startSandbox } from './start-sandbox.ts';
+
+export interface FileUrlOptions {
+  /** Decides where relative paths start, and who owns what is uploaded. */
+  user?: string | undefined;
+  /** How long the URL works, in milliseconds, rounded up to whole seconds. Default: as long as the sandbox lives. */
+  expiresInMs?: number | undefined;
+}
+
+/** One sandbox. Made with `Sandbox.create` or `Sandbox.connect`; `await using` kills it at the end of the block. */
+export class Sandbox implements AsyncDisposable {
+  readonly sandboxId: string;
+  readonly templateId: string;
+  /** Domain of its host names, with its port. */
+  readonly domain: string;
+  /** Version of the agent inside. */
+  readonly envdVersion: string;
+  /** For the header `e2b-traffic-access-token` when its ports are not public. */
+  readonly trafficAccessToken: string | undefined;
+  readonly commands: Commands;
+  readonly files: Files;
+  readonly #connection: Connection;
+  readonly #agent: Agent;
+  readonly #accessToken: string | undefined;
+
+  private constructor(connection: Connection, sandbox: components['schemas']['Sandbox']) {
+    this.sandboxId = sandbox.sandboxID;
+    this.templateId = sandbox.templateID;
+    this.domain = sandbox.domain || connection.domain;
+    this.envdVersion = sandbox.envdVersion;
+    this.trafficAccessToken = sandbox.trafficAccessToken ?? undefined;
+    this.#connection = connection;
+    this.#accessToken = sandbox.envdAccessToken;
+    this.#agent = createAgent({
+      connection,
+      sandboxId: this.sandboxId,
+      domain: this.domain,
+      accessToken: this.#accessToken,
+    });
+    this.commands = new Commands(this.#agent);
+    this.files = new Files(this.#agent);
+  }
+
+  /**
+   * Starts a sandbox and resolves when it can be used. It lives for `timeoutMs`, whatever happens in it.
+   * Throws `NotFoundError` for an unknown template and `RateLimitError` when too many are running.
+   */
+  static async create(options: SandboxOptions = {}): Promise<Sandbox> {
+    const connection = createConnection(options);
+    return new Sandbox(connection, await startSandbox(connection, options));
+  }
+
+  /**
+   * Connects to a sandbox that exists, and resumes it when it is paused. On a running one `timeoutMs` only ever extends its
+   * life. Throws `NotFoundError`.
+   */
+  static async connect(sandboxId: string, options: ConnectOptions = {}): Promise<Sandbox> {
+    const connection = createConnection(options);
+    return new Sandbox(connection, await resumeSandbox(connection, sandboxId, options));
+  }
+
+  /** The sandboxes of this API key. Nothing is sent before the first page is asked for. */
+  static list(options: SandboxListOptions = {}): SandboxPaginator {
+    return new SandboxPaginator(createConnection(options), options);
+  }
+
+  /** Ends a sandbox and deletes what it held. False when there is none. */
+  static kill(sandboxId: string, options: ConnectionOptions = {}): Promise<boolean> {
+    return killSandbox(createConnection(options), sandboxId, options);
+  }
+
+  /** Ends the sandbox and deletes what it held. False when it was gone already. */
+  kill(options: CallOptions = {}): Promise<boolean> {
+    return killSandbox(this.#connection, this.sandboxId, options);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill().then(() => {});
+  }
+
+  /** Lets the sandbox end `timeoutMs` from now, sooner or later than before. Throws `NotFoundError` when it is gone or paused. */
+  async setTimeout(timeoutMs: number, options: CallOptions = {}): Promise<void> {
+    await callApi(this.#connection, options, (api, signal) =>
+      api.POST('/sandboxes/{sandboxID}/timeout', {
+        params: { path: { sandboxID: this.sandboxId } },
+        body: { timeout: Math.ceil(timeoutMs / 1000) },
+        signal,
+      }),
+    );
+  }
+
+  /** What the service says about it now. Throws `NotFoundError`. */
+  async getInfo(options: CallOptions = {}): Promise<SandboxInfo> {
+    const { data } = await callApi(this.#connection, options, (api, signal) =>
+      api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID: this.sandboxId } }, signal }),
+    );
+    return toSandboxInfo(data);
+  }
+
+  /** Asks the agent inside. False when the sandbox is gone or paused. */
+  isRunning(options: CallOptions = {}): Promise<boolean> {
+    return this.#agent.probe(options);
+  }
+
+  /** Host name, with its port if it has one, under which a port of the sandbox is reached. Throws `InvalidArgumentError`. */
+  getHost(port: number): string {
+    return toSandboxHost(this, port);
+  }
+
+  /** The URL of a port of the sandbox, without a slash at its end. Throws `InvalidArgumentError`. */
+  getUrl(port: number): string {
+    return `${toScheme(this.#connection)}//${this.getHost(port)}`;
+  }
+
+  /** A URL that downloads one file with a plain GET, by whoever has it. */
+  downloadUrl(path: string, options: FileUrlOptions = {}): Promise<string> {
+    return this.#toFileUrl('read', path, options);
+  }
+
+  /** A URL that uploads one file with a plain POST, as `application/octet-stream` or as the part `file` of a form. */
+  uploadUrl(path: string, options: FileUrlOptions = {}): Promise<string> {
+    return this.#toFileUrl('write', path, options);
+  }
+
+  // Always the sandbox's own host name: at a shared address nothing in such a URL would say which sandbox is meant.
+  async #toFileUrl(operation: 'read' | 'write', path: string, options: FileUrlOptions): Promise<string> {
+    const { user = '', expiresInMs } = options;
+    const url = new URL(`${this.getUrl(agentPort)}/files`);
+    url.searchParams.set('path', path);
+    if (user) url.searchParams.set('username', user);
+    if (this.#accessToken) {
+      const expiresAt =
+        expiresInMs === undefined ? {} : { expiresAt: Math.ceil((Date.now() + expiresInMs) / 1000) };
+      const input = { path, operation, user, accessToken: this.#accessToken, ...expiresAt };
+      url.searchParams.set('signature', await createSignature(input));
+      if (expiresAt.expiresAt !== undefined) {
+        url.searchParams.set('signature_expiration', String(expiresAt.expiresAt));
+      }
+    }
+    return url.href;
+  }
+}
+
+async function killSandbox(
+  connection: Connection,
+  sandboxId: string,
+  options: CallOptions,
+): Promise<boolean> {
+  try {
+    await callApi(connection, options, (api, signal) =>
+      api.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID: sandboxId } }, signal }),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof SandboxError && error.code === 'not_found') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,21 @@
+export interface SignatureInput {
+  /** The raw value of the `path` query parameter, empty when there is none; never the resolved path. */
+  path: string;
+  operation: 'read' | 'write';
+  /** The raw value of the `username` query parameter, empty when there is none. */
+  user: string;
+  accessToken: string;
+  /** Unix time in seconds. Absent means that the signature never expires. */
+  expiresAt?: number;
+}
+
+/**
+ * Signs the download or upload of one file, so that whoever has the URL needs no token:
+ * `v1_` and the unpadded base64 of SHA-256 over `path:operation:user:token[:expiresAt]`.
+ */
+export async function createSignature(input: SignatureInput): Promise<string> {
+  const parts: (string | number)[] = [input.path, input.operation, input.user, input.accessToken];
+  if (input.expiresAt !== undefined) parts.push(input.expiresAt);
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(parts.join(':')));
+  return `v1_${btoa(String.fromCharCode(...new Uint8Array(digest))).replace(/=+$/, '')}`;
+}
