@@ -130,7 +130,7 @@ const acceptJson = (server: FastifyInstance): void => {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
     if (text.trim() === '') return done(null, undefined);
-    parse(request, text, (error, body) =>
+    void parse(request, text, (error, body) =>
       error ? done(invalid(`body is not valid JSON: ${error.message}`)) : done(null, body),
     );
   });

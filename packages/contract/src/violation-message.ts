@@ -39,17 +39,17 @@ const toRule = ({ keyword, params, schema, parentSchema = {}, message }: ErrorOb
     case 'minimum':
     case 'maximum':
       if (minimum !== undefined && maximum !== undefined) return `be between ${minimum} and ${maximum}`;
-      return `be at ${keyword === 'minimum' ? 'least' : 'most'} ${schema}`;
+      return `be at ${keyword === 'minimum' ? 'least' : 'most'} ${String(schema)}`;
     case 'multipleOf':
-      return `be a multiple of ${schema}`;
+      return `be a multiple of ${String(schema)}`;
     case 'enum':
       return `be one of ${(params as { allowedValues: unknown[] }).allowedValues.join(', ')}`;
     case 'const':
       return `be ${JSON.stringify(schema)}`;
     case 'format':
-      return `be ${formatNames[String(schema)] ?? `in the format ${schema}`}`;
+      return `be ${formatNames[String(schema)] ?? `in the format ${String(schema)}`}`;
     case 'pattern':
-      return `match ${schema}`;
+      return `match ${String(schema)}`;
     case 'minLength':
     case 'maxLength':
       return `have at ${keyword === 'minLength' ? 'least' : 'most'} ${counted(schema, 'character')}`;
@@ -71,7 +71,7 @@ const toEvidence = ({ data, parentSchema }: ErrorObject): string => {
   return text.length > 80 ? '' : `, got ${text}`;
 };
 
-const counted = (count: unknown, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+const counted = (count: unknown, noun: string): string => `${String(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** Turns the JSON pointer `/network/allowOut/0` into `.network.allowOut[0]`. */
 const toAccessor = (pointer: string): string =>
