@@ -1,0 +1,54 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+
+/** Far above any real account file; root inside the sandbox may write whatever it likes there. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export interface AccountFile {
+  /** The fields of each line, from the file as it is now. Empty when there is no such file. */
+  rows(): readonly (readonly string[])[];
+}
+
+const readRegularFile = (fd: number, sizeBytes: number): string => {
+  const buffer = Buffer.alloc(Math.min(sizeBytes, MAX_BYTES));
+  let used = 0;
+  while (used < buffer.length) {
+    const count = readSync(fd, buffer, used, buffer.length - used, used);
+    if (count === 0) break;
+    used += count;
+  }
+  return buffer.toString('utf8', 0, used);
+};
+
+/**
+ * Reads a colon-separated file such as `/etc/passwd` (passwd(5)) and reads it again whenever it has changed, since users
+ * come and go inside a sandbox. Opened without blocking, because a FIFO put in its place would stop the agent.
+ */
+export const createAccountFile = (path: string): AccountFile => {
+  let stamp = '';
+  let rows: readonly (readonly string[])[] = [];
+  return {
+    rows() {
+      let fd: number;
+      try {
+        fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      } catch {
+        // A root file system without the file has no accounts but root.
+        return [];
+      }
+      try {
+        const stats = fstatSync(fd);
+        if (!stats.isFile()) return [];
+        const next = `${stats.ino}:${stats.mtimeMs}:${stats.ctimeMs}:${stats.size}`;
+        if (next === stamp) return rows;
+        rows = readRegularFile(fd, stats.size)
+          .split('\n')
+          .filter((line) => line !== '' && !line.startsWith('#'))
+          .map((line) => line.split(':'));
+        stamp = next;
+        return rows;
+      } finally {
+        closeSync(fd);
+      }
+    },
+  };
+};

@@ -1,0 +1,37 @@
+import { renameSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { ListenOptions } from 'node:net';
+
+/** Long enough for the idle connections that clients and the edge keep open: they count on at least 620 s. */
+const KEEP_ALIVE_MS = 650_000;
+
+/** An HTTP server without a limit on how long a request may take: uploads and input streams last as long as they last. */
+export const createHttpServer = (listener: RequestListener): Server => {
+  const server = createServer(
+    { requestTimeout: 0, headersTimeout: 10_000, keepAliveTimeout: KEEP_ALIVE_MS, noDelay: true },
+    listener,
+  );
+  server.timeout = 0;
+  return server;
+};
+
+/** Resolves when the server accepts connections. */
+export const listen = (server: Server, options: ListenOptions): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+
+/**
+ * Listens on a unix socket that appears at `path` only once it accepts, replacing what an earlier agent left there. Whoever
+ * waits for the path to appear may connect at once.
+ */
+export const listenAtPath = async (server: Server, path: string): Promise<void> => {
+  const temporary = `${path}.new`;
+  rmSync(temporary, { force: true });
+  await listen(server, { path: temporary });
+  renameSync(temporary, path);
+};

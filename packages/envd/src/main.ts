@@ -1,0 +1,66 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createControlServer } from './control.ts';
+import { createHttpServer, listen, listenAtPath } from './listen.ts';
+import { createLog } from './log.ts';
+import { createRequestListener } from './server.ts';
+import { createSettingsStore } from './settings.ts';
+import { createUsers } from './users.ts';
+
+const PUBLIC_PORT = 49_983;
+const MAX_LOG_BYTES = 1024 * 1024;
+
+/**
+ * ENVD_SOCKET_DIR: the folder of `http.sock`, `control.sock` and `envd.log`.
+ * ENVD_PORT: the TCP port beside them; 49983 unless given, `0` for any free one, `off` for none.
+ */
+const socketDir = process.env.ENVD_SOCKET_DIR ?? '/run/envd';
+const port = process.env.ENVD_PORT ?? String(PUBLIC_PORT);
+
+// Meant for this program alone: what it starts finds the libraries of its own file system.
+delete process.env.LD_LIBRARY_PATH;
+// Reading inotify waits in the thread pool for good and must not take a thread from the files.
+process.env.UV_THREADPOOL_SIZE = '6';
+process.umask(0o022);
+process.chdir('/');
+
+mkdirSync(socketDir, { recursive: true, mode: 0o700 });
+const log = createLog({ path: join(socketDir, 'envd.log'), maxBytes: MAX_LOG_BYTES });
+// Whatever a sandbox provokes, the agent stays: without it the sandbox could not be used or ended cleanly.
+process.on('uncaughtException', (error) => log('uncaught exception', { error }));
+process.on('unhandledRejection', (error) => log('unhandled rejection', { error }));
+
+const settings = createSettingsStore();
+const users = createUsers();
+
+const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
+  let loading: Promise<T> | undefined;
+  return () => (loading ??= load());
+};
+const loadRpc = once(async () => (await import('./rpc.ts')).createRpcListener({ settings, users, log }));
+const loadFiles = once(async () => (await import('./http/files.ts')).createFileHandlers({ settings, users }));
+
+const listener = createRequestListener({ settings, users, log, loadRpc, loadFiles });
+const control = createControlServer({ settings, log });
+
+const publicServer = createHttpServer(listener);
+await listenAtPath(publicServer, join(socketDir, 'http.sock'));
+if (port !== 'off') {
+  const tcp = createHttpServer(listener);
+  try {
+    // Without a host Node takes all addresses of both families, or of IPv4 where IPv6 is off.
+    await listen(tcp, { port: Number(port) });
+    const address = tcp.address();
+    log('listening', { port: typeof address === 'object' ? address?.port : address });
+  } catch (error) {
+    // The sockets still serve everything; only neighbours inside the sandbox miss the port.
+    log('cannot listen on TCP', { port, error });
+  }
+}
+// The last step, since its appearance tells the host that everything else is ready.
+await listenAtPath(control, join(socketDir, 'control.sock'));
+log('ready', { startMs: Math.round(performance.now()) });
+
+setImmediate(() => {
+  loadRpc().catch((error: unknown) => log('cannot load the calls', { error }));
+});

@@ -1,0 +1,48 @@
+/** How a process ended, in the words of the protocol. */
+export interface ExitStatus {
+  /** -1 when a signal ended it. */
+  exitCode: number;
+  exited: boolean;
+  status: string;
+  /** Present only when the exit code is not 0. */
+  error?: string;
+}
+
+/** The texts of strsignal(3) in lower case, which clients show and compare. */
+const SIGNAL_TEXTS: Readonly<Record<string, string>> = {
+  SIGHUP: 'hangup',
+  SIGINT: 'interrupt',
+  SIGQUIT: 'quit',
+  SIGILL: 'illegal instruction',
+  SIGTRAP: 'trace/breakpoint trap',
+  SIGABRT: 'aborted',
+  SIGBUS: 'bus error',
+  SIGFPE: 'floating point exception',
+  SIGKILL: 'killed',
+  SIGUSR1: 'user defined signal 1',
+  SIGSEGV: 'segmentation fault',
+  SIGUSR2: 'user defined signal 2',
+  SIGPIPE: 'broken pipe',
+  SIGALRM: 'alarm clock',
+  SIGTERM: 'terminated',
+  SIGSTKFLT: 'stack fault',
+  SIGXCPU: 'cpu time limit exceeded',
+  SIGXFSZ: 'file size limit exceeded',
+  SIGVTALRM: 'virtual timer expired',
+  SIGPROF: 'profiling timer expired',
+  SIGIO: 'i/o possible',
+  SIGPWR: 'power failure',
+  SIGSYS: 'bad system call',
+};
+
+/** Takes what `ChildProcess` reports with its `exit` event: one of the two is null. */
+export const toExitStatus = (code: number | null, signal: string | null): ExitStatus => {
+  if (code !== null) {
+    const status = `exit status ${code}`;
+    return code === 0
+      ? { exitCode: 0, exited: true, status }
+      : { exitCode: code, exited: true, status, error: status };
+  }
+  const status = `signal: ${SIGNAL_TEXTS[signal ?? ''] ?? signal?.toLowerCase() ?? 'unknown'}`;
+  return { exitCode: -1, exited: false, status, error: status };
+};

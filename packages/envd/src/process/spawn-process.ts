@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, readFileSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { ApiError, invalid } from '@skerry/contract/error';
+import { createPipe, withGroups } from '../libc.ts';
+import type { User } from '../users.ts';
+
+export interface SpawnOptions {
+  cmd: string;
+  args: readonly string[];
+  env: Record<string, string>;
+  cwd: string;
+  user: User;
+  /** False connects standard input to /dev/null. */
+  stdin: boolean;
+}
+
+export interface Spawned {
+  pid: number;
+  child: ChildProcess;
+  stdin: Socket | undefined;
+  stdout: Socket;
+  stderr: Socket;
+}
+
+/** The program could not be executed; a shell would say so and exit with this code. */
+export class ExecFailure extends Error {
+  readonly exitCode: 126 | 127;
+  constructor(exitCode: 126 | 127, message: string) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Above the agent's own, so that the kernel looks for its victim among the user's processes first. */
+const oomScoreOfChildren = (() => {
+  const own = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'));
+  return own < 0 ? 0 : Math.min(1000, own + 500);
+})();
+
+const offerToOomKiller = (pid: number): void => {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, String(oomScoreOfChildren));
+  } catch {
+    // It has exited already, or this kernel does not let us; the limit of the sandbox still holds.
+  }
+};
+
+const toSpawnError = (error: NodeJS.ErrnoException, { cmd }: SpawnOptions): Error => {
+  switch (error.code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return new ExecFailure(
+        127,
+        cmd.includes('/') ? `${cmd}: No such file or directory` : `${cmd}: command not found`,
+      );
+    case 'EACCES':
+    case 'EPERM':
+      return new ExecFailure(126, `${cmd}: Permission denied`);
+    case 'ENOEXEC':
+      return new ExecFailure(126, `${cmd}: cannot execute binary file: Exec format error`);
+    case 'E2BIG':
+      return new ExecFailure(126, `${cmd}: Argument list too long`);
+    case 'ELOOP':
+      return new ExecFailure(126, `${cmd}: Too many levels of symbolic links`);
+    case 'ENAMETOOLONG':
+      return new ExecFailure(126, `${cmd}: File name too long`);
+    case 'EAGAIN':
+    case 'ENOMEM':
+    case 'EMFILE':
+    case 'ENFILE':
+      return new ApiError('resource_exhausted', `cannot start a process: ${error.code}`, { cause: error });
+    case 'ERR_INVALID_ARG_VALUE':
+      return invalid('cmd, args and envs must not contain NUL bytes, and cmd must not be empty', {
+        cause: error,
+      });
+    default:
+      return new ApiError('internal', `cannot start a process: ${error.code ?? 'unknown error'}`, {
+        cause: error,
+      });
+  }
+};
+
+/** Without asking for a change, libuv leaves the groups alone. */
+const credentialsOf = ({ uid, gid }: User): { uid?: number; gid?: number } =>
+  uid === process.getuid?.() && gid === process.getgid?.() ? {} : { uid, gid };
+
+const spawnWith = (options: SpawnOptions, stdio: [number | 'ignore', number, number]): ChildProcess => {
+  const { cmd, args, env, cwd, user } = options;
+  const run = (): ChildProcess => spawn(cmd, args, { cwd, env, stdio, ...credentialsOf(user) });
+  return user.uid !== 0 && user.groups.length > 0 ? withGroups(user, run) : run();
+};
+
+/**
+ * Starts a program with the credentials of a user and pipes of its own; nothing runs through a shell. The caller has checked
+ * `cwd`. Rejects with `ExecFailure` when the program is missing or not executable, else with `ApiError`.
+ */
+export const spawnProcess = async (options: SpawnOptions): Promise<Spawned> => {
+  const fds: number[] = [];
+  const keep = (pipe: { readFd: number; writeFd: number }) => {
+    fds.push(pipe.readFd, pipe.writeFd);
+    return pipe;
+  };
+  let child: ChildProcess;
+  try {
+    const input = options.stdin ? keep(createPipe()) : undefined;
+    const output = keep(createPipe());
+    const errors = keep(createPipe());
+    child = spawnWith(options, [input?.readFd ?? 'ignore', output.writeFd, errors.writeFd]);
+    // Node reports a failed exec on the next turn.
+    if (child.pid === undefined) throw (await once(child, 'error'))[0];
+    offerToOomKiller(child.pid);
+    const mine = [input?.writeFd, output.readFd, errors.readFd];
+    for (const fd of fds.splice(0)) if (!mine.includes(fd)) closeSync(fd);
+    return {
+      pid: child.pid,
+      child,
+      stdin: input && new Socket({ fd: input.writeFd, readable: false, writable: true }),
+      stdout: new Socket({ fd: output.readFd, readable: true, writable: false }),
+      stderr: new Socket({ fd: errors.readFd, readable: true, writable: false }),
+    };
+  } catch (error) {
+    for (const fd of fds) closeSync(fd);
+    throw toSpawnError(error as NodeJS.ErrnoException, options);
+  }
+};

@@ -1,0 +1,26 @@
+import type { ServerResponse } from 'node:http';
+import { toApiError, toErrorBody } from '@skerry/contract/error';
+
+/** Answers with JSON and its length, so that no client meets an empty chunked body. */
+export const replyJson = (res: ServerResponse, status: number, body: unknown): void => {
+  const bytes = Buffer.from(JSON.stringify(body));
+  res.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': bytes.length });
+  res.end(bytes);
+};
+
+/**
+ * Answers with the error body, or breaks the connection when an answer is already on its way: a reader must not take half
+ * of a file for the whole.
+ */
+export const replyError = (res: ServerResponse, error: unknown): void => {
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  const apiError = toApiError(error);
+  for (const name of res.getHeaderNames()) {
+    if (!name.startsWith('access-control-')) res.removeHeader(name);
+  }
+  for (const [name, value] of Object.entries(apiError.headers)) res.setHeader(name, value);
+  replyJson(res, apiError.status, toErrorBody(apiError));
+};

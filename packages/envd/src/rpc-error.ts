@@ -1,0 +1,15 @@
+import { ConnectError } from '@connectrpc/connect';
+import { toApiError } from '@skerry/contract/error';
+import { fromErrno } from './errno.ts';
+import type { Log } from './log.ts';
+
+/**
+ * The Connect error for whatever a handler threw: an `ApiError` by its code, a failed system call by its errno, anything
+ * else as `internal` with a message that says nothing. What the agent did not expect is logged.
+ */
+export const toConnectError = (error: unknown, { log, url }: { log: Log; url: string }): ConnectError => {
+  if (error instanceof ConnectError) return error;
+  const apiError = toApiError(fromErrno(error));
+  if (apiError.code === 'internal') log('call failed', { url, error, cause: apiError.cause });
+  return new ConnectError(apiError.message, apiError.connectCode);
+};

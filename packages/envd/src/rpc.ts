@@ -1,0 +1,90 @@
+import type { RequestListener } from 'node:http';
+import {
+  type ConnectError,
+  createContextValues,
+  type HandlerContext,
+  type Interceptor,
+} from '@connectrpc/connect';
+import { compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node';
+import { notFound } from '@skerry/contract/error';
+import { Process } from '@skerry/envd-client/process';
+import { basicUserOf } from './auth.ts';
+import type { Log } from './log.ts';
+import { createProcessService } from './process/process-service.ts';
+import { replyError } from './reply.ts';
+import { USER } from './rpc-context.ts';
+import { toConnectError } from './rpc-error.ts';
+import type { SettingsStore } from './settings.ts';
+import type { Users } from './users.ts';
+
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+/** The longest delay of a Node timer, about 24 days. A longer one would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+async function* translate(messages: AsyncIterable<never>, fail: (error: unknown) => ConnectError) {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw fail(error);
+  }
+}
+
+const createErrorInterceptor =
+  (log: Log): Interceptor =>
+  (next) =>
+  async (request) => {
+    const fail = (error: unknown): ConnectError => toConnectError(error, { log, url: request.url });
+    try {
+      const response = await next(request);
+      return response.stream
+        ? { ...response, message: translate(response.message as AsyncIterable<never>, fail) }
+        : response;
+    } catch (error) {
+      throw fail(error);
+    }
+  };
+
+/** No limit is spelled as an absent header or as 0; connect-es knows only the first. */
+const toTimeout = (text: string | undefined): string | undefined => {
+  if (text === undefined || !/^\d{1,10}$/.test(text)) return text;
+  return Number(text) === 0 ? undefined : String(Math.min(Number(text), MAX_TIMER_MS));
+};
+
+/** Answers the Connect calls of the agent, over JSON and protobuf. */
+export const createRpcListener = (options: {
+  settings: SettingsStore;
+  users: Users;
+  log: Log;
+}): RequestListener => {
+  const { settings, users, log } = options;
+  const identify = ({ requestHeader, values }: HandlerContext): void => {
+    const name = basicUserOf(requestHeader.get('authorization') ?? undefined) ?? settings.current.defaultUser;
+    try {
+      values.set(USER, users.get(name));
+    } catch (error) {
+      throw toConnectError(error, { log, url: 'authorization' });
+    }
+  };
+  const adapter = connectNodeAdapter({
+    routes: (router) => {
+      router.service(Process, createProcessService({ settings }));
+    },
+    grpc: false,
+    grpcWeb: false,
+    acceptCompression: [compressionGzip],
+    readMaxBytes: MAX_MESSAGE_BYTES,
+    requireConnectProtocolHeader: true,
+    requestGate: identify,
+    interceptors: [createErrorInterceptor(log)],
+    contextValues: () => createContextValues(),
+    fallback: (req, res) => replyError(res as never, notFound(`no procedure ${req.url}`)),
+  });
+  return (req, res) => {
+    const timeout = toTimeout(req.headers['connect-timeout-ms'] as string | undefined);
+    if (timeout === undefined) delete req.headers['connect-timeout-ms'];
+    else req.headers['connect-timeout-ms'] = timeout;
+    // It plays no part here, and connect-es throws on one that is missing or does not parse.
+    req.headers.host = 'sandbox';
+    adapter(req, res);
+  };
+};

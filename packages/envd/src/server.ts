@@ -1,0 +1,99 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { ApiError, notFound, toApiError, unimplemented } from '@skerry/contract/error';
+import { accessTokenOf, basicUserOf, isSameSecret } from './auth.ts';
+import { applyCors } from './cors.ts';
+import type { Log } from './log.ts';
+import { replyError } from './reply.ts';
+import type { SettingsStore } from './settings.ts';
+import type { Users } from './users.ts';
+
+export interface ServerOptions {
+  settings: SettingsStore;
+  users: Users;
+  log: Log;
+  /** Loads what the first request of its kind needs; everything heavy hides behind these. */
+  loadRpc: () => Promise<RequestListener>;
+  loadFiles: () => Promise<FileHandlers>;
+}
+
+export type FileHandler = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  query: URLSearchParams,
+) => Promise<void>;
+export interface FileHandlers {
+  download: FileHandler;
+  upload: FileHandler;
+}
+
+/** Routes that need no access token: exact method and path, nothing derived from them. */
+const EXEMPT = new Set(['GET /health', 'GET /files', 'POST /files']);
+
+/** Specified, and built later. */
+const LATER = new Set(['POST /files/compose', 'GET /metrics', 'GET /envs']);
+
+const METHODS: ReadonlyMap<string, string> = new Map([
+  ['/health', 'GET, HEAD'],
+  ['/files', 'GET, HEAD, POST'],
+  ['/files/compose', 'POST'],
+  ['/metrics', 'GET'],
+  ['/envs', 'GET'],
+]);
+
+const isRpc = (path: string): boolean =>
+  path.startsWith('/process.Process/') || path.startsWith('/filesystem.Filesystem/');
+
+/**
+ * The public HTTP of the agent. Each request passes, in this order, the preflight, the access token, the user of its
+ * Basic header, and only then its handler.
+ */
+export const createRequestListener = (options: ServerOptions): RequestListener => {
+  const { settings, users, log } = options;
+
+  const checkToken = (req: IncomingMessage, route: string): void => {
+    const { accessToken } = settings.current;
+    if (accessToken === undefined || EXEMPT.has(route)) return;
+    const given = accessTokenOf(req);
+    if (given === undefined) throw new ApiError('unauthenticated', 'missing X-Access-Token header');
+    if (!isSameSecret(given, accessToken)) throw new ApiError('unauthenticated', 'invalid access token');
+  };
+
+  const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const url = req.url ?? '/';
+    const mark = url.indexOf('?');
+    const path = mark === -1 ? url : url.slice(0, mark);
+    const route = `${req.method} ${path}`;
+    if (applyCors(req, res)) return;
+    checkToken(req, route);
+    if (isRpc(path)) {
+      (await options.loadRpc())(req, res);
+      return;
+    }
+    const basicUser = basicUserOf(req.headers.authorization);
+    if (basicUser !== undefined) users.get(basicUser);
+    const query = (): URLSearchParams => new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
+    switch (route) {
+      case 'GET /health':
+      case 'HEAD /health':
+        res.writeHead(204, { 'Cache-Control': 'no-store' }).end();
+        return;
+      case 'GET /files':
+      case 'HEAD /files':
+        return (await options.loadFiles()).download(req, res, query());
+      case 'POST /files':
+        return (await options.loadFiles()).upload(req, res, query());
+    }
+    if (LATER.has(route)) throw unimplemented(`${route} is not offered by this version of the agent`);
+    const allowed = METHODS.get(path);
+    if (allowed === undefined) throw notFound(`no route ${route}`);
+    throw new ApiError('method_not_allowed', `${path} answers ${allowed}`, { headers: { Allow: allowed } });
+  };
+
+  return (req, res) => {
+    dispatch(req, res).catch((error: unknown) => {
+      const apiError = toApiError(error);
+      if (apiError.code === 'internal') log('request failed', { url: req.url, error, cause: apiError.cause });
+      replyError(res, apiError);
+    });
+  };
+};

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/** Programs that bind "localhost" may have bound either family. */
+const HOSTS = ['127.0.0.1', '::1'];
+
+const dial = (host: string, port: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ host, port, noDelay: true, allowHalfOpen: true });
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      socket.off('error', reject);
+      resolve(socket);
+    });
+  });
+
+const dialLoopback = async (port: number): Promise<Socket | undefined> => {
+  for (const host of HOSTS) {
+    try {
+      return await dial(host, port);
+    } catch {
+      // Refused here; the other family may have a listener.
+    }
+  }
+  return undefined;
+};
+
+const parsePort = (authority: string | undefined): number | undefined => {
+  const port = Number(/^localhost:(\d{1,5})$/.exec(authority ?? '')?.[1]);
+  return port >= 1 && port <= 65_535 ? port : undefined;
+};
+
+const refuse = (socket: Duplex, status: string): void => {
+  socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+};
+
+/**
+ * Answers `CONNECT localhost:PORT` by joining the two sockets: the way of the host to whatever listens inside, on loopback
+ * too. 502 means that nothing listens there. Either side's end or failure reaches the other.
+ */
+export const tunnel = async (req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+  socket.on('error', () => socket.destroy());
+  const port = parsePort(req.url);
+  if (port === undefined) return refuse(socket, '400 Bad Request');
+  const upstream = await dialLoopback(port);
+  if (upstream === undefined) return refuse(socket, '502 Bad Gateway');
+  if (socket.destroyed) {
+    upstream.destroy();
+    return;
+  }
+  upstream.on('error', () => socket.destroy());
+  // After a clean end the other side may still have bytes to flush, so it is ended and not cut.
+  upstream.once('close', (hadError) => (hadError ? socket.destroy() : socket.end()));
+  socket.once('close', () => upstream.destroySoon());
+  socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+  if (head.length > 0) upstream.write(head);
+  upstream.pipe(socket).pipe(upstream);
+};
