@@ -4,7 +4,6 @@ import type { paths } from '@skerry/platform-client';
 import type { Runtime } from '@skerry/runtime';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
-import { allowOrigins } from './cors.ts';
 import { createListHandlers } from './handlers/listing.ts';
 import { notImplemented } from './handlers/not-implemented.ts';
 import type { HandlerContext, PlatformHandlers } from './handlers/platform-handlers.ts';
@@ -77,7 +76,6 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     log,
     ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),
   });
-  allowOrigins(server);
   server.get('/health', async (_request, reply) => {
     reply.type('text/plain').send('ok\n');
     return reply;

@@ -228,6 +228,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sandboxes/{sandboxID}/refreshes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Extend the time to live
+         * @description The sandbox lives for at least `duration` seconds from now, and for at least 15. An end that is later already stays as
+         *     it is. The end is capped silently at the longest run the server allows.
+         */
+        post: operations["refreshSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandboxes/{sandboxID}/resume": {
         parameters: {
             query?: never;
@@ -1107,6 +1134,14 @@ export interface components {
             memory?: boolean;
             mode?: components["schemas"]["CaptureMode"];
         };
+        RefreshSandbox: {
+            /**
+             * Format: int32
+             * @description Seconds from now; less than 15 counts as 15.
+             * @default 15
+             */
+            duration?: number;
+        };
         /**
          * @description `false` resumes from the files alone, with a fresh boot and no processes; the kept memory stays as it is. A server
          *     that cannot do so refuses it with 400.
@@ -1799,6 +1834,39 @@ export interface operations {
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    refreshSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RefreshSandbox"];
+            };
+        };
+        responses: {
+            /** @description The sandbox lives for that long. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
         };
     };
     resumeSandbox: {

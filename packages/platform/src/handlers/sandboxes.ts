@@ -10,11 +10,13 @@ type SandboxRoute =
   | 'DELETE /sandboxes/{sandboxID}'
   | 'POST /sandboxes/{sandboxID}/connect'
   | 'POST /v2/sandboxes/{sandboxID}/connect'
-  | 'POST /sandboxes/{sandboxID}/timeout';
+  | 'POST /sandboxes/{sandboxID}/timeout'
+  | 'POST /sandboxes/{sandboxID}/refreshes';
 
 type CreateBody = Parameters<PlatformHandlers['POST /sandboxes' | 'POST /v2/sandboxes']>[0]['body'];
 
 const DEFAULT_TIMEOUT_SECONDS = { v1: 15, v2: 300 };
+const MIN_REFRESH_SECONDS = 15;
 
 /** Older programs write `{sandboxID}-{clientID}`. */
 const parseSandboxId = ({ sandboxID }: { sandboxID: string }): string => sandboxID.replace(/-.*$/, '');
@@ -31,7 +33,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
   };
 
   const connect = async (params: { sandboxID: string }, timeoutSeconds: number) => {
-    const row = await lifecycle.connect(parseSandboxId(params), parseTimeout(timeoutSeconds, maxRunMs));
+    const row = await lifecycle.extend(parseSandboxId(params), parseTimeout(timeoutSeconds, maxRunMs));
     return { status: 200, body: toSandbox(row, context) } as const;
   };
 
@@ -51,6 +53,11 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
       connect(params, body?.timeout ?? DEFAULT_TIMEOUT_SECONDS.v2),
     'POST /sandboxes/{sandboxID}/timeout': async ({ params, body }) => {
       await lifecycle.setTimeout(parseSandboxId(params), body.timeout * 1000);
+      return { status: 204 };
+    },
+    'POST /sandboxes/{sandboxID}/refreshes': async ({ params, body }) => {
+      const seconds = Math.max(body?.duration ?? MIN_REFRESH_SECONDS, MIN_REFRESH_SECONDS);
+      await lifecycle.extend(parseSandboxId(params), seconds * 1000);
       return { status: 204 };
     },
   };

@@ -30,10 +30,11 @@ export interface Lifecycle {
    */
   create(request: CreateRequest): Promise<SandboxRow>;
   get(id: string): Promise<SandboxRow>;
-  /** Extends a running sandbox to at least `timeoutMs` from now; an end that is later anyway stays as it is. */
-  connect(id: string, timeoutMs: number): Promise<SandboxRow>;
-  /** Like `connect` without an upper bound of its own: the end is capped at the longest run. */
-  refresh(id: string, durationMs: number): Promise<SandboxRow>;
+  /**
+   * Lets it live for at least `timeoutMs` from now, but not beyond the longest run. An end that is later anyway stays as
+   * it is.
+   */
+  extend(id: string, timeoutMs: number): Promise<SandboxRow>;
   /** Ends it `timeoutMs` from now, sooner or later than before, but not beyond the longest run. */
   setTimeout(id: string, timeoutMs: number): Promise<SandboxRow>;
   /** Resolves when it is stopped. Two at once both succeed. */
@@ -202,8 +203,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       return started;
     },
     get: findRunning,
-    connect: (id, timeoutMs) => moveEnd(id, { timeoutMs, extendOnly: true }),
-    refresh: (id, durationMs) => moveEnd(id, { timeoutMs: durationMs, extendOnly: true }),
+    extend: (id, timeoutMs) => moveEnd(id, { timeoutMs, extendOnly: true }),
     setTimeout: (id, timeoutMs) => moveEnd(id, { timeoutMs, extendOnly: false }),
     kill: async (id) => {
       const row = await ending.begin(id, 'killed', { from: ['running'] });
