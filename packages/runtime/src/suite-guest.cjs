@@ -1,8 +1,8 @@
 // What the runtime suite runs inside a sandbox: the transport of an agent, and one route that runs a command.
-import { spawn } from 'node:child_process';
-import { renameSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { connect } from 'node:net';
+const { spawn } = require('node:child_process');
+const { renameSync } = require('node:fs');
+const { createServer } = require('node:http');
+const { connect } = require('node:net');
 
 delete process.env.LD_LIBRARY_PATH;
 
@@ -30,7 +30,11 @@ const handle = async (request, response) => {
 };
 
 const tunnel = (request, socket) => {
-  const upstream = connect({ host: '127.0.0.1', port: Number(request.url.split(':')[1]), allowHalfOpen: true });
+  const upstream = connect({
+    host: '127.0.0.1',
+    port: Number(request.url.split(':')[1]),
+    allowHalfOpen: true,
+  });
   upstream.on('connect', () => {
     socket.write('HTTP/1.1 200 OK\r\n\r\n');
     socket.pipe(upstream).pipe(socket);
@@ -48,5 +52,8 @@ const listen = (server, name) =>
     });
   });
 
-await listen(createServer(handle), 'http.sock');
-await listen(createServer(handle).on('connect', tunnel), 'control.sock');
+const start = async () => {
+  await listen(createServer(handle), 'http.sock');
+  await listen(createServer(handle).on('connect', tunnel), 'control.sock');
+};
+start();
