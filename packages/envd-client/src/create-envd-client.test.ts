@@ -32,7 +32,7 @@ async function listenConnect(
   const adapter = connectNodeAdapter({ routes });
   return listen((request, response) => {
     seen.push(request);
-    void adapter(request, response);
+    adapter(request, response);
   });
 }
 

@@ -9,13 +9,21 @@ export interface AgentCallOptions extends CallOptions {
   user?: string | undefined;
 }
 
-/** What one call hands to a Connect client. */
+/**
+ * What one call hands to a Connect client.
+ *
+ * @internal
+ */
 export interface RpcOptions {
   signal: AbortSignal;
   headers: Record<string, string>;
 }
 
-/** The agent of one sandbox, and how to call it. */
+/**
+ * The agent of one sandbox, and how to call it.
+ *
+ * @internal
+ */
 export interface Agent {
   readonly client: EnvdClient;
   readonly requestTimeoutMs: number;
@@ -34,7 +42,11 @@ interface AgentOptions {
 
 const probeTimeoutMs = 5_000;
 
-/** Makes the client of one sandbox's agent. It opens no connection. */
+/**
+ * Makes the client of one sandbox's agent. It opens no connection.
+ *
+ * @internal
+ */
 export function createAgent({ connection, sandboxId, domain, accessToken }: AgentOptions): Agent {
   const client = createEnvdClient({
     baseUrl: toAgentUrl(connection, { sandboxId, domain }),
@@ -60,7 +72,11 @@ export function createAgent({ connection, sandboxId, domain, accessToken }: Agen
   };
 }
 
-/** Names the user of one call to the agent. */
+/**
+ * Names the user of one call to the agent.
+ *
+ * @internal
+ */
 export function toUserHeader(user: string | undefined): Record<string, string> {
   return user ? { Authorization: toBasic(user) } : {};
 }

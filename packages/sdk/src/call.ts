@@ -8,6 +8,7 @@ export interface CallOptions {
   requestTimeoutMs?: number | undefined;
 }
 
+/** @internal */
 export interface Call {
   /** Aborts with the caller's signal and, until `stopClock`, when the time is up. */
   readonly signal: AbortSignal;
@@ -18,7 +19,11 @@ export interface Call {
   explain(error: unknown): SandboxError;
 }
 
-/** Starts the clock of one call. Whoever starts it must `end` it. */
+/**
+ * Starts the clock of one call. Whoever starts it must `end` it.
+ *
+ * @internal
+ */
 export function startCall({ signal: outer, ...options }: CallOptions, defaultTimeoutMs: number): Call {
   const requestTimeoutMs = options.requestTimeoutMs ?? defaultTimeoutMs;
   const controller = new AbortController();
@@ -49,7 +54,11 @@ export function startCall({ signal: outer, ...options }: CallOptions, defaultTim
   };
 }
 
-/** Runs one call from start to end under its clock and signal, and maps what it throws. */
+/**
+ * Runs one call from start to end under its clock and signal, and maps what it throws.
+ *
+ * @internal
+ */
 export async function runCall<T>(
   options: CallOptions,
   defaultTimeoutMs: number,

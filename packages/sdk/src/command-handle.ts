@@ -13,6 +13,7 @@ export interface OutputListeners {
   onStderr?: ((text: string) => void | Promise<void>) | undefined;
 }
 
+/** @internal */
 export interface CommandHandleOptions extends OutputListeners {
   agent: Agent;
   pid: number;

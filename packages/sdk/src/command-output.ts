@@ -6,6 +6,8 @@ type OutputName = 'stdout' | 'stderr';
 /**
  * Everything that a command has written so far, as text. Any number of readers walk it from the start, at their own pace,
  * also after its end. A character that arrives in two halves is put together; bytes that are not UTF-8 become U+FFFD.
+ *
+ * @internal
  */
 export class CommandOutputLog implements AsyncIterable<CommandOutput> {
   readonly #pieces: CommandOutput[] = [];

@@ -29,7 +29,11 @@ const types: Record<FileType, EntryType> = {
   [FileType.SYMLINK]: 'symlink',
 };
 
-/** Sizes above 2^53 - 1 lose precision. */
+/**
+ * Sizes above 2^53 - 1 lose precision.
+ *
+ * @internal
+ */
 export function toEntryInfo(entry: EntryMessage): EntryInfo {
   const { seconds = 0n, nanos = 0 } = entry.modifiedTime ?? {};
   return {

@@ -79,7 +79,11 @@ const classes: Partial<Record<SandboxErrorCode, typeof SandboxError>> = {
   timeout: TimeoutError,
 };
 
-/** The error of the class that belongs to the code. */
+/**
+ * The error of the class that belongs to the code.
+ *
+ * @internal
+ */
 export function toSandboxError(
   code: SandboxErrorCode,
   message: string,

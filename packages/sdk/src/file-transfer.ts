@@ -25,12 +25,15 @@ const uploadTimeoutMs = 3_600_000;
 /**
  * Downloads one file. `consume` takes the body; without it the body is returned as a stream, which fails like
  * `fetch` when the caller's signal aborts or the connection breaks. The request timeout bounds the wait for the answer's head, so that a slow reader is never cut off.
+ *
+ * @internal
  */
 export function readFile(
   agent: Agent,
   path: string,
   options: AgentCallOptions,
 ): Promise<ReadableStream<Uint8Array>>;
+/** @internal */
 export function readFile<T>(
   agent: Agent,
   path: string,
@@ -64,7 +67,11 @@ export async function readFile<T>(
   }
 }
 
-/** Uploads one file as it is. A stream is sent as it comes, which browsers refuse over HTTP/1.1. */
+/**
+ * Uploads one file as it is. A stream is sent as it comes, which browsers refuse over HTTP/1.1.
+ *
+ * @internal
+ */
 export async function writeFile(
   agent: Agent,
   path: string,

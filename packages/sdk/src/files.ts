@@ -151,7 +151,12 @@ export class Files {
       ),
     );
     const handle = new WatchHandle(this.#agent, events);
-    if (options.onEvent) deliver(handle, options.onEvent).then(() => options.onExit?.(), options.onExit);
+    if (options.onEvent) {
+      deliver(handle, options.onEvent).then(
+        () => options.onExit?.(),
+        (error: unknown) => options.onExit?.(error),
+      );
+    }
     return handle;
   }
 

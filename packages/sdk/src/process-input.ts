@@ -12,7 +12,11 @@ import { SandboxError } from './errors.ts';
 /** Bytes for stdin; text is sent as UTF-8. */
 export type StdinData = string | Uint8Array;
 
-/** Writes once to the stdin of a process. */
+/**
+ * Writes once to the stdin of a process.
+ *
+ * @internal
+ */
 export async function sendStdin(
   agent: Agent,
   pid: number,
@@ -25,12 +29,20 @@ export async function sendStdin(
   );
 }
 
-/** Lets a process read the end of its stdin. */
+/**
+ * Lets a process read the end of its stdin.
+ *
+ * @internal
+ */
 export async function closeStdin(agent: Agent, pid: number, options: CallOptions): Promise<void> {
   await agent.rpc(options, ({ process }, rpc) => process.closeStdin({ process: toSelector(pid) }, rpc));
 }
 
-/** Sends SIGKILL to one process. False when there is no such process. */
+/**
+ * Sends SIGKILL to one process. False when there is no such process.
+ *
+ * @internal
+ */
 export async function killProcess(agent: Agent, pid: number, options: CallOptions): Promise<boolean> {
   try {
     await agent.rpc(options, ({ process }, rpc) =>
@@ -46,6 +58,8 @@ export async function killProcess(agent: Agent, pid: number, options: CallOption
 /**
  * Writes all pieces in order in one client-streaming call, at the speed at which the process reads them. Where requests
  * cannot be streamed, as in browsers over HTTP/1.1, each piece is a call of its own.
+ *
+ * @internal
  */
 export async function streamStdin(
   agent: Agent,

@@ -21,6 +21,7 @@ export interface SandboxInfo {
   envdVersion: string;
 }
 
+/** @internal */
 export function toSandboxInfo(sandbox: components['schemas']['ListedSandbox']): SandboxInfo {
   return {
     sandboxId: sandbox.sandboxID,

@@ -88,7 +88,11 @@ export class SandboxPaginator implements AsyncIterable<SandboxInfo> {
   }
 }
 
-/** Whether a route may be one that an older service does not have. */
+/**
+ * Whether a route may be one that an older service does not have.
+ *
+ * @internal
+ */
 export function isMissingRoute(error: SandboxError): boolean {
   return error.code === 'not_found' || error.code === 'unimplemented';
 }
@@ -96,6 +100,8 @@ export function isMissingRoute(error: SandboxError): boolean {
 /**
  * The value of the `metadata` query parameter before it is encoded as such. Each key and value is encoded twice: a server that
  * decodes the whole before it splits at `&` and `=`, as some do, then still finds the pairs.
+ *
+ * @internal
  */
 export function toMetadataFilter(metadata: Record<string, string>): string {
   const pairs = Object.entries(metadata).map((pair) => pair.map(encodeURIComponent));

@@ -29,7 +29,11 @@ export interface ConnectOptions extends ConnectionOptions {
 // What the newer routes take when no time is given. The older ones have 15 s or demand one.
 const defaultTimeoutSeconds = 300;
 
-/** Creates a sandbox, on the older route where the newer is missing or cannot do what is asked. Sends only what was set. */
+/**
+ * Creates a sandbox, on the older route where the newer is missing or cannot do what is asked. Sends only what was set.
+ *
+ * @internal
+ */
 export async function startSandbox(connection: Connection, options: SandboxOptions): Promise<SandboxReply> {
   const { template = 'base', metadata, envs, secure, allowInternetAccess } = options;
   const body = {
@@ -53,7 +57,11 @@ export async function startSandbox(connection: Connection, options: SandboxOptio
   return (await newer().catch(orOlder(older))).data;
 }
 
-/** Makes sure that a sandbox runs. */
+/**
+ * Makes sure that a sandbox runs.
+ *
+ * @internal
+ */
 export async function resumeSandbox(
   connection: Connection,
   sandboxId: string,
