@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
@@ -25,6 +25,7 @@ interface Format {
 export const createDiskFormatter = (
   scratchDir: string,
 ): ((path: string, sizeBytes: number) => Promise<void>) => {
+  sweep(scratchDir);
   const formats = new Map<number, Promise<Format>>();
 
   const formatOf = (sizeBytes: number): Promise<Format> => {
@@ -48,8 +49,18 @@ export const createDiskFormatter = (
   };
 };
 
+const scratchPrefix = 'format-';
+
+/** Makes the folder, and removes what a process before us was formatting when it was killed. */
+const sweep = (scratchDir: string): void => {
+  mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(scratchDir)) {
+    if (name.startsWith(scratchPrefix)) rmSync(`${scratchDir}/${name}`);
+  }
+};
+
 const makeFormat = async (scratchDir: string, sizeBytes: number): Promise<Format> => {
-  const path = `${scratchDir}/format-${process.pid}-${sizeBytes}.ext4`;
+  const path = `${scratchDir}/${scratchPrefix}${sizeBytes}.ext4`;
   try {
     const image = await open(path, 'wx', 0o600);
     await image.truncate(sizeBytes);

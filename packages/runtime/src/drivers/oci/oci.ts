@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
 import { RuntimeError, toRuntimeError } from '../../error.ts';
 import type { AddressedInstance, AddressedRuntime } from '../../guest-socket.ts';
+import { parseInstanceSpec } from '../../instance-spec.ts';
 import type { Features, InstanceSpec } from '../../runtime.ts';
 import { reserveSlot } from '../../slots.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
@@ -10,7 +12,6 @@ import { createInstance } from './instance.ts';
 import { adoptLifeLine, type LifeLine } from './life-line.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { removeSandbox } from './remove.ts';
-import { checkSpec, isMountablePath } from './spec.ts';
 import { startSandbox } from './start.ts';
 
 export interface OciOptions {
@@ -41,8 +42,12 @@ const features: Features = {
  */
 export const createOci = (options: OciOptions): AddressedRuntime => {
   const { dataDir, agentDir, command = defaultCommand, startTimeoutMs = 15_000, stateDir } = options;
-  if (!isMountablePath(dataDir)) {
-    throw new RuntimeError('unsupported', 'the data folder must be an absolute path without , : or \\');
+  // These would end the option of a mount and begin another.
+  if (!isAbsolute(dataDir) || /[,:\\\s]/.test(dataDir)) {
+    throw new RuntimeError(
+      'unsupported',
+      'the data folder is an absolute path without comma, colon, backslash, space',
+    );
   }
   const host = readHost({ dataDir, stateDir });
   const known = new Map<string, { instance: AddressedInstance; line: LifeLine | undefined }>();
@@ -98,7 +103,6 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
   };
 
   const claimFolder = async (path: string): Promise<void> => {
-    await mkdir(`${dataDir}/run`, { recursive: true });
     await mkdir(toSandboxesDir(dataDir), { recursive: true, mode: 0o711 });
     try {
       await mkdir(path, { mode: 0o711 });
@@ -127,7 +131,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     name: `oci-${host.runtime.name}`,
     features,
     create: async (spec, { signal } = {}) => {
-      checkSpec(spec);
+      parseInstanceSpec(spec);
       const deadline = AbortSignal.timeout(startTimeoutMs);
       const { path } = toSandboxFolder(dataDir, spec.id);
       if (starting.has(spec.id)) throw new RuntimeError('already_exists', 'this sandbox is being made');

@@ -1,0 +1,47 @@
+import { request } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { agentPort } from './guest-socket.ts';
+import type { Instance } from './runtime.ts';
+
+export interface GuestResult {
+  code: number | null;
+  output: string;
+}
+
+/** Runs a shell script inside, through the suite's guest. As root of the sandbox when no uid is given. */
+export const runInside = async (
+  instance: Instance,
+  script: string,
+  options: { uid?: number; timeoutMs?: number } = {},
+): Promise<GuestResult> => {
+  const socket = await instance.connect(agentPort);
+  const body = JSON.stringify({ argv: ['/bin/sh', '-c', script], uid: options.uid ?? 0 });
+  return JSON.parse(await callGuest(socket, { path: '/run', body, timeoutMs: options.timeoutMs ?? 20_000 }));
+};
+
+/** One HTTP call over a stream that is open already. */
+export const callGuest = (
+  socket: Duplex,
+  options: { path: string; body?: string; timeoutMs?: number },
+): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const call = request({
+      method: 'POST',
+      path: options.path,
+      createConnection: () => socket,
+      signal: AbortSignal.timeout(options.timeoutMs ?? 5_000),
+    });
+    call.on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.on('end', () => {
+        socket.destroy();
+        resolve(text);
+      });
+    });
+    call.on('error', reject);
+    call.end(options.body);
+  });
