@@ -1,7 +1,8 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer as createHttpServer, request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ApiError, invalid, notFound } from './error.ts';
 import type { Handlers } from './routes.ts';
@@ -48,6 +49,9 @@ const createHandlers = (seen: unknown[]): Handlers<Paths, { key: string }> => ({
     seen.push(body);
     if (body.templateID === 'missing') throw notFound('template "missing" was not found');
     if (body.templateID === 'broken') throw new TypeError('secret detail');
+    if (body.templateID === 'slow') {
+      throw new ApiError('timeout', 'the sandbox did not start', { cause: new Error('no agent') });
+    }
     if (body.templateID === 'full') {
       throw new ApiError('resource_exhausted', 'too fast', { headers: { 'Retry-After': '2' } });
     }
@@ -101,6 +105,22 @@ const start = (options: { validateResponses?: boolean } = {}) => {
     };
   };
   return { server, seen, logged, call };
+};
+
+/** Real sockets: injected requests have none. */
+const listen = async (server: FastifyInstance) => {
+  await server.ready();
+  const http = createHttpServer((request, response) => server.routing(request, response)).listen(
+    0,
+    '127.0.0.1',
+  );
+  onTestFinished(() => {
+    http.close();
+    http.closeAllConnections();
+  });
+  await once(http, 'listening');
+  const { port } = http.address() as AddressInfo;
+  return { http, port, url: `http://127.0.0.1:${port}` };
 };
 
 describe('createServer', () => {
@@ -237,6 +257,11 @@ describe('createServer', () => {
       headers: { 'retry-after': '2' },
     });
     expect(logged).toEqual([]);
+    expect((await call('POST', '/v2/sandboxes', { templateID: 'slow' })).body).toEqual({
+      code: 504,
+      message: 'the sandbox did not start',
+    });
+    expect(logged.splice(0)).toMatchObject([{ error: { cause: { message: 'no agent' } } }]);
     const reply = await call('POST', '/v2/sandboxes', { templateID: 'broken' });
     expect(reply).toMatchObject({ status: 500, body: { code: 500, message: 'internal server error' } });
     expect(reply.text).not.toContain('secret');
@@ -284,6 +309,31 @@ describe('createServer', () => {
     ).toThrow('the document has no operation GET /nowhere');
   });
 
+  it('logs an unexpected error after a real body, and not a caller that leaves in the middle of one', async () => {
+    const { server, logged } = start();
+    const failures = new EventEmitter();
+    server.addHook('onError', async () => {
+      failures.emit('failure');
+    });
+    const { http, port, url } = await listen(server);
+    const headers = { 'x-api-key': 'e2b_1', 'content-type': 'application/json' };
+    const body = JSON.stringify({ templateID: 'broken' });
+    expect((await fetch(`${url}/v2/sandboxes`, { method: 'POST', headers, body })).status).toBe(500);
+    expect(logged).toHaveLength(1);
+
+    const failed = new Promise<void>((resolve) => {
+      failures.once('failure', resolve);
+    });
+    const leaving = connect(port, '127.0.0.1');
+    leaving.write('POST /v2/sandboxes HTTP/1.1\r\nhost: x\r\nx-api-key: e2b_1\r\n');
+    leaving.write('content-type: application/json\r\ncontent-length: 100\r\n\r\n{"te');
+    await once(http, 'request');
+    leaving.resetAndDestroy();
+    await failed;
+    await immediate();
+    expect(logged).toHaveLength(1);
+  });
+
   it('aborts the signal when the caller goes away, and only then', async () => {
     const signals: AbortSignal[] = [];
     const handlers: Handlers<Paths> = {
@@ -300,16 +350,8 @@ describe('createServer', () => {
       authenticate: () => undefined,
       log: { error: () => undefined },
     });
-    await server.ready();
-    const http = createHttpServer((request, response) => server.routing(request, response)).listen(
-      0,
-      '127.0.0.1',
-    );
-    onTestFinished(() => {
-      http.close();
-    });
-    await once(http, 'listening');
-    const base = `http://127.0.0.1:${(http.address() as AddressInfo).port}/v2/sandboxes`;
+    const { url } = await listen(server);
+    const base = `${url}/v2/sandboxes`;
     expect((await fetch(base)).status).toBe(200);
     expect(signals[0]?.aborted).toBe(false);
 

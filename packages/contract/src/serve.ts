@@ -46,8 +46,11 @@ export const createServer = <Paths, Context>(options: ServerOptions<Paths, Conte
   allowAnyOrigin(server);
   server.setErrorHandler((error, request, reply) => {
     const apiError = fromFastify(error);
-    // A caller that left in the middle of its body is no defect of ours.
-    if (apiError.code === 'internal' && !request.raw.destroyed) {
+    // A caller that left in the middle of its body is no defect of ours. `raw.destroyed` is also true once a body was read.
+    const callerLeft = !request.raw.complete && request.raw.socket.destroyed;
+    const worthKnowing =
+      apiError.code === 'internal' || (apiError.status > 500 && apiError.cause !== undefined);
+    if (worthKnowing && !callerLeft) {
       options.log.error('request failed', { method: request.method, path: request.routeOptions.url, error });
     }
     return renderError(reply, apiError);
