@@ -78,14 +78,16 @@ export const demoSteps: Record<string, (context: DemoContext) => Promise<void>> 
   async 'watch a directory while files change'({ sandbox, say }) {
     const seen: string[] = [];
     const removed = Promise.withResolvers<void>();
-    const watch = await sandbox.files.watchDir('shop', (event) => {
-      seen.push(`${event.type} ${event.name}`);
-      if (event.type === 'remove') removed.resolve();
+    const watch = await sandbox.files.watchDir('shop', {
+      onEvent(event) {
+        seen.push(`${event.type} ${event.name}`);
+        if (event.type === 'remove') removed.resolve();
+      },
     });
     await sandbox.files.write('shop/new.txt', 'hello');
     await sandbox.files.remove('shop/new.txt');
     await removed.promise;
-    await watch.stop();
+    watch.stop();
     say(seen.join(', '));
     assert.ok(
       seen.includes('create new.txt') && seen.includes('write new.txt') && seen.at(-1) === 'remove new.txt',
@@ -94,7 +96,7 @@ export const demoSteps: Record<string, (context: DemoContext) => Promise<void>> 
   },
 
   async 'list, move and remove'({ sandbox, say }) {
-    await sandbox.files.rename('shop/sales.csv', 'shop/archive/2026.csv');
+    await sandbox.files.move('shop/sales.csv', 'shop/archive/2026.csv');
     const names = (await sandbox.files.list('shop', { depth: 2 })).map((entry) =>
       entry.path.replace('/home/user/', ''),
     );
@@ -105,12 +107,11 @@ export const demoSteps: Record<string, (context: DemoContext) => Promise<void>> 
   },
 
   async 'upload and download with signed URLs'({ sandbox }) {
-    const expiresInSeconds = 60;
-    const upload = await sandbox.uploadUrl('signed.txt', { expiresInSeconds });
+    const upload = await sandbox.uploadUrl('signed.txt', { expiresInMs: 60_000 });
     const headers = { 'content-type': 'application/octet-stream' };
     const written = await requestHost(upload, { method: 'POST', headers, body: 'by signature' });
     assert.equal(written.status, 200, written.body);
-    const download = await sandbox.downloadUrl('signed.txt', { expiresInSeconds });
+    const download = await sandbox.downloadUrl('signed.txt', { expiresInMs: 60_000 });
     assert.deepEqual(await requestHost(download), { status: 200, body: 'by signature' });
     const forged = await requestHost(download.replace('signed.txt', '.bashrc'));
     assert.equal(forged.status, 401, 'a changed path must not pass');

@@ -1,4 +1,4 @@
-import { Sandbox } from '@skerry/sdk';
+import { CommandExitError, Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { quoteWords } from './quote-words.ts';
@@ -32,7 +32,10 @@ export function execSandboxCommand(): Command {
       await sandbox.commands.streamStdin(handle.pid, process.stdin);
       await handle.closeStdin();
     }
-    const { exitCode } = await handle.wait({ throwOnFailure: false });
+    const { exitCode } = await handle.wait().catch((error: unknown) => {
+      if (error instanceof CommandExitError) return error;
+      throw error;
+    });
     // A process that a signal ended has no status of its own; shells answer with 128 and more.
     process.exitCode = exitCode < 0 ? 128 : exitCode;
   });
