@@ -1,6 +1,7 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { CreateRequest } from '../sandboxes/lifecycle.ts';
+import { parseEnvVars } from './env-vars.ts';
 
 type NewSandbox = components['schemas']['NewSandbox'];
 type NewSandboxV1 = components['schemas']['NewSandboxV1'];
@@ -61,7 +62,7 @@ export const parseNewSandbox = (
   return {
     timeoutMs: parseTimeout(body.timeout ?? timeoutSeconds, maxRunMs),
     metadata: body.metadata ?? {},
-    envVars: body.envVars ?? {},
+    envVars: parseEnvVars('body.envVars', body.envVars ?? {}),
     secure: body.secure ?? true,
     allowInternet: body.allow_internet_access ?? null,
   };

@@ -20,7 +20,7 @@ export interface AgentInit {
  * fails, the agent refuses, or the signal aborts.
  */
 export const initAgent = async (
-  instance: Instance,
+  instance: Pick<Instance, 'control'>,
   init: AgentInit,
   { signal }: { signal: AbortSignal },
 ): Promise<void> => {

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type AgentInit, initAgent } from './init-agent.ts';
+
+const init: AgentInit = {
+  sandboxId: 'i1',
+  templateId: 't1',
+  envVars: { NAME: 'значение' },
+  accessToken: 'token',
+  timestamp: '2026-01-01T00:00:00.000Z',
+  defaultUser: 'user',
+};
+
+/** An agent's private channel as far as this protocol goes: HTTP on a unix socket. */
+const startAgent = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
+  const folder = await mkdtemp(join(tmpdir(), 'skerry-agent-'));
+  const server = createServer(answer);
+  const path = join(folder, 'control.sock');
+  server.listen(path);
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await rm(folder, { recursive: true });
+  });
+  const sockets: Socket[] = [];
+  const control = async () => {
+    const socket = connect(path);
+    sockets.push(socket);
+    await once(socket, 'connect');
+    return socket;
+  };
+  return { control, sockets };
+};
+
+const signal = AbortSignal.timeout(20_000);
+
+describe('initAgent', () => {
+  it('posts everything as one JSON body, and lets go of the channel', async () => {
+    const seen: unknown[] = [];
+    const { control, sockets } = await startAgent(async (request, response) => {
+      seen.push(request.method, request.url, request.headers['content-type'], await json(request));
+      response.writeHead(204).end();
+    });
+    await initAgent({ control }, init, { signal });
+    expect(seen).toEqual(['POST', '/init', 'application/json', init]);
+    expect(sockets.map((socket) => socket.destroyed)).toEqual([true]);
+  });
+
+  it('rejects with status and text when the agent refuses', async () => {
+    const { control, sockets } = await startAgent((_request, response) => {
+      response.writeHead(401, { 'content-type': 'application/json' }).end('{"code":401,"message":"no"}');
+    });
+    await expect(initAgent({ control }, init, { signal })).rejects.toThrow(/401.*"no"/);
+    expect(sockets.map((socket) => socket.destroyed)).toEqual([true]);
+  });
+
+  it('rejects when the agent hangs up', async () => {
+    const { control } = await startAgent((request) => request.socket.destroy());
+    await expect(initAgent({ control }, init, { signal })).rejects.toThrow();
+  });
+
+  it('rejects when the signal aborts while the agent is silent', async () => {
+    const { control, sockets } = await startAgent(() => {});
+    const silent = initAgent({ control }, init, { signal: AbortSignal.timeout(50) });
+    await expect(silent).rejects.toMatchObject({ name: expect.stringMatching(/Abort|Timeout/) });
+    expect(sockets.map((socket) => socket.destroyed)).toEqual([true]);
+  });
+});
