@@ -1,6 +1,6 @@
-// Bundles the command, the servers and the helper into dist/, beside the built agent and the OpenAPI document.
+// Bundles the command, the servers and the helper into dist/, beside the built agent.
 // Packages from the registry stay imports: they are dependencies of the published package.
-import { chmodSync, copyFileSync, cpSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
@@ -22,5 +22,4 @@ await bundle.write({ dir: dist, format: 'esm', chunkFileNames: 'chunk-[hash].js'
 await bundle.close();
 
 cpSync(join(here, '../envd/dist'), join(dist, 'envd'), { recursive: true });
-copyFileSync(join(here, '../../specs/openapi.yaml'), join(dist, 'openapi.yaml'));
 chmodSync(join(dist, 'main.js'), 0o755);

@@ -6,8 +6,6 @@ export interface Locations {
   helperProgram: string;
   /** Folder with the built agent, `main.js` and its chunks. */
   agentBundle: string;
-  /** The OpenAPI document that requests are validated against. */
-  openApiDocument: string;
 }
 
 /**
@@ -20,13 +18,11 @@ export function findLocations(moduleUrl: string = import.meta.url): Locations {
     return {
       helperProgram: join(here, 'helper.js'),
       agentBundle: join(here, 'envd'),
-      openApiDocument: join(here, 'openapi.yaml'),
     };
   }
   const packages = dirname(dirname(here));
   return {
     helperProgram: join(packages, 'runtime/src/main.ts'),
     agentBundle: join(packages, 'envd/dist'),
-    openApiDocument: join(packages, '../specs/openapi.yaml'),
   };
 }

@@ -1,8 +1,4 @@
-export interface Log {
-  info(message: string, fields?: Record<string, unknown>): void;
-  warn(message: string, fields?: Record<string, unknown>): void;
-  error(message: string, fields?: Record<string, unknown>): void;
-}
+import type { Log } from '@skerry/platform';
 
 /** One JSON object a line on stderr; errors among the fields are written with their stack and causes. */
 export function createLog({ write }: { write: (line: string) => void }): Log {
@@ -12,7 +8,7 @@ export function createLog({ write }: { write: (line: string) => void }): Log {
       write(
         `${JSON.stringify({ timestamp: new Date().toISOString(), level, message, ...fields }, toPlain)}\n`,
       );
-  return { info: at('info'), warn: at('warn'), error: at('error') };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 function toPlain(_key: string, value: unknown): unknown {

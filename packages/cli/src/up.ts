@@ -1,8 +1,15 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createEdge, edgeServerOptions } from '@skerry/edge';
-import { createPlatform, createStore, loadCredentials } from '@skerry/platform';
+import {
+  createPlatform,
+  createStore,
+  createSystemClock,
+  ensureApiKey,
+  ensureSecret,
+  type Log,
+} from '@skerry/platform';
 import { ensureBaseImage } from '@skerry/platform/images';
 import { prepareAgentFolder, startHelper } from '@skerry/runtime';
 import {
@@ -13,7 +20,6 @@ import {
 } from './data-folder.ts';
 import { lockDataFolder } from './data-lock.ts';
 import { findLocations } from './locations.ts';
-import type { Log } from './log.ts';
 
 export interface UpOptions {
   host: string;
@@ -64,7 +70,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     }),
   ]);
 
-  const runtime = await startHelper({ program: locations.helperProgram, dataDir, agentDir, log });
+  const runtime = await startHelper({ mainPath: locations.helperProgram, dataDir, agentDir, signal });
   cleanup.defer(() => runtime.close());
 
   const server = createServer(edgeServerOptions);
@@ -74,15 +80,15 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
   const domain = options.domain ?? `${publicHost}:${port}`;
 
-  const store = createStore({ path: join(dataDir, 'skerry.db') });
+  const store = await createStore({ path: join(dataDir, 'skerry.db') });
   cleanup.defer(() => store.close());
-  const credentials = await loadCredentials({ dataDir, store });
-  const platform = await createPlatform({
+  const secret = await ensureSecret({ dataDir });
+  const apiKey = await ensureApiKey({ dataDir, store, clock: createSystemClock() });
+  const platform = createPlatform({
     runtime,
     store,
-    secret: credentials.secret,
-    images: { base: base.rootfs },
-    openApiDocument: locations.openApiDocument,
+    secret,
+    images: { base },
     domain,
     log,
   });
@@ -91,9 +97,15 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   cleanup.defer(() => edge.close());
 
   await platform.start();
-  server.on('request', (request, response) => {
+  const route = (request: IncomingMessage, response: ServerResponse): void => {
     if (edge.isSandboxRequest(request)) edge.handle(request, response);
     else platform.routing(request, response);
+  };
+  server.on('request', route);
+  server.on('checkContinue', (request, response) => {
+    // What is meant for a sandbox is for its own server to decide.
+    if (!edge.isSandboxRequest(request)) response.writeContinue();
+    route(request, response);
   });
   server.on('checkContinue', (request, response) => {
     // The server inside the sandbox decides; the platform reads every body.
@@ -109,7 +121,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     apiUrl: `http://${publicHost}:${port}`,
     sandboxUrl: `http://${publicHost}:${port}`,
     domain,
-    apiKey: credentials.apiKey,
+    apiKey,
   };
   writeServerAddress(dataDir, { ...address, pid: process.pid });
   cleanup.defer(() => removeServerAddress(dataDir));
