@@ -91,14 +91,10 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
   };
 
   const removeStrays = async (instances: Instance[]): Promise<void> => {
-    const rows = await activeRows();
-    const known = new Set(rows.map((row) => row.id));
     await each(
       instances,
       (instance) => instance.id,
       async (instance) => {
-        // A row is written before its instance is made, so an instance that was listed before the rows has one.
-        if (known.has(instance.id) || lifecycle.isStarting(instance.id)) return;
         log.warn('removing an instance without a record', { sandboxId: instance.id });
         await instance.stop();
       },
@@ -117,9 +113,13 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
 
       const instances: Instance[] = [];
       for await (const instance of runtime.list()) instances.push(instance);
-      await each(await activeRows(), (row) => row.id, check);
+      // A row is written before its instance is made, so an instance that was listed before the rows were has one.
+      const rows = await activeRows();
+      await each(rows, (row) => row.id, check);
+      const known = new Set([...expired, ...rows].map((row) => row.id));
+      const strays = instances.filter((instance) => !known.has(instance.id));
       removal = removal
-        .then(() => removeStrays(instances))
+        .then(() => removeStrays(strays))
         .catch((error) => log.error('reconcile failed for stray instances', { error }));
       await store.deleteEndedSandboxes(now - KEEP_ENDED_MS);
     },
