@@ -5,7 +5,9 @@ import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
 import type { CgroupLayout } from './cgroup.ts';
 import type { SandboxFolder } from './folder.ts';
-import { withoutMount } from './private-mounts.ts';
+import { findClosedWays, openWays } from './open-way.ts';
+import { inPrivateMounts } from './private-mounts.ts';
+import { unmountEvery } from './syscalls.ts';
 
 /** A program that starts a container from a bundle. It does not stay: nothing of it is left once the container runs. */
 export interface OciRuntime {
@@ -16,7 +18,13 @@ export interface OciRuntime {
    * Starts the container of the folder's bundle and resolves with the pid of its first process, which inherits
    * `lifeFd`. Rejects with `internal` when the runtime refuses; some of the container may exist then.
    */
-  start(options: { id: string; folder: SandboxFolder; lifeFd: number; signal: AbortSignal }): Promise<number>;
+  start(options: {
+    id: string;
+    folder: SandboxFolder;
+    agentDir: string;
+    lifeFd: number;
+    signal: AbortSignal;
+  }): Promise<number>;
 }
 
 /** The first of crun and runc that is installed. @throws RuntimeError `unsupported` when none is */
@@ -57,7 +65,7 @@ interface Invocation {
 const toRuntime = (name: OciRuntime['name'], invocation: Invocation): OciRuntime => ({
   name,
   takesSeccompProgram: name === 'crun',
-  start: async ({ id, folder, lifeFd, signal }) => {
+  start: async ({ id, folder, agentDir, lifeFd, signal }) => {
     const { program, options, hidesUnified } = invocation;
     const args = [
       ...options,
@@ -73,7 +81,13 @@ const toRuntime = (name: OciRuntime['name'], invocation: Invocation): OciRuntime
         signal,
         killSignal: 'SIGKILL',
       });
-    const child = hidesUnified ? withoutMount('/sys/fs/cgroup/unified', begin) : begin();
+    const ways = findClosedWays([folder.path, agentDir]);
+    const prepare = (): void => {
+      if (hidesUnified) unmountEvery('/sys/fs/cgroup/unified');
+      openWays(ways);
+    };
+    const isPlain = !hidesUnified && ways.size === 0;
+    const child = isPlain ? begin() : inPrivateMounts(prepare, begin);
     const code = await new Promise<number | null>((resolve, reject) => {
       child.on('error', reject);
       child.on('exit', resolve);

@@ -133,14 +133,15 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     create: async (spec, { signal } = {}) => {
       parseInstanceSpec(spec);
       const deadline = AbortSignal.timeout(startTimeoutMs);
-      const { path } = toSandboxFolder(dataDir, spec.id);
+      const anySignal = signal ? AbortSignal.any([signal, deadline]) : deadline;
       if (starting.has(spec.id)) throw new RuntimeError('already_exists', 'this sandbox is being made');
       starting.add(spec.id);
       try {
-        await claimFolder(path);
-        return await make(spec, signal ? AbortSignal.any([signal, deadline]) : deadline);
+        await claimFolder(toSandboxFolder(dataDir, spec.id).path);
+        return await make(spec, anySignal);
       } catch (error) {
-        throw toRuntimeError(error, `creating sandbox ${spec.id}`);
+        if (!anySignal.aborted) throw toRuntimeError(error, `creating sandbox ${spec.id}`);
+        throw new RuntimeError('unavailable', 'the create was aborted or took too long', { cause: error });
       } finally {
         starting.delete(spec.id);
       }

@@ -1,5 +1,6 @@
+import { closeSync } from 'node:fs';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
-import { MountFlag, mount, mountIdMapped, unmountEvery } from './syscalls.ts';
+import { attachTree, cloneTree, idMapTree, MountFlag, mount, unmountEvery } from './syscalls.ts';
 
 /** The folders on a sandbox's own disk. */
 export interface DiskLayout {
@@ -58,7 +59,7 @@ export const mountRoot = async (options: {
 }): Promise<void> => {
   const { layout, rootfs, target, lower, userNamespace } = options;
   await Promise.all([mkdir(lower), mkdir(target)]);
-  mountIdMapped({ source: rootfs, target: lower, userNamespace });
+  mountShifted({ source: rootfs, target: lower, userNamespace });
   try {
     mount({
       source: 'overlay',
@@ -70,5 +71,16 @@ export const mountRoot = async (options: {
     });
   } finally {
     unmountEvery(lower);
+  }
+};
+
+/** What root owns in `source` belongs to the namespace's root in `target`. */
+const mountShifted = (options: { source: string; target: string; userNamespace: number }): void => {
+  const tree = cloneTree(options.source);
+  try {
+    idMapTree(tree, options.userNamespace);
+    attachTree(tree, options.target);
+  } finally {
+    closeSync(tree);
   }
 };

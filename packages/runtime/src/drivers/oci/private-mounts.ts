@@ -1,20 +1,20 @@
 import { closeSync, openSync } from 'node:fs';
-import { enterMounts, leaveMounts, returnToFolder, unmountEvery } from './syscalls.ts';
+import { enterMounts, leaveMounts, returnToFolder } from './syscalls.ts';
 
 /**
- * Calls `act` while this thread sees a copy of the host's mounts in which `hidden` is not mounted; a process that is
- * started meanwhile keeps seeing that. The host's own mounts do not change. Starting the process through `unshare`, a
- * shell and `umount` would do the same for three times the price of the process.
+ * Calls `prepare`, which may change mounts, and then `act` while this thread has a copy of the host's mounts for
+ * itself; a process that `act` starts keeps seeing that copy. The host's own mounts do not change. Starting the
+ * process through `unshare` and a shell would do the same for three times the price of the process.
  *
- * `act` must be synchronous: afterwards the thread is back among the host's mounts, in the folder where it was.
+ * Both must be synchronous: afterwards the thread is back among the host's mounts, in the folder where it was.
  */
-export const withoutMount = <T>(hidden: string, act: () => T): T => {
+export const inPrivateMounts = <T>(prepare: () => void, act: () => T): T => {
   const host = openSync('/proc/thread-self/ns/mnt', 'r');
   const folder = openSync('.', 'r');
   try {
     enterMounts();
     try {
-      unmountEvery(hidden);
+      prepare();
       return act();
     } finally {
       leaveMounts(host);

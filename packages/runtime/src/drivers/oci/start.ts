@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { RuntimeError, toRuntimeError } from '../../error.ts';
+import { RuntimeError } from '../../error.ts';
 import { attachNetwork } from '../../network/attach.ts';
 import { resolvConf } from '../../network/resolvers.ts';
 import { toBaseUid } from '../../slots.ts';
@@ -37,7 +37,14 @@ export const startSandbox = async (options: StartOptions): Promise<LifeLine> => 
   const anySignal = AbortSignal.any([signal, failed.signal]);
   try {
     const ready = waitForEntry(folder.guest, 'control.sock', anySignal);
-    const running = runContainer({ host, record, folder, writeFd, signal: anySignal });
+    const running = runContainer({
+      host,
+      record,
+      folder,
+      agentDir: options.agentDir,
+      writeFd,
+      signal: anySignal,
+    });
     const ended = line.ended.then(() => {
       // Should the OCI runtime have failed, that says why.
       return running.then(() => {
@@ -49,13 +56,9 @@ export const startSandbox = async (options: StartOptions): Promise<LifeLine> => 
   } catch (error) {
     failed.abort();
     line.close();
-    if (signal.aborted) throw toAbortError(signal);
-    throw toRuntimeError(error, 'starting the sandbox');
+    throw error;
   }
 };
-
-const toAbortError = (signal: AbortSignal): RuntimeError =>
-  new RuntimeError('unavailable', 'the start was aborted or took too long', { cause: signal.reason });
 
 const prepareRoot = async (options: StartOptions, folder: SandboxFolder): Promise<void> => {
   const { host, record, agentDir, command } = options;
@@ -115,13 +118,14 @@ const runContainer = async (options: {
   host: OciHost;
   record: SandboxRecord;
   folder: SandboxFolder;
+  agentDir: string;
   writeFd: number;
   signal: AbortSignal;
 }): Promise<void> => {
-  const { host, record, folder, writeFd, signal } = options;
+  const { host, record, folder, agentDir, writeFd, signal } = options;
   const { id, network } = record.spec;
   const pid = await host.runtime
-    .start({ id, folder, lifeFd: writeFd, signal })
+    .start({ id, folder, agentDir, lifeFd: writeFd, signal })
     // From here on only the sandbox's own processes hold this end.
     .finally(() => closeSync(writeFd));
   await attachNetwork({

@@ -1,4 +1,3 @@
-import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { getSystemErrorName } from 'node:util';
 import koffi from 'koffi';
@@ -42,8 +41,15 @@ const nativeMemfd = libc.func('int memfd_create(const char *, unsigned int)');
 const nativeUnshare = libc.func('int unshare(int)');
 const nativeSetns = libc.func('int setns(int, int)');
 const nativeFchdir = libc.func('int fchdir(int)');
-const openTree = libc.func('long syscall(long, int, const char *, unsigned int)');
-const mountSetattr = libc.func('syscall', 'long', ['long', 'int', 'str', 'unsigned int', 'void *', 'size_t']);
+const nativeOpenTree = libc.func('long syscall(long, int, const char *, unsigned int)');
+const nativeMountSetattr = libc.func('syscall', 'long', [
+  'long',
+  'int',
+  'str',
+  'unsigned int',
+  'void *',
+  'size_t',
+]);
 const nativeMoveMount = libc.func('long syscall(long, int, const char *, int, const char *, unsigned int)');
 
 /** A system call that failed. `code` is the name of its errno, as in Node's own errors. */
@@ -112,31 +118,31 @@ export const seekSparse = (fd: number, offset: number, options: { hole: boolean 
   return checked('lseek', found);
 };
 
-/**
- * Mounts a second view of `source` at `target`, in which every id is shifted by the map of a user namespace:
- * what root owns on disk belongs to the namespace's root there (mount_setattr(2), Linux 5.12).
- * @throws SyscallError, with EINVAL where the file system or the kernel cannot
- */
-export const mountIdMapped = (options: { source: string; target: string; userNamespace: number }): void => {
-  const tree = checked(
-    'open_tree',
-    openTree(SYS_OPEN_TREE, AT_FDCWD, options.source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE),
+/** A second view of what is mounted at `path` and below, attached nowhere yet; the caller closes it. */
+export const cloneTree = (path: string): number =>
+  checked(
+    `open_tree ${path}`,
+    nativeOpenTree(SYS_OPEN_TREE, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE),
   );
-  try {
-    const attributes = Buffer.alloc(32);
-    attributes.writeBigUInt64LE(BigInt(MOUNT_ATTR_IDMAP), 0);
-    attributes.writeBigUInt64LE(BigInt(options.userNamespace), 24);
-    checked(
-      'mount_setattr',
-      mountSetattr(SYS_MOUNT_SETATTR, tree, '', AT_EMPTY_PATH | AT_RECURSIVE, attributes, attributes.length),
-    );
-    checked(
-      'move_mount',
-      nativeMoveMount(SYS_MOVE_MOUNT, tree, '', AT_FDCWD, options.target, MOVE_MOUNT_F_EMPTY_PATH),
-    );
-  } finally {
-    closeSync(tree);
-  }
+
+/** Shifts the owners of a view that is attached nowhere by the map of a user namespace (Linux 5.12). */
+export const idMapTree = (tree: number, userNamespace: number): void => {
+  const attributes = Buffer.alloc(32);
+  attributes.writeBigUInt64LE(BigInt(MOUNT_ATTR_IDMAP), 0);
+  attributes.writeBigUInt64LE(BigInt(userNamespace), 24);
+  const flags = AT_EMPTY_PATH | AT_RECURSIVE;
+  checked(
+    'mount_setattr',
+    nativeMountSetattr(SYS_MOUNT_SETATTR, tree, '', flags, attributes, attributes.length),
+  );
+};
+
+/** Mounts a view at `target`. */
+export const attachTree = (tree: number, target: string): void => {
+  checked(
+    `move_mount to ${target}`,
+    nativeMoveMount(SYS_MOVE_MOUNT, tree, '', AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH),
+  );
 };
 
 /**

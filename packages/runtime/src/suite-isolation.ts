@@ -1,0 +1,305 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { SuiteHost } from './suite.ts';
+import { runInside } from './suite-client.ts';
+import { dangerousCalls, toCallScript } from './suite-syscalls.ts';
+
+const MIB = 2 ** 20;
+const limits = { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 };
+
+/** What must hold however hostile the code inside is. Each probe is code that runs inside and tries. */
+export const isolationSuite = (host: SuiteHost): void => {
+  const isAlive = async (instance: Parameters<typeof runInside>[0]): Promise<boolean> =>
+    (await runInside(instance, 'echo alive')).output === 'alive\n';
+
+  describe('limits', () => {
+    it('contains a fork bomb while the agent answers', async () => {
+      const instance = await host.create();
+      // Each shell waits, so that the bomb fills the sandbox and stays.
+      const bomb = 'for i in $(seq 200); do (sleep 5 &) 2>/dev/null || echo full; done';
+      await runInside(instance, `setsid sh -c '${bomb}' >/dev/null 2>&1 </dev/null & sleep 1`);
+      const { processCount } = await instance.usage();
+      expect(processCount).toBeGreaterThan(limits.processCount / 2);
+      expect(processCount).toBeLessThanOrEqual(limits.processCount);
+      expect((await instance.connect(49_983)).destroyed).toBe(false);
+    });
+
+    it('ends a program that takes more memory than there is, and not the agent', async () => {
+      const instance = await host.create();
+      const { code } = await runInside(instance, `perl -e 'my $x = "x" x (1 << 30); print length $x'`);
+      expect(code).not.toBe(0);
+      expect(await isAlive(instance)).toBe(true);
+    });
+
+    it('gives no more processor time than was asked for', async () => {
+      const instance = await host.create({ limits: { ...limits, cpuCount: 0.5 } });
+      const before = await instance.usage();
+      const started = performance.now();
+      await runInside(
+        instance,
+        'for i in 1 2 3; do (timeout 1 sh -c "while :; do :; done" &) ; done; sleep 1.2',
+      );
+      const share = ((await instance.usage()).cpuTimeMs - before.cpuTimeMs) / (performance.now() - started);
+      expect(share).toBeGreaterThan(0.2);
+      expect(share).toBeLessThan(0.65);
+    });
+
+    it('ends writing with "no space" at the size of the disk, and the agent still answers', async () => {
+      const instance = await host.create();
+      const fill = await runInside(
+        instance,
+        'head -c 200000000 /dev/zero > /root/big; wc -c < /root/big; sync',
+      );
+      expect(fill.output).toContain('No space left on device');
+      expect(Number(/^\d+$/m.exec(fill.output)?.[0])).toBeLessThan(limits.diskBytes);
+      expect(await isAlive(instance)).toBe(true);
+    });
+
+    it('bounds the number of files', async () => {
+      const instance = await host.create();
+      const fill = await runInside(
+        instance,
+        `mkdir /root/d; perl -e 'for (1..100000) { open(my $f, ">", "/root/d/$_") or die "$_ $!" }'`,
+      );
+      expect(fill.output).toContain('No space left on device');
+      expect(await isAlive(instance)).toBe(true);
+    });
+
+    it('bounds the folder that the agent shares with the host by the same disk', async () => {
+      const instance = await host.create();
+      const fill = await runInside(instance, 'head -c 200000000 /dev/zero > /run/envd/big');
+      expect(fill.output).toContain('No space left on device');
+    });
+  });
+
+  describe('kernel surface', () => {
+    it('refuses every dangerous system call before the kernel looks at its arguments', async () => {
+      const instance = await host.create();
+      const { output } = await runInside(instance, toCallScript());
+      const answers = Object.fromEntries(
+        output
+          .trim()
+          .split('\n')
+          .map((line) => line.split(' ')),
+      );
+      const refused = Object.keys(dangerousCalls).map((name) => [name, 'refused']);
+      expect(answers).toEqual(Object.fromEntries(refused));
+    });
+
+    it('refuses mounts and new namespaces to root inside', async () => {
+      const instance = await host.create();
+      for (const attempt of [
+        'mount -t tmpfs x /mnt',
+        'unshare -U true',
+        'unshare -m true',
+        'unshare -n true',
+      ]) {
+        expect(await runInside(instance, attempt)).toMatchObject({ code: expect.not.closeTo(0) });
+      }
+    });
+
+    it('offers no device of the host', async () => {
+      const instance = await host.create();
+      const made = await runInside(instance, 'mknod /root/disk b 254 0; mknod /root/mem c 1 1; ls /root');
+      expect(made.output).toContain('Operation not permitted');
+      const { output } = await runInside(instance, 'find /dev -type b; ls /dev');
+      expect(output.trim().split('\n').sort()).toEqual(
+        [
+          // `core` leads to a file that is hidden.
+          ...['core', 'fd', 'full', 'mqueue', 'null', 'ptmx', 'pts', 'random', 'shm'],
+          ...['stderr', 'stdin', 'stdout', 'tty', 'urandom', 'zero'],
+        ].sort(),
+      );
+    });
+
+    it('keeps the settings of the kernel read-only', async () => {
+      const instance = await host.create();
+      const targets = ['/proc/sys/kernel/core_pattern', '/proc/sysrq-trigger', '/sys/power/state'];
+      for (const target of targets) {
+        expect(await runInside(instance, `echo x > ${target}`)).toMatchObject({
+          code: expect.not.closeTo(0),
+        });
+      }
+    });
+
+    it('gives root inside no capability outside its own namespace', async () => {
+      const instance = await host.create();
+      const { output } = await runInside(instance, 'cat /proc/self/uid_map; grep CapBnd /proc/self/status');
+      const [map = '', bounding = ''] = output.trim().split('\n');
+      expect(Number(map.trim().split(/\s+/)[1])).toBeGreaterThanOrEqual(100_000);
+      const mask = BigInt(`0x${bounding.split(/\s+/)[1]}`);
+      const has = (bit: bigint): boolean => ((mask >> bit) & 1n) === 1n;
+      // NET_ADMIN, NET_RAW, SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, SYS_RESOURCE, MKNOD, BPF.
+      expect([12n, 13n, 16n, 17n, 19n, 21n, 24n, 27n, 39n].filter(has)).toEqual([]);
+    });
+  });
+
+  describe('what is visible', () => {
+    it('shows no process of the host', async () => {
+      const instance = await host.create();
+      const { output } = await runInside(instance, 'cat /proc/[0-9]*/cmdline | tr "\\0" " "');
+      expect(output).toContain('/.envd/tini');
+      expect(output).not.toContain('vitest');
+      expect((await runInside(instance, `ls -d /proc/${process.pid}`)).code).not.toBe(0);
+    });
+
+    it('shows no file of the host and none of another sandbox', async () => {
+      const [one, other] = await Promise.all([host.create(), host.create()]);
+      const marker = join(host.dataDir, 'marker');
+      await writeFile(marker, 'secret');
+      await runInside(other, 'echo secret > /root/marker; echo secret > /dev/shm/marker');
+      const { output } = await runInside(one, `cat ${marker} /root/marker /dev/shm/marker`);
+      expect(output).not.toContain('secret');
+      expect(output.match(/No such file/g)).toHaveLength(3);
+    });
+
+    it('never writes to the image', async () => {
+      const [one, other] = await Promise.all([host.create(), host.create()]);
+      await runInside(one, 'rm -rf /opt; echo changed > /etc/issue; chmod 777 /usr/bin');
+      const { output } = await runInside(other, 'ls -d /opt; cat /etc/issue; stat -c %a /usr/bin');
+      expect(output).toContain('/opt\n');
+      expect(output).not.toContain('changed');
+      expect(output).toContain('755');
+    });
+
+    it('lets setuid programs gain ids of the sandbox only', async () => {
+      const instance = await host.create();
+      const script = `perl -e 'chown 0, 0, "/root"; $> = 1000; print "$>"'; cp /usr/bin/id /usr/bin/rootid; chmod u+s /usr/bin/rootid`;
+      await runInside(instance, script);
+      const { output } = await runInside(instance, '/usr/bin/rootid -u; sleep 3 & echo pid $!', {
+        uid: 1000,
+      });
+      expect(output).toMatch(/^0\n/);
+      const uids = await readSandboxUids(instance.id);
+      expect(uids.length).toBeGreaterThan(0);
+      expect(uids.every((uid) => uid >= 100_000)).toBe(true);
+    });
+
+    it('keeps the agent out of reach of ordinary users', async () => {
+      const instance = await host.create();
+      const attempts = ['kill -9 2', 'kill -9 1', 'ls /proc/2/fd', 'ls /run/envd', 'cat /proc/2/environ'];
+      for (const attempt of attempts) {
+        expect(await runInside(instance, attempt, { uid: 1000 })).toMatchObject({
+          code: expect.not.closeTo(0),
+        });
+      }
+      expect(await isAlive(instance)).toBe(true);
+    });
+  });
+
+  describe('network', () => {
+    it('has only loopback without internet', async () => {
+      const instance = await host.create();
+      const { output } = await runInside(instance, 'ls /sys/class/net; cat /proc/net/route');
+      expect(output.split('\n')[0]).toBe('lo');
+      expect(output.trim().split('\n')).toHaveLength(2);
+    });
+
+    it('reaches neither the host nor another sandbox', async () => {
+      const network = { internet: true };
+      const [one, other] = await Promise.all([host.create({ network }), host.create({ network })]);
+      const accepted: string[] = [];
+      const server = createServer((socket) => {
+        accepted.push(socket.remoteAddress ?? '');
+        socket.end('reached');
+      });
+      const port = await listen(server);
+      try {
+        const address = async (instance: typeof one): Promise<{ own: string; gateway: string }> => {
+          const { output } = await runInside(
+            instance,
+            `LD_LIBRARY_PATH=/.envd/lib /.envd/node -p 'require("os").networkInterfaces().eth0[0].address'; cat /proc/net/route`,
+          );
+          const hex = /^eth0\t00000000\t([0-9A-F]{8})/m.exec(output)?.[1] ?? '';
+          const gateway = [...Buffer.from(hex, 'hex')].reverse().join('.');
+          return { own: output.split('\n')[0] ?? '', gateway };
+        };
+        const theirs = await address(other);
+        const ours = await address(one);
+        const listener = `require('net').createServer((s) => s.end('reached')).listen(7000)`;
+        await runInside(
+          other,
+          `LD_LIBRARY_PATH=/.envd/lib setsid /.envd/node -e "${listener}" >/dev/null 2>&1 </dev/null & sleep 0.4`,
+        );
+        expect(await tryConnect(other, '127.0.0.1', 7000)).toContain('reached');
+        for (const [address, target] of [
+          [theirs.own, 7000],
+          [ours.gateway, port],
+          ['169.254.169.254', 80],
+          ['10.0.0.1', 80],
+        ] as const) {
+          expect(await tryConnect(one, address, target)).not.toContain('reached');
+        }
+        expect(accepted).toEqual([]);
+      } finally {
+        server.close();
+      }
+    });
+  });
+
+  describe("the agent's folder", () => {
+    it('does not lead the host anywhere else when root inside swaps a socket for a link', async () => {
+      const instance = await host.create();
+      const accepted: string[] = [];
+      const path = join(host.dataDir, 'host.sock');
+      const server = createServer((socket) => {
+        accepted.push('connected');
+        socket.destroy();
+      });
+      await new Promise<void>((resolve) => server.listen(path, resolve));
+      try {
+        const swap = `cd /run/envd && for s in http control; do mv $s.sock $s.real; ln -s ${path} $s.sock; done`;
+        await runInside(instance, swap);
+        await expect(instance.connect(49_983)).rejects.toMatchObject({ code: 'unavailable' });
+        await expect(instance.control()).rejects.toMatchObject({ code: 'unavailable' });
+        expect(accepted).toEqual([]);
+      } finally {
+        server.close();
+      }
+    });
+
+    it('does not hold the host up when root inside puts a pipe or a folder there', async () => {
+      const instance = await host.create();
+      await runInside(
+        instance,
+        'cd /run/envd && rm http.sock && mkfifo http.sock && rm control.sock && mkdir control.sock',
+      );
+      await expect(instance.connect(49_983)).rejects.toMatchObject({ code: 'unavailable' });
+      await expect(instance.control()).rejects.toMatchObject({ code: 'unavailable' });
+    });
+  });
+};
+
+const listen = (server: Server): Promise<number> =>
+  new Promise((resolve) => {
+    server.listen(0, '0.0.0.0', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address ? address.port : 0);
+    });
+  });
+
+const tryConnect = async (
+  instance: Parameters<typeof runInside>[0],
+  address: string,
+  port: number,
+): Promise<string> => {
+  const script = `const s = require('net').connect(${port}, '${address}'); s.setTimeout(1500, () => s.destroy(new Error('timeout'))); s.on('data', (d) => console.log(String(d))); s.on('error', (e) => console.log(e.code || e.message))`;
+  const { output } = await runInside(instance, `LD_LIBRARY_PATH=/.envd/lib /.envd/node -e "${script}"`);
+  return output;
+};
+
+/** The real uids, as the host sees them, of all processes of a sandbox. */
+const readSandboxUids = async (id: string): Promise<number[]> => {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const uids: number[] = [];
+  for (const pid of pids) {
+    const cgroup = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '');
+    if (!cgroup.includes(`/${id}\n`)) continue;
+    const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+    const uid = /^Uid:\s+(\d+)/m.exec(status)?.[1];
+    if (uid !== undefined) uids.push(Number(uid));
+  }
+  return uids;
+};
