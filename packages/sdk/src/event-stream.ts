@@ -63,6 +63,6 @@ export async function explainLostStream(
   if (isRunning === false) {
     return toSandboxError('sandbox_unavailable', 'the sandbox ended', { cause: error });
   }
-  if (explained.code === 'internal') return explained;
+  if (explained.code === 'internal' || explained.code === 'connection_failed') return explained;
   return toSandboxError('connection_failed', `the stream broke: ${explained.message}`, { cause: error });
 }

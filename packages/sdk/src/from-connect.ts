@@ -46,5 +46,5 @@ export function fromConnect(error: unknown): SandboxError {
 function fromFetch(error: unknown): SandboxError {
   const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const message = reason instanceof Error ? reason.message || reason.name : String(reason);
-  return toSandboxError('connection_failed', `no answer: ${message}`, { cause: error });
+  return toSandboxError('connection_failed', `the connection failed: ${message}`, { cause: error });
 }
