@@ -135,8 +135,8 @@ export const demoSteps: Record<string, (context: DemoContext) => Promise<void>> 
       ['memory', `python3 -c "x = b'x' * (8 << 30)"`],
       ['processes', `python3 -c '${forkUntilRefused}'`],
       ['disk', 'fallocate -l 200G /tmp/fill'],
-      ['mount', 'sudo mount -t tmpfs none /mnt'],
-      ['host', 'ls /proc/1/root/var/lib/skerry'],
+      ['mounts', 'sudo unshare --mount true'],
+      ['kernel settings', `sudo sh -c 'echo 1 > /proc/sys/vm/drop_caches'`],
     ];
     for (const [name, command] of attempts) {
       const failure = await sandbox.commands.run(command, { timeoutMs: 60_000 }).then(
