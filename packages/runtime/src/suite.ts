@@ -1,12 +1,11 @@
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { prepareAgentFolder } from './agent-folder.ts';
 import { RuntimeError } from './error.ts';
 import type { Instance, InstanceSpec, Runtime } from './runtime.ts';
+import { prepareSuiteAgent } from './suite-agent.ts';
 import { callGuest, runInside } from './suite-client.ts';
 import { isolationSuite } from './suite-isolation.ts';
 import { prepareSuiteRootfs } from './suite-rootfs.ts';
@@ -76,18 +75,8 @@ export const runtimeSuite = (name: string, open: (context: SuiteContext) => Prom
     beforeAll(async () => {
       base = await mkdtemp(join(tmpdir(), 'runtime-suite-'));
       const dataDir = join(base, 'data');
-      const bundleDir = join(base, 'bundle');
-      await mkdir(bundleDir);
       await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-      await copyFile(
-        fileURLToPath(new URL('./suite-guest.cjs', import.meta.url)),
-        join(bundleDir, 'main.js'),
-      );
-      const agentDir = await prepareAgentFolder({
-        targetDir: join(base, 'agent'),
-        nodePath: process.execPath,
-        bundleDir,
-      });
+      const agentDir = await prepareSuiteAgent(base);
       rootfs = await prepareSuiteRootfs();
       context = { dataDir, agentDir };
       runtime = await open(context);

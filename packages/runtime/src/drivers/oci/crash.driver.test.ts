@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { prepareSuiteAgent } from '../../suite-agent.ts';
+import { runInside } from '../../suite-client.ts';
+import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
+import { findTraces } from '../../suite-traces.ts';
+import { createOci } from './oci.ts';
+
+const program = fileURLToPath(new URL('./create-endlessly.ts', import.meta.url));
+
+describe('the OCI driver when its process is killed', () => {
+  let base: string;
+  let dataDir: string;
+  let agentDir: string;
+  let rootfs: string;
+  const ids = new Set<string>();
+
+  beforeAll(async () => {
+    base = await mkdtemp(join(tmpdir(), 'runtime-crash-'));
+    dataDir = join(base, 'data');
+    [agentDir, rootfs] = await Promise.all([prepareSuiteAgent(base), prepareSuiteRootfs()]);
+  });
+  afterAll(() => rm(base, { recursive: true, force: true }));
+
+  const killAfter = async (delayMs: number, prefix: string): Promise<void> => {
+    const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, prefix], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(child.stdout, 'data');
+    await sleep(delayMs);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    for (const id of await readdir(join(dataDir, 'sandboxes')).catch(() => [])) ids.add(id);
+  };
+
+  /** A program that was started just before the kill may still be at work for a moment. */
+  const settledTraces = async (): Promise<string[]> => {
+    for (let turn = 0; ; turn++) {
+      const traces = await findTraces({ dataDir, ids: [...ids] });
+      if (traces.length === 0 || turn === 50) return traces;
+      await sleep(20);
+    }
+  };
+
+  it('leaves nothing that the next process does not find and remove, whenever it happens', async () => {
+    const delays = [0, 1, 2, 4, 6, 8, 10, 12, 15, 18, 21, 25, 30, 35, 40, 50, 60, 80, 100, 150, 200];
+    for (const [round, delayMs] of delays.entries()) {
+      await killAfter(delayMs, `crash${process.pid}r${round}`);
+      const next = createOci({ dataDir, agentDir });
+      for await (const instance of next.list()) await instance.stop();
+      await next.close();
+      expect({ delayMs, left: await settledTraces() }).toEqual({ delayMs, left: [] });
+    }
+  });
+
+  it('keeps what was running, and the next process takes it over', async () => {
+    await killAfter(400, `kept${process.pid}`);
+    const next = createOci({ dataDir, agentDir });
+    const states: string[] = [];
+    for await (const instance of next.list()) {
+      const state = await instance.state();
+      states.push(state);
+      if (state === 'running') expect((await runInside(instance, 'echo on')).output).toBe('on\n');
+      await instance.stop();
+    }
+    await next.close();
+    expect(states).toContain('running');
+    expect(await settledTraces()).toEqual([]);
+  });
+});
