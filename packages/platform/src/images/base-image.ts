@@ -4,9 +4,13 @@ import { toDefaultSources } from './apt-sources.ts';
 import { buildFromPackages } from './debootstrap.ts';
 import { finishRootfs } from './finish.ts';
 import { lockFolder } from './folder-lock.ts';
+import { ImageError } from './image-error.ts';
+import { installMissing } from './install-missing.ts';
 import { type ImageManifest, type ImageSource, readManifest } from './manifest.ts';
 import type { OnProgress } from './progress.ts';
+import { pullImage } from './pull.ts';
 import { toRecipeDigest } from './recipe.ts';
+import type { RegistryCredentials } from './registry-auth.ts';
 import { findProgram, runProgram } from './run-program.ts';
 import { digestTree } from './tree-digest.ts';
 
@@ -14,6 +18,9 @@ export interface BaseImageOptions {
   /** Absolute; made when missing; may be shared by several processes. Needs about 300 MB. */
   imagesDir: string;
   onProgress: OnProgress;
+  /** OCI reference of an image to start from. Without it, or when its registry does not answer: the distribution's packages. */
+  registryImage?: string | undefined;
+  credentials?: RegistryCredentials | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -33,7 +40,7 @@ const buildPrefix = '.building-';
  */
 export async function ensureBaseImage(options: BaseImageOptions): Promise<BaseImage> {
   const { imagesDir, onProgress, signal } = options;
-  const recipe = toRecipeDigest({});
+  const recipe = toRecipeDigest(options);
   const target = join(imagesDir, `base-${recipe}`);
   const existing = await readManifest(target, recipe);
   if (existing) return toBaseImage(target, existing);
@@ -62,9 +69,23 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<BaseIm
 }
 
 async function build(workDir: string, options: BaseImageOptions): Promise<ImageSource> {
-  const { onProgress, signal } = options;
+  const { onProgress, registryImage, credentials, signal } = options;
+  const rootfs = join(workDir, 'rootfs');
+  if (registryImage !== undefined) {
+    try {
+      const pulled = await pullImage({ reference: registryImage, credentials, rootfs, onProgress, signal });
+      await installMissing({ rootfs, workDir, onProgress, signal });
+      finishRootfs(rootfs);
+      return { kind: 'registry', reference: registryImage, ...pulled };
+    } catch (error) {
+      if (!(error instanceof ImageError) || error.code !== 'registry_unavailable') throw error;
+      const message = `${error.message}: using the distribution's packages instead`;
+      onProgress({ phase: 'install', message, fraction: 0 });
+      await rm(rootfs, { recursive: true, force: true });
+    }
+  }
   const distribution = await buildFromPackages({ workDir, onProgress, signal });
-  finishRootfs(join(workDir, 'rootfs'), { aptSources: toDefaultSources(distribution) });
+  finishRootfs(rootfs, { aptSources: toDefaultSources(distribution) });
   return { kind: 'packages', distribution: distribution.id, codename: distribution.codename };
 }
 

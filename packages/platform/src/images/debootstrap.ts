@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { arch } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { readHostAptOptions } from './apt-options.ts';
 import { type Distribution, parseDistribution, selectHostSources } from './apt-sources.ts';
 import { ImageError } from './image-error.ts';
 import type { OnProgress } from './progress.ts';
@@ -41,7 +40,8 @@ export async function buildFromPackages(options: {
     );
   const mmdebstrap = findProgram('mmdebstrap');
   const aptOptions = join(workDir, 'apt.conf');
-  await writeFile(aptOptions, `${await readHostAptOptions()}Acquire::Languages "none";\n`);
+  const lines = [...(await readHostAptOptions()), ['Acquire::Languages', 'none']];
+  await writeFile(aptOptions, lines.map(([key, value]) => `${key} "${value}";\n`).join(''));
   await runProgram({
     file: mmdebstrap,
     args: [
@@ -77,16 +77,4 @@ async function readHostSources(): Promise<{ name: string; text: string }[]> {
     .filter((path) => /\.(list|sources)$/.test(path))
     .map(async (name) => ({ name, text: await readFile(name, 'utf8').catch(() => '') }));
   return await Promise.all(read);
-}
-
-/** What the host needs to reach its mirror: proxies, and whether it accepts package lists of any age. */
-async function readHostAptOptions(): Promise<string> {
-  const { stdout } = await promisify(execFile)(findProgram('apt-config', 'apt'), ['dump', 'Acquire']);
-  return stdout
-    .split('\n')
-    .filter((line) =>
-      /^Acquire::(https?::.*Proxy|Check-Valid-Until|Check-Date|Retries|ForceIPv[46])\b/i.test(line),
-    )
-    .map((line) => `${line}\n`)
-    .join('');
 }

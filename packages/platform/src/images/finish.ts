@@ -31,7 +31,7 @@ const dpkgOptions = [
  * sources. Runs nothing of the image; idempotent.
  */
 export function finishRootfs(root: string, { aptSources }: { aptSources?: string } = {}): void {
-  for (const path of ['/proc', '/sys', '/dev', '/run', '/home']) makeDirectory(root, path, 0o755);
+  for (const path of ['/', '/proc', '/sys', '/dev', '/run', '/home']) makeDirectory(root, path, 0o755);
   for (const path of ['/tmp', '/var/tmp']) makeDirectory(root, path, 0o1777);
   ensureUser(root);
   for (const path of emptied) empty(containedPath(root, path, { followLast: true }));

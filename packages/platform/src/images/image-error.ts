@@ -10,6 +10,8 @@ export type ImageErrorCode =
   /** A layer tries to reach outside of the image, or is of a kind that nobody should unpack. */
   | 'unsafe'
   | 'too_large'
+  /** The image lacks what a base template needs and has no apt to install it. */
+  | 'unsuitable_image'
   /** A program of the host is missing; `remedy` is the line that installs it. */
   | 'missing_program'
   /** This host's distribution offers no packages to build from. */

@@ -1,0 +1,33 @@
+import type { AttributesByPath } from './layer.ts';
+import { findProgram, runProgram } from './run-program.ts';
+
+/**
+ * Sets extended attributes with one run of setfattr, as Node has no call for them; nothing runs when there are none. The paths
+ * must exist and have no link on their way. Rejects with `missing_program` without setfattr, else with `build_failed`.
+ */
+export async function setAttributes(options: {
+  attributes: AttributesByPath;
+  signal?: AbortSignal | undefined;
+}): Promise<void> {
+  const { attributes, signal } = options;
+  if (attributes.size === 0) return;
+  const stanzas = [...attributes].map(([path, values]) => {
+    const lines = [...values].map(([name, value]) => `${name}=0s${Buffer.from(value).toString('base64')}`);
+    return [`# file: ${quote(path)}`, ...lines, ''].join('\n');
+  });
+  await runProgram({
+    file: findProgram('setfattr', 'attr'),
+    args: ['--no-dereference', '--restore=-'],
+    input: `${stanzas.join('\n')}\n`,
+    signal,
+  });
+}
+
+/** Control characters and backslashes in octal, as getfattr(1) writes names. */
+function quote(path: string): string {
+  return path.replaceAll(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what has to be quoted.
+    /[\x00-\x1f\x7f\\]/g,
+    (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`,
+  );
+}
