@@ -57,6 +57,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const context: HandlerContext = {
     store,
     lifecycle: plane.lifecycle,
+    timeToLive: plane.timeToLive,
     maxRunMs: limits.maxRunMs,
     secret,
     domain,

@@ -23,7 +23,9 @@ const parseTemplateFilter = (text: string) => {
 };
 
 /** The two listings of sandboxes. */
-export const createListHandlers = ({ store }: HandlerContext): Pick<PlatformHandlers, ListRoute> => {
+export const createListHandlers = ({
+  store,
+}: Pick<HandlerContext, 'store'>): Pick<PlatformHandlers, ListRoute> => {
   /** Undefined when nothing can match. */
   const parseFilter = async (query: ListQuery): Promise<SandboxFilter | undefined> => {
     // There is no way to a paused sandbox, so asking for paused ones alone finds nothing.

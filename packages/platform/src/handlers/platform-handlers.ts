@@ -1,6 +1,7 @@
 import type { Handlers, RouteKey } from '@skerry/contract/routes';
 import type { paths } from '@skerry/platform-client';
 import type { Lifecycle } from '../sandboxes/lifecycle.ts';
+import type { TimeToLive } from '../sandboxes/time-to-live.ts';
 import type { Store } from '../store/store.ts';
 import type { ReplyContext } from './sandbox-replies.ts';
 
@@ -11,5 +12,6 @@ export type PlatformRoute = RouteKey<paths>;
 export interface HandlerContext extends ReplyContext {
   store: Store;
   lifecycle: Lifecycle;
+  timeToLive: TimeToLive;
   maxRunMs: number;
 }

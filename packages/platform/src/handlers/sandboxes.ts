@@ -23,7 +23,7 @@ const parseSandboxId = ({ sandboxID }: { sandboxID: string }): string => sandbox
 
 /** Creating, finding and ending one sandbox. */
 export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHandlers, SandboxRoute> => {
-  const { store, lifecycle, maxRunMs } = context;
+  const { store, lifecycle, timeToLive, maxRunMs } = context;
 
   const create = async (body: CreateBody, timeoutSeconds: number) => {
     const request = parseNewSandbox(body, { timeoutSeconds, maxRunMs });
@@ -33,7 +33,7 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
   };
 
   const connect = async (params: { sandboxID: string }, timeoutSeconds: number) => {
-    const row = await lifecycle.extend(parseSandboxId(params), parseTimeout(timeoutSeconds, maxRunMs));
+    const row = await timeToLive.extend(parseSandboxId(params), parseTimeout(timeoutSeconds, maxRunMs));
     return { status: 200, body: toSandbox(row, context) } as const;
   };
 
@@ -52,12 +52,12 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
     'POST /v2/sandboxes/{sandboxID}/connect': ({ params, body }) =>
       connect(params, body?.timeout ?? DEFAULT_TIMEOUT_SECONDS.v2),
     'POST /sandboxes/{sandboxID}/timeout': async ({ params, body }) => {
-      await lifecycle.setTimeout(parseSandboxId(params), body.timeout * 1000);
+      await timeToLive.set(parseSandboxId(params), body.timeout * 1000);
       return { status: 204 };
     },
     'POST /sandboxes/{sandboxID}/refreshes': async ({ params, body }) => {
       const seconds = Math.max(body?.duration ?? MIN_REFRESH_SECONDS, MIN_REFRESH_SECONDS);
-      await lifecycle.extend(parseSandboxId(params), seconds * 1000);
+      await timeToLive.extend(parseSandboxId(params), seconds * 1000);
       return { status: 204 };
     },
   };

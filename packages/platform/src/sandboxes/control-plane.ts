@@ -9,6 +9,7 @@ import { createExpiry } from './expiry.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
 import { createLive, type Directory } from './live.ts';
 import { createReconcile } from './reconcile.ts';
+import { createTimeToLive, type TimeToLive } from './time-to-live.ts';
 
 export interface ControlPlaneOptions {
   store: Store;
@@ -24,6 +25,7 @@ export interface ControlPlaneOptions {
 /** Everything that acts on sandboxes, put together. */
 export interface ControlPlane {
   readonly lifecycle: Lifecycle;
+  readonly timeToLive: TimeToLive;
   readonly directory: Directory;
   /** Makes rows and instances agree, then keeps them so. Rejects when the store or the runtime cannot be read. */
   start(): Promise<void>;
@@ -67,6 +69,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
 
   return {
     lifecycle,
+    timeToLive: createTimeToLive({ ...options, expiry }),
     directory: live.directory,
     start: async () => {
       await reconcile.run();

@@ -1,4 +1,4 @@
-import { ApiError, invalid, notFound } from '@skerry/contract/error';
+import { ApiError } from '@skerry/contract/error';
 import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
@@ -10,6 +10,7 @@ import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
 import { initAgent } from './init-agent.ts';
 import type { Live } from './live.ts';
+import { notRunning, requireRunning } from './running.ts';
 import { toStartError } from './start-error.ts';
 
 export interface CreateRequest {
@@ -22,22 +23,16 @@ export interface CreateRequest {
   allowInternet: boolean | null;
 }
 
-/** The transitions that a caller may ask for. All but `create` reject with `not_found` unless the sandbox is running. */
+/** From the request for a sandbox to its end. */
 export interface Lifecycle {
   /**
    * Resolves when the sandbox is usable: its agent has variables, token and default user. When it rejects, nothing of it is
    * left or what is left is on its way out.
    */
   create(request: CreateRequest): Promise<SandboxRow>;
+  /** Rejects with `not_found` unless it is running. */
   get(id: string): Promise<SandboxRow>;
-  /**
-   * Lets it live for at least `timeoutMs` from now, but not beyond the longest run. An end that is later anyway stays as
-   * it is.
-   */
-  extend(id: string, timeoutMs: number): Promise<SandboxRow>;
-  /** Ends it `timeoutMs` from now, sooner or later than before, but not beyond the longest run. */
-  setTimeout(id: string, timeoutMs: number): Promise<SandboxRow>;
-  /** Resolves when it is stopped. Two at once both succeed. */
+  /** Resolves when it is stopped; two at once both succeed. Rejects with `not_found` unless it is running. */
   kill(id: string): Promise<void>;
   /** Whether this process is starting it now. */
   isStarting(id: string): boolean;
@@ -68,14 +63,6 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   const { store, runtime, live, expiry, ending, clock, ids, log, limits, secret } = options;
   const starting = new Map<string, Promise<SandboxRow>>();
 
-  const missing = (id: string) => notFound(`sandbox "${id}" was not found`);
-
-  const findRunning = async (id: string): Promise<SandboxRow> => {
-    const row = await store.findSandbox(id);
-    if (row?.state !== 'running') throw missing(id);
-    return row;
-  };
-
   const adopt = (row: SandboxRow, instance: Instance): void => {
     live.add(instance, () => {
       const when = { from: ['running'], runId: instance.runId } as const;
@@ -87,22 +74,6 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         );
     });
     expiry.schedule(row.id, row.endAt);
-  };
-
-  const moveEnd = async (
-    id: string,
-    { timeoutMs, extendOnly }: { timeoutMs: number; extendOnly: boolean },
-  ): Promise<SandboxRow> => {
-    const row = await findRunning(id);
-    const now = clock.now();
-    const latest = row.startedAt + limits.maxRunMs;
-    if (latest <= now && timeoutMs > 0) {
-      throw invalid(`sandbox "${id}" has reached the longest run of ${limits.maxRunMs / 1000} s`);
-    }
-    const moved = await store.moveEnd(id, { endAt: Math.min(now + timeoutMs, latest), extendOnly });
-    if (moved === undefined) throw missing(id);
-    expiry.schedule(id, moved.endAt);
-    return moved;
   };
 
   const undo = async (id: string): Promise<void> => {
@@ -202,13 +173,11 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       starting.set(sandbox.id, started);
       return started;
     },
-    get: findRunning,
-    extend: (id, timeoutMs) => moveEnd(id, { timeoutMs, extendOnly: true }),
-    setTimeout: (id, timeoutMs) => moveEnd(id, { timeoutMs, extendOnly: false }),
+    get: (id) => requireRunning(store, id),
     kill: async (id) => {
       const row = await ending.begin(id, 'killed', { from: ['running'] });
       const finished = row === undefined ? ending.current(id) : ending.finish(id);
-      if (finished === undefined) throw missing(id);
+      if (finished === undefined) throw notRunning(id);
       await finished;
     },
     isStarting: (id) => starting.has(id),

@@ -1,0 +1,149 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createStore } from '../store/sqlite.ts';
+import type { Store } from '../store/store.ts';
+import { createListHandlers } from './listing.ts';
+
+const start = Date.UTC(2026, 0, 1);
+
+type Handlers = ReturnType<typeof createListHandlers>;
+type Query = Parameters<Handlers['GET /v2/sandboxes']>[0]['query'];
+
+describe('listing', () => {
+  let folder: string;
+  let store: Store;
+  let handlers: Handlers;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'skerry-list-'));
+    store = await createStore({ path: join(folder, 'skerry.db') });
+    handlers = createListHandlers({ store });
+    const size = { createdAt: start, cpuCount: 2, memoryMb: 512, diskMb: 100 };
+    await store.ensureTemplate({ id: 'tbase', name: 'base', ...size });
+    await store.ensureTemplate({ id: 'tother', name: 'other', ...size });
+  });
+  afterEach(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const run = async (
+    id: string,
+    {
+      at = start,
+      template = 'base',
+      metadata = {},
+    }: { at?: number; template?: string; metadata?: Record<string, string> },
+  ) => {
+    const made = {
+      id,
+      templateId: `t${template}`,
+      templateName: template,
+      createdAt: start,
+      endAt: at + 1000,
+    };
+    const rest = {
+      metadata,
+      envVars: {},
+      secure: true,
+      allowInternet: null,
+      cpuCount: 2,
+      memoryMb: 512,
+      diskMb: 100,
+    };
+    await store.reserveSandbox({ ...made, ...rest }, { maxActive: 1000 });
+    await store.changeState(id, { from: ['starting'], to: 'running', set: { runId: id, startedAt: at } });
+  };
+  const request = <Q>(query: Q) => ({
+    params: {},
+    query,
+    headers: {},
+    body: undefined,
+    context: undefined,
+    signal: new AbortController().signal,
+  });
+  const list = async (query: Query) => {
+    const reply = await handlers['GET /v2/sandboxes'](request(query));
+    if (reply.status !== 200) throw new Error(`unexpected status ${reply.status}`);
+    return { ids: reply.body.map((row) => row.sandboxID), headers: reply.headers ?? {}, rows: reply.body };
+  };
+
+  it('gives each row once over pages of any size, and a token only when more rows exist', async () => {
+    // Three sandboxes a millisecond, so that pages end between rows of the same start.
+    for (let i = 0; i < 10; i += 1) await run(`i${i}`, { at: start + Math.floor(i / 3) });
+    for (const order of ['asc', 'desc'] as const) {
+      const all = (await list({ order })).ids;
+      expect(all).toHaveLength(10);
+      for (const limit of [1, 3, 5, 9, 10]) {
+        const seen: string[] = [];
+        let pages = 0;
+        for (let nextToken: string | undefined; ; ) {
+          const page = await list({ order, limit, ...(nextToken !== undefined && { nextToken }) });
+          expect(page.ids.length).toBeGreaterThan(0);
+          expect(page.headers['X-Total-Running']).toBe(10);
+          seen.push(...page.ids);
+          pages += 1;
+          nextToken = page.headers['X-Next-Token'];
+          if (nextToken === undefined) break;
+        }
+        expect(seen).toEqual(all);
+        expect(pages).toBe(Math.ceil(10 / limit));
+      }
+    }
+  });
+
+  it('is newest first unless asked otherwise', async () => {
+    await run('i1', { at: start });
+    await run('i2', { at: start + 1 });
+    expect((await list({})).ids).toEqual(['i2', 'i1']);
+    expect((await list({ order: 'asc' })).ids).toEqual(['i1', 'i2']);
+  });
+
+  it('includes the row whose own start is asked for', async () => {
+    await run('i1', { at: start + 122 });
+    await run('i2', { at: start + 123 });
+    const [newest] = (await list({})).rows;
+    expect((await list({ startedAfter: newest?.startedAt ?? '' })).ids).toEqual(['i2']);
+  });
+
+  it('finds by template id and name, and nothing for one that does not exist', async () => {
+    await run('i1', {});
+    await run('i2', { template: 'other' });
+    expect((await list({ template: 'tother' })).ids).toEqual(['i2']);
+    expect((await list({ template: 'Other' })).ids).toEqual(['i2']);
+    expect(await list({ template: 'unknown' })).toMatchObject({ ids: [], headers: { 'X-Total-Running': 0 } });
+    await expect(list({ template: 'base:default' })).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+
+  it('counts what matches the filter, not the page', async () => {
+    for (let i = 0; i < 4; i += 1) await run(`i${i}`, { metadata: { user: i < 3 ? 'ann' : 'bob' } });
+    const page = await list({ metadata: 'user=ann', limit: 1 });
+    expect(page.ids).toHaveLength(1);
+    expect(page.headers['X-Total-Running']).toBe(3);
+  });
+
+  it('says nothing about running ones when only paused ones are asked for', async () => {
+    await run('i1', {});
+    expect(await list({ state: ['paused'] })).toMatchObject({ ids: [], headers: {} });
+    expect((await list({ state: ['paused'] })).headers).not.toHaveProperty('X-Total-Running');
+    expect((await list({ state: ['running', 'paused'] })).ids).toEqual(['i1']);
+  });
+
+  it('leaves out what is starting or on its way out', async () => {
+    await run('i1', {});
+    await run('i2', {});
+    await store.changeState('i2', { from: ['running'], to: 'killing' });
+    expect((await list({})).ids).toEqual(['i1']);
+    const older = await handlers['GET /sandboxes'](request({}));
+    expect(older).toMatchObject({ status: 200, body: [{ sandboxID: 'i1', state: 'running' }] });
+  });
+
+  it('refuses a token of the other order', async () => {
+    await run('i1', {});
+    await run('i2', {});
+    const nextToken = (await list({ limit: 1 })).headers['X-Next-Token'] ?? '';
+    await expect(list({ nextToken, order: 'asc' })).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+});

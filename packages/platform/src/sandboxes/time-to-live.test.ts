@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createStore } from '../store/sqlite.ts';
+import type { Store } from '../store/store.ts';
+import { createTimeToLive, type TimeToLive } from './time-to-live.ts';
+
+const start = Date.UTC(2026, 0, 1);
+const maxRunMs = 3_600_000;
+
+describe('createTimeToLive', () => {
+  let folder: string;
+  let store: Store;
+  let now: number;
+  let announced: [string, number][];
+  let timeToLive: TimeToLive;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'skerry-ttl-'));
+    store = await createStore({ path: join(folder, 'skerry.db') });
+    now = start;
+    announced = [];
+    timeToLive = createTimeToLive({
+      store,
+      expiry: { schedule: (id, endAt) => announced.push([id, endAt]) },
+      clock: { now: () => now, after: () => () => {} },
+      limits: { maxRunMs },
+    });
+    const endAt = start + 60_000;
+    await store.reserveSandbox(
+      {
+        id: 'i1',
+        templateId: 't1',
+        templateName: 'base',
+        createdAt: start,
+        endAt,
+        metadata: {},
+        envVars: {},
+        secure: true,
+        allowInternet: null,
+        cpuCount: 1,
+        memoryMb: 128,
+        diskMb: 0,
+      },
+      { maxActive: 1 },
+    );
+    const set = { runId: 'r1', startedAt: start, endAt };
+    await store.changeState('i1', { from: ['starting'], to: 'running', set });
+  });
+  afterEach(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const endAt = async () => (await store.findSandbox('i1'))?.endAt;
+
+  it('sets an end that is sooner as well as one that is later, and announces both', async () => {
+    now += 1_000;
+    await timeToLive.set('i1', 5_000);
+    expect(await endAt()).toBe(start + 6_000);
+    await timeToLive.set('i1', 120_000);
+    expect(await endAt()).toBe(start + 121_000);
+    expect(announced).toEqual([
+      ['i1', start + 6_000],
+      ['i1', start + 121_000],
+    ]);
+  });
+
+  it('ends at once when set to 0', async () => {
+    now += 1_234;
+    expect((await timeToLive.set('i1', 0)).endAt).toBe(now);
+  });
+
+  it('leaves the end exactly as it is when an extension would be sooner', async () => {
+    now += 30_000;
+    expect((await timeToLive.extend('i1', 29_999)).endAt).toBe(start + 60_000);
+    expect(await endAt()).toBe(start + 60_000);
+    expect((await timeToLive.extend('i1', 30_001)).endAt).toBe(start + 60_001);
+  });
+
+  it('cuts off silently at the longest run', async () => {
+    now += 1_000;
+    expect((await timeToLive.set('i1', maxRunMs * 2)).endAt).toBe(start + maxRunMs);
+    expect((await timeToLive.extend('i1', maxRunMs * 2)).endAt).toBe(start + maxRunMs);
+  });
+
+  it('refuses more time once the longest run is over, but still ends', async () => {
+    now += maxRunMs;
+    await expect(timeToLive.set('i1', 1_000)).rejects.toMatchObject({ code: 'invalid_argument' });
+    await expect(timeToLive.extend('i1', 1_000)).rejects.toMatchObject({ code: 'invalid_argument' });
+    expect(await endAt()).toBe(start + 60_000);
+    expect((await timeToLive.set('i1', 0)).endAt).toBe(start + maxRunMs);
+  });
+
+  it('knows neither a sandbox that never was nor one on its way out', async () => {
+    await expect(timeToLive.set('i2', 1)).rejects.toMatchObject({ code: 'not_found' });
+    await store.changeState('i1', { from: ['running'], to: 'killing' });
+    await expect(timeToLive.extend('i1', 90_000)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await endAt()).toBe(start + 60_000);
+    expect(announced).toEqual([]);
+  });
+});

@@ -1,0 +1,43 @@
+import { invalid } from '@skerry/contract/error';
+import type { Clock } from '../clock.ts';
+import type { Limits } from '../limits.ts';
+import type { SandboxRow, SandboxStore } from '../store/store.ts';
+import type { Expiry } from './expiry.ts';
+import { notRunning, requireRunning } from './running.ts';
+
+/**
+ * Moves the end of a running sandbox, never beyond the longest run: what is asked for past that is cut off silently, and
+ * refused with `invalid_argument` once the longest run is over. Rejects with `not_found` unless the sandbox is running.
+ */
+export interface TimeToLive {
+  /** Ends it `timeoutMs` from now, sooner or later than before. */
+  set(id: string, timeoutMs: number): Promise<SandboxRow>;
+  /** Lets it live for at least `timeoutMs` from now. An end that is later anyway stays as it is. */
+  extend(id: string, timeoutMs: number): Promise<SandboxRow>;
+}
+
+export interface TimeToLiveOptions {
+  store: SandboxStore;
+  expiry: Pick<Expiry, 'schedule'>;
+  clock: Clock;
+  limits: Pick<Limits, 'maxRunMs'>;
+}
+
+export const createTimeToLive = ({ store, expiry, clock, limits }: TimeToLiveOptions): TimeToLive => {
+  const move = async (id: string, timeoutMs: number, { extendOnly }: { extendOnly: boolean }) => {
+    const row = await requireRunning(store, id);
+    const now = clock.now();
+    const latest = row.startedAt + limits.maxRunMs;
+    if (latest <= now && timeoutMs > 0) {
+      throw invalid(`sandbox "${id}" has reached the longest run of ${limits.maxRunMs / 1000} s`);
+    }
+    const moved = await store.moveEnd(id, { endAt: Math.min(now + timeoutMs, latest), extendOnly });
+    if (moved === undefined) throw notRunning(id);
+    expiry.schedule(id, moved.endAt);
+    return moved;
+  };
+  return {
+    set: (id, timeoutMs) => move(id, timeoutMs, { extendOnly: false }),
+    extend: (id, timeoutMs) => move(id, timeoutMs, { extendOnly: true }),
+  };
+};
