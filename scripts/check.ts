@@ -27,6 +27,7 @@ const checks: Check[] = [
   { name: 'proto format', command: [join(tools, 'buf'), 'format', '--diff', '--exit-code'], cwd: 'specs' },
   { name: 'nothing unused', command: ['knip'] },
   { name: 'one version of each dependency', command: ['sherif', '--no-install'] },
+  { name: 'each packed tarball works alone', command: ['node', 'scripts/check-tarballs.ts'] },
 ];
 
 /** Runs every check and returns how many passed and failed; each failure's output is printed in full. */

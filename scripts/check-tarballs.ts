@@ -1,0 +1,80 @@
+// Packs the libraries that users install, checks each tarball, and uses it the way a stranger does: alone, in a project outside
+// this workspace, with the program of its README. Against a running service (SKERRY_API_URL, SKERRY_API_KEY) the program also runs.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+
+const root = join(import.meta.dirname, '..');
+const tools = join(root, 'scripts/node_modules/.bin');
+const folder = mkdtempSync(join(tmpdir(), 'skerry-tarballs-'));
+const { catalog } = parse(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')) as {
+  catalog: Record<string, string>;
+};
+
+try {
+  run('turbo', ['run', 'build', '--filter=@skerry/sdk', '--output-logs=errors-only'], root);
+  for (const name of ['platform-client', 'envd-client', 'sdk']) {
+    const tarball = pack(name);
+    run(join(tools, 'publint'), ['run', tarball, '--strict'], root);
+    run(join(tools, 'attw'), [tarball, '--profile', 'esm-only', '--format', 'ascii', '--no-emoji'], root);
+    useAlone(name, tarball);
+    console.log(`ok   @skerry/${name}`);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function pack(name: string): string {
+  const into = join(folder, `${name}-tarball`);
+  mkdirSync(into);
+  run('pnpm', ['pack', '--pack-destination', into], join(root, 'packages', name));
+  const [file = ''] = readdirSync(into);
+  return join(into, file);
+}
+
+/** Installs one tarball and compiles the README's program without skipping any declaration; then runs it where it can. */
+function useAlone(name: string, tarball: string): void {
+  const project = join(folder, name);
+  mkdirSync(project);
+  const manifest = {
+    private: true,
+    type: 'module',
+    dependencies: { [`@skerry/${name}`]: `file:${tarball}` },
+    devDependencies: { '@types/node': catalog['@types/node'], typescript: catalog.typescript },
+  };
+  writeFileSync(join(project, 'package.json'), JSON.stringify(manifest));
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    module: 'nodenext',
+    target: 'es2022',
+    lib: ['es2023', 'esnext.disposable', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    types: ['node'],
+    outDir: 'dist',
+  };
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['readme.ts'] }));
+  const readme = readFileSync(join(root, 'packages', name, 'README.md'), 'utf8');
+  const program = /```ts\n(.*?)```/s.exec(readme)?.[1];
+  if (!program) throw new Error(`the README of ${name} has no program`);
+  writeFileSync(join(project, 'readme.ts'), program);
+  run(
+    'npm',
+    ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--silent'],
+    project,
+  );
+  run(join(project, 'node_modules/.bin/tsc'), ['-p', '.'], project);
+  if (process.env.SKERRY_API_URL && process.env.SKERRY_API_KEY) run('node', ['dist/readme.js'], project);
+  else run('node', ['--input-type=module', '--eval', `await import('@skerry/${name}')`], project);
+}
+
+function run(program: string, argv: string[], cwd: string): void {
+  // npm reads settings of a surrounding pnpm from variables and warns about them.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('npm_')));
+  const result = spawnSync(program, argv, { cwd, env, encoding: 'utf8', maxBuffer: 64 << 20 });
+  if (result.status === 0) return;
+  console.error(`${result.error?.message ?? ''}${result.stdout ?? ''}${result.stderr ?? ''}`);
+  throw new Error(`${program} ${argv.join(' ')} failed in ${cwd}`);
+}
