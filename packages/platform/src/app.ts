@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ApiError, toErrorBody } from '@skerry/contract/error';
 import { createServer } from '@skerry/contract/serve';
 import type { paths } from '@skerry/platform-client';
 import type { Runtime } from '@skerry/runtime';
@@ -82,8 +83,12 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     return reply;
   });
 
+  let closing = false;
   return {
-    routing: (request, response) => server.routing(request, response),
+    routing: (request, response) => {
+      if (closing) refuse(response);
+      else server.routing(request, response);
+    },
     directory: plane.directory,
     start: async () => {
       await store.ensureTemplate({
@@ -98,8 +103,17 @@ export const createPlatform = (options: PlatformOptions): Platform => {
       await server.ready();
     },
     close: async () => {
+      closing = true;
       await server.close();
       await plane.close();
     },
   };
+};
+
+/** Fastify would answer this by itself, but without the numeric code that clients read. */
+const refuse = (response: ServerResponse): void => {
+  const error = new ApiError('unavailable', 'the server is shutting down');
+  response
+    .writeHead(error.status, { 'content-type': 'application/json', connection: 'close' })
+    .end(JSON.stringify(toErrorBody(error)));
 };
