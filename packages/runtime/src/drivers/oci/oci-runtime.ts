@@ -7,7 +7,7 @@ import type { CgroupLayout } from './cgroup.ts';
 import type { SandboxFolder } from './folder.ts';
 import { findClosedWays, openWays } from './open-way.ts';
 import { inPrivateMounts } from './private-mounts.ts';
-import { unmountEvery } from './syscalls.ts';
+import { mount } from './syscalls.ts';
 
 /** A program that starts a container from a bundle. It does not stay: nothing of it is left once the container runs. */
 export interface OciRuntime {
@@ -83,7 +83,7 @@ const toRuntime = (name: OciRuntime['name'], invocation: Invocation): OciRuntime
       });
     const ways = findClosedWays([folder.path, agentDir]);
     const prepare = (): void => {
-      if (hidesUnified) unmountEvery('/sys/fs/cgroup/unified');
+      if (hidesUnified) coverUnifiedTree();
       openWays(ways);
     };
     const isPlain = !hidesUnified && ways.size === 0;
@@ -99,3 +99,17 @@ const toRuntime = (name: OciRuntime['name'], invocation: Invocation): OciRuntime
     return Number(await readFile(folder.pidFile, 'utf8'));
   },
 });
+
+/**
+ * Something that is no cgroup tree, and goes away with the private mounts: crun would write into what lies below the
+ * tree if that were only unmounted, where nobody ever sees it again.
+ */
+const coverUnifiedTree = (): void => {
+  mount({
+    source: 'none',
+    target: '/sys/fs/cgroup/unified',
+    type: 'tmpfs',
+    flags: 0,
+    data: 'mode=700,size=64k',
+  });
+};
