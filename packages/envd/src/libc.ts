@@ -1,7 +1,7 @@
 import koffi from 'koffi/indirect';
 
 /** `null` means the symbols of this process, so the C library is the one that Node itself runs on. */
-const lib = koffi.load(null);
+export const lib = koffi.load(null);
 
 const cPipe2 = lib.func('int pipe2(_Out_ int *fds, int flags)');
 const cSyscall = lib.func('long syscall(long number, ...)');

@@ -10,6 +10,6 @@ import type { Log } from './log.ts';
 export const toConnectError = (error: unknown, { log, url }: { log: Log; url: string }): ConnectError => {
   if (error instanceof ConnectError) return error;
   const apiError = toApiError(fromErrno(error));
-  if (apiError.code === 'internal') log('call failed', { url, error, cause: apiError.cause });
+  if (apiError.code === 'internal') log('call failed', { url, error: apiError.cause ?? apiError });
   return new ConnectError(apiError.message, apiError.connectCode);
 };

@@ -7,8 +7,11 @@ import {
 } from '@connectrpc/connect';
 import { compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node';
 import { notFound } from '@skerry/contract/error';
+import { Filesystem } from '@skerry/envd-client/filesystem';
 import { Process } from '@skerry/envd-client/process';
 import { basicUserOf } from './auth.ts';
+import { createFilesystemService } from './filesystem/filesystem-service.ts';
+import { createSizeEncoder } from './filesystem/numeric-sizes.ts';
 import type { Log } from './log.ts';
 import { createProcessService } from './process/process-service.ts';
 import { replyError } from './reply.ts';
@@ -65,9 +68,14 @@ export const createRpcListener = (options: {
       throw toConnectError(error, { log, url: 'authorization' });
     }
   };
+  // connect-es passes what it serialises through this encoder; its types do not say so, a test does.
+  const sizesAsNumbers = { ignoreUnknownFields: true, textEncoder: createSizeEncoder() };
   const adapter = connectNodeAdapter({
     routes: (router) => {
       router.service(Process, createProcessService({ settings }));
+      router.service(Filesystem, createFilesystemService({ settings, users }), {
+        jsonOptions: sizesAsNumbers,
+      });
     },
     grpc: false,
     grpcWeb: false,

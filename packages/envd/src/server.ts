@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { ApiError, notFound, toApiError, unimplemented } from '@skerry/contract/error';
 import { accessTokenOf, basicUserOf, isSameSecret } from './auth.ts';
 import { applyCors } from './cors.ts';
+import { checkSignature, type FileOperation } from './http/signature.ts';
 import type { Log } from './log.ts';
 import { replyError } from './reply.ts';
 import type { SettingsStore } from './settings.ts';
@@ -27,7 +28,13 @@ export interface FileHandlers {
 }
 
 /** Routes that need no access token: exact method and path, nothing derived from them. */
-const EXEMPT = new Set(['GET /health', 'GET /files', 'POST /files']);
+const EXEMPT = new Set(['GET /health']);
+
+/** Routes that a signature in the query opens as well. */
+const SIGNED: ReadonlyMap<string, FileOperation> = new Map([
+  ['GET /files', 'read'],
+  ['POST /files', 'write'],
+]);
 
 /** Specified, and built later. */
 const LATER = new Set(['POST /files/compose', 'GET /metrics', 'GET /envs']);
@@ -50,10 +57,15 @@ const isRpc = (path: string): boolean =>
 export const createRequestListener = (options: ServerOptions): RequestListener => {
   const { settings, users, log } = options;
 
-  const checkToken = (req: IncomingMessage, route: string): void => {
+  const checkAccess = (req: IncomingMessage, route: string, query: URLSearchParams): void => {
     const { accessToken } = settings.current;
     if (accessToken === undefined || EXEMPT.has(route)) return;
     const given = accessTokenOf(req);
+    const operation = SIGNED.get(route);
+    if (given === undefined && operation !== undefined) {
+      checkSignature(query, { operation, accessToken, nowMs: Date.now() });
+      return;
+    }
     if (given === undefined) throw new ApiError('unauthenticated', 'missing X-Access-Token header');
     if (!isSameSecret(given, accessToken)) throw new ApiError('unauthenticated', 'invalid access token');
   };
@@ -64,14 +76,14 @@ export const createRequestListener = (options: ServerOptions): RequestListener =
     const path = mark === -1 ? url : url.slice(0, mark);
     const route = `${req.method} ${path}`;
     if (applyCors(req, res)) return;
-    checkToken(req, route);
+    const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
+    checkAccess(req, route, query);
     if (isRpc(path)) {
       (await options.loadRpc())(req, res);
       return;
     }
     const basicUser = basicUserOf(req.headers.authorization);
     if (basicUser !== undefined) users.get(basicUser);
-    const query = (): URLSearchParams => new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
     switch (route) {
       case 'GET /health':
       case 'HEAD /health':
@@ -79,9 +91,9 @@ export const createRequestListener = (options: ServerOptions): RequestListener =
         return;
       case 'GET /files':
       case 'HEAD /files':
-        return (await options.loadFiles()).download(req, res, query());
+        return (await options.loadFiles()).download(req, res, query);
       case 'POST /files':
-        return (await options.loadFiles()).upload(req, res, query());
+        return (await options.loadFiles()).upload(req, res, query);
     }
     if (LATER.has(route)) throw unimplemented(`${route} is not offered by this version of the agent`);
     const allowed = METHODS.get(path);
@@ -92,7 +104,8 @@ export const createRequestListener = (options: ServerOptions): RequestListener =
   return (req, res) => {
     dispatch(req, res).catch((error: unknown) => {
       const apiError = toApiError(error);
-      if (apiError.code === 'internal') log('request failed', { url: req.url, error, cause: apiError.cause });
+      if (apiError.code === 'internal')
+        log('request failed', { url: req.url, error: apiError.cause ?? apiError });
       replyError(res, apiError);
     });
   };

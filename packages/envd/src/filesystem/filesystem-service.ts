@@ -1,0 +1,101 @@
+import { statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import { ApiError, conflict, invalid } from '@skerry/contract/error';
+import type { Filesystem } from '@skerry/envd-client/filesystem';
+import { isErrno } from '../errno.ts';
+import { follow, SILENCE } from '../event-queue.ts';
+import { makeDirectories } from '../make-directories.ts';
+import { parsePath } from '../path.ts';
+import { keepaliveMsOf, userOf } from '../rpc-context.ts';
+import type { SettingsStore } from '../settings.ts';
+import type { Users } from '../users.ts';
+import { readEntryInfo } from './entry-info.ts';
+import { listDirectory } from './list-directory.ts';
+import { move } from './move.ts';
+import { createWatcherTable } from './watcher-table.ts';
+
+const KEEPALIVE = { event: { case: 'keepalive' as const, value: {} } };
+
+const isDirectory = (path: string): boolean | undefined => {
+  try {
+    return statSync(path).isDirectory();
+  } catch (error) {
+    if (isErrno(error) && error.code === 'ENOENT') return undefined;
+    if (isErrno(error) && error.code === 'ENOTDIR') {
+      throw new ApiError('internal', `a parent of "${path}" is not a directory`, { cause: error });
+    }
+    throw error;
+  }
+};
+
+/** The Connect service over the files of this sandbox. Everything runs with the rights of the agent. */
+export const createFilesystemService = (options: { settings: SettingsStore; users: Users }) => {
+  const { settings, users } = options;
+  const watchers = createWatcherTable({ users });
+  const resolve = (path: string, context: HandlerContext): string =>
+    parsePath(path, { user: userOf(context), workdir: settings.current.defaultWorkdir });
+
+  return {
+    stat: (request, context) => ({ entry: readEntryInfo(resolve(request.path, context), users) }),
+
+    async makeDir(request, context) {
+      const path = resolve(request.path, context);
+      const existing = isDirectory(path);
+      if (existing === true) throw conflict(`directory "${path}" already exists`);
+      if (existing === false) throw invalid(`path "${path}" is a file`);
+      await makeDirectories(path, userOf(context));
+      return { entry: readEntryInfo(path, users) };
+    },
+
+    async move(request, context) {
+      const destination = resolve(request.destination, context);
+      await move(resolve(request.source, context), destination, userOf(context));
+      return { entry: readEntryInfo(destination, users) };
+    },
+
+    async listDir(request, context) {
+      const path = resolve(request.path, context);
+      const { signal } = context;
+      return { entries: await listDirectory(path, { depth: Math.max(1, request.depth), users, signal }) };
+    },
+
+    async remove(request, context) {
+      const path = resolve(request.path, context);
+      if (path === '/') throw invalid('the root directory cannot be removed');
+      try {
+        await rm(path, { recursive: true, force: true });
+      } catch (error) {
+        if (!isErrno(error)) throw error;
+        // "file/x" does not exist any more than "x" would.
+        if (error.code === 'ENOTDIR') return {};
+        throw new ApiError('internal', `cannot remove "${path}": ${error.code}`, { cause: error });
+      }
+      return {};
+    },
+
+    async *watchDir(request, context) {
+      const keepaliveMs = keepaliveMsOf(context);
+      const { queue, close } = watchers.watch(resolve(request.path, context), request);
+      try {
+        yield { event: { case: 'start' as const, value: {} } };
+        for await (const event of follow(queue, { signal: context.signal, keepaliveMs })) {
+          yield event === SILENCE ? KEEPALIVE : { event: { case: 'filesystem' as const, value: event } };
+        }
+      } finally {
+        close();
+      }
+    },
+
+    createWatcher: (request, context) => ({
+      watcherId: watchers.create(resolve(request.path, context), request),
+    }),
+
+    getWatcherEvents: ({ watcherId }) => ({ events: watchers.drain(watcherId) }),
+
+    removeWatcher({ watcherId }) {
+      watchers.remove(watcherId);
+      return {};
+    },
+  } satisfies ServiceImpl<typeof Filesystem>;
+};

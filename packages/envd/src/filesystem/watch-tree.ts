@@ -1,0 +1,237 @@
+import { lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { ApiError } from '@skerry/contract/error';
+import { EventType, type FilesystemEventSchema } from '@skerry/envd-client/filesystem';
+import { isErrno } from '../errno.ts';
+import type { Users } from '../users.ts';
+import { readEntryInfo } from './entry-info.ts';
+import { createInotify, IN, type Inotify, type InotifyEvent } from './inotify.ts';
+import { createWatchIndex } from './watch-index.ts';
+
+export type FilesystemEventInit = MessageInitShape<typeof FilesystemEventSchema>;
+
+export interface WatchOptions {
+  /** Absolute path of the directory; a link is followed. */
+  root: string;
+  recursive: boolean;
+  includeEntry: boolean;
+  onEvent: (event: FilesystemEventInit) => void;
+  /** Nothing follows. Without an error the directory has been moved away. */
+  onEnd: (error?: Error) => void;
+}
+
+interface Watch extends WatchOptions {
+  /** Entries that a scan has reported although their kernel events are still to come, by directory. */
+  reported: Map<number, { horizon: number; created: Set<string>; written: Set<string> }>;
+  /** Directories between the two halves of a rename. */
+  moving: Map<number, NodeJS.Timeout>;
+}
+
+/** A rename out of the tree has no second half; after this time it is not coming. */
+const RENAME_MS = 500;
+const GONE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENAMETOOLONG']);
+
+/** A name that no directory can have, for one whose new name is not known yet. */
+const limbo = (cookie: number): string => `\0${cookie}`;
+
+/** All watches of the agent, over one inotify instance that is opened with the first. */
+export interface WatchTree {
+  /** Watches from the moment it returns; the result ends it. Throws the errno of inotify_add_watch(2). */
+  watch(options: WatchOptions): () => void;
+}
+
+export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
+  const index = createWatchIndex<Watch>();
+  const watches = new Set<Watch>();
+  let inotify: Inotify | undefined;
+
+  const emit = (watch: Watch, type: EventType, path: string): void => {
+    const event: FilesystemEventInit = { name: path === '' ? '.' : path, type };
+    if (watch.includeEntry && type !== EventType.REMOVE && type !== EventType.RENAME) {
+      try {
+        event.entry = readEntryInfo(join(watch.root, path), users);
+      } catch {
+        // Gone meanwhile: the event stands without it.
+      }
+    }
+    watch.onEvent(event);
+  };
+
+  const removeWatches = (wds: readonly number[]): void => {
+    for (const wd of wds) inotify?.remove(wd);
+  };
+
+  const close = (watch: Watch): void => {
+    if (!watches.delete(watch)) return;
+    for (const timer of watch.moving.values()) clearTimeout(timer);
+    removeWatches(index.remove(watch));
+  };
+
+  const end = (watch: Watch, error?: Error): void => {
+    if (!watches.has(watch)) return;
+    close(watch);
+    watch.onEnd(error);
+  };
+
+  /** Adds one directory; undefined when it has vanished or is known already. */
+  const addDirectory = (watch: Watch, path: string): number | undefined => {
+    if (inotify === undefined) return undefined;
+    const wd = inotify.add(join(watch.root, path), { followLink: path === '' });
+    const known = index.pathOf(watch, wd);
+    if (known === path) return undefined;
+    if (known !== undefined) {
+      // The same directory under a newer name, whose rename is still in the queue.
+      index.move(watch, known, path);
+      return undefined;
+    }
+    index.set(watch, path, wd);
+    return wd;
+  };
+
+  const report = (watch: Watch, path: string): { hasContent: boolean } => {
+    emit(watch, EventType.CREATE, path);
+    const stats = lstatSync(join(watch.root, path), { throwIfNoEntry: false });
+    const hasContent = stats?.isFile() === true && stats.size > 0;
+    if (hasContent) emit(watch, EventType.WRITE, path);
+    return { hasContent };
+  };
+
+  /**
+   * Watches a directory and all below it. With `isNew`, also reports what is in there: it was made before the watch, so the
+   * kernel told nobody. What was made between the watch and the scan is told twice, and the second time dropped.
+   */
+  const addTree = (watch: Watch, top: string, { isNew }: { isNew: boolean }): void => {
+    const waiting = [top];
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      try {
+        const wd = addDirectory(watch, path);
+        if (wd === undefined) continue;
+        const created = new Set<string>();
+        const written = new Set<string>();
+        for (const entry of readdirSync(join(watch.root, path), { withFileTypes: true })) {
+          const child = path === '' ? entry.name : `${path}/${entry.name}`;
+          if (entry.isDirectory()) waiting.push(child);
+          if (!isNew) continue;
+          created.add(entry.name);
+          if (report(watch, child).hasContent) written.add(entry.name);
+        }
+        if (created.size === 0 || inotify === undefined) continue;
+        watch.reported.set(wd, { horizon: inotify.horizon(), created, written });
+      } catch (error) {
+        if (!isErrno(error) || !GONE.has(error.code)) throw error;
+      }
+    }
+  };
+
+  const addNewTree = (watch: Watch, path: string): void => {
+    try {
+      addTree(watch, path, { isNew: true });
+    } catch (error) {
+      const message = `cannot watch "${path}": the limit of watches is reached`;
+      end(watch, new ApiError('resource_exhausted', message, { cause: error }));
+    }
+  };
+
+  /** True when a scan has reported this event already; what happens to the name afterwards is news again. */
+  const isReported = (watch: Watch, { wd, mask, name, position }: InotifyEvent): boolean => {
+    const reported = watch.reported.get(wd);
+    if (reported === undefined) return false;
+    if (position > reported.horizon) {
+      watch.reported.delete(wd);
+      return false;
+    }
+    if ((mask & IN.MODIFY) !== 0) return reported.written.has(name);
+    if ((mask & (IN.CREATE | IN.MOVED_TO)) !== 0) return reported.created.delete(name);
+    if ((mask & (IN.DELETE | IN.MOVED_FROM)) !== 0) {
+      reported.created.delete(name);
+      reported.written.delete(name);
+    }
+    return false;
+  };
+
+  const startRename = (watch: Watch, path: string, cookie: number): void => {
+    index.move(watch, path, limbo(cookie));
+    const giveUp = (): void => {
+      watch.moving.delete(cookie);
+      removeWatches(index.remove(watch, limbo(cookie)));
+    };
+    watch.moving.set(cookie, setTimeout(giveUp, RENAME_MS));
+  };
+
+  const finishRename = (watch: Watch, path: string, cookie: number): void => {
+    clearTimeout(watch.moving.get(cookie));
+    if (watch.moving.delete(cookie)) index.move(watch, limbo(cookie), path);
+    if (!index.has(watch, path)) addNewTree(watch, path);
+  };
+
+  const onSelf = (watch: Watch, mask: number): void => {
+    if ((mask & IN.ATTRIB) !== 0) emit(watch, EventType.CHMOD, '');
+    if ((mask & (IN.DELETE_SELF | IN.UNMOUNT)) !== 0) emit(watch, EventType.REMOVE, '');
+    if ((mask & IN.MOVE_SELF) !== 0) {
+      emit(watch, EventType.RENAME, '');
+      end(watch);
+    }
+  };
+
+  const onChild = (watch: Watch, path: string, event: InotifyEvent): void => {
+    const { mask, cookie } = event;
+    const isTree = watch.recursive && (mask & IN.ISDIR) !== 0;
+    if ((mask & (IN.CREATE | IN.MOVED_TO)) !== 0) {
+      emit(watch, EventType.CREATE, path);
+      if (isTree && (mask & IN.CREATE) !== 0) addNewTree(watch, path);
+      else if (isTree) finishRename(watch, path, cookie);
+    }
+    if ((mask & IN.MOVED_FROM) !== 0) {
+      emit(watch, EventType.RENAME, path);
+      if (isTree) startRename(watch, path, cookie);
+    }
+    if ((mask & IN.ATTRIB) !== 0) emit(watch, EventType.CHMOD, path);
+    if ((mask & IN.MODIFY) !== 0) emit(watch, EventType.WRITE, path);
+    if ((mask & IN.DELETE) !== 0) emit(watch, EventType.REMOVE, path);
+  };
+
+  const onEvent = (event: InotifyEvent): void => {
+    const { wd, mask, name } = event;
+    if ((mask & IN.Q_OVERFLOW) !== 0) {
+      for (const watch of watches)
+        end(watch, new ApiError('internal', 'events were lost: too many changes at once'));
+      return;
+    }
+    for (const watch of index.watchesOf(wd)) {
+      const directory = index.pathOf(watch, wd);
+      if (directory === undefined || directory.startsWith('\0')) continue;
+      if (name !== '') {
+        if (!isReported(watch, event))
+          onChild(watch, directory === '' ? name : `${directory}/${name}`, event);
+      } else if (directory === '') {
+        // Of a sub-directory the parent's watch has told the same.
+        onSelf(watch, mask);
+      }
+      if ((mask & IN.IGNORED) !== 0) watch.reported.delete(wd);
+    }
+    if ((mask & IN.IGNORED) !== 0) index.forget(wd);
+  };
+
+  const onError = (error: Error): void => {
+    inotify = undefined;
+    for (const watch of watches)
+      end(watch, new ApiError('internal', 'watching has failed', { cause: error }));
+  };
+
+  return {
+    watch(options) {
+      inotify ??= createInotify({ onEvent, onError });
+      const watch: Watch = { ...options, reported: new Map(), moving: new Map() };
+      watches.add(watch);
+      try {
+        if (options.recursive) addTree(watch, '', { isNew: false });
+        else addDirectory(watch, '');
+      } catch (error) {
+        close(watch);
+        throw error;
+      }
+      return () => close(watch);
+    },
+  };
+};

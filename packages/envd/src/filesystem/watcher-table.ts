@@ -1,0 +1,140 @@
+import { randomInt } from 'node:crypto';
+import { statfsSync } from 'node:fs';
+import { ApiError, invalid, notFound } from '@skerry/contract/error';
+import { isErrno } from '../errno.ts';
+import { createEventQueue, type EventQueue } from '../event-queue.ts';
+import type { Users } from '../users.ts';
+import { checkDirectory } from './list-directory.ts';
+import { createWatchTree, type FilesystemEventInit } from './watch-tree.ts';
+
+export interface WatchRequest {
+  recursive: boolean;
+  includeEntry: boolean;
+  allowNetworkMounts: boolean;
+}
+
+export interface WatcherTable {
+  /** Queues the changes of a directory until `close`. Throws like the calls of the protocol that watch. */
+  watch(path: string, request: WatchRequest): { queue: EventQueue<FilesystemEventInit>; close: () => void };
+  /** Collects changes under a new id, for callers that ask for them. */
+  create(path: string, request: WatchRequest): string;
+  /** Takes what has been collected. A watcher that failed throws its error once, after its events, and is gone. */
+  drain(id: string): FilesystemEventInit[];
+  remove(id: string): void;
+}
+
+interface Watcher {
+  events: FilesystemEventInit[];
+  error: Error | undefined;
+  close: () => void;
+}
+
+const MAX_EVENTS = 16_384;
+const MAX_WATCHERS = 1024;
+const ID_LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
+
+/** Magic numbers of statfs(2): NFS, SMB, CIFS, SMB2, FUSE. Changes made by other machines raise no events there. */
+const NETWORK_TYPES: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x65735546]);
+
+const createId = (): string => `w${Array.from({ length: 20 }, () => ID_LETTERS[randomInt(36)]).join('')}`;
+
+const overflow = (): ApiError =>
+  new ApiError('internal', `more than ${MAX_EVENTS} events were waiting; the watcher has ended`);
+
+const checkWatchable = (path: string, { allowNetworkMounts }: WatchRequest): void => {
+  checkDirectory(path);
+  if (!allowNetworkMounts && NETWORK_TYPES.has(statfsSync(path).type >>> 0)) {
+    throw invalid(`"${path}" is on a network mount; set allowNetworkMounts to watch it all the same`);
+  }
+};
+
+export const createWatcherTable = ({ users }: { users: Users }): WatcherTable => {
+  const tree = createWatchTree({ users });
+  const watchers = new Map<string, Watcher>();
+  let openCount = 0;
+
+  const open = (
+    root: string,
+    request: WatchRequest,
+    sink: { onEvent: (event: FilesystemEventInit) => void; onEnd: (error?: Error) => void },
+  ): (() => void) => {
+    checkWatchable(root, request);
+    if (openCount >= MAX_WATCHERS)
+      throw new ApiError('resource_exhausted', `there are ${MAX_WATCHERS} watchers already`);
+    const { recursive, includeEntry } = request;
+    let unwatch: () => void;
+    try {
+      unwatch = tree.watch({ root, recursive, includeEntry, ...sink });
+    } catch (error) {
+      if (isErrno(error) && (error.code === 'ENOSPC' || error.code === 'EMFILE')) {
+        throw new ApiError('resource_exhausted', 'the limit of watches is reached', { cause: error });
+      }
+      throw error;
+    }
+    openCount += 1;
+    let isOpen = true;
+    return () => {
+      unwatch();
+      if (isOpen) openCount -= 1;
+      isOpen = false;
+    };
+  };
+
+  const get = (id: string): Watcher => {
+    const watcher = watchers.get(id);
+    if (watcher === undefined) throw notFound(`watcher "${id}" not found`);
+    return watcher;
+  };
+
+  return {
+    watch(path, request) {
+      const queue = createEventQueue<FilesystemEventInit>();
+      const close = open(path, request, {
+        onEvent(event) {
+          if (queue.sizeBytes >= MAX_EVENTS) queue.discard(overflow());
+          else queue.push(event, 1);
+        },
+        onEnd: (error) => queue.close(error),
+      });
+      return { queue, close };
+    },
+
+    create(path, request) {
+      const id = createId();
+      const watcher: Watcher = { events: [], error: undefined, close: () => undefined };
+      const fail = (error: Error): void => {
+        watcher.error ??= error;
+        watcher.close();
+      };
+      watcher.close = open(path, request, {
+        onEvent(event) {
+          if (watcher.error !== undefined) return;
+          if (watcher.events.push(event) > MAX_EVENTS) {
+            watcher.events = [];
+            fail(overflow());
+          }
+        },
+        onEnd: (error) =>
+          fail(error ?? new ApiError('internal', `"${path}" has been moved; the watcher has ended`)),
+      });
+      watchers.set(id, watcher);
+      return id;
+    },
+
+    drain(id) {
+      const watcher = get(id);
+      const { events, error } = watcher;
+      if (events.length === 0 && error !== undefined) {
+        watchers.delete(id);
+        throw error;
+      }
+      watcher.events = [];
+      return events;
+    },
+
+    remove(id) {
+      get(id).close();
+      watchers.delete(id);
+    },
+  };
+};

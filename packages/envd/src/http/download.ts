@@ -1,0 +1,153 @@
+import { constants, createReadStream, type ReadStream, type Stats } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { basename } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip, constants as zlib } from 'node:zlib';
+import { ApiError, invalid, notFound } from '@skerry/contract/error';
+import { isErrno } from '../errno.ts';
+import { replyJson } from '../reply.ts';
+import { checkConditions, parseByteRange, type Validators } from './byte-range.ts';
+import { chooseContentEncoding } from './content-encoding.ts';
+
+/** Large enough that the time per read is lost in the copying. */
+const CHUNK_BYTES = 512 * 1024;
+
+const toOpenError = (error: unknown, path: string): unknown => {
+  if (!isErrno(error)) return error;
+  switch (error.code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return notFound(`file "${path}" not found`, { cause: error });
+    case 'ENXIO':
+    case 'ENODEV':
+    case 'ELOOP':
+    case 'ENAMETOOLONG':
+      return invalid(`path "${path}" cannot be opened as a file`, { cause: error });
+    default:
+      return new ApiError('internal', `file "${path}" cannot be opened: ${error.code}`, { cause: error });
+  }
+};
+
+/** Opened without blocking: a FIFO would otherwise hold a thread of the pool until somebody writes to it. */
+const openRegularFile = async (path: string): Promise<{ file: FileHandle; stats: Stats }> => {
+  let file: FileHandle;
+  try {
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch (error) {
+    throw toOpenError(error, path);
+  }
+  const stats = await file.stat();
+  if (stats.isFile()) return { file, stats };
+  await file.close();
+  throw invalid(`path "${path}" is ${stats.isDirectory() ? 'a directory' : 'not a regular file'}`);
+};
+
+const toDisposition = (path: string): string => {
+  const name = basename(path);
+  if (/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return `inline; filename=${name}`;
+  if (/^[\x20-\x7e]*$/.test(name)) return `inline; filename="${name.replace(/["\\]/g, '\\$&')}"`;
+  const encoded = Buffer.from(name)
+    .toString('latin1')
+    .replace(/[^\w.-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+  return `inline; filename*=utf-8''${encoded}`;
+};
+
+const toValidators = ({ mtimeMs, size, ino }: Stats): Validators => ({
+  etag: `"${Math.round(mtimeMs * 1000).toString(36)}-${size.toString(36)}-${ino.toString(36)}"`,
+  modifiedMs: Math.floor(mtimeMs / 1000) * 1000,
+});
+
+const hasConditions = ({ headers }: IncomingMessage): boolean =>
+  Object.keys(headers).some((name) => name === 'range' || name.startsWith('if-'));
+
+/** Sends exactly `sizeBytes`, or breaks the connection when the file turns out shorter: the length is promised by then. */
+const sendExactly = async (source: ReadStream, res: ServerResponse, sizeBytes: number): Promise<void> => {
+  await pipeline(source, res, { end: false });
+  if (source.bytesRead === sizeBytes) res.end();
+  else res.destroy();
+};
+
+/** Files of /proc and /sys say that they are empty and are not: their length shows only by reading. */
+const sendUnsized = async (file: FileHandle, res: ServerResponse): Promise<void> => {
+  const first = Buffer.allocUnsafe(64 * 1024);
+  const { bytesRead } = await file.read(first, 0, first.length, 0);
+  if (bytesRead === 0) res.setHeader('Content-Length', 0);
+  else {
+    res.write(first.subarray(0, bytesRead));
+    await pipeline(file.createReadStream({ start: bytesRead, autoClose: false }), res, { end: false });
+  }
+  res.end();
+};
+
+const send = async (
+  req: IncomingMessage,
+  res: ServerResponse,
+  { path, file, stats }: { path: string; file: FileHandle; stats: Stats },
+): Promise<void> => {
+  const validators = toValidators(stats);
+  const { size: sizeBytes } = stats;
+  const encoding = chooseContentEncoding(req.headers['accept-encoding']?.toString(), {
+    sizeBytes,
+    identityOnly: hasConditions(req),
+  });
+  res.setHeader('Vary', 'Accept-Encoding');
+  res.setHeader('Last-Modified', new Date(validators.modifiedMs).toUTCString());
+  if (encoding === 'identity') res.setHeader('ETag', validators.etag);
+  const status = checkConditions(req.headers, validators);
+  if (status === 304) {
+    res.writeHead(304).end();
+    return;
+  }
+  if (status === 412)
+    return replyJson(res, 412, { code: 412, message: `file "${path}" is not in the state asked for` });
+  const range = parseByteRange(req.headers, { sizeBytes, validators });
+  if (range === 'unsatisfiable') {
+    res.setHeader('Content-Range', `bytes */${sizeBytes}`);
+    return replyJson(res, 416, {
+      code: 416,
+      message: `file "${path}" has ${sizeBytes} bytes; the range is outside`,
+    });
+  }
+  res.setHeader('Content-Type', 'application/octet-stream');
+  res.setHeader('Content-Disposition', toDisposition(path));
+  res.setHeader('X-Content-Type-Options', 'nosniff');
+  res.setHeader('Accept-Ranges', 'bytes');
+  if (sizeBytes === 0) return req.method === 'HEAD' ? void res.end() : sendUnsized(file, res);
+  const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
+  if (range !== undefined) {
+    res.statusCode = 206;
+    res.setHeader('Content-Range', `bytes ${start}-${end}/${sizeBytes}`);
+  }
+  if (encoding === 'gzip') res.setHeader('Content-Encoding', 'gzip');
+  else res.setHeader('Content-Length', end - start + 1);
+  if (req.method === 'HEAD') {
+    res.end();
+    return;
+  }
+  const source = createReadStream('', {
+    fd: file.fd,
+    autoClose: false,
+    start,
+    end,
+    highWaterMark: CHUNK_BYTES,
+  });
+  if (encoding === 'identity') return sendExactly(source, res, end - start + 1);
+  await pipeline(source, createGzip({ level: zlib.Z_BEST_SPEED }), res);
+};
+
+/**
+ * Answers with the bytes of a regular file, whole or one range of it, as they are or compressed. The file is streamed, and
+ * what it is gets decided on the open file, so that nobody can exchange it in between.
+ */
+export const download = async (req: IncomingMessage, res: ServerResponse, path: string): Promise<void> => {
+  const opened = await openRegularFile(path);
+  try {
+    await send(req, res, { path, ...opened });
+  } catch (error) {
+    // Whoever went away in the middle needs no answer.
+    if (!res.destroyed) throw error;
+  } finally {
+    await opened.file.close();
+  }
+};

@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import { invalid } from '@skerry/contract/error';
+
+/** One part named `file`. */
+export interface FilePart {
+  /** With its directories, as the client gave it. Undefined for a plain text value. */
+  filename: string | undefined;
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** Parts of other names are skipped; this much of each is looked at. */
+const MAX_SKIPPED_BYTES = 1024;
+
+const create = (headers: IncomingHttpHeaders): InstanceType<typeof Busboy> => {
+  try {
+    return new Busboy({
+      headers: headers as BusboyHeaders,
+      preservePath: true,
+      isPartAFile: (name) => name === 'file',
+      limits: { fieldSize: MAX_SKIPPED_BYTES },
+      fileHwm: 1024 * 1024,
+    });
+  } catch (error) {
+    throw invalid('Content-Type is not a valid multipart type', { cause: error });
+  }
+};
+
+/**
+ * Reads a multipart body and hands each part named `file` to `onPart`, one after the other in their order. Rejects with what
+ * `onPart` rejects with, and with `invalid_argument` when the body is malformed.
+ */
+export const readMultipart = async (
+  body: AsyncIterable<Uint8Array>,
+  headers: IncomingHttpHeaders,
+  onPart: (part: FilePart) => Promise<void>,
+): Promise<void> => {
+  const parser = create(headers);
+  let work: Promise<void> = Promise.resolve();
+  const done = new Promise<void>((resolve, reject) => {
+    parser.on('file', (_name, stream, filename) => {
+      work = work.then(() => onPart({ filename: filename === '' ? undefined : filename, body: stream }));
+      work.catch(reject);
+    });
+    parser.once('error', (error) => reject(invalid('multipart body is malformed', { cause: error })));
+    parser.once('finish', () => work.then(resolve, reject));
+  });
+  const feed = async (): Promise<void> => {
+    for await (const chunk of body) {
+      if (!parser.write(chunk)) await new Promise((resolve) => parser.once('drain', resolve));
+    }
+    parser.end();
+  };
+  try {
+    await Promise.race([done, feed().then(() => done)]);
+  } finally {
+    parser.destroy();
+  }
+};

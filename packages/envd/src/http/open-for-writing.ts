@@ -1,0 +1,86 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { ApiError, invalid } from '@skerry/contract/error';
+import { fromErrno, isErrno } from '../errno.ts';
+import { makeDirectories } from '../make-directories.ts';
+import type { User } from '../users.ts';
+
+const { O_CREAT, O_EXCL, O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;
+
+export interface WritableFile {
+  file: FileHandle;
+  /** Takes the file away again when this upload has created it. */
+  undo(): Promise<void>;
+}
+
+const create = async (path: string, user: User): Promise<WritableFile> => {
+  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NONBLOCK, 0o644);
+  await file.chown(user.uid, user.gid);
+  return { file, undo: () => rm(path, { force: true }) };
+};
+
+const openExisting = async (path: string): Promise<WritableFile> => {
+  const file = await open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  const stats = await file.stat();
+  if (!stats.isFile()) {
+    await file.close();
+    throw invalid(`path "${path}" is not a regular file`);
+  }
+  await file.truncate(0);
+  return { file, undo: async () => undefined };
+};
+
+/** A link that leads nowhere: the file is created where it points, as a write through it would. */
+const createThroughLink = async (path: string, user: User): Promise<WritableFile> => {
+  const file = await open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY, 0o644);
+  await file.chown(user.uid, user.gid);
+  return { file, undo: async () => undefined };
+};
+
+const attempt = async (path: string, user: User): Promise<WritableFile> => {
+  try {
+    return await create(path, user);
+  } catch (error) {
+    if (!isErrno(error) || error.code !== 'EEXIST') throw error;
+  }
+  try {
+    return await openExisting(path);
+  } catch (error) {
+    if (!isErrno(error) || error.code !== 'ENOENT') throw error;
+    return createThroughLink(path, user);
+  }
+};
+
+const toWriteError = (error: unknown, path: string): unknown => {
+  if (!isErrno(error)) return error;
+  switch (error.code) {
+    case 'EISDIR':
+      return invalid(`path "${path}" is a directory`, { cause: error });
+    case 'ENXIO':
+      return invalid(`path "${path}" is not a regular file`, { cause: error });
+    case 'ENOTDIR':
+      return new ApiError('internal', `a parent of "${path}" is not a directory`, { cause: error });
+    default:
+      return fromErrno(error);
+  }
+};
+
+/**
+ * Opens a file for an upload and empties it. A new file gets mode 0644 and belongs to the user, missing parents are made;
+ * an existing one keeps its mode and owner. Throws `invalid_argument` for a directory or special file, `internal` when a
+ * parent is no directory, `insufficient_storage` when the disk is full.
+ */
+export const openForWriting = async (path: string, user: User): Promise<WritableFile> => {
+  try {
+    return await attempt(path, user);
+  } catch (error) {
+    if (!isErrno(error) || error.code !== 'ENOENT') throw toWriteError(error, path);
+  }
+  try {
+    await makeDirectories(dirname(path), user);
+    return await attempt(path, user);
+  } catch (error) {
+    throw toWriteError(error, path);
+  }
+};

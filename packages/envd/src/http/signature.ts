@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { ApiError, invalid } from '@skerry/contract/error';
+import { isSameSecret } from '../auth.ts';
+
+export type FileOperation = 'read' | 'write';
+
+export interface SignatureInput {
+  /** Raw query values after query decoding, empty when absent; never the resolved ones. */
+  path: string;
+  username: string;
+  operation: FileOperation;
+  accessToken: string;
+  /** Unix seconds, as the digits of the query. */
+  expiration?: string | undefined;
+}
+
+/** The signature that lets the bearer of a URL do one operation on one path. */
+export const createSignature = (input: SignatureInput): string => {
+  const { path, operation, username, accessToken, expiration } = input;
+  const parts = [path, operation, username, accessToken];
+  if (expiration !== undefined) parts.push(expiration);
+  return `v1_${createHash('sha256').update(parts.join(':')).digest('base64').replace(/=+$/, '')}`;
+};
+
+/** Throws `unauthenticated` unless the query is rightly signed and not expired, `invalid_argument` for a bad expiration. */
+export const checkSignature = (
+  query: URLSearchParams,
+  { operation, accessToken, nowMs }: { operation: FileOperation; accessToken: string; nowMs: number },
+): void => {
+  const signature = query.get('signature') ?? '';
+  const expiration = query.get('signature_expiration') ?? undefined;
+  if (expiration !== undefined && !/^-?\d{1,15}$/.test(expiration)) {
+    throw invalid('signature_expiration must be a Unix time in seconds');
+  }
+  if (signature === '') throw new ApiError('unauthenticated', 'missing signature query parameter');
+  const expected = createSignature({
+    path: query.get('path') ?? '',
+    username: query.get('username') ?? '',
+    operation,
+    accessToken,
+    expiration,
+  });
+  if (!isSameSecret(signature, expected)) throw new ApiError('unauthenticated', 'invalid signature');
+  if (expiration !== undefined && Number(expiration) < Math.floor(nowMs / 1000)) {
+    throw new ApiError('unauthenticated', 'signature is already expired');
+  }
+};

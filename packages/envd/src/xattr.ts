@@ -1,0 +1,45 @@
+import { createErrnoError, lib } from './libc.ts';
+
+/** Extended attributes (xattr(7)), of an open file by its number or of a path whose last link is not followed. */
+const calls = {
+  flist: lib.func('long flistxattr(int fd, _Out_ uint8_t *list, size_t size)'),
+  llist: lib.func('long llistxattr(const char *path, _Out_ uint8_t *list, size_t size)'),
+  fget: lib.func('long fgetxattr(int fd, const char *name, _Out_ uint8_t *value, size_t size)'),
+  lget: lib.func('long lgetxattr(const char *path, const char *name, _Out_ uint8_t *value, size_t size)'),
+  fset: lib.func('int fsetxattr(int fd, const char *name, const uint8_t *value, size_t size, int flags)'),
+  fremove: lib.func('int fremovexattr(int fd, const char *name)'),
+};
+
+/** The kernel's limit for a list and for a value (XATTR_LIST_MAX, XATTR_SIZE_MAX). One buffer: calls never overlap. */
+const buffer = Buffer.allocUnsafeSlow(65_536);
+
+const isGone = (code: string | undefined): boolean => code === 'ENODATA' || code === 'ENOENT';
+
+export const listAttributes = (target: number | string): string[] => {
+  const list = typeof target === 'number' ? calls.flist : calls.llist;
+  const size: number = list(target, buffer, buffer.length);
+  if (size < 0) throw createErrnoError('listxattr');
+  if (size === 0) return [];
+  return buffer.toString('utf8', 0, size - 1).split('\0');
+};
+
+/** Undefined when the attribute or the file is gone meanwhile. */
+export const getAttribute = (target: number | string, name: string): string | undefined => {
+  const get = typeof target === 'number' ? calls.fget : calls.lget;
+  const size: number = get(target, name, buffer, buffer.length);
+  if (size >= 0) return buffer.toString('utf8', 0, size);
+  const error = createErrnoError('getxattr');
+  if (isGone(error.code)) return undefined;
+  throw error;
+};
+
+export const setAttribute = (fd: number, name: string, value: string): void => {
+  const bytes = Buffer.from(value);
+  if (calls.fset(fd, name, bytes, bytes.length, 0) < 0) throw createErrnoError('setxattr');
+};
+
+export const removeAttribute = (fd: number, name: string): void => {
+  if (calls.fremove(fd, name) >= 0) return;
+  const error = createErrnoError('removexattr');
+  if (!isGone(error.code)) throw error;
+};
