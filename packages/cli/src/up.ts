@@ -107,14 +107,6 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     if (!edge.isSandboxRequest(request)) response.writeContinue();
     route(request, response);
   });
-  server.on('checkContinue', (request, response) => {
-    // The server inside the sandbox decides; the platform reads every body.
-    if (edge.isSandboxRequest(request)) edge.handle(request, response);
-    else {
-      response.writeContinue();
-      platform.routing(request, response);
-    }
-  });
   server.on('upgrade', (request, socket, head) => edge.upgrade(request, socket, head));
 
   const address: ServerAddress = {

@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runProgram, type Stack, startStack } from './stack.ts';
+
+const program = join(import.meta.dirname, '../../cli/src/main.ts');
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack();
+});
+afterAll(() => stack.down());
+
+const skerry = (argv: string[], input?: string): Promise<string> => runProgram(program, argv, input);
+
+describe('skerry sandbox', () => {
+  it('creates, lists, uses and kills a sandbox of the server that runs from the data folder', async () => {
+    const data = ['--data', stack.dataDir];
+    const id = (
+      await skerry(['sandbox', 'create', ...data, '--metadata', 'purpose=a=b', '--timeout', '60'])
+    ).trim();
+    expect(id).toMatch(/^i[a-z0-9]{20}$/);
+    const [listed] = (await skerry(['sandbox', 'list', '--json', ...data])).trim().split('\n');
+    expect(JSON.parse(listed ?? '')).toMatchObject({
+      sandboxId: id,
+      metadata: { purpose: 'a=b' },
+      state: 'running',
+    });
+    expect(await skerry(['sandbox', 'exec', ...data, id, '--', 'printf', '%s|', 'a b', '$HOME', '-x'])).toBe(
+      'a b|$HOME|-x|',
+    );
+    expect(await skerry(['sandbox', 'kill', ...data, id])).toBe('');
+    await expect(skerry(['sandbox', 'kill', ...data, id])).rejects.toThrow(`no sandbox ${id}`);
+    expect(await skerry(['sandbox', 'list', ...data])).not.toContain(id);
+  });
+
+  it('passes standard input on and ends with the status of the command', async () => {
+    await using sandbox = await stack.createSandbox();
+    const exec = ['sandbox', 'exec', '--data', stack.dataDir];
+    expect(await skerry([...exec, '--stdin', sandbox.sandboxId, '--', 'sort', '-r'], 'a\nb\nc\n')).toBe(
+      'c\nb\na\n',
+    );
+    await expect(skerry([...exec, sandbox.sandboxId, '--', 'exit 7'])).rejects.toThrow('ended with 7');
+    expect(
+      await skerry([...exec, '--user', 'root', '--cwd', '/etc', sandbox.sandboxId, '--', 'whoami; pwd']),
+    ).toBe('root\n/etc\n');
+  });
+
+  it('says in one line what is wrong', async () => {
+    const unknown = ['--data', join(stack.dataDir, 'nothing-here')];
+    await expect(skerry(['sandbox', 'list', ...unknown])).rejects.toThrow(
+      /^sandbox list.*ended with 1\nskerry: no server: [^\n]+\n$/,
+    );
+    await expect(skerry(['sandbox', 'create', '--data', stack.dataDir, '--timeout', '0'])).rejects.toThrow(
+      /at least 1/,
+    );
+    await expect(skerry(['sandbox', 'create', '--data', stack.dataDir, 'no-such-template'])).rejects.toThrow(
+      /no-such-template/,
+    );
+    await expect(skerry(['up', '--data', stack.dataDir, '--port', '0'])).rejects.toThrow(
+      /another skerry is using/,
+    );
+    await expect(skerry(['down', ...unknown])).rejects.toThrow(/is not a data folder of skerry/);
+  });
+});
+
+describe('skerry doctor', () => {
+  it('finds on this host everything that a sandbox needs', async () => {
+    const results = JSON.parse(await skerry(['doctor', '--json'])) as {
+      name: string;
+      ok: boolean;
+      needed: boolean;
+    }[];
+    expect(results.filter(({ needed, ok }) => needed && !ok)).toEqual([]);
+    expect(results.length).toBeGreaterThan(5);
+  });
+});

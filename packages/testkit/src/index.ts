@@ -1,0 +1,1 @@
+export { runProgram, type Stack, type StackAddress, type StackOptions, startStack } from './stack.ts';
