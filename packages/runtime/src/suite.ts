@@ -205,8 +205,8 @@ const lifeSuite = (host: SuiteHost): void => {
       await host.reopen();
       const dying = await host.runtime.get(made.id);
       dying.onExit(() => ended.push('died'));
-      // The agent is what pid 1 waits for.
-      await runInside(dying, 'kill -9 2').catch(() => undefined);
+      // The shell's parent is the agent, which is what pid 1 waits for.
+      await runInside(dying, 'kill -9 $PPID').catch(() => undefined);
       await until(2);
       expect(ended).toEqual(['stopped', 'died']);
       expect(await dying.state()).toBe('stopped');

@@ -3,7 +3,7 @@ import type { HostAllowance, SeccompInput } from './bundle.ts';
 import { type Cgroup, type CgroupLayout, openCgroup, readCgroupLayout } from './cgroup.ts';
 import { createDiskFormatter } from './disk.ts';
 import { readHostAllowance } from './host-allowance.ts';
-import { findOciRuntime, type OciRuntime } from './oci-runtime.ts';
+import { findOciRuntime, type OciRuntime, type OciRuntimeName } from './oci-runtime.ts';
 import { compileSeccomp } from './seccomp.ts';
 import { seccompProfile } from './seccomp-rules.ts';
 
@@ -22,10 +22,14 @@ export interface OciHost {
 }
 
 /** @throws RuntimeError `unsupported` when the host lacks an OCI runtime */
-export const readHost = (options: { dataDir: string; stateDir?: string | undefined }): OciHost => {
-  const { dataDir, stateDir } = options;
+export const readHost = (options: {
+  dataDir: string;
+  stateDir?: string | undefined;
+  ociRuntime?: OciRuntimeName | undefined;
+}): OciHost => {
+  const { dataDir, stateDir, ociRuntime } = options;
   const cgroups = readCgroupLayout();
-  const runtime = findOciRuntime(cgroups);
+  const runtime = findOciRuntime(cgroups, ociRuntime && [ociRuntime]);
   const cgroupParent = `skerry-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
   return {
     dataDir,

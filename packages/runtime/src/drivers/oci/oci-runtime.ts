@@ -27,18 +27,27 @@ export interface OciRuntime {
   }): Promise<number>;
 }
 
-/** The first of crun and runc that is installed. @throws RuntimeError `unsupported` when none is */
-export const findOciRuntime = (layout: CgroupLayout): OciRuntime => {
-  const crun = findProgram('crun');
-  if (crun)
-    return toRuntime('crun', {
-      program: crun,
-      options: ['--cgroup-manager=cgroupfs'],
-      hidesUnified: layout.hybrid,
+export type OciRuntimeName = OciRuntime['name'];
+
+/**
+ * The first of `names` that is installed. crun starts a container in a third of runc's time.
+ * @throws RuntimeError `unsupported` when none is
+ */
+export const findOciRuntime = (
+  layout: CgroupLayout,
+  names: readonly OciRuntimeName[] = ['crun', 'runc'],
+): OciRuntime => {
+  for (const name of names) {
+    const program = findProgram(name);
+    if (program === undefined) continue;
+    const isCrun = name === 'crun';
+    return toRuntime(name, {
+      program,
+      options: isCrun ? ['--cgroup-manager=cgroupfs'] : [],
+      hidesUnified: isCrun && layout.hybrid,
     });
-  const runc = findProgram('runc');
-  if (runc) return toRuntime('runc', { program: runc, options: [], hidesUnified: false });
-  throw new RuntimeError('unsupported', 'neither crun nor runc is installed');
+  }
+  throw new RuntimeError('unsupported', `no OCI runtime is installed: ${names.join(' or ')}`);
 };
 
 const findProgram = (name: string): string | undefined =>
@@ -62,7 +71,7 @@ interface Invocation {
   hidesUnified: boolean;
 }
 
-const toRuntime = (name: OciRuntime['name'], invocation: Invocation): OciRuntime => ({
+const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => ({
   name,
   takesSeccompProgram: name === 'crun',
   start: async ({ id, folder, agentDir, lifeFd, signal }) => {

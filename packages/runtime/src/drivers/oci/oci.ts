@@ -10,6 +10,7 @@ import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
 import { createInstance } from './instance.ts';
 import { adoptLifeLine, type LifeLine } from './life-line.ts';
+import type { OciRuntimeName } from './oci-runtime.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { removeSandbox } from './remove.ts';
 import { startSandbox } from './start.ts';
@@ -23,6 +24,8 @@ export interface OciOptions {
   command?: readonly string[];
   /** How long an agent may take to be ready. */
   startTimeoutMs?: number;
+  /** Default: crun, or runc when that is missing. */
+  ociRuntime?: OciRuntimeName;
   /** Where this host's servers agree on slots, when it is not the usual place. */
   stateDir?: string;
 }
@@ -49,7 +52,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       'the data folder is an absolute path without comma, colon, backslash, space',
     );
   }
-  const host = readHost({ dataDir, stateDir });
+  const host = readHost({ dataDir, stateDir, ociRuntime: options.ociRuntime });
   const known = new Map<string, { instance: AddressedInstance; line: LifeLine | undefined }>();
   const starting = new Set<string>();
   const stopping = new Map<string, Promise<void>>();
