@@ -23,7 +23,7 @@ export async function takeDown({ dataDir }: { dataDir: string }): Promise<{ stop
   try {
     const { helperProgram } = findLocations();
     const runtime = await startHelper({
-      program: helperProgram,
+      mainPath: helperProgram,
       dataDir: folder,
       agentDir: join(folder, 'agent'),
     });

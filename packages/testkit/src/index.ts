@@ -1,1 +1,1 @@
-export { runProgram, type Stack, type StackAddress, type StackOptions, startStack } from './stack.ts';
+export { type CreateOptions, type Stack, type StackAddress, type StackSandbox, startStack } from './stack.ts';

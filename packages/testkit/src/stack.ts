@@ -1,119 +1,155 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
 import { createPlatformClient, type PlatformClient } from '@skerry/platform-client';
-import { Sandbox, type SandboxCreateOptions } from '@skerry/sdk';
+import type { ConnectionOptions } from '@skerry/sdk';
 
-const workspaceRoot = join(import.meta.dirname, '../../..');
+const workspace = fileURLToPath(new URL('../../..', import.meta.url));
 
+/** The one line of `skerry up --json`. */
 export interface StackAddress {
-  apiUrl: string;
-  sandboxUrl: string;
-  domain: string;
-  apiKey: string;
+  readonly apiUrl: string;
+  readonly sandboxUrl: string;
+  readonly domain: string;
+  readonly apiKey: string;
 }
 
 export interface StackOptions {
-  /** A new temporary folder when absent; then `down` also removes it. */
+  /** Default: a new folder, which `down` deletes. */
   dataDir?: string;
-  /** Entry of the command: that of this checkout when absent. */
+  /** Path of the `skerry` program. Default: that of this checkout. */
   program?: string;
-  /** Further arguments of `skerry up`. */
-  args?: string[];
+  /** Added to `skerry up`. */
+  args?: readonly string[];
 }
 
-/** The real service, as a process of its own, and clients of it. */
+/** A sandbox and the client of its agent. */
+export interface StackSandbox {
+  readonly sandboxId: string;
+  readonly accessToken: string;
+  readonly agent: EnvdClient;
+  /** The URL of one of its ports, by host name. Few resolvers know such names: see `fetchByHost`. */
+  url(port: number, path?: string): string;
+  kill(): Promise<void>;
+}
+
+/** A running skerry, in a process of its own, over one data folder. */
 export interface Stack extends AsyncDisposable {
   readonly address: StackAddress;
   readonly dataDir: string;
   readonly pid: number;
-  readonly platform: PlatformClient;
-  createSandbox(options?: SandboxCreateOptions): Promise<Sandbox>;
-  /** A client of the agent in a sandbox, through the edge. */
-  envd(sandbox: { sandboxId: string; accessToken?: string | undefined }): EnvdClient;
-  /** SIGTERM: serving ends, sandboxes live on. */
+  readonly api: PlatformClient;
+  /** Options of the SDK that reach this server. */
+  readonly connection: ConnectionOptions;
+  /** What the server has logged so far. */
+  readonly log: () => string;
+  /** Creates a sandbox from the base template; rejects unless the answer is 201. */
+  createSandbox(options?: CreateOptions): Promise<StackSandbox>;
+  /** Ends the server with SIGTERM and waits. Sandboxes run on. Rejects when it does not exit with 0. */
   stop(): Promise<void>;
-  /** SIGKILL: nothing can be put in order. */
+  /** Ends the server with SIGKILL and waits. */
   kill(): Promise<void>;
-  /** `skerry down`, and the folder removed when the stack made it. */
+  /** `skerry down`, then deletes the data folder if this stack made it. Idempotent. */
   down(): Promise<void>;
 }
 
-/** Where base images are kept for every stack of this checkout, so that they are made once. */
-const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(workspaceRoot, '.skerry/images');
+export interface CreateOptions {
+  timeoutSeconds?: number;
+  envVars?: Record<string, string>;
+  metadata?: Record<string, string>;
+}
 
-/** Starts `skerry up` on a free port of 127.0.0.1; resolves when it is ready to serve. */
+/**
+ * Starts the real program and resolves when it serves. Base images come from `SKERRY_IMAGES_DIR`, else from `.skerry/images`
+ * of the checkout, where they are made at the first start. Rejects with what the program wrote when it ends instead.
+ */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  const program = options.program ?? join(workspaceRoot, 'packages/cli/src/main.ts');
+  const program = options.program ?? join(workspace, 'packages/cli/src/main.ts');
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'skerry-stack-'));
-  const flags = ['--port', '0', '--data', dataDir, '--images', imagesDir, '--json', ...(options.args ?? [])];
-  const server = spawn(process.execPath, [program, 'up', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const log = keepTail(server);
-  const exited = once(server, 'exit');
-  const address = JSON.parse(await firstLine(server, exited, log)) as StackAddress;
-
-  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
-    server.kill(signal);
-    await exited;
+  const env = {
+    ...process.env,
+    SKERRY_IMAGES_DIR: process.env.SKERRY_IMAGES_DIR ?? join(workspace, '.skerry/images'),
   };
+  const args = [program, 'up', '--host', '127.0.0.1', '--port', '0', '--data', dataDir, '--json'];
+  const child = spawn(process.execPath, [...args, ...(options.args ?? [])], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const line = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text)),
+    once(child, 'exit').then(() => undefined),
+  ]);
+  if (line === undefined)
+    throw new Error(`skerry up ended with ${child.exitCode ?? child.signalCode}\n${log}`);
+
+  const address = JSON.parse(line) as StackAddress;
+  const api = createPlatformClient({ baseUrl: address.apiUrl, apiKey: address.apiKey });
   const down = async (): Promise<void> => {
-    await runProgram(program, ['down', '--data', dataDir]);
-    await exited;
-    if (!options.dataDir) rmSync(dataDir, { recursive: true, force: true });
+    // Someone may have taken it down and deleted the folder.
+    if (existsSync(dataDir)) {
+      await promisify(execFile)(process.execPath, [program, 'down', '--data', dataDir], { env });
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true });
+    }
+    await untilGone(child);
   };
   return {
     address,
     dataDir,
-    pid: server.pid ?? 0,
-    platform: createPlatformClient({ baseUrl: address.apiUrl, apiKey: address.apiKey }),
-    createSandbox: (create = {}) => Sandbox.create({ ...address, timeoutMs: 120_000, ...create }),
-    envd: ({ sandboxId, accessToken }) =>
-      createEnvdClient({
-        baseUrl: address.sandboxUrl,
-        headers: { 'E2b-Sandbox-Id': sandboxId, 'E2b-Sandbox-Port': '49983' },
-        ...(accessToken ? { accessToken } : {}),
-      }),
-    stop: () => end('SIGTERM'),
-    kill: () => end('SIGKILL'),
+    pid: child.pid as number,
+    api,
+    connection: { ...address },
+    log: () => log,
+    createSandbox: (create) => createSandbox(address, api, create),
+    async stop() {
+      child.kill('SIGTERM');
+      await untilGone(child);
+      if (child.exitCode !== 0) throw new Error(`skerry up ended with ${child.exitCode}\n${log}`);
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await untilGone(child);
+    },
     down,
     [Symbol.asyncDispose]: down,
   };
 }
 
-/** Runs the command of this checkout, or another one, to its end and returns what it printed; throws when it fails. */
-export async function runProgram(program: string, argv: string[], input?: string): Promise<string> {
-  const child = spawn(process.execPath, [program, ...argv], { stdio: ['pipe', 'pipe', 'pipe'] });
-  let printed = '';
-  let complained = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    printed += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complained += text;
-  });
-  child.stdin.end(input);
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`${argv.join(' ')} ended with ${code}\n${complained}`);
-  return printed;
+async function createSandbox(
+  address: StackAddress,
+  api: PlatformClient,
+  { timeoutSeconds = 120, ...rest }: CreateOptions = {},
+): Promise<StackSandbox> {
+  const body = { templateID: 'base', timeout: timeoutSeconds, ...rest };
+  const { data, error, response } = await api.POST('/v2/sandboxes', { body });
+  if (data === undefined) throw new Error(`create answered ${response.status}: ${JSON.stringify(error)}`);
+  const { sandboxID: sandboxId, envdAccessToken: accessToken = '' } = data;
+  return {
+    sandboxId,
+    accessToken,
+    agent: createEnvdClient({ baseUrl: address.sandboxUrl, accessToken, headers: toRouting(sandboxId) }),
+    url: (port, path = '/') => `http://${port}-${sandboxId}.${address.domain}${path}`,
+    async kill() {
+      await api.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID: sandboxId } } });
+    },
+  };
 }
 
-async function firstLine(server: ChildProcess, exited: Promise<unknown>, log: () => string): Promise<string> {
-  if (!server.stdout) throw new Error('the server has no stdout');
-  const line = once(createInterface({ input: server.stdout }), 'line').then(([text]) => text as string);
-  const ended = exited.then(() => Promise.reject(new Error(`skerry ended before it was ready\n${log()}`)));
-  ended.catch(() => undefined); // Later it ends because it is told to.
-  return await Promise.race([line, ended]);
-}
+/** Names a sandbox's agent to the server's own address. */
+export const toRouting = (sandboxId: string): Record<string, string> => ({
+  'E2b-Sandbox-Id': sandboxId,
+  'E2b-Sandbox-Port': '49983',
+});
 
-/** Collects the last part of what the server logs, for the message of a failure. */
-function keepTail(server: ChildProcess): () => string {
-  let tail = '';
-  server.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    tail = (tail + text).slice(-20_000);
-  });
-  return () => tail;
+async function untilGone(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
