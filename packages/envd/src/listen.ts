@@ -1,9 +1,15 @@
 import { renameSync, rmSync } from 'node:fs';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { ListenOptions } from 'node:net';
 
 /** Long enough for the idle connections that clients and the edge keep open: they count on at least 620 s. */
 const KEEP_ALIVE_MS = 650_000;
+
+/**
+ * Not imported: an import reads every export of the module, and some of `node:http` load the whole of undici when read, which
+ * alone takes longer than everything else until the agent listens.
+ */
+const { createServer } = process.getBuiltinModule('node:http');
 
 /** An HTTP server without a limit on how long a request may take: uploads and input streams last as long as they last. */
 export const createHttpServer = (listener: RequestListener): Server => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { ApiError, invalid } from '@skerry/contract/error';
 import { isSameSecret } from '../auth.ts';
 
@@ -17,6 +16,7 @@ export interface SignatureInput {
 /** The signature that lets the bearer of a URL do one operation on one path. */
 export const createSignature = (input: SignatureInput): string => {
   const { path, operation, username, accessToken, expiration } = input;
+  const { createHash } = process.getBuiltinModule('node:crypto');
   const parts = [path, operation, username, accessToken];
   if (expiration !== undefined) parts.push(expiration);
   return `v1_${createHash('sha256').update(parts.join(':')).digest('base64').replace(/=+$/, '')}`;
