@@ -4,6 +4,7 @@ import { create } from '@bufbuild/protobuf';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { createEnvdClient } from '@skerry/envd-client';
 import { Process, StartResponseSchema } from '@skerry/envd-client/process';
+import { toRouting } from '@skerry/testkit';
 import type { Benchmark } from './benchmark.ts';
 import { toRow } from './row.ts';
 
@@ -11,12 +12,12 @@ type Client = ReturnType<typeof createEnvdClient>;
 
 /** `Start` of /bin/true through the edge until its end; beside it the same call to a server that starts nothing. */
 export const execRoundtrip: Benchmark = async ({ name, runs, stack }) => {
-  const sandbox = await stack.createSandbox();
+  const sandbox = await stack.createBareSandbox();
   const bare = await startBareServer();
   const through = createEnvdClient({
     baseUrl: stack.connection.sandboxUrl,
-    headers: { 'E2b-Sandbox-Id': sandbox.sandboxId, 'E2b-Sandbox-Port': '49983' },
-    ...(sandbox.accessToken ? { accessToken: sandbox.accessToken } : {}),
+    headers: toRouting(sandbox.sandboxId),
+    accessToken: sandbox.accessToken,
   });
   const direct = createEnvdClient({ baseUrl: bare.url });
   const samples: number[] = [];

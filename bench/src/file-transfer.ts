@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { toRouting } from '@skerry/testkit';
 import type { Benchmark } from './benchmark.ts';
 import { toRow } from './row.ts';
 
@@ -30,13 +31,12 @@ async function measureTransfers(
   const source = join(folder, 'source');
   writeFileSync(source, randomBytes(SIZE_BYTES));
   const plain = await startPlainServer(join(folder, 'served'));
-  const sandbox = await stack.createSandbox();
+  const sandbox = await stack.createBareSandbox();
   const through: Endpoint = {
     url: `${stack.connection.sandboxUrl}/files?path=transfer.bin`,
     headers: {
-      'E2b-Sandbox-Id': sandbox.sandboxId,
-      'E2b-Sandbox-Port': '49983',
-      ...(sandbox.accessToken ? { 'X-Access-Token': sandbox.accessToken } : {}),
+      ...toRouting(sandbox.sandboxId),
+      'X-Access-Token': sandbox.accessToken,
     },
   };
   const direct: Endpoint = { url: plain.url, headers: {} };

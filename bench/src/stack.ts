@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
-import { startStack } from '@skerry/testkit';
+import { type StackSandbox, startStack } from '@skerry/testkit';
 
 export interface BenchStack {
   /** Options of the SDK that reach the server under measurement. */
   connection: { apiUrl: string; apiKey: string; domain: string; sandboxUrl: string };
   createSandbox(): Promise<Sandbox>;
+  /** One that is used without the SDK. */
+  createBareSandbox(): Promise<StackSandbox>;
   down(): Promise<void>;
 }
 
@@ -20,6 +22,7 @@ export async function startBenchStack(): Promise<BenchStack> {
   return {
     connection,
     createSandbox: () => Sandbox.create({ ...connection, timeoutMs: 600_000 }),
+    createBareSandbox: () => stack.createSandbox({ timeoutSeconds: 600 }),
     async down() {
       await stack.down();
       rmSync(dataDir, { recursive: true, force: true });

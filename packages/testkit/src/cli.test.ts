@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runProgram, type Stack, startStack } from './stack.ts';
+import { runProgram } from './run-program.ts';
+import { type Stack, startStack } from './stack.ts';
 
 const program = join(import.meta.dirname, '../../cli/src/main.ts');
 let stack: Stack;
@@ -34,7 +35,7 @@ describe('skerry sandbox', () => {
   });
 
   it('passes standard input on and ends with the status of the command', async () => {
-    await using sandbox = await stack.createSandbox();
+    const sandbox = await stack.createSandbox();
     const exec = ['sandbox', 'exec', '--data', stack.dataDir];
     expect(await skerry([...exec, '--stdin', sandbox.sandboxId, '--', 'sort', '-r'], 'a\nb\nc\n')).toBe(
       'c\nb\na\n',

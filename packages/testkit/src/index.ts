@@ -1,1 +1,8 @@
-export { type CreateOptions, type Stack, type StackAddress, type StackSandbox, startStack } from './stack.ts';
+export {
+  type CreateOptions,
+  type Stack,
+  type StackAddress,
+  type StackSandbox,
+  startStack,
+  toRouting,
+} from './stack.ts';
