@@ -1,4 +1,6 @@
+export { prepareAgentFolder } from './agent-folder.ts';
 export { isRuntimeError, RuntimeError, type RuntimeErrorCode } from './error.ts';
+export { type HelperOptions, startHelper } from './helper.ts';
 export type {
   Features,
   Instance,

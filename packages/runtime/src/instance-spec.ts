@@ -50,7 +50,7 @@ function parseFolder(value: unknown): string {
 }
 
 function parseHostname(value: unknown): string {
-  if (typeof value === 'string' && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(value)) return value;
+  if (typeof value === 'string' && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(value)) return value;
   throw invalid('hostname', 'is a label by RFC 1123');
 }
 

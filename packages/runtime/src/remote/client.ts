@@ -11,6 +11,7 @@ import {
 import { parseInstanceId, parseInstanceSpec } from '../instance-spec.ts';
 import { type CallOptions, type Connection, createConnection } from './connection.ts';
 import type { InstanceDescription, Method, Params, Result } from './protocol.ts';
+import { openSocketPath } from './socket-path.ts';
 import { createWatches } from './watches.ts';
 
 /**
@@ -135,9 +136,14 @@ export async function createRemote(options: {
 
 /** Connects to the socket that `serveRuntime` listens on. */
 export async function dialSocket(socketPath: string): Promise<Socket> {
-  const socket = connect(socketPath);
-  await once(socket, 'connect');
-  return socket;
+  const short = await openSocketPath(socketPath);
+  try {
+    const socket = connect(short.path);
+    await once(socket, 'connect');
+    return socket;
+  } finally {
+    await short.close();
+  }
 }
 
 async function ifGone<T>(reply: Promise<T>, instead: T): Promise<T> {

@@ -62,8 +62,7 @@ export function parseRequest(line: string): Request {
     request: unknown;
   };
   const make = (names: readonly string[], request: Record<string, unknown>): Request => {
-    if (Object.keys(rest).some((name) => !names.includes(name)))
-      throw malformed('an unknown field');
+    if (Object.keys(rest).some((name) => !names.includes(name))) throw malformed('an unknown field');
     return { id, method, ...request } as Request;
   };
   switch (method) {

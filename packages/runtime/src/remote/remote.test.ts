@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -178,6 +179,29 @@ describe('a runtime over a unix socket', () => {
     expect(errors).toHaveLength(1);
     expect(local.log).toEqual([]);
     expect((await remote.create(toSpec('one'))).id).toBe('one');
+  });
+
+  it('works in a folder whose path is longer than the name of a socket may be', async () => {
+    const deep = join(dir, 'x'.repeat(120));
+    await mkdir(deep);
+    const path = join(deep, 'runtime.sock');
+    const deepServer = await serveRuntime(local, { socketPath: path, onError });
+    const client = await createRemoteRuntime({ socketPath: path });
+    expect((await client.create(toSpec('one'))).id).toBe('one');
+    await client.close();
+    await deepServer.close();
+    expect(await readdir(deep)).toEqual([]);
+  });
+
+  it('takes the place of a server that was killed', async () => {
+    const path = join(dir, 'left.sock');
+    const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
+    await once(spawn(process.execPath, ['-e', script]), 'exit');
+    expect((await stat(path)).isSocket()).toBe(true);
+    const next = await serveRuntime(local, { socketPath: path, onError });
+    const client = await createRemoteRuntime({ socketPath: path });
+    await client.close();
+    await next.close();
   });
 
   it('rejects with "unavailable" where nobody listens', async () => {

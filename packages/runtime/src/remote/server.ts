@@ -11,6 +11,7 @@ import {
   parseRequest,
   type Request,
 } from './protocol.ts';
+import { openSocketPath } from './socket-path.ts';
 
 export interface RuntimeServer {
   /**
@@ -45,18 +46,26 @@ export async function serveRuntime(
     });
   });
   await rm(socketPath, { force: true });
+  const short = await openSocketPath(socketPath);
   const listening = once(server, 'listening');
   // The socket is made within the call to listen, with this mask: there is no moment when others could connect.
   const mask = process.umask(0o177);
-  server.listen(socketPath);
+  server.listen(short.path);
   process.umask(mask);
-  await listening;
+  try {
+    await listening;
+  } catch (error) {
+    await short.close();
+    throw error;
+  }
   return {
     close: async () => {
       const closed = once(server, 'close');
       server.close();
       for (const socket of sockets) socket.destroy();
       await closed;
+      // Only now: closing the server removes the socket by this name.
+      await short.close();
       await Promise.all(underWay);
     },
   };

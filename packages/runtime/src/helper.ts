@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { RuntimeError } from './error.ts';
+import type { AddressedRuntime } from './guest-socket.ts';
+import { createRemote, dialSocket } from './remote/client.ts';
+
+export interface HelperOptions {
+  /** Absolute path. Its `run/` must be there and belong to this user alone. */
+  dataDir: string;
+  /** What `prepareAgentFolder` made. */
+  agentDir: string;
+  /** The helper's entry: beside this file, unless a bundle put it elsewhere. */
+  mainPath?: string | undefined;
+  /** Where this host's servers agree on slots, when it is not the usual place. */
+  stateDir?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Starts the helper, a process of its own that holds the driver, and resolves with its runtime. When the helper dies,
+ * calls under way reject with `unavailable` and the next one starts another, which finds all sandboxes again. `close`
+ * ends the helper and waits until it is gone; sandboxes live on. Rejects with `unavailable` when it does not start.
+ */
+export async function startHelper(options: HelperOptions): Promise<AddressedRuntime> {
+  const socketPath = join(options.dataDir, 'run', 'runtime.sock');
+  let child: ChildProcess | undefined;
+
+  const dial = async (): Promise<Socket> => {
+    // One helper at a time owns the data folder.
+    if (child) await end(child);
+    child = launch(options, socketPath);
+    await untilReady(child);
+    return dialSocket(socketPath);
+  };
+
+  try {
+    return await createRemote({
+      dial,
+      signal: options.signal,
+      onClose: async () => {
+        if (child) await end(child);
+      },
+    });
+  } catch (error) {
+    if (child) await end(child);
+    throw error;
+  }
+}
+
+function launch({ dataDir, agentDir, mainPath, stateDir }: HelperOptions, socketPath: string): ChildProcess {
+  const main = mainPath ?? fileURLToPath(new URL('./main.ts', import.meta.url));
+  const args = [main, '--data', dataDir, '--socket', socketPath, '--agent', agentDir];
+  if (stateDir !== undefined) args.push('--state', stateDir);
+  return spawn(process.execPath, args, {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    // A session of its own: Ctrl-C in the terminal is for the server, which ends the helper when it is done.
+    detached: true,
+  });
+}
+
+async function untilReady(child: ChildProcess): Promise<void> {
+  if (!child.stdout) throw new RuntimeError('internal', 'the helper has no stdout');
+  // A broken pipe to a dead helper is told by its exit.
+  child.stdin?.on('error', () => undefined);
+  const lines = createInterface({ input: child.stdout });
+  const ready = once(lines, 'line').then(() => true);
+  const gone = once(child, 'exit').then(() => false);
+  if (!(await Promise.race([ready, gone]))) {
+    throw new RuntimeError('unavailable', `the helper exited with ${child.exitCode ?? child.signalCode}`);
+  }
+}
+
+/** How long a helper may take to undo what it was making. */
+const endTimeoutMs = 20_000;
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const exited = once(child, 'exit');
+  child.stdin?.end();
+  const timer = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs);
+  await exited;
+  clearTimeout(timer);
+}
