@@ -1,4 +1,4 @@
-import { readdirSync, rmdirSync, statfsSync } from 'node:fs';
+import { existsSync, readdirSync, rmdirSync, statfsSync } from 'node:fs';
 import { readFile, rmdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { InstanceState } from '../../runtime.ts';
@@ -18,7 +18,9 @@ export interface CgroupLayout {
 
 export const readCgroupLayout = (): CgroupLayout => {
   const isVersion2 = (path: string): boolean => statfsSync(path).type === CGROUP2_SUPER_MAGIC;
-  if (isVersion2(root)) return { version: 2, hybrid: false, trees: [root], limitsSwap: true };
+  if (isVersion2(root)) {
+    return { version: 2, hybrid: false, trees: [root], limitsSwap: hasInSomeGroup('memory.swap.max') };
+  }
   const trees = readdirSync(root, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => `${root}/${name}`);
@@ -29,6 +31,12 @@ export const readCgroupLayout = (): CgroupLayout => {
     limitsSwap: readdirSync(`${root}/memory`).includes('memory.memsw.limit_in_bytes'),
   };
 };
+
+/** The root of the version 2 tree has no limits, any group below shows which ones the kernel knows. */
+const hasInSomeGroup = (file: string): boolean =>
+  readdirSync(root, { withFileTypes: true }).some(
+    (entry) => entry.isDirectory() && existsSync(`${root}/${entry.name}/${file}`),
+  );
 
 /** The resources of one sandbox, wherever the host keeps them. Nothing here fails because it is gone already. */
 export interface Cgroup {

@@ -1,0 +1,63 @@
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { adoptLifeLine, createLifeLine } from './life-line.ts';
+
+let dir: string;
+let path: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'life-'));
+  path = join(dir, 'life');
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+describe('a life line', () => {
+  it('ends when the last holder of the writing end lets go, and not before', async () => {
+    const { line, writeFd } = createLifeLine(path);
+    const second = openSync(path, constants.O_WRONLY);
+    closeSync(writeFd);
+    await sleep(20);
+    expect(line.isEnded()).toBe(false);
+    closeSync(second);
+    await line.ended;
+    expect(line.isEnded()).toBe(true);
+  });
+
+  it('can be taken up by a second reader while somebody holds it', async () => {
+    const { line, writeFd } = createLifeLine(path);
+    line.close();
+    const adopted = adoptLifeLine(path);
+    expect(adopted?.isEnded()).toBe(false);
+    closeSync(writeFd);
+    await adopted?.ended;
+    expect(adopted?.isEnded()).toBe(true);
+  });
+
+  it('is not there to be taken up when nobody holds it or it was never made', () => {
+    expect(adoptLifeLine(path)).toBeUndefined();
+    const { line, writeFd } = createLifeLine(path);
+    closeSync(writeFd);
+    line.close();
+    expect(adoptLifeLine(path)).toBeUndefined();
+  });
+
+  it('is over for whoever writes into it', async () => {
+    const { line, writeFd } = createLifeLine(path);
+    writeSync(writeFd, 'x');
+    await line.ended;
+    closeSync(writeFd);
+    expect(line.isEnded()).toBe(true);
+  });
+
+  it('never ends for a reader that has let go itself', async () => {
+    const { line, writeFd } = createLifeLine(path);
+    line.close();
+    closeSync(writeFd);
+    const first = await Promise.race([line.ended.then(() => 'ended'), sleep(30, 'still open')]);
+    expect(first).toBe('still open');
+  });
+});

@@ -1,0 +1,76 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findClosedWays, openWays } from './open-way.ts';
+import { inPrivateMounts } from './private-mounts.ts';
+import { mount } from './syscalls.ts';
+
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'mounts-'));
+  await chmod(dir, 0o755);
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const asNobody = (path: string): string =>
+  execFileSync('cat', [path], {
+    uid: 65_534,
+    gid: 65_534,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+
+describe('private mounts', () => {
+  it('are seen by a process that is started meanwhile and by nobody else', async () => {
+    const point = join(dir, 'point');
+    await mkdir(point);
+    const before = process.cwd();
+    const seen = inPrivateMounts(
+      () => mount({ source: 'none', target: point, type: 'tmpfs', flags: 0, data: '' }),
+      () => execFileSync('cat', ['/proc/self/mountinfo'], { encoding: 'utf8' }),
+    );
+    expect(seen).toContain(point);
+    expect(await readFile('/proc/thread-self/mountinfo', 'utf8')).not.toContain(point);
+    expect(execFileSync('cat', ['/proc/self/mountinfo'], { encoding: 'utf8' })).not.toContain(point);
+    expect(execFileSync('pwd', { encoding: 'utf8' }).trim()).toBe(before);
+  });
+
+  it('are left again when something fails in them', () => {
+    const act = (): void =>
+      inPrivateMounts(
+        () => {
+          throw new Error('failed');
+        },
+        () => undefined,
+      );
+    const namespace = (): string => execFileSync('readlink', ['/proc/self/ns/mnt'], { encoding: 'utf8' });
+    const before = namespace();
+    expect(act).toThrow('failed');
+    expect(namespace()).toBe(before);
+  });
+});
+
+describe('opening a way', () => {
+  it('leads others to a path behind a folder that only its owner may pass, and to nothing else there', async () => {
+    const closed = join(dir, 'closed');
+    const inside = join(closed, 'a/b');
+    await mkdir(inside, { recursive: true });
+    await writeFile(join(inside, 'file'), 'found');
+    await writeFile(join(closed, 'secret'), 'secret');
+    await chmod(closed, 0o700);
+    const ways = findClosedWays([inside]);
+    expect([...ways]).toEqual([[closed, [inside]]]);
+    expect(() => asNobody(join(inside, 'file'))).toThrow();
+    const prepare = (): void => openWays(ways);
+    expect(inPrivateMounts(prepare, () => asNobody(join(inside, 'file')))).toBe('found');
+    expect(() => inPrivateMounts(prepare, () => asNobody(join(closed, 'secret')))).toThrow();
+    expect(() => asNobody(join(inside, 'file'))).toThrow();
+  });
+
+  it('has nothing to do where everybody may pass', () => {
+    expect(findClosedWays([join(dir, 'x')]).size).toBe(0);
+  });
+});
