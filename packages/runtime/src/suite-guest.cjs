@@ -56,4 +56,4 @@ const start = async () => {
   await listen(createServer(handle), 'http.sock');
   await listen(createServer(handle).on('connect', tunnel), 'control.sock');
 };
-start();
+void start();
