@@ -6,6 +6,7 @@ import { join } from 'node:path';
 
 /** Debian package → a command that it brings. */
 const required: Record<string, string> = {
+  attr: 'setfattr',
   crun: 'crun',
   e2fsprogs: 'mkfs.ext4',
   iproute2: 'ip',

@@ -23,11 +23,12 @@ export async function setAttributes(options: {
   });
 }
 
-/** Control characters and backslashes in octal, as getfattr(1) writes names. */
+/** Every byte but the plain ones in octal, as getfattr(1) writes names. */
 function quote(path: string): string {
-  return path.replaceAll(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what has to be quoted.
-    /[\x00-\x1f\x7f\\]/g,
-    (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`,
-  );
+  return [...Buffer.from(path)]
+    .map((byte) => {
+      const character = String.fromCharCode(byte);
+      return /[\w./-]/.test(character) ? character : `\\${byte.toString(8).padStart(3, '0')}`;
+    })
+    .join('');
 }

@@ -76,5 +76,5 @@ async function readHostSources(): Promise<{ name: string; text: string }[]> {
   const read = paths
     .filter((path) => /\.(list|sources)$/.test(path))
     .map(async (name) => ({ name, text: await readFile(name, 'utf8').catch(() => '') }));
-  return await Promise.all(read);
+  return Promise.all(read);
 }

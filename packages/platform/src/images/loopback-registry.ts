@@ -34,7 +34,7 @@ export async function makeTar(entries: readonly LayerEntry[]): Promise<Buffer> {
   }
   archive.finalize();
   // A streamx stream, which its types do not declare as iterable.
-  return await buffer(archive as unknown as AsyncIterable<Uint8Array>);
+  return buffer(archive as unknown as AsyncIterable<Uint8Array>);
 }
 
 export interface BlobDescriptor {

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type LayerEntry, type LoopbackRegistry, startLoopbackRegistry } from './loopback-registry.ts';
 import { pullImage } from './pull.ts';
+import { findProgram } from './run-program.ts';
 
 let folder = '';
 let rootfs = '';
@@ -44,7 +45,7 @@ async function pullTag(
   options: Partial<Parameters<typeof pullImage>[0]> = {},
 ): Promise<unknown> {
   const reference = `${registry.host}/some/image:${tag}`;
-  return await pullImage({ reference, rootfs, onProgress: () => undefined, ...options });
+  return pullImage({ reference, rootfs, onProgress: () => undefined, ...options });
 }
 
 const read = (name: string): string => readFileSync(join(rootfs, name), 'utf8');
@@ -149,7 +150,7 @@ describe('pullImage', () => {
           { name: 'folder/newer', content: '2' },
         ],
       );
-      expect(readdirSync(rootfs, { recursive: true }).toSorted()).toEqual([
+      expect(readdirSync(rootfs, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual([
         'folder',
         'folder/newer',
         'folder/sub',
@@ -320,7 +321,7 @@ describe('pullImage', () => {
   it('keeps extended attributes of users and file capabilities, and drops those that speak to an overlay', async () => {
     await pull([
       {
-        name: 'a b\\c',
+        name: 'a b\\c-ö\n',
         content: 'x',
         pax: {
           'SCHILY.xattr.user.mark': 'some value',
@@ -331,7 +332,7 @@ describe('pullImage', () => {
         },
       },
     ]);
-    expect(attributesOf(join(rootfs, 'a b\\c'))).toEqual({
+    expect(attributesOf(join(rootfs, 'a b\\c-ö\n'))).toEqual({
       'security.capability': '0sAQAAAgAgAAAAAAAAAAAAAAAAAAA=',
       'user.mark': '0sc29tZSB2YWx1ZQ==',
     });
@@ -352,9 +353,13 @@ describe('pullImage', () => {
 });
 
 function attributesOf(path: string): Record<string, string> {
-  const output = execFileSync('getfattr', ['--absolute-names', '-m', '-', '-d', '-e', 'base64', '-h', path], {
-    encoding: 'utf8',
-  });
+  const output = execFileSync(
+    findProgram('getfattr', 'attr'),
+    ['--absolute-names', '-m', '-', '-d', '-e', 'base64', '-h', path],
+    {
+      encoding: 'utf8',
+    },
+  );
   return Object.fromEntries(
     output
       .split('\n')

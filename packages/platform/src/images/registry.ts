@@ -118,11 +118,8 @@ async function ask(
   }
 }
 
-function withoutAuthorization({
-  authorization: _,
-  ...others
-}: Record<string, string>): Record<string, string> {
-  return others;
+function withoutAuthorization(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'authorization'));
 }
 
 function refusal(status: number, what: string): ImageError {
