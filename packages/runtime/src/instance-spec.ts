@@ -3,8 +3,11 @@ import { RuntimeError } from './error.ts';
 import type { InstanceSpec } from './runtime.ts';
 
 /** Lower-case letters and digits only: it becomes part of paths, cgroups and container names. */
+export const isInstanceId = (value: unknown): value is string =>
+  typeof value === 'string' && /^[a-z0-9]{1,40}$/.test(value);
+
 export function parseInstanceId(value: unknown): string {
-  if (typeof value === 'string' && /^[a-z0-9]{1,40}$/.test(value)) return value;
+  if (isInstanceId(value)) return value;
   throw invalid('id', 'is 1 to 40 of a-z and 0-9');
 }
 

@@ -5,7 +5,9 @@ import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createOci } from './drivers/oci/oci.ts';
 import { withHostLock } from './host-lock.ts';
+import { ensureHostNetwork, removeHostNetwork } from './network/host.ts';
 import { serveRuntime } from './remote/server.ts';
+import { listSlots } from './slots.ts';
 
 const { values } = parseArgs({
   options: {
@@ -21,15 +23,29 @@ if (dataDir === undefined || socketPath === undefined || agentDir === undefined)
   process.exit(2);
 }
 
+/** Somebody who reloads the host's firewall flushes the rules of running sandboxes too. */
+async function keepHostNetwork(): Promise<void> {
+  try {
+    if ((await listSlots({ dataDir, stateDir })).length > 0)
+      await ensureHostNetwork({ stateDir, verify: true });
+  } catch (error) {
+    console.error(error);
+  }
+}
+
 // A helper whose parent was killed may still be undoing what it made; the lock is free when it is gone.
 await withHostLock(dirname(socketPath), async () => {
   const runtime = createOci({ dataDir, agentDir, ...(stateDir === undefined ? {} : { stateDir }) });
   const server = await serveRuntime(runtime, { socketPath, onError: (error) => console.error(error) });
+  const rounds = setInterval(() => void keepHostNetwork(), 60_000);
+  void keepHostNetwork();
   process.stdin.resume();
   process.stdout.write('ready\n');
   await Promise.race([once(process.stdin, 'close'), once(process, 'SIGTERM')]);
   // What is being made is unmade before we go. Whoever is in a hurry may kill us: the next helper does it then.
   await server.close();
   await runtime.close();
+  clearInterval(rounds);
+  await removeHostNetwork({ stateDir });
 });
 process.exit(0);

@@ -8,7 +8,7 @@ import {
   connectGuest,
   connectGuestSocket,
 } from '../guest-socket.ts';
-import { parseInstanceId, parseInstanceSpec } from '../instance-spec.ts';
+import { isInstanceId, parseInstanceSpec } from '../instance-spec.ts';
 import { type CallOptions, type Connection, createConnection } from './connection.ts';
 import type { InstanceDescription, Method, Params, Result } from './protocol.ts';
 import { openSocketPath } from './socket-path.ts';
@@ -83,32 +83,34 @@ export async function createRemote(options: {
     callOptions?: CallOptions,
   ): Promise<Result<M>> => (await acquire()).call(method, params, callOptions);
 
-  const toInstance = ({ id, runId, sockets }: InstanceDescription): AddressedInstance => ({
-    id,
-    runId,
-    sockets,
-    state: () => ifGone(call('state', { instance: id }), 'stopped'),
-    connect: (port, { signal } = {}) => connectGuest({ sockets, port, signal }),
-    control: ({ signal } = {}) => connectGuestSocket({ path: sockets.control, signal }),
-    pause: async ({ memory }) => void (await call('pause', { instance: id, memory })),
-    resume: async () => void (await call('resume', { instance: id })),
-    snapshot: ({ memory }) => call('snapshot', { instance: id, memory }),
-    usage: () => call('usage', { instance: id }),
-    stop: async () => void (await ifGone(call('stop', { instance: id }), null)),
-    onExit: (listener) => {
-      const heard = (): void => listener();
-      if (watches.add(id, runId, heard)) {
-        const run = { instance: id, runId };
-        if (connection)
-          void connection.then(
-            (on) => watch(on, run),
-            () => undefined,
-          );
-        else void keepWatching();
-      }
-      return () => watches.remove(id, runId, heard);
-    },
-  });
+  const toInstance = ({ id, runId, sockets }: InstanceDescription): AddressedInstance => {
+    const run = { instance: id, runId };
+    return {
+      id,
+      runId,
+      sockets,
+      state: () => ifGone(call('state', run), 'stopped'),
+      connect: (port, { signal } = {}) => connectGuest({ sockets, port, signal }),
+      control: ({ signal } = {}) => connectGuestSocket({ path: sockets.control, signal }),
+      pause: async ({ memory }) => void (await call('pause', { ...run, memory })),
+      resume: async () => void (await call('resume', run)),
+      snapshot: ({ memory }) => call('snapshot', { ...run, memory }),
+      usage: () => call('usage', run),
+      stop: async () => void (await ifGone(call('stop', run), null)),
+      onExit: (listener) => {
+        const heard = (): void => listener();
+        if (watches.add(id, runId, heard)) {
+          if (connection)
+            void connection.then(
+              (on) => watch(on, run),
+              () => undefined,
+            );
+          else void keepWatching();
+        }
+        return () => watches.remove(id, runId, heard);
+      },
+    };
+  };
 
   options.signal?.throwIfAborted();
   const { name, features } = await call('describe', {});
@@ -119,7 +121,10 @@ export async function createRemote(options: {
       if (signal?.aborted) throw new RuntimeError('unavailable', 'aborted', { cause: signal.reason });
       return toInstance(await call('create', { spec: parseInstanceSpec(spec) }, { signal }));
     },
-    get: async (id) => toInstance(await call('get', { instance: parseInstanceId(id) })),
+    get: async (id) => {
+      if (!isInstanceId(id)) throw new RuntimeError('not_found', 'no sandbox has such an id');
+      return toInstance(await call('get', { instance: id }));
+    },
     async *list() {
       const found: InstanceDescription[] = [];
       await call('list', {}, { onItem: (item) => void found.push(item) });

@@ -13,16 +13,22 @@ export interface Calls {
   create: { params: { spec: InstanceSpec }; result: InstanceDescription };
   get: { params: { instance: string }; result: InstanceDescription };
   list: { params: object; result: null };
-  state: { params: { instance: string }; result: InstanceState };
-  usage: { params: { instance: string }; result: Usage };
-  stop: { params: { instance: string }; result: null };
-  pause: { params: { instance: string; memory: boolean }; result: null };
-  resume: { params: { instance: string }; result: null };
-  snapshot: { params: { instance: string; memory: boolean }; result: SnapshotId };
+  state: { params: Run; result: InstanceState };
+  usage: { params: Run; result: Usage };
+  stop: { params: Run; result: null };
+  pause: { params: Run & { memory: boolean }; result: null };
+  resume: { params: Run; result: null };
+  snapshot: { params: Run & { memory: boolean }; result: SnapshotId };
   /** Asks for an `exit` event when that run is over; it comes at once when it is over already. */
-  watch: { params: { instance: string; runId: string }; result: null };
+  watch: { params: Run; result: null };
   /** Aborts a request that is under way; that one still gets its reply, when everything it made is gone. */
   cancel: { params: { request: number }; result: null };
+}
+
+/** One run of an instance: what is meant for it does not touch a later one of the same id, but says `not_found`. */
+export interface Run {
+  instance: string;
+  runId: string;
 }
 
 export type Method = keyof Calls;
@@ -61,7 +67,7 @@ export function parseRequest(line: string): Request {
     runId: unknown;
     request: unknown;
   };
-  const make = (names: readonly string[], request: Record<string, unknown>): Request => {
+  const make = (names: readonly string[], request: object): Request => {
     if (Object.keys(rest).some((name) => !names.includes(name))) throw malformed('an unknown field');
     return { id, method, ...request } as Request;
   };
@@ -72,27 +78,28 @@ export function parseRequest(line: string): Request {
     case 'create':
       return make(['spec'], { spec: parseInstanceSpec(fields.spec) });
     case 'get':
+      return make(['instance'], { instance: parseInstanceId(fields.instance) });
     case 'state':
     case 'usage':
     case 'stop':
     case 'resume':
-      return make(['instance'], { instance: parseInstanceId(fields.instance) });
+    case 'watch':
+      return make(['instance', 'runId'], parseRun(fields));
     case 'pause':
     case 'snapshot':
       if (typeof fields.memory !== 'boolean') throw malformed('memory');
-      return make(['instance', 'memory'], {
-        instance: parseInstanceId(fields.instance),
-        memory: fields.memory,
-      });
-    case 'watch':
-      if (typeof fields.runId !== 'string') throw malformed('runId');
-      return make(['instance', 'runId'], { instance: parseInstanceId(fields.instance), runId: fields.runId });
+      return make(['instance', 'runId', 'memory'], { ...parseRun(fields), memory: fields.memory });
     case 'cancel':
       if (!Number.isSafeInteger(fields.request)) throw malformed('request');
       return make(['request'], { request: fields.request });
     default:
       throw malformed('unknown method');
   }
+}
+
+function parseRun({ instance, runId }: { instance: unknown; runId: unknown }): Run {
+  if (typeof runId !== 'string') throw malformed('runId');
+  return { instance: parseInstanceId(instance), runId };
 }
 
 const malformed = (what: string): RuntimeError => new RuntimeError('internal', `malformed request: ${what}`);

@@ -72,6 +72,15 @@ describe('a runtime over a unix socket', () => {
     await expect(remote.get('one')).rejects.toMatchObject({ code: 'not_found' });
   });
 
+  it('leaves a later run of the same id alone', async () => {
+    const first = await remote.create(toSpec('one'));
+    await first.stop();
+    const second = await remote.create(toSpec('one'));
+    await first.stop();
+    expect(await first.state()).toBe('stopped');
+    expect(await second.state()).toBe('running');
+  });
+
   it('connects to the agent without the other process in between', async () => {
     const made = await remote.create(toSpec('one'));
     await server.close();
@@ -152,7 +161,7 @@ describe('a runtime over a unix socket', () => {
 
   it('refuses a malformed spec or id before it sends anything', async () => {
     await expect(remote.create(toSpec('../up'))).rejects.toMatchObject({ code: 'internal' });
-    await expect(remote.get('../up')).rejects.toMatchObject({ code: 'internal' });
+    await expect(remote.get('../up')).rejects.toMatchObject({ code: 'not_found' });
     expect(local.log).toEqual([]);
   });
 
@@ -167,7 +176,7 @@ describe('a runtime over a unix socket', () => {
     ['an unknown method', '{"id":1,"method":"exec","command":"sh"}\n'],
     ['a property of every object', '{"id":1,"method":"toString"}\n'],
     ['an unknown field', '{"id":1,"method":"list","all":true}\n'],
-    ['a path as an id', '{"id":1,"method":"stop","instance":"../../etc"}\n'],
+    ['a path as an id', '{"id":1,"method":"stop","instance":"../../etc","runId":"run1"}\n'],
     [
       'a relative root',
       `${JSON.stringify({ id: 1, method: 'create', spec: toSpec('one', { rootfs: 'x' }) })}\n`,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
-import { toRuntimeError } from '../error.ts';
+import { isRuntimeError, RuntimeError, toRuntimeError } from '../error.ts';
 import type { AddressedInstance, AddressedRuntime } from '../guest-socket.ts';
 import { readLines } from './lines.ts';
 import {
@@ -10,6 +10,7 @@ import {
   maxRequestBytes,
   parseRequest,
   type Request,
+  type Run,
 } from './protocol.ts';
 import { openSocketPath } from './socket-path.ts';
 
@@ -116,13 +117,16 @@ function serveConnection(
       case 'watch': {
         const { instance: id, runId } = request;
         const exit = (): void => send({ event: 'exit', instance: id, runId });
-        const instance = await findRun(runtime, id, runId);
-        if (instance) unwatch.push(instance.onExit(exit));
-        else exit();
+        try {
+          unwatch.push((await getRun(runtime, request)).onExit(exit));
+        } catch (error) {
+          if (!isRuntimeError(error, 'not_found')) throw error;
+          exit();
+        }
         return null;
       }
       default:
-        return performOn(await runtime.get(request.instance), request);
+        return performOn(await getRun(runtime, request), request);
     }
   };
 
@@ -161,19 +165,10 @@ function performOn(instance: AddressedInstance, request: OnInstance): Promise<un
   }
 }
 
-/** Undefined when that run is over, whatever became of the instance since. */
-async function findRun(
-  runtime: AddressedRuntime,
-  id: string,
-  runId: string,
-): Promise<AddressedInstance | undefined> {
-  try {
-    const instance = await runtime.get(id);
-    return instance.runId === runId ? instance : undefined;
-  } catch (error) {
-    if (toRuntimeError(error, 'watch').code === 'not_found') return undefined;
-    throw error;
-  }
+async function getRun(runtime: AddressedRuntime, { instance: id, runId }: Run): Promise<AddressedInstance> {
+  const instance = await runtime.get(id);
+  if (instance.runId !== runId) throw new RuntimeError('not_found', `that run of ${id} is over`);
+  return instance;
 }
 
 const toDescription = ({ id, runId, sockets }: AddressedInstance): InstanceDescription => ({

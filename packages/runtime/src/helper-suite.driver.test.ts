@@ -1,0 +1,4 @@
+import { startHelper } from './helper.ts';
+import { runtimeSuite } from './suite.ts';
+
+runtimeSuite('the OCI driver in the helper', startHelper);
