@@ -146,6 +146,16 @@ it('turns the 502 of a proxy into "unavailable" with its message and status, on 
   }
 });
 
+it('takes a compressed answer, which Node asks for with every request', async () => {
+  const seen: IncomingMessage[] = [];
+  const entry = { name: 'a'.repeat(10_000) };
+  const baseUrl = await listenConnect((router) => {
+    router.service(Filesystem, { stat: () => ({ entry }) });
+  }, seen);
+  expect((await createEnvdClient({ baseUrl }).filesystem.stat({ path: 'a' })).entry).toMatchObject(entry);
+  expect(seen[0]?.headers['accept-encoding']).toContain('gzip');
+});
+
 it('keeps the code of a Connect error on a unary call', async () => {
   const baseUrl = await listenConnect((router) => {
     router.service(Filesystem, {

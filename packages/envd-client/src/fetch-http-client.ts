@@ -22,7 +22,7 @@ export function createFetchHttpClient({ fetch, requestBody }: FetchHttpClientOpt
       ...(request.signal ? { signal: request.signal } : {}),
       ...(await toBody(request, requestBody)),
     });
-    const answer = { status: response.status, header: response.headers, trailer: new Headers() };
+    const answer = { status: response.status, header: toDecodedHeader(response), trailer: new Headers() };
     if (response.status === 200) return { ...answer, body: readChunks(response.body) };
     const body = await readError(response);
     if (isConnectErrorBody(body)) {
@@ -32,6 +32,15 @@ export function createFetchHttpClient({ fetch, requestBody }: FetchHttpClientOpt
     const code = codeFromHttpStatus(response.status);
     throw new ConnectError(cause.message, code, response.headers, undefined, cause);
   };
+}
+
+/** `fetch` has asked for compression and undone it already, but its headers still speak of the bytes on the wire. */
+function toDecodedHeader({ headers }: Response): Headers {
+  if (!headers.has('content-encoding')) return headers;
+  const decoded = new Headers(headers);
+  decoded.delete('content-encoding');
+  decoded.delete('content-length');
+  return decoded;
 }
 
 async function toBody(

@@ -28,7 +28,11 @@ it('reads as text, bytes, blob and stream, for the user that was named', async (
     '/files?path=a%20b',
     '/files?path=a%20b&username=root',
   ]);
-  expect(seen[0]?.headers).toMatchObject({ 'x-access-token': 'secret', 'e2b-sandbox-port': '49983' });
+  expect(seen[0]?.headers).toMatchObject({
+    'x-access-token': 'secret',
+    'e2b-sandbox-port': '49983',
+    'accept-encoding': 'identity',
+  });
 });
 
 it('reads an empty file in every format', async () => {
