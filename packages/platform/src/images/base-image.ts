@@ -1,5 +1,5 @@
 import { mkdir, mkdtemp, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { toDefaultSources } from './apt-sources.ts';
 import { buildFromPackages } from './debootstrap.ts';
 import { finishRootfs } from './finish.ts';
@@ -15,7 +15,7 @@ import { findProgram, runProgram } from './run-program.ts';
 import { digestTree } from './tree-digest.ts';
 
 export interface BaseImageOptions {
-  /** Absolute; made when missing; may be shared by several processes. Needs about 300 MB. */
+  /** Made when missing; may be shared by several processes. Needs about 300 MB. */
   imagesDir: string;
   onProgress: OnProgress;
   /** OCI reference of an image to start from. Without it, or when its registry does not answer: the distribution's packages. */
@@ -34,12 +34,12 @@ export interface BaseImage {
 const buildPrefix = '.building-';
 
 /**
- * Returns the base template, and makes it first when this host does not have it in `imagesDir`. Once, however many processes
- * ask: the others wait. Durable when it resolves; a build that is cut short, even by SIGKILL, is
- * removed by the next one. Needs root. Rejects with ImageError or the reason of `signal`, and leaves nothing then.
+ * Returns the base template, and makes it first when `imagesDir` does not hold it: once, however many processes ask, as the
+ * others wait. On disk when it resolves; what a build leaves that was cut short by SIGKILL, the next one removes. Needs root. Rejects with ImageError or the reason of `signal`, and leaves nothing then.
  */
 export async function ensureBaseImage(options: BaseImageOptions): Promise<BaseImage> {
-  const { imagesDir, onProgress, signal } = options;
+  const { onProgress, signal } = options;
+  const imagesDir = resolve(options.imagesDir);
   const recipe = toRecipeDigest(options);
   const target = join(imagesDir, `base-${recipe}`);
   const existing = await readManifest(target, recipe);
@@ -103,7 +103,7 @@ async function publish({
   source: ImageSource;
   options: BaseImageOptions;
 }): Promise<ImageManifest> {
-  const { onProgress, signal, imagesDir } = options;
+  const { onProgress, signal } = options;
   onProgress({ phase: 'finish', message: 'checking and saving the image', fraction: 0.95 });
   const image = join(workDir, 'image');
   await mkdir(image, { mode: 0o700 });
@@ -119,7 +119,7 @@ async function publish({
   // One call for the whole file system: thousands of single fsyncs would take longer.
   await runProgram({ file: findProgram('sync', 'coreutils'), args: ['--file-system', image], signal });
   await rename(image, target);
-  await syncFolder(imagesDir);
+  await syncFolder(dirname(target));
   onProgress({ phase: 'finish', message: 'the base image is ready', fraction: 1 });
   return manifest;
 }

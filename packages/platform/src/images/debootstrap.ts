@@ -32,7 +32,10 @@ export async function buildFromPackages(options: {
   signal?: AbortSignal | undefined;
 }): Promise<Distribution> {
   const { workDir, onProgress, signal } = options;
-  const distribution = parseDistribution(await readFile('/etc/os-release', 'utf8'), toDebianArchitecture());
+  const distribution = parseDistribution(
+    await readFile('/etc/os-release', 'utf8').catch(() => ''),
+    toDebianArchitecture(),
+  );
   if (!distribution)
     throw new ImageError(
       'unsupported_host',

@@ -294,11 +294,11 @@ describe('pullImage', () => {
         if (!url.includes('/blobs/')) return false;
         response
           .writeHead(200, { 'content-length': layer.size })
-          .write('x'.repeat(512), () => response.destroy());
+          .write(Buffer.alloc(512), () => response.destroy());
         return true;
       };
       registry.addImage('v1', [layer]);
-      await expect(pullTag('v1')).rejects.toMatchObject({ code: 'corrupt' });
+      await expect(pullTag('v1')).rejects.toMatchObject({ code: 'registry_unavailable' });
     });
 
     it.each([

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { ImageError } from './image-error.ts';
 import { digestPattern, type ImageReference, isAllowedUrl } from './reference.ts';
 import { fetchToken, parseChallenge, type RegistryCredentials } from './registry-auth.ts';
@@ -82,7 +81,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   return {
     async manifest(version) {
       const response = await get(`manifests/${version}`, manifestTypes.join(', '));
-      const bytes = await readLimited(response);
+      const bytes = await readLimited(readBody(response.body, { origin, signal }));
       const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
       if (digestPattern.test(version) && version !== digest)
         throw new ImageError('corrupt', `the manifest ${version} has the digest ${digest}`);
@@ -90,8 +89,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     },
     async blob(digest) {
       const { body } = await get(`blobs/${digest}`, '*/*');
-      // The types of the DOM and of Node name the same stream.
-      return body === null ? Readable.from([]) : Readable.fromWeb(body as unknown as ReadableStream);
+      return Readable.from(readBody(body, { origin, signal }), { objectMode: false });
     },
   };
 }
@@ -128,18 +126,27 @@ function refusal(status: number, what: string): ImageError {
   return new ImageError(code, `${what} was answered with ${status}`);
 }
 
-async function readLimited(response: Response): Promise<Buffer> {
+/** The chunks of a body; a connection that breaks in between is the registry's fault, not that of the bytes so far. */
+async function* readBody(
+  body: Response['body'],
+  { origin, signal }: { origin: string; signal: AbortSignal | undefined },
+): AsyncGenerator<Uint8Array> {
+  if (body === null) return;
+  try {
+    yield* body;
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new ImageError('registry_unavailable', `${origin} broke off`, { cause });
+  }
+}
+
+async function readLimited(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  try {
-    for await (const chunk of response.body ?? []) {
-      length += chunk.byteLength;
-      if (length > manifestLimit) throw new ImageError('too_large', 'the manifest is larger than 4 MiB');
-      chunks.push(chunk);
-    }
-  } catch (cause) {
-    if (cause instanceof ImageError) throw cause;
-    throw new ImageError('registry_unavailable', 'the registry broke off', { cause });
+  for await (const chunk of body) {
+    length += chunk.byteLength;
+    if (length > manifestLimit) throw new ImageError('too_large', 'the manifest is larger than 4 MiB');
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
