@@ -13,6 +13,8 @@ export interface HostRequest {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly body?: string | Buffer;
+  /** Default: that of the URL. Also takes what no URL can hold. */
+  readonly host?: string;
 }
 
 /** Fetches a URL below `localhost` from the loopback address: the C library of most systems does not resolve such names. */
@@ -24,7 +26,7 @@ export async function fetchByHost(url: string, options: HostRequest = {}): Promi
     path: pathname + search,
     method: options.method ?? 'GET',
     agent: false,
-    headers: { ...options.headers, host },
+    headers: { ...options.headers, host: options.host ?? host },
   });
   client.end(options.body);
   const [answer] = (await once(client, 'response')) as [IncomingMessage];
