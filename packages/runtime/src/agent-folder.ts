@@ -115,7 +115,8 @@ async function listFiles({ nodePath, bundleDir, signal }: AgentFolderOptions): P
 const parseLibraries = (listing: string): string[] =>
   [...listing.matchAll(/=> (\/\S+) \(/g)].map((match) => match[1] as string);
 
-async function findTini(): Promise<string> {
+/** Rejects with `unsupported` when the host has none. */
+export async function findTini(): Promise<string> {
   for (const path of tiniPaths) if (await exists(path)) return path;
   throw new RuntimeError('unsupported', 'tini-static is missing; it comes with: apt-get install tini');
 }

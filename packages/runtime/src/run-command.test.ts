@@ -23,6 +23,16 @@ describe('runCommand', () => {
     });
   });
 
+  it('does not keep its process alive when a command cannot be started', async () => {
+    const module = new URL('./run-command.ts', import.meta.url).href;
+    const script = `import { runCommand } from '${module}'; await runCommand({ file: '/etc/passwd', args: [] }).catch((error) => console.log(error.code));`;
+    const started = performance.now();
+    expect(
+      await runCommand({ file: process.execPath, args: ['--input-type=module-typescript', '-e', script] }),
+    ).toBe('internal\n');
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
   it('kills the command and rejects with "unavailable" on abort', async () => {
     const started = performance.now();
     await expect(

@@ -34,11 +34,15 @@ export function runCommand(command: Command): Promise<string> {
     const child = spawn(file, args, {
       stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', ...fds],
       env: { PATH: systemPath, LC_ALL: 'C', ...env },
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
     });
     const abort = (): void => void child.kill('SIGKILL');
+    // Not the timeout of spawn: that one keeps this process alive when the command could not be started.
+    const timer = setTimeout(abort, timeoutMs);
     signal?.addEventListener('abort', abort, { once: true });
+    const settle = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    };
     const output = { stdout: '', stderr: '' };
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       if (output.stdout.length < outputLimit) output.stdout += text;
@@ -50,12 +54,12 @@ export function runCommand(command: Command): Promise<string> {
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
     child.on('error', (error: NodeJS.ErrnoException) => {
-      signal?.removeEventListener('abort', abort);
+      settle();
       const code = error.code === 'ENOENT' ? 'unsupported' : 'internal';
       reject(new RuntimeError(code, `${file} could not be started`, { cause: error }));
     });
     child.on('close', (exitCode, killedBy) => {
-      signal?.removeEventListener('abort', abort);
+      settle();
       if (exitCode === 0) resolve(output.stdout);
       else if (signal?.aborted) {
         reject(new RuntimeError('unavailable', `${file} was aborted`, { cause: signal.reason }));

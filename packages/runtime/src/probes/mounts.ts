@@ -1,0 +1,94 @@
+import { closeSync } from 'node:fs';
+import { mkdir, open, readFile, stat, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import koffi from 'koffi';
+import { createDiskFormatter, discardDisk, mountDisk } from '../drivers/oci/disk.ts';
+import { mountRoot, prepareUpper } from '../drivers/oci/overlay.ts';
+import { unmountEvery } from '../drivers/oci/syscalls.ts';
+import { openUserNamespace } from '../drivers/oci/user-namespace.ts';
+import { slotCount, toBaseUid } from '../slots.ts';
+import { aptInstall, type ProbeResult, probe } from './probe.ts';
+
+const diskBytes = 32 * 2 ** 20;
+const baseId = toBaseUid(slotCount - 1);
+
+/**
+ * Tries what a sandbox's root is made of, in `dir`: a disk of its own size, extended attributes on it, and an overlay
+ * with shifted owners over a shared image. Leaves nothing mounted.
+ */
+export async function probeMounts(dir: string): Promise<ProbeResult[]> {
+  const target = join(dir, 'disk');
+  try {
+    const disk = await probeDisk({ dir, target });
+    // The others are tried on that disk.
+    if (!disk.ok) return [disk];
+    return [disk, await probeAttributes(target), await probeOverlay({ dir, target })];
+  } finally {
+    discardDisk(target);
+  }
+}
+
+const probeDisk = (at: { dir: string; target: string }): Promise<ProbeResult> =>
+  probe({ name: 'disk', needed: true, mend: aptInstall('e2fsprogs') }, async () => {
+    const image = join(at.dir, 'disk.ext4');
+    await createDiskFormatter(at.dir)(image, diskBytes);
+    await mountDisk({ image, target: at.target });
+    const { bsize, blocks } = await statfs(at.target);
+    if (bsize * blocks > diskBytes) throw new Error(`a disk of ${diskBytes} bytes holds ${bsize * blocks}`);
+    const error = await fill(join(at.target, 'full')).catch((reason: NodeJS.ErrnoException) => reason);
+    if (error?.code !== 'ENOSPC') throw new Error('a full disk still takes data');
+    return 'a file system on a loop device is bounded';
+  });
+
+async function fill(path: string): Promise<undefined> {
+  await using file = await open(path, 'w');
+  const block = Buffer.alloc(2 ** 20, 1);
+  for (let written = 0; written <= diskBytes; written += block.length) await file.appendFile(block);
+  await file.sync();
+  return undefined;
+}
+
+const probeAttributes = (target: string): Promise<ProbeResult> =>
+  probe(
+    { name: 'user xattrs', needed: false, mend: 'use a kernel built with CONFIG_EXT4_FS_XATTR' },
+    async () => {
+      const file = join(target, 'attributes');
+      await writeFile(file, '');
+      const setAttribute = koffi
+        .load(null)
+        .func('int setxattr(const char *, const char *, const void *, size_t, int)');
+      if (setAttribute(file, 'user.skerry', Buffer.from('1'), 1, 0) !== 0) {
+        throw new Error(`setxattr failed with error ${koffi.errno()}`);
+      }
+      return 'files of a sandbox take them';
+    },
+  );
+
+const probeOverlay = (at: { dir: string; target: string }): Promise<ProbeResult> =>
+  probe(
+    { name: 'overlay', needed: true, mend: 'use Linux 5.19 or newer, with overlayfs and id-mapped mounts' },
+    async () => {
+      const [rootfs, root, lower] = ['image', 'root', 'lower'].map((name) => join(at.dir, name)) as [
+        string,
+        string,
+        string,
+      ];
+      await mkdir(rootfs);
+      await writeFile(join(rootfs, 'of-root'), 'shared');
+      await Promise.all([mkdir(root), mkdir(lower), prepareUpper({ disk: at.target, baseId }, {})]);
+      const userNamespace = await openUserNamespace(baseId);
+      try {
+        mountRoot({ disk: at.target, rootfs, target: root, lower, userNamespace });
+        const { uid } = await stat(join(root, 'of-root'));
+        if (uid !== baseId) throw new Error(`a file of root belongs to ${uid} instead of ${baseId}`);
+        await writeFile(join(root, 'of-root'), 'own');
+        if ((await readFile(join(rootfs, 'of-root'), 'utf8')) !== 'shared') {
+          throw new Error('a sandbox can write to the shared image');
+        }
+      } finally {
+        closeSync(userNamespace);
+        unmountEvery(root);
+      }
+      return 'a shared image is read with the owners of a sandbox and never written to';
+    },
+  );

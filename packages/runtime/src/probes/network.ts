@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { attachNetwork, detachNetwork } from '../network/attach.ts';
+import { removeHostNetwork } from '../network/host.ts';
+import { hostInterface } from '../network/rules.ts';
+import { runCommand } from '../run-command.ts';
+import { releaseSlot, reserveSlot } from '../slots.ts';
+import { aptInstall, type ProbeResult, probe } from './probe.ts';
+
+/** Gives a network namespace the link and the rules of a sandbox, and takes them away again. */
+export const probeNetwork = (dir: string): Promise<ProbeResult> =>
+  probe({ name: 'network', needed: true, mend: aptInstall('nftables', 'iproute2') }, async () => {
+    const owner = { dataDir: dir, id: 'probe' };
+    const slot = await reserveSlot(owner);
+    const child = spawn('unshare', ['--net', 'cat'], { stdio: ['pipe', 'pipe', 'ignore'] });
+    try {
+      const failed = once(child, 'exit').then(() => Promise.reject(new Error('unshare --net failed')));
+      child.stdin.on('error', () => undefined).write('\n');
+      await Promise.race([once(child.stdout, 'data'), failed]);
+      const start = performance.now();
+      await attachNetwork({ pid: child.pid as number, slot, internet: true });
+      const tookMs = Math.round(performance.now() - start);
+      return `a link with its rules is made in ${tookMs} ms${await describeFirewall()}`;
+    } finally {
+      child.kill('SIGKILL');
+      await detachNetwork({ slot });
+      await releaseSlot({ ...owner, slot });
+      await removeHostNetwork();
+    }
+  });
+
+/** Says when another firewall of this host drops what is forwarded unless it is allowed: sandboxes then have no way out. */
+async function describeFirewall(): Promise<string> {
+  const listing = await runCommand({ file: 'nft', args: ['list', 'chains'] });
+  const dropsForwarded = /hook forward priority [^;]+; policy drop/.test(listing);
+  return dropsForwarded
+    ? `; another firewall drops forwarded packets: allow those of ${hostInterface(0).replace('0', '*')} there`
+    : '';
+}

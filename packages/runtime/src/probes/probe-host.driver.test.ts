@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findTraces } from '../suite-traces.ts';
+import type { ProbeResult } from './probe.ts';
+import { probeHost } from './probe-host.ts';
+
+let dir: string;
+let results: ProbeResult[];
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'probes-'));
+  results = await probeHost({ scratchDir: dir });
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+const find = (name: string): ProbeResult | undefined => results.find((result) => result.name === name);
+
+/** Tries a host that differs from this one in private mounts, or runs as another user. */
+async function probeIn(command: string): Promise<ProbeResult[]> {
+  const module = fileURLToPath(new URL('./probe-host.ts', import.meta.url));
+  const script = `import { probeHost } from ${JSON.stringify(module)}; console.log(JSON.stringify(await probeHost({ scratchDir: ${JSON.stringify(dir)} })));`;
+  const args = ['--mount', '--propagation', 'private', 'sh', '-c', `${command} "$@"`, 'sh'];
+  const node = [process.execPath, '--input-type=module-typescript', '-e', script];
+  const { stdout } = await promisify(execFile)('unshare', [...args, ...node]);
+  return JSON.parse(stdout) as ProbeResult[];
+}
+
+describe('probeHost', () => {
+  it('finds everything on a host that runs the other tests of this package', () => {
+    expect(results.filter(({ ok, needed }) => needed && !ok)).toEqual([]);
+    expect(results.map(({ name }) => name)).toEqual([
+      'root',
+      'tini',
+      'seccomp',
+      'mmdebstrap',
+      'disk',
+      'user xattrs',
+      'overlay',
+      'network',
+      'crun',
+      'runc',
+    ]);
+  });
+
+  it('has really started a sandbox', () => {
+    expect(find('crun')?.found).toMatch(
+      /crun version \S+ starts a sandbox in \d+ ms, limits hold by cgroups/,
+    );
+  });
+
+  it('leaves nothing behind', async () => {
+    expect(await readdir(dir)).toEqual([]);
+    expect(await readFile('/proc/self/mountinfo', 'utf8')).not.toContain(dir);
+    expect(await findTraces({ dataDir: dir, ids: [`probe${process.pid}`] })).toEqual([]);
+  });
+
+  it('names the line that mends what is missing', async () => {
+    const hidden = ['/usr/bin/crun', '/usr/sbin/nft', '/usr/sbin/mkfs.ext4'];
+    const without = await probeIn(`for f in ${hidden.join(' ')}; do mount --bind /dev/null $f; done;`);
+    const off = without.filter(({ ok }) => !ok);
+    expect(Object.fromEntries(off.map(({ name, mend }) => [name, mend]))).toMatchObject({
+      crun: 'apt-get install -y crun',
+      network: 'apt-get install -y nftables iproute2',
+      disk: 'apt-get install -y e2fsprogs',
+    });
+    expect(off.every(({ found }) => found.length > 10 && !found.includes('\n'))).toBe(true);
+  });
+
+  it('asks for root before anything else', async () => {
+    expect(await probeIn('exec setpriv --reuid 65534 --clear-groups --inh-caps=-all')).toEqual([
+      expect.objectContaining({ name: 'root', ok: false, needed: true }),
+    ]);
+  });
+});

@@ -1,0 +1,38 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { probeMounts } from './mounts.ts';
+import { probeNetwork } from './network.ts';
+import { aptInstall, type ProbeResult } from './probe.ts';
+import { probeMmdebstrap, probeRoot, probeSeccomp, probeTini } from './programs.ts';
+import { prepareProbeAgent, probeRuntime } from './sandbox.ts';
+
+/**
+ * Tries everything that sandboxes need of this host, by doing it, and says of each how it went. Takes a second or two,
+ * works in a folder of its own below `scratchDir` and leaves nothing behind. Without root only that is reported, since
+ * nothing else can be tried.
+ */
+export async function probeHost(options: { scratchDir?: string } = {}): Promise<ProbeResult[]> {
+  const root = await probeRoot();
+  if (!root.ok) return [root];
+  // On a disk: a file of /tmp may be memory, on which a loop device behaves differently.
+  const dir = await mkdtemp(join(options.scratchDir ?? '/var/tmp', 'skerry-probe-'));
+  try {
+    const programs = await Promise.all([probeTini(), probeSeccomp(), probeMmdebstrap()]);
+    const mounts = await probeMounts(dir);
+    const network = await probeNetwork(dir);
+    return [root, ...programs, ...mounts, network, ...(await probeRuntimes(dir))];
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** One of the two is enough; crun is three times as fast. */
+async function probeRuntimes(dir: string): Promise<ProbeResult[]> {
+  const agentDir = await prepareProbeAgent(dir).catch((error: Error) => error);
+  if (agentDir instanceof Error) {
+    return [{ name: 'agent', ok: false, needed: true, found: agentDir.message, mend: aptInstall('tini') }];
+  }
+  const runc = await probeRuntime({ name: 'runc', needed: false, dir, agentDir });
+  const crun = await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
+  return [crun, runc];
+}

@@ -1,0 +1,102 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { prepareAgentFolder } from '../agent-folder.ts';
+import { readHost } from '../drivers/oci/host.ts';
+import { createOci } from '../drivers/oci/oci.ts';
+import type { OciRuntimeName } from '../drivers/oci/oci-runtime.ts';
+import { runCommand } from '../run-command.ts';
+import { aptInstall, type ProbeResult, probe } from './probe.ts';
+
+/** Stands where the agent stands: says who it is to whoever connects. */
+const probeAgent = `const { readFileSync, renameSync } = require('node:fs');
+const { createServer } = require('node:net');
+const path = process.env.ENVD_SOCKET_DIR + '/control.sock';
+const answer = (socket) => socket.end(readFileSync('/proc/self/status'));
+createServer(answer).listen(path + '.new', () => renameSync(path + '.new', path));
+`;
+
+const limits = { cpuCount: 0.5, memoryBytes: 128 * 2 ** 20, diskBytes: 32 * 2 ** 20, processCount: 50 };
+
+/** Makes the agent that `probeRuntime` starts, below `dir`; resolves with its folder. */
+export async function prepareProbeAgent(dir: string): Promise<string> {
+  const bundleDir = join(dir, 'bundle');
+  await mkdir(bundleDir);
+  await writeFile(join(bundleDir, 'main.js'), probeAgent);
+  return prepareAgentFolder({ targetDir: join(dir, 'agent'), nodePath: process.execPath, bundleDir });
+}
+
+/**
+ * Starts a real sandbox with the given OCI runtime, asks it how it is confined, checks its limits in the host's
+ * cgroups, and removes it.
+ */
+export const probeRuntime = (options: {
+  name: OciRuntimeName;
+  needed: boolean;
+  dir: string;
+  agentDir: string;
+}): Promise<ProbeResult> => {
+  const { name, needed, dir, agentDir } = options;
+  return probe({ name, needed, mend: aptInstall(name) }, async () => {
+    const [version = ''] = (await runCommand({ file: name, args: ['--version'] })).split('\n');
+    const [dataDir, rootfs] = [join(dir, `data-${name}`), join(dir, `rootfs-${name}`)];
+    await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
+    await mkdir(rootfs);
+    const runtime = createOci({ dataDir, agentDir, ociRuntime: name });
+    const id = `probe${process.pid}`;
+    try {
+      const start = performance.now();
+      const instance = await runtime.create({
+        id,
+        rootfs,
+        hostname: 'probe',
+        limits,
+        network: { internet: false },
+      });
+      const tookMs = Math.round(performance.now() - start);
+      try {
+        checkConfined(await text(await instance.control()));
+        const cgroups = await checkLimits({ dataDir, name, id });
+        return `${version} starts a sandbox in ${tookMs} ms, limits hold by ${cgroups}`;
+      } finally {
+        await instance.stop();
+      }
+    } finally {
+      await runtime.close();
+    }
+  });
+};
+
+/** linux/capability.h: the one that is as good as root. */
+const CAP_SYS_ADMIN = 21n;
+
+function checkConfined(status: string): void {
+  if (!/^Seccomp:\s+2$/m.test(status)) throw new Error('the sandbox runs without its seccomp filter');
+  const held = BigInt(`0x${/^CapBnd:\s+(\w+)$/m.exec(status)?.[1] ?? 'ffffffff'}`);
+  if (((held >> CAP_SYS_ADMIN) & 1n) === 1n) throw new Error('root of the sandbox could get CAP_SYS_ADMIN');
+}
+
+/** The files that hold a limit: path below the cgroup's folder, by version of the host's cgroups → what must be there. */
+const limitFiles = {
+  1: [
+    ['memory', 'memory.limit_in_bytes', `${limits.memoryBytes}`],
+    ['pids', 'pids.max', `${limits.processCount}`],
+    ['cpu', 'cpu.cfs_quota_us', '50000'],
+  ],
+  2: [
+    ['', 'memory.max', `${limits.memoryBytes}`],
+    ['', 'pids.max', `${limits.processCount}`],
+    ['', 'cpu.max', '50000 100000'],
+  ],
+} as const;
+
+async function checkLimits(options: { dataDir: string; name: OciRuntimeName; id: string }): Promise<string> {
+  const host = readHost({ dataDir: options.dataDir, ociRuntime: options.name });
+  const { version } = host.cgroups;
+  for (const [controller, file, expected] of limitFiles[version]) {
+    const path = join('/sys/fs/cgroup', controller, host.cgroup(options.id).path, file);
+    const actual = (await readFile(path, 'utf8')).trim();
+    if (actual !== expected) throw new Error(`${file} is ${actual} instead of ${expected}`);
+  }
+  return `cgroups version ${version}`;
+}
