@@ -1,9 +1,10 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
+import { arch } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SuiteHost } from './suite.ts';
-import { runInside } from './suite-client.ts';
+import { callGuest, runInside } from './suite-client.ts';
 import { dangerousCalls, toCallScript } from './suite-syscalls.ts';
 
 const MIB = 2 ** 20;
@@ -23,7 +24,7 @@ export const isolationSuite = (host: SuiteHost): void => {
       const { processCount } = await instance.usage();
       expect(processCount).toBeGreaterThan(limits.processCount / 2);
       expect(processCount).toBeLessThanOrEqual(limits.processCount);
-      expect((await instance.connect(49_983)).destroyed).toBe(false);
+      expect(await callGuest(await instance.connect(49_983), { path: '/' })).toBe('ok');
     });
 
     it('ends a program that takes more memory than there is, and not the agent', async () => {
@@ -64,6 +65,28 @@ export const isolationSuite = (host: SuiteHost): void => {
         `mkdir /root/d; perl -e 'for (1..100000) { open(my $f, ">", "/root/d/$_") or die "$_ $!" }'`,
       );
       expect(fill.output).toContain('No space left on device');
+      expect(await isAlive(instance)).toBe(true);
+    });
+
+    it('lets no sandbox use up what the kernel counts for each user', async () => {
+      const [one, other] = await Promise.all([host.create(), host.create()]);
+      const number = arch() === 'arm64' ? 26 : 294;
+      const take = `perl -e 'while (syscall(${number}, 0) >= 0) { $n++; last if $n > 15000 } print "$n\\n"; sleep 3'`;
+      // 15,000 watchers, or as many as one user may have.
+      await runInside(one, `${take} >/root/taken 2>&1 </dev/null & sleep 0.5; cat /root/taken`);
+      const { output } = await runInside(
+        other,
+        `perl -e 'print syscall(${number}, 0) >= 0 ? "watching" : $!'`,
+      );
+      expect(output).toBe('watching');
+      expect((await host.create()).id).toBeTruthy();
+    });
+
+    it('contains a program that opens files without end', async () => {
+      const instance = await host.create();
+      const open = `perl -e 'while (open($f[$n], "<", "/dev/null")) { $n++ } print "$n $!"'`;
+      const { output } = await runInside(instance, open);
+      expect(output).toContain('Too many open files');
       expect(await isAlive(instance)).toBe(true);
     });
 

@@ -1,7 +1,7 @@
 import type { Limits } from '../../runtime.ts';
 import { capabilities } from './capabilities.ts';
-import { ID_COUNT } from './id-map.ts';
 import type { SeccompProfile } from './seccomp-rules.ts';
+import { ID_COUNT } from './user-namespace.ts';
 
 /** How the filter is handed over: as a program for crun, as a profile for a runtime that compiles it itself. */
 export type SeccompInput = { program: Buffer } | { profile: SeccompProfile };
@@ -14,18 +14,22 @@ export interface BundleOptions {
   agentDir: string;
   guestDir: string;
   command: readonly string[];
+  /** Root inside as seen from the host, and the path of the user namespace that says so. */
   baseId: number;
+  userNamespace: string;
   cgroupPath: string;
   limitsSwap: boolean;
   seccomp: SeccompInput;
+  /** Whether the OCI runtime can set limits; otherwise those of this process hold. */
+  setsLimits: boolean;
   host: HostAllowance;
 }
 
 /** What this process may hand on to a sandbox. */
 export interface HostAllowance {
   openFiles: number;
-  /** Whether a process may be made a less likely victim than its parent. */
-  lowersOomScore: boolean;
+  /** Whether this process has CAP_SYS_RESOURCE. */
+  exceedsLimits: boolean;
 }
 
 const CPU_PERIOD_US = 100_000;
@@ -53,15 +57,20 @@ export const toBundleConfig = (options: BundleOptions): object => {
       capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
       // sudo must work. A setuid program gains ids of this sandbox only, and the filter is set before.
       noNewPrivileges: false,
-      ...(host.lowersOomScore ? { oomScoreAdj: -500 } : {}),
-      rlimits: [
-        { type: 'RLIMIT_NOFILE', soft: openFiles, hard: openFiles },
-        { type: 'RLIMIT_CORE', soft: 0, hard: 0 },
-      ],
+      ...(host.exceedsLimits ? { oomScoreAdj: -500 } : {}),
+      rlimits: options.setsLimits
+        ? [
+            { type: 'RLIMIT_NOFILE', soft: openFiles, hard: openFiles },
+            { type: 'RLIMIT_CORE', soft: 0, hard: 0 },
+          ]
+        : [],
     },
     mounts: toMounts(options),
     linux: {
-      namespaces: ['user', 'pid', 'mount', 'ipc', 'uts', 'network', 'cgroup'].map((type) => ({ type })),
+      namespaces: [
+        { type: 'user', path: options.userNamespace },
+        ...['pid', 'mount', 'ipc', 'uts', 'network', 'cgroup'].map((type) => ({ type })),
+      ],
       uidMappings: idMappings,
       gidMappings: idMappings,
       cgroupsPath: options.cgroupPath,

@@ -14,6 +14,6 @@ export const readHostAllowance = (): HostAllowance => {
   const effective = /^CapEff:\s+([0-9a-f]+)/m.exec(status)?.[1];
   return {
     openFiles: Number(hard ?? 1024),
-    lowersOomScore: ((BigInt(`0x${effective ?? '0'}`) >> CAP_SYS_RESOURCE) & 1n) === 1n,
+    exceedsLimits: ((BigInt(`0x${effective ?? '0'}`) >> CAP_SYS_RESOURCE) & 1n) === 1n,
   };
 };

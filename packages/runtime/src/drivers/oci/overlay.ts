@@ -1,27 +1,22 @@
 import { closeSync } from 'node:fs';
-import { chown, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
 import { attachTree, cloneTree, idMapTree, MountFlag, mount, unmountEvery } from './syscalls.ts';
 
-/** The folders on a sandbox's own disk. */
-export interface DiskLayout {
-  /** Holds `upper/`, `work/` and `run/`. */
-  disk: string;
-  /** Owner of everything inside, seen from the host. */
-  baseId: number;
-}
-
 const folder = async (path: string, options: { baseId: number; mode: number }): Promise<void> => {
-  await mkdir(path, { mode: options.mode });
+  await mkdir(path);
+  // By hand: what this process lets new files be must not show inside.
+  await chmod(path, options.mode);
   await chown(path, options.baseId, options.baseId);
 };
 
 /**
- * Lays out a fresh disk. The files that differ from sandbox to sandbox are written straight into the upper layer,
- * never through the merged tree, where a link in a hostile image could lead elsewhere.
+ * Lays out a fresh disk: `upper/`, `work/` and the agent's `run/`. The files in /etc that differ from sandbox to
+ * sandbox are written straight into the upper layer, never through the merged tree, where a link in a hostile image
+ * could lead elsewhere. `baseId` is root inside as seen from the host.
  */
 export const prepareUpper = async (
-  { disk, baseId }: DiskLayout,
-  files: { hostname: string; hosts: string; resolvConf: string },
+  { disk, baseId }: { disk: string; baseId: number },
+  etc: Record<string, string>,
 ): Promise<void> => {
   const open = { baseId, mode: 0o755 };
   await Promise.all([
@@ -34,11 +29,11 @@ export const prepareUpper = async (
     folder(`${disk}/upper/etc`, open),
     folder(`${disk}/upper/run`, open).then(() => folder(`${disk}/upper/run/envd`, open)),
   ]);
-  const entries = { hostname: files.hostname, hosts: files.hosts, 'resolv.conf': files.resolvConf };
   await Promise.all(
-    Object.entries(entries).map(async ([name, text]) => {
+    Object.entries(etc).map(async ([name, text]) => {
       const path = `${disk}/upper/etc/${name}`;
-      await writeFile(path, text, { mode: 0o644, flag: 'wx' });
+      await writeFile(path, text, { flag: 'wx' });
+      await chmod(path, 0o644);
       await chown(path, baseId, baseId);
     }),
   );
@@ -46,19 +41,16 @@ export const prepareUpper = async (
 
 /**
  * Mounts the root of a sandbox at `target`: its own upper layer over the shared image, whose owners are shifted to
- * the sandbox's range by an id-mapped view. The view is needed only while the overlay is being mounted, which keeps
- * its own reference.
+ * the sandbox's range by an id-mapped view. That is mounted at `lower` in passing: the overlay keeps its own reference.
  */
-export const mountRoot = async (options: {
-  layout: DiskLayout;
+export const mountRoot = (options: {
+  disk: string;
   rootfs: string;
   target: string;
-  /** An empty folder to be made and used in passing. */
   lower: string;
   userNamespace: number;
-}): Promise<void> => {
-  const { layout, rootfs, target, lower, userNamespace } = options;
-  await Promise.all([mkdir(lower), mkdir(target)]);
+}): void => {
+  const { disk, rootfs, target, lower, userNamespace } = options;
   mountShifted({ source: rootfs, target: lower, userNamespace });
   try {
     mount({
@@ -67,7 +59,7 @@ export const mountRoot = async (options: {
       type: 'overlay',
       flags: MountFlag.nodev,
       // A later memory snapshot finds the files that a process watches only through stable handles.
-      data: `lowerdir=${lower},upperdir=${layout.disk}/upper,workdir=${layout.disk}/work,index=on,nfs_export=on`,
+      data: `lowerdir=${lower},upperdir=${disk}/upper,workdir=${disk}/work,index=on,nfs_export=on`,
     });
   } finally {
     unmountEvery(lower);

@@ -8,11 +8,11 @@ import { toBundleConfig } from './bundle.ts';
 import { mountDisk } from './disk.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
-import { openIdMap } from './id-map.ts';
 import { createLifeLine, type LifeLine } from './life-line.ts';
 import { mountRoot, prepareUpper } from './overlay.ts';
 import { waitForEntry } from './ready.ts';
 import type { SandboxRecord } from './record.ts';
+import { openUserNamespace } from './user-namespace.ts';
 
 export interface StartOptions {
   host: OciHost;
@@ -27,43 +27,46 @@ export interface StartOptions {
  * when it rejects; the caller removes it.
  */
 export const startSandbox = async (options: StartOptions): Promise<LifeLine> => {
-  const { host, record, signal } = options;
+  const { host, record } = options;
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
-  await prepareRoot(options, folder);
-  signal.throwIfAborted();
-  const { line, writeFd } = createLifeLine(folder.lifeLine);
-  // One reason to stop waiting for whatever of the rest is still under way.
-  const failed = new AbortController();
-  const anySignal = AbortSignal.any([signal, failed.signal]);
+  // Held open until the container is in it; then the container keeps it.
+  const namespace = openUserNamespace(toBaseUid(record.slot));
   try {
-    const ready = waitForEntry(folder.guest, 'control.sock', anySignal);
-    const running = runContainer({
-      host,
-      record,
-      folder,
-      agentDir: options.agentDir,
-      writeFd,
-      signal: anySignal,
-    });
-    const ended = line.ended.then(() => {
-      // Should the OCI runtime have failed, that says why.
-      return running.then(() => {
-        throw new RuntimeError('unavailable', 'the sandbox ended before its agent was ready');
-      });
-    });
-    await Promise.race([Promise.all([ready, running]), ended]);
-    return line;
-  } catch (error) {
-    failed.abort();
-    line.close();
-    throw error;
+    // Nothing may still be under way when this fails: the caller then takes the ground away.
+    await Promise.allSettled([namespace, prepareDisk(options, folder)]).then(throwFirst);
+    await prepareRoot(options, folder, await namespace);
+    options.signal.throwIfAborted();
+    return await startAgent(options, folder);
+  } finally {
+    await namespace.then(closeSync, () => undefined);
   }
 };
 
-const prepareRoot = async (options: StartOptions, folder: SandboxFolder): Promise<void> => {
-  const { host, record, agentDir, command } = options;
+const throwFirst = (results: PromiseSettledResult<unknown>[]): void => {
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+};
+
+const prepareDisk = async ({ host, record }: StartOptions, folder: SandboxFolder): Promise<void> => {
   const { spec, slot } = record;
-  const baseId = toBaseUid(slot);
+  const servers = spec.network.internet ? await resolvConf() : '';
+  await host.formatDisk(folder.image, spec.limits.diskBytes);
+  await mountDisk({ image: folder.image, target: folder.disk });
+  await prepareUpper(
+    { disk: folder.disk, baseId: toBaseUid(slot) },
+    {
+      hostname: `${spec.hostname}\n`,
+      hosts: `127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 ${spec.hostname}\n`,
+      'resolv.conf': servers,
+    },
+  );
+};
+
+const prepareRoot = async (
+  { host, record, agentDir, command }: StartOptions,
+  folder: SandboxFolder,
+  userNamespace: number,
+): Promise<void> => {
+  const { spec } = record;
   const config = toBundleConfig({
     hostname: spec.hostname,
     limits: spec.limits,
@@ -71,46 +74,43 @@ const prepareRoot = async (options: StartOptions, folder: SandboxFolder): Promis
     agentDir,
     guestDir: folder.guest,
     command,
-    baseId,
+    baseId: toBaseUid(record.slot),
+    userNamespace: `/proc/${process.pid}/fd/${userNamespace}`,
     cgroupPath: host.cgroup(spec.id).path,
     limitsSwap: host.cgroups.limitsSwap,
     seccomp: host.seccomp,
+    // runc sets them from outside, which needs the right to exceed them.
+    setsLimits: host.runtime.name === 'crun' || host.allowance.exceedsLimits,
     host: host.allowance,
   });
-  const layout = { disk: folder.disk, baseId };
-  const prepareDisk = async (): Promise<void> => {
-    const [servers] = await Promise.all([
-      spec.network.internet ? resolvConf() : '',
-      host
-        .formatDisk(folder.image, spec.limits.diskBytes)
-        .then(() => mountDisk({ image: folder.image, target: folder.disk })),
-    ]);
-    await prepareUpper(layout, {
-      hostname: `${spec.hostname}\n`,
-      hosts: `127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 ${spec.hostname}\n`,
-      resolvConf: servers,
-    });
-  };
-  const idMap = openIdMap(baseId);
+  await Promise.all([
+    writeFile(folder.config, JSON.stringify(config), { mode: 0o600 }),
+    ...[folder.ociState, folder.root, folder.lower].map((path) => mkdir(path, { mode: 0o700 })),
+  ]);
+  const { disk, root: target, lower } = folder;
+  mountRoot({ disk, rootfs: spec.rootfs, target, lower, userNamespace });
+};
+
+const startAgent = async (options: StartOptions, folder: SandboxFolder): Promise<LifeLine> => {
+  const { host, record, agentDir } = options;
+  const { line, writeFd } = createLifeLine(folder.lifeLine);
+  // One reason to stop waiting for whatever of the rest is still under way.
+  const failed = new AbortController();
+  const signal = AbortSignal.any([options.signal, failed.signal]);
   try {
-    const prepared = [
-      idMap,
-      prepareDisk(),
-      writeFile(folder.config, JSON.stringify(config), { mode: 0o600 }),
-      mkdir(folder.ociState, { mode: 0o700 }),
-    ];
-    // Nothing may still be under way when this fails: the caller then takes the ground away.
-    await Promise.allSettled(prepared);
-    await Promise.all(prepared);
-    await mountRoot({
-      layout,
-      rootfs: spec.rootfs,
-      target: folder.root,
-      lower: folder.lower,
-      userNamespace: await idMap,
+    const ready = waitForEntry(folder.guest, 'control.sock', signal);
+    const running = runContainer({ host, record, folder, agentDir, writeFd, signal });
+    const ended = line.ended.then(async () => {
+      // Should the OCI runtime have failed, that says why.
+      await running;
+      throw new RuntimeError('unavailable', 'the sandbox ended before its agent was ready');
     });
-  } finally {
-    await idMap.then(closeSync, () => undefined);
+    await Promise.race([Promise.all([ready, running]), ended]);
+    return line;
+  } catch (error) {
+    failed.abort();
+    line.close();
+    throw error;
   }
 };
 
