@@ -33,9 +33,16 @@ process.on('unhandledRejection', (error) => log('unhandled rejection', { error }
 const settings = createSettingsStore();
 const users = createUsers();
 
+/** Loads on the first call. A failure, say for want of file descriptors, is not kept: the next call tries again. */
 const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
   let loading: Promise<T> | undefined;
-  return () => (loading ??= load());
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
 };
 const loadRpc = once(async () => (await import('./rpc.ts')).createRpcListener({ settings, users, log }));
 const loadFiles = once(async () => (await import('./http/files.ts')).createFileHandlers({ settings, users }));

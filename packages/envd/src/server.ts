@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ApiError, notFound, toApiError, unimplemented } from '@skerry/contract/error';
-import { accessTokenOf, basicUserOf, isSameSecret } from './auth.ts';
+import { checkAccess } from './access.ts';
+import { accessTokenOf, basicUserOf } from './auth.ts';
 import { applyCors } from './cors.ts';
-import { checkSignature, type FileOperation } from './http/signature.ts';
 import type { Log } from './log.ts';
 import { replyError } from './reply.ts';
 import type { SettingsStore } from './settings.ts';
@@ -27,15 +27,6 @@ export interface FileHandlers {
   upload: FileHandler;
 }
 
-/** Routes that need no access token: exact method and path, nothing derived from them. */
-const EXEMPT = new Set(['GET /health']);
-
-/** Routes that a signature in the query opens as well. */
-const SIGNED: ReadonlyMap<string, FileOperation> = new Map([
-  ['GET /files', 'read'],
-  ['POST /files', 'write'],
-]);
-
 /** Specified, and built later. */
 const LATER = new Set(['POST /files/compose', 'GET /metrics', 'GET /envs']);
 
@@ -57,19 +48,6 @@ const isRpc = (path: string): boolean =>
 export const createRequestListener = (options: ServerOptions): RequestListener => {
   const { settings, users, log } = options;
 
-  const checkAccess = (req: IncomingMessage, route: string, query: URLSearchParams): void => {
-    const { accessToken } = settings.current;
-    if (accessToken === undefined || EXEMPT.has(route)) return;
-    const given = accessTokenOf(req);
-    const operation = SIGNED.get(route);
-    if (given === undefined && operation !== undefined) {
-      checkSignature(query, { operation, accessToken, nowMs: Date.now() });
-      return;
-    }
-    if (given === undefined) throw new ApiError('unauthenticated', 'missing X-Access-Token header');
-    if (!isSameSecret(given, accessToken)) throw new ApiError('unauthenticated', 'invalid access token');
-  };
-
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const url = req.url ?? '/';
     const mark = url.indexOf('?');
@@ -77,7 +55,8 @@ export const createRequestListener = (options: ServerOptions): RequestListener =
     const route = `${req.method} ${path}`;
     if (applyCors(req, res)) return;
     const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
-    checkAccess(req, route, query);
+    const { accessToken } = settings.current;
+    checkAccess({ route, accessToken, given: accessTokenOf(req), query, nowMs: Date.now() });
     if (isRpc(path)) {
       (await options.loadRpc())(req, res);
       return;

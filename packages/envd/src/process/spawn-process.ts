@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fchownSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { join } from 'node:path';
 import { ApiError, invalid } from '@skerry/contract/error';
 import { createPipe, withGroups } from '../libc.ts';
 import type { User } from '../users.ts';
+import { isReachable } from './working-directory.ts';
 
 export interface SpawnOptions {
   cmd: string;
@@ -47,17 +49,25 @@ const offerToOomKiller = (pid: number): void => {
   }
 };
 
-const toSpawnError = (error: NodeJS.ErrnoException, { cmd }: SpawnOptions): Error => {
+const notFound = (cmd: string): ExecFailure =>
+  new ExecFailure(127, cmd.includes('/') ? `${cmd}: No such file or directory` : `${cmd}: command not found`);
+
+/** A folder of PATH that the user may not enter also counts as a refusal for execvp(3), but not for a shell. */
+const isFound = ({ cmd, env, user }: SpawnOptions): boolean => {
+  if (cmd.includes('/')) return true;
+  const folders = (env.PATH ?? '').split(':').filter((folder) => existsSync(join(folder, cmd)));
+  return folders.some((folder) => isReachable(realpathSync(folder), user));
+};
+
+const toSpawnError = (error: NodeJS.ErrnoException, options: SpawnOptions): Error => {
+  const { cmd } = options;
   switch (error.code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return new ExecFailure(
-        127,
-        cmd.includes('/') ? `${cmd}: No such file or directory` : `${cmd}: command not found`,
-      );
+      return notFound(cmd);
     case 'EACCES':
     case 'EPERM':
-      return new ExecFailure(126, `${cmd}: Permission denied`);
+      return isFound(options) ? new ExecFailure(126, `${cmd}: Permission denied`) : notFound(cmd);
     case 'ENOEXEC':
       return new ExecFailure(126, `${cmd}: cannot execute binary file: Exec format error`);
     case 'E2BIG':
@@ -100,6 +110,8 @@ export const spawnProcess = async (options: SpawnOptions): Promise<Spawned> => {
   const fds: number[] = [];
   const keep = (pipe: { readFd: number; writeFd: number }) => {
     fds.push(pipe.readFd, pipe.writeFd);
+    // Opening /dev/stdout checks the owner of the pipe.
+    if (options.user.uid !== 0) fchownSync(pipe.readFd, options.user.uid, options.user.gid);
     return pipe;
   };
   let child: ChildProcess;

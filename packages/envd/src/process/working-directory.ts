@@ -11,7 +11,8 @@ const bitsFor = ({ uid, gid, mode }: Stats, user: User): number => {
   return gid === user.gid || user.groups.includes(gid) ? mode >> 3 : mode;
 };
 
-const isReachable = (path: string, user: User): boolean => {
+/** Whether the user may enter a directory, given by its real path, and all above it. Access lists are not looked at. */
+export const isReachable = (path: string, user: User): boolean => {
   if (user.uid === 0) return true;
   for (let at = path; ; at = dirname(at)) {
     if ((bitsFor(statSync(at), user) & SEARCH) === 0) return false;
