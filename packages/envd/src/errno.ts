@@ -13,8 +13,13 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   ENOMEM: 'resource_exhausted',
 };
 
+/** Whether a system call failed. zlib's errors look alike, but their codes start with `Z_`. */
 export const isErrno = (error: unknown): error is NodeJS.ErrnoException & { code: string; errno: number } =>
-  error instanceof Error && 'errno' in error && 'code' in error && typeof error.code === 'string';
+  error instanceof Error &&
+  'errno' in error &&
+  'code' in error &&
+  typeof error.code === 'string' &&
+  error.code.startsWith('E');
 
 /**
  * Turns the error of a failed system call on a caller's path into an `ApiError` with the kernel's own words, and returns

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { ApiError, invalid } from '@skerry/contract/error';
-import { isErrno } from '../errno.ts';
 import { parseMetadata } from '../metadata.ts';
 import { replyJson } from '../reply.ts';
 import type { User } from '../users.ts';
@@ -27,7 +26,8 @@ const decodeBody = (req: IncomingMessage): AsyncIterable<Uint8Array> => {
   return pipeline(Readable.from(body, { objectMode: false }), createGunzip(), () => undefined);
 };
 
-const isBadGzip = (error: unknown): boolean => isErrno(error) && error.code.startsWith('Z_');
+const isBadGzip = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
 
 const uploadRaw = async (
   body: AsyncIterable<Uint8Array>,

@@ -28,10 +28,8 @@ export const writeBody = async (
 ): Promise<UploadRecord> => {
   const { file, undo } = await openForWriting(path, user);
   try {
-    await pipeline(
-      body,
-      createWriteStream('', { fd: file.fd, autoClose: false, highWaterMark: BUFFER_BYTES }),
-    );
+    // The handle and not its number: a failed pipeline closes what it was given, and closing a handle twice is harmless.
+    await pipeline(body, createWriteStream('', { fd: file, autoClose: false, highWaterMark: BUFFER_BYTES }));
     const stored = replaceMetadata(file.fd, metadata);
     const record: UploadRecord = { path, name: basename(path), type: 'file' };
     return Object.keys(stored).length === 0 ? record : { ...record, metadata: stored };
