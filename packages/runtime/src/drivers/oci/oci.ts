@@ -143,8 +143,11 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
         await claimFolder(toSandboxFolder(dataDir, spec.id).path);
         return await make(spec, anySignal);
       } catch (error) {
-        if (!anySignal.aborted) throw toRuntimeError(error, `creating sandbox ${spec.id}`);
-        throw new RuntimeError('unavailable', 'the create was aborted or took too long', { cause: error });
+        if (anySignal.aborted) {
+          throw new RuntimeError('unavailable', 'the create was aborted or took too long', { cause: error });
+        }
+        if (isExhaustion(error)) throw new RuntimeError('exhausted', 'the host is full', { cause: error });
+        throw toRuntimeError(error, `creating sandbox ${spec.id}`);
       } finally {
         starting.delete(spec.id);
       }
@@ -167,3 +170,9 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     },
   };
 };
+
+/** Disk, memory, processes or descriptors of the host: what a later try may find again. */
+const isExhaustion = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT', 'ENOMEM', 'EAGAIN', 'EMFILE', 'ENFILE'].includes(
+    (error as NodeJS.ErrnoException | undefined)?.code ?? '',
+  );
