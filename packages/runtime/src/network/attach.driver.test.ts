@@ -4,16 +4,18 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../run-command.ts';
+import { maxConnections } from './rules.ts';
 
 type Outcomes = Record<string, string>;
 interface Report {
-  forwardingBefore: string;
   fromHost: Outcomes;
   inside: Outcomes;
   withoutInternet: Outcomes;
   inbound: Outcomes;
   ipv6: string;
   escaped: Outcomes;
+  tracked: number;
+  flooded: Outcomes;
   spoofed: Outcomes;
   spoofedOther: Outcomes;
   afterReload: boolean;
@@ -92,6 +94,12 @@ describe('the network of a sandbox', () => {
     expect(report.spoofedOther.publicHost).toBe('timeout');
   });
 
+  it('cannot fill the table of connections that all share', () => {
+    expect(report.tracked).toBeGreaterThan(maxConnections - 100);
+    expect(report.tracked).toBeLessThan(maxConnections + 100);
+    expect(report.flooded.publicHost).toMatch(/answered/);
+  });
+
   it('makes the rules of the host again after somebody flushed them', () => {
     expect(report.afterReload).toBe(true);
   });
@@ -109,7 +117,6 @@ describe('the network of a sandbox', () => {
   });
 
   it('leaves no link, no rule and no changed setting behind', () => {
-    expect(report.forwardingBefore).toBe('0');
     expect(report.traces).toEqual({ links: false, table: false, forwarding: '0', stateDir: false });
   });
 

@@ -2,12 +2,13 @@
 // A second namespace plays the internet and everything private behind the host. Prints what happened as one JSON line.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { runCommand } from '../run-command.ts';
 import { releaseSlot, reserveSlot, toSlotAddresses } from '../slots.ts';
 import { attachNetwork, detachNetwork } from './attach.ts';
 import { ensureHostNetwork, removeHostNetwork } from './host.ts';
+import { maxConnections } from './rules.ts';
 
 const stateDir = process.argv[2] as string;
 const resolver = '10.255.255.53';
@@ -63,6 +64,15 @@ async function dial(
   return JSON.parse(await runCommand({ file, args })) as Record<string, string>;
 }
 
+/** Sends to more ports than a sandbox may have connections. */
+const flood = (host: string): string => `const socket = require('node:dgram').createSocket('udp4');
+  (async () => {
+    for (let port = 1; port <= ${maxConnections + 3_000}; port++) {
+      await new Promise((resolve) => socket.send('x', port, '${host}', resolve));
+    }
+    socket.close();
+  })();`;
+
 const forwarding = async (): Promise<string> =>
   (await readFile('/proc/sys/net/ipv4/ip_forward', 'utf8')).trim();
 const hasTable = async (): Promise<boolean> =>
@@ -91,7 +101,8 @@ try {
   );
   await once(hostServer, 'listening');
 
-  const forwardingBefore = await forwarding();
+  // A new namespace starts with the setting of the real host.
+  await writeFile('/proc/sys/net/ipv4/ip_forward', '0');
   const fromHost = await dial(undefined, farAddresses);
   const [a, b, c] = [await startNode(), await startNode(), await startNode()];
   const owner = (id: string) => ({ dataDir: '/data', id, stateDir });
@@ -130,6 +141,12 @@ try {
   });
   await runCommand({ file: 'nsenter', args: [`--target=${b}`, '--net', '--', 'nft', 'flush', 'ruleset'] });
   const escaped = await dial(a, targets);
+  await runCommand({
+    file: 'nsenter',
+    args: [`--target=${a}`, '--net', '--', process.execPath, '-e', flood(farAddresses.publicHost)],
+  });
+  const tracked = Number(await readFile('/proc/sys/net/netfilter/nf_conntrack_count', 'utf8'));
+  const flooded = await dial(b, { publicHost: farAddresses.publicHost });
   await ip(a, ['addr add 203.0.113.99/32 dev lo', `addr add ${other}/32 dev lo`]);
   const spoofed = await dial(a, { publicHost: farAddresses.publicHost }, '203.0.113.99');
   const spoofedOther = await dial(a, { publicHost: farAddresses.publicHost }, other);
@@ -194,13 +211,14 @@ try {
   hostServer.close();
   console.log(
     JSON.stringify({
-      forwardingBefore,
       fromHost,
       inside,
       withoutInternet,
       inbound,
       ipv6: ipv6 + ipv6Host,
       escaped,
+      tracked,
+      flooded,
       spoofed,
       spoofedOther,
       afterReload,

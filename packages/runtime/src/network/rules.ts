@@ -4,6 +4,12 @@ import { blockedRanges } from './blocked.ts';
 /** The interfaces of sandboxes on the host: `skv` and the slot. */
 export const hostInterface = (slot: number): string => `skv${slot}`;
 
+/**
+ * Connections that the kernels' tables keep for one sandbox. The host has one such table for everything: whoever fills
+ * it cuts off the host itself.
+ */
+export const maxConnections = 8_192;
+
 const sets = (resolvers: readonly string[]): string => `
   set resolvers { type ipv4_addr; ${resolvers.length > 0 ? `elements = { ${resolvers.join(', ')} }` : ''} }
   set blocked { type ipv4_addr; flags interval; elements = { ${blockedRanges.join(', ')} } }`;
@@ -11,13 +17,16 @@ const sets = (resolvers: readonly string[]): string => `
 /**
  * The rules inside a sandbox's own network namespace, where its root has no CAP_NET_ADMIN: out to the public internet
  * and to the resolvers' port 53 only, in nothing but answers, no IPv6. Refused at once instead of dropped, so that
- * programs do not hang.
+ * programs do not hang. Loopback is not tracked, which would only cost.
  */
 export const toGuestRules = (resolvers: readonly string[]): string => `table inet skerry {${sets(resolvers)}
+  chain untracked_out { type filter hook output priority raw; oifname "lo" notrack; }
+  chain untracked_in { type filter hook prerouting priority raw; iifname "lo" notrack; }
   chain output {
     type filter hook output priority 0; policy drop;
     oifname "lo" accept
     meta nfproto ipv6 drop
+    ct state new ct count over ${maxConnections} drop
     ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
     ip daddr @blocked reject with icmp type admin-prohibited
     accept
@@ -39,6 +48,7 @@ export const toGuestRules = (resolvers: readonly string[]): string => `table ine
 export const toHostRules = (resolvers: readonly string[]): string => `table inet skerry
 delete table inet skerry
 table inet skerry {${sets(resolvers)}
+  set senders { type ipv4_addr; flags dynamic; size 65535; }
   chain prerouting {
     type filter hook prerouting priority raw; policy accept;
     iifname != "skv*" accept
@@ -54,6 +64,7 @@ table inet skerry {${sets(resolvers)}
   chain forward {
     type filter hook forward priority filter - 10; policy accept;
     iifname "skv*" oifname "skv*" drop
+    iifname "skv*" ct state new add @senders { ip saddr ct count over ${maxConnections} } drop
     iifname "skv*" ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
     iifname "skv*" ip daddr @blocked reject with icmp type admin-prohibited
     iifname "skv*" accept
