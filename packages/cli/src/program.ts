@@ -11,6 +11,7 @@ import { upCommand } from './commands/up.ts';
 export function createProgram({ version }: { version: string }): Command {
   const sandbox = new Command('sandbox')
     .description('work with sandboxes')
+    .enablePositionalOptions()
     .addCommand(createSandboxCommand())
     .addCommand(listSandboxesCommand())
     .addCommand(execSandboxCommand())
