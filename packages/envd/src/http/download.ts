@@ -1,4 +1,4 @@
-import { constants, createReadStream, type ReadStream, type Stats } from 'node:fs';
+import { constants, type ReadStream, type Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';
@@ -75,7 +75,7 @@ const sendUnsized = async (file: FileHandle, res: ServerResponse): Promise<void>
   if (bytesRead === 0) res.setHeader('Content-Length', 0);
   else {
     res.write(first.subarray(0, bytesRead));
-    await pipeline(file.createReadStream({ start: bytesRead, autoClose: false }), res, { end: false });
+    await pipeline(file.createReadStream({ start: bytesRead }), res, { end: false });
   }
   res.end();
 };
@@ -125,13 +125,7 @@ const send = async (
     res.end();
     return;
   }
-  const source = createReadStream('', {
-    fd: file.fd,
-    autoClose: false,
-    start,
-    end,
-    highWaterMark: CHUNK_BYTES,
-  });
+  const source = file.createReadStream({ start, end, highWaterMark: CHUNK_BYTES });
   if (encoding === 'identity') return sendExactly(source, res, end - start + 1);
   await pipeline(source, createGzip({ level: zlib.Z_BEST_SPEED }), res);
 };

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { invalid } from '@skerry/contract/error';
 
@@ -28,7 +29,8 @@ const create = (headers: IncomingHttpHeaders): InstanceType<typeof Busboy> => {
 
 /**
  * Reads a multipart body and hands each part named `file` to `onPart`, one after the other in their order. Rejects with what
- * `onPart` rejects with, and with `invalid_argument` when the body is malformed.
+ * `onPart` rejects with, and with `invalid_argument` when the body is malformed; by then no part is being worked on any more, and the one
+ * that was has failed.
  */
 export const readMultipart = async (
   body: AsyncIterable<Uint8Array>,
@@ -37,8 +39,13 @@ export const readMultipart = async (
 ): Promise<void> => {
   const parser = create(headers);
   let work: Promise<void> = Promise.resolve();
+  const streams = new Set<Readable>();
   const done = new Promise<void>((resolve, reject) => {
     parser.on('file', (_name, stream, filename) => {
+      streams.add(stream);
+      // Reported to whoever reads it, which may be later.
+      stream.on('error', () => undefined);
+      stream.once('close', () => streams.delete(stream));
       work = work.then(() => onPart({ filename: filename === '' ? undefined : filename, body: stream }));
       work.catch(reject);
     });
@@ -53,6 +60,10 @@ export const readMultipart = async (
   };
   try {
     await Promise.race([done, feed().then(() => done)]);
+  } catch (error) {
+    for (const stream of streams) stream.destroy(error as Error);
+    await work.catch(() => undefined);
+    throw error;
   } finally {
     parser.destroy();
   }

@@ -1,7 +1,6 @@
-import { createWriteStream } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import { fromErrno } from '../errno.ts';
+import { fromErrno, isErrno } from '../errno.ts';
 import { type FileMetadata, replaceMetadata } from '../metadata.ts';
 import type { User } from '../users.ts';
 import { openForWriting } from './open-for-writing.ts';
@@ -15,8 +14,21 @@ export interface UploadRecord {
   metadata?: FileMetadata;
 }
 
-/** So many bytes may wait for the disk while the next ones arrive. */
-const BUFFER_BYTES = 4 * 1024 * 1024;
+const writeAll = async (file: FileHandle, bytes: Uint8Array): Promise<void> => {
+  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
+};
+
+/** Writes each piece while the next one arrives. */
+const pump = async (body: AsyncIterable<Uint8Array>, file: FileHandle): Promise<void> => {
+  let writing: Promise<void> = Promise.resolve();
+  for await (const chunk of body) {
+    await writing;
+    writing = writeAll(file, chunk);
+    // It is awaited before the next piece; until then its failure must not count as unhandled.
+    writing.catch(() => undefined);
+  }
+  await writing;
+};
 
 /**
  * Writes a body to a file as it arrives. When that fails, a file that did not exist before is taken away again, and one
@@ -28,14 +40,13 @@ export const writeBody = async (
 ): Promise<UploadRecord> => {
   const { file, undo } = await openForWriting(path, user);
   try {
-    // The handle and not its number: a failed pipeline closes what it was given, and closing a handle twice is harmless.
-    await pipeline(body, createWriteStream('', { fd: file, autoClose: false, highWaterMark: BUFFER_BYTES }));
+    await pump(body, file);
     const stored = replaceMetadata(file.fd, metadata);
     const record: UploadRecord = { path, name: basename(path), type: 'file' };
     return Object.keys(stored).length === 0 ? record : { ...record, metadata: stored };
   } catch (error) {
     await undo();
-    throw fromErrno(error);
+    throw isErrno(error) && error.syscall !== undefined ? fromErrno(error) : error;
   } finally {
     await file.close();
   }
