@@ -44,6 +44,7 @@ const exempt = [
   /^packages\/envd\/src\/process\//,
   /^packages\/platform\/src\/images\//,
   /\.test\.ts$/,
+  /\/src\/testing\//,
   /build\.ts$/,
 ];
 

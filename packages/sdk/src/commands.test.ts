@@ -1,10 +1,10 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Process, Signal } from '@skerry/envd-client/process';
 import { expect, it } from 'vitest';
-import { createServedAgent, sandboxId } from '../test/agent.ts';
 import { CommandExitError } from './command-result.ts';
 import { Commands } from './commands.ts';
 import { InvalidArgumentError, SandboxUnavailableError, TimeoutError } from './errors.ts';
+import { sandboxId, serveAgent } from './testing/serve-agent.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const start = { event: { event: { case: 'start' as const, value: { pid: 7 } } } };
@@ -31,7 +31,7 @@ const aborted = (signal: AbortSignal) =>
 it('runs a login shell and gives output to listeners as it comes and whole at the end', async () => {
   const requests: unknown[] = [];
   let release = (): void => {};
-  const { agent, seen } = await createServedAgent((router) => {
+  const { agent, seen } = await serveAgent((router) => {
     router.service(Process, {
       async *start(request) {
         requests.push(request);
@@ -78,7 +78,7 @@ it('runs a login shell and gives output to listeners as it comes and whole at th
 });
 
 it('throws an error with the fields of a result when the exit code is not 0', async () => {
-  const { agent } = await createServedAgent((router) => {
+  const { agent } = await serveAgent((router) => {
     router.service(Process, {
       async *start() {
         yield start;
@@ -99,7 +99,7 @@ it('throws an error with the fields of a result when the exit code is not 0', as
 });
 
 it('sends no time limit for 0', async () => {
-  const { agent, seen } = await createServedAgent((router) => {
+  const { agent, seen } = await serveAgent((router) => {
     router.service(Process, {
       async *start() {
         yield start;
@@ -114,7 +114,7 @@ it('sends no time limit for 0', async () => {
 it('gives a handle in the background: iteration, output so far, stdin, kill', async () => {
   const calls: unknown[] = [];
   let kill = (): void => {};
-  const { agent } = await createServedAgent((router) => {
+  const { agent } = await serveAgent((router) => {
     router.service(Process, {
       async *start() {
         yield start;
@@ -161,7 +161,7 @@ it('gives a handle in the background: iteration, output so far, stdin, kill', as
 
 it('kills the command when the signal aborts, and rejects after that', async () => {
   const signals: Signal[] = [];
-  const { agent } = await createServedAgent((router) => {
+  const { agent } = await serveAgent((router) => {
     router.service(Process, {
       async *start(_request, { signal }) {
         yield start;
@@ -183,7 +183,7 @@ it('kills the command when the signal aborts, and rejects after that', async () 
 
 it('stops listening on disconnect, without a signal to the command', async () => {
   const signals: Signal[] = [];
-  const { agent } = await createServedAgent((router) => {
+  const { agent } = await serveAgent((router) => {
     router.service(Process, {
       async *connect(request, { signal }) {
         if (request.process?.selector.value !== 7) throw new ConnectError('no process', Code.NotFound);
@@ -207,7 +207,7 @@ it('stops listening on disconnect, without a signal to the command', async () =>
 
 it('says which way a stream was lost: time, sandbox, or connection', async () => {
   let health = 204;
-  const served = await createServedAgent(
+  const served = await serveAgent(
     (router) => {
       router.service(Process, {
         async *start(request, { signal }) {
@@ -236,7 +236,7 @@ it('says which way a stream was lost: time, sandbox, or connection', async () =>
 });
 
 it('maps what is wrong before the command starts', async () => {
-  const { agent } = await createServedAgent((router) => {
+  const { agent } = await serveAgent((router) => {
     router.service(Process, {
       async *start(request) {
         if (request.process?.cwd) throw new ConnectError('cwd: no such directory', Code.InvalidArgument);
@@ -250,7 +250,7 @@ it('maps what is wrong before the command starts', async () => {
 });
 
 it('gives up when no start message comes within the request timeout', async () => {
-  const { agent } = await createServedAgent((router) => {
+  const { agent } = await serveAgent((router) => {
     router.service(Process, {
       async *start(_request, { signal }) {
         await aborted(signal);
@@ -266,7 +266,7 @@ it('gives up when no start message comes within the request timeout', async () =
 
 it('streams stdin in order over one request and lists processes', async () => {
   const received: unknown[] = [];
-  const { agent, seen } = await createServedAgent((router) => {
+  const { agent, seen } = await serveAgent((router) => {
     router.service(Process, {
       async streamInput(messages) {
         for await (const { event } of messages) {
@@ -294,7 +294,7 @@ it('streams stdin in order over one request and lists processes', async () => {
 });
 
 it('ends with the error of a listener that throws', async () => {
-  const { agent } = await createServedAgent((router) => {
+  const { agent } = await serveAgent((router) => {
     router.service(Process, {
       async *start(_request, { signal }) {
         yield start;

@@ -2,10 +2,10 @@ import { text } from 'node:stream/consumers';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { EventType, Filesystem, FileType } from '@skerry/envd-client/filesystem';
 import { expect, it } from 'vitest';
-import { createServedAgent } from '../test/agent.ts';
 import { NotFoundError, SandboxUnavailableError } from './errors.ts';
 import type { FileData } from './file-transfer.ts';
 import { Files } from './files.ts';
+import { serveAgent } from './testing/serve-agent.ts';
 
 const event = (name: string, type: EventType) => ({
   event: { case: 'filesystem' as const, value: { name, type } },
@@ -14,7 +14,7 @@ const aborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
 
 it('reads as text, bytes, blob and stream, for the user that was named', async () => {
-  const { agent, seen } = await createServedAgent(
+  const { agent, seen } = await serveAgent(
     () => {},
     (_request, response) => void response.writeHead(200).end('héllo'),
   );
@@ -36,7 +36,7 @@ it('reads as text, bytes, blob and stream, for the user that was named', async (
 });
 
 it('reads an empty file in every format', async () => {
-  const { agent } = await createServedAgent(
+  const { agent } = await serveAgent(
     () => {},
     (_request, response) => void response.writeHead(200, { 'content-length': '0' }).end(),
   );
@@ -49,7 +49,7 @@ it('reads an empty file in every format', async () => {
 
 it('delivers a stream before the file is complete, however long the reader takes', async () => {
   let finish = (): void => {};
-  const { agent } = await createServedAgent(
+  const { agent } = await serveAgent(
     () => {},
     (_request, response) => {
       response.writeHead(200);
@@ -73,7 +73,7 @@ it.each<[string, () => FileData]>([
   ['a stream', () => new Blob(['dätä']).stream()],
 ])('writes %s as it is', async (_title, data) => {
   const bodies: string[] = [];
-  const { agent, seen } = await createServedAgent(
+  const { agent, seen } = await serveAgent(
     () => {},
     (request, response) => {
       void text(request).then((body) => {
@@ -90,7 +90,7 @@ it.each<[string, () => FileData]>([
 });
 
 it('writes several files and answers in their order', async () => {
-  const { agent, seen } = await createServedAgent(
+  const { agent, seen } = await serveAgent(
     () => {},
     (request, response) => {
       const path = new URL(request.url ?? '', 'http://a').searchParams.get('path') ?? '';
@@ -114,7 +114,7 @@ it.each([
   [507, { code: 507, message: 'disk is full' }, 'insufficient_storage'],
   [502, { code: 502, message: 'The sandbox was not found', sandboxId: 'i1' }, 'sandbox_unavailable'],
 ])('maps HTTP %d of a transfer', async (status, body, code) => {
-  const { agent } = await createServedAgent(
+  const { agent } = await serveAgent(
     () => {},
     (request, response) => {
       request.resume().on('end', () => {
@@ -128,7 +128,7 @@ it.each([
 });
 
 it('maps entries, and tells existing from missing', async () => {
-  const { agent } = await createServedAgent((router) => {
+  const { agent } = await serveAgent((router) => {
     router.service(Filesystem, {
       listDir: ({ depth }) => ({
         entries: [
@@ -188,7 +188,7 @@ it('watches by iteration, and ends the call in the sandbox when the loop is left
   const serverEnd = new Promise<void>((resolve) => {
     ended = resolve;
   });
-  const { agent, seen } = await createServedAgent((router) => {
+  const { agent, seen } = await serveAgent((router) => {
     router.service(Filesystem, {
       async *watchDir(_request, { signal }) {
         yield { event: { case: 'start', value: {} } };
@@ -211,7 +211,7 @@ it('watches by iteration, and ends the call in the sandbox when the loop is left
 });
 
 it('calls the listener with each event and, after a stop, the exit without an error', async () => {
-  const { agent } = await createServedAgent((router) => {
+  const { agent } = await serveAgent((router) => {
     router.service(Filesystem, {
       async *watchDir(_request, { signal }) {
         yield { event: { case: 'start', value: {} } };
@@ -244,7 +244,7 @@ it('calls the listener with each event and, after a stop, the exit without an er
 });
 
 it('tells a watch that the sandbox has ended', async () => {
-  const served = await createServedAgent(
+  const served = await serveAgent(
     (router) => {
       router.service(Filesystem, {
         async *watchDir(_request, { signal }) {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { listen } from '../test/listen.ts';
 import { createRetryingFetch } from './retrying-fetch.ts';
+import { listen } from './testing/listen.ts';
 
 async function serve(retryAfter: (attempt: number) => string | undefined) {
   const bodies: string[] = [];

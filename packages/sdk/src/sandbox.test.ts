@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import vectors from '../../../specs/vectors/metadata-filters.json' with { type: 'json' };
-import { listen } from '../test/listen.ts';
 import { NotFoundError } from './errors.ts';
 import { Sandbox } from './sandbox.ts';
 import { toMetadataFilter } from './sandbox-paginator.ts';
+import { listen } from './testing/listen.ts';
 
 interface Answer {
   status: number;

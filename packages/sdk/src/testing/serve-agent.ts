@@ -1,14 +1,14 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
-import { type Agent, createAgent } from '../src/agent.ts';
-import { createConnection } from '../src/connection.ts';
+import { type Agent, createAgent } from '../agent.ts';
+import { createConnection } from '../connection.ts';
 import { listen } from './listen.ts';
 
 export const sandboxId = 'i4k2m9x7q1w8e3r5t6y0z';
 
 /** An agent's client for a real server with these Connect services and, for everything else, this handler. */
-export async function createServedAgent(
+export async function serveAgent(
   routes: (router: ConnectRouter) => void,
   fallback: RequestListener = (_request, response) => void response.writeHead(404).end(),
 ): Promise<{ agent: Agent; seen: IncomingMessage[] }> {
