@@ -1,4 +1,4 @@
-import type { Interceptor, Transport } from '@connectrpc/connect';
+import { Code, ConnectError, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createTransport } from '@connectrpc/connect/protocol-connect';
 import { createFetchHttpClient } from './fetch-http-client.ts';
 
@@ -33,9 +33,26 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
   const streamed = withBody('streamed');
   return {
     unary: whole.unary,
-    stream: (method, ...rest) =>
-      (method.methodKind === 'server_streaming' ? whole : streamed).stream(method, ...rest),
+    stream: (method, signal, timeoutMs, header, ...rest) => {
+      const transport = method.methodKind === 'server_streaming' ? whole : streamed;
+      if (!timeoutMs || timeoutMs < 0) return transport.stream(method, signal, timeoutMs, header, ...rest);
+      const headers = new Headers(header);
+      headers.set('Connect-Timeout-Ms', String(timeoutMs));
+      return transport.stream(method, withDeadline(signal, timeoutMs), undefined, headers, ...rest);
+    },
   };
+}
+
+/**
+ * The transport's own timer runs on when a caller lets go of a stream, and would keep the process alive until then; that of
+ * `AbortSignal.timeout` does not.
+ */
+function withDeadline(signal: AbortSignal | undefined, timeoutMs: number): AbortSignal {
+  const expired = new AbortController();
+  AbortSignal.timeout(timeoutMs).addEventListener('abort', () =>
+    expired.abort(new ConnectError('the operation timed out', Code.DeadlineExceeded)),
+  );
+  return signal ? AbortSignal.any([signal, expired.signal]) : expired.signal;
 }
 
 /** A header given with one call wins over the client's own. */
