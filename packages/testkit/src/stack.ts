@@ -34,8 +34,6 @@ export interface StackSandbox {
   readonly sandboxId: string;
   readonly accessToken: string;
   readonly agent: EnvdClient;
-  /** The URL of one of its ports, by host name. Few resolvers know such names: see `fetchByHost`. */
-  url(port: number, path?: string): string;
   kill(): Promise<void>;
 }
 
@@ -89,8 +87,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text)),
     once(child, 'exit').then(() => undefined),
   ]);
-  if (line === undefined)
+  if (line === undefined) {
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true });
     throw new Error(`skerry up ended with ${child.exitCode ?? child.signalCode}\n${log}`);
+  }
 
   const address = JSON.parse(line) as StackAddress;
   const api = createPlatformClient({ baseUrl: address.apiUrl, apiKey: address.apiKey });
@@ -137,7 +137,6 @@ async function createSandbox(
     sandboxId,
     accessToken,
     agent: createEnvdClient({ baseUrl: address.sandboxUrl, accessToken, headers: toRouting(sandboxId) }),
-    url: (port, path = '/') => `http://${port}-${sandboxId}.${address.domain}${path}`,
     async kill() {
       await api.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID: sandboxId } } });
     },
