@@ -61,11 +61,12 @@ export async function reserveSlot(owner: SlotOwner): Promise<number> {
  * is gone, and not twice at the same time for one sandbox.
  */
 export async function releaseSlot(options: SlotOwner & { slot: number }): Promise<void> {
-  const path = join(slotsDir(options.stateDir), String(checkSlot(options.slot)));
-  const target = await readTarget(path);
-  if (target !== toTarget(options)) return;
-  await ignoreMissing(unlink(path));
+  if (await ownsSlot(options)) await ignoreMissing(unlink(toPath(options)));
 }
+
+/** Whether the slot is reserved for this very sandbox, and not free or somebody else's by now. */
+export const ownsSlot = async (options: SlotOwner & { slot: number }): Promise<boolean> =>
+  (await readTarget(toPath(options))) === toTarget(options);
 
 /** The reserved slots of one data folder, or of the whole host. */
 export async function listSlots(options: {
@@ -86,6 +87,9 @@ export async function listSlots(options: {
 }
 
 const slotsDir = (stateDir = defaultStateDir): string => join(stateDir, 'slots');
+
+const toPath = (options: { slot: number; stateDir?: string | undefined }): string =>
+  join(slotsDir(options.stateDir), String(checkSlot(options.slot)));
 
 // A symbolic link that points nowhere: the kernel makes its name and its content in one step, so no reader and no
 // crash ever sees a slot without an owner.

@@ -3,12 +3,13 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError, toRuntimeError } from '../../error.ts';
 import { detachNetwork } from '../../network/attach.ts';
-import { listSlots, releaseSlot } from '../../slots.ts';
+import { listSlots, ownsSlot, releaseSlot } from '../../slots.ts';
 import { removeCgroupParent } from './cgroup.ts';
 import { discardDisk } from './disk.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import { adoptLifeLine } from './life-line.ts';
+import { readRecord } from './record.ts';
 import { unmountEvery } from './syscalls.ts';
 
 const KILL_DEADLINE_MS = 10_000;
@@ -55,17 +56,22 @@ const endProcesses = async (host: OciHost, id: string): Promise<void> => {
   }
 };
 
-/**
- * By the table of slots and not by the record: a slot that was given back a moment before a crash may belong to
- * another sandbox by now.
- */
+/** A slot that was given back a moment before a crash may belong to another sandbox by now: then it is left alone. */
 const freeSlots = async (host: OciHost, id: string): Promise<void> => {
   const { dataDir, stateDir } = host;
-  for (const { slot, id: owner } of await listSlots({ dataDir, stateDir })) {
-    if (owner !== id) continue;
+  for (const slot of await findSlots(host, id)) {
+    const owned = { dataDir, stateDir, id, slot };
+    if (!(await ownsSlot(owned))) continue;
     await detachNetwork({ slot });
-    await releaseSlot({ dataDir, stateDir, id, slot });
+    await releaseSlot(owned);
   }
+};
+
+/** From the record, or from the table of slots when the sandbox's maker was killed before it had written one. */
+const findSlots = async ({ dataDir, stateDir }: OciHost, id: string): Promise<number[]> => {
+  const record = await readRecord(toSandboxFolder(dataDir, id).record);
+  if (record) return [record.slot];
+  return (await listSlots({ dataDir, stateDir })).filter((slot) => slot.id === id).map(({ slot }) => slot);
 };
 
 /** Looking and removing in one go: a create that begins now has made its folder, or will make the parent again. */
