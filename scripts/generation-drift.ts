@@ -7,7 +7,7 @@ const cwd = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** A fingerprint of every generated file, tracked or not. */
 function fingerprint(): string {
-  const list = spawnSync('git', ['ls-files', '-co', '--exclude-standard', '--', 'packages/*/src/gen'], {
+  const list = spawnSync('git', ['ls-files', '-co', '--exclude-standard', '--', 'packages/*/src/gen/**'], {
     cwd,
     encoding: 'utf8',
   });

@@ -145,7 +145,7 @@ export const demoSteps: Record<string, (context: DemoContext) => Promise<void>> 
       );
       assert.ok(
         failure instanceof CommandExitError,
-        `${name}: ${failure ? String(failure) : 'it was allowed'}`,
+        `${name}: ${failure instanceof Error ? failure.message : 'it was allowed'}`,
       );
       say(`${name}: ended with ${failure.exitCode} ${failure.stderr.trim().split('\n').at(-1) ?? ''}`);
     }
