@@ -109,7 +109,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     api,
     connection: { ...address },
     log: () => log,
-    createSandbox: (create) => createSandbox(address, api, create),
+    createSandbox: (create) =>
+      createSandbox(address, api, create).catch((error: Error) => {
+        throw new Error(`${error.message}\n${log.slice(-4000)}`, { cause: error });
+      }),
     async stop() {
       child.kill('SIGTERM');
       await untilGone(child);

@@ -1,0 +1,271 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code } from '@connectrpc/connect';
+import { EventType, FileType } from '@skerry/envd-client/filesystem';
+import { Signal } from '@skerry/envd-client/process';
+import { type FileEvent, Sandbox, TimeoutError } from '@skerry/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Stack, type StackSandbox, startStack } from './stack.ts';
+
+let stack: Stack;
+let sandbox: StackSandbox;
+let sdk: Sandbox;
+beforeAll(async () => {
+  stack = await startStack();
+  sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
+  sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
+});
+afterAll(() => stack.down());
+
+describe('commands', () => {
+  it('deliver output while they run, in order and unchanged', async () => {
+    const arrivals: [string, number][] = [];
+    const start = performance.now();
+    const result = await sdk.commands.run('for i in 1 2 3; do echo out $i; sleep 0.3; done; echo err >&2', {
+      onStdout: (text) => {
+        arrivals.push([text, performance.now() - start]);
+      },
+    });
+    expect(result).toMatchObject({ exitCode: 0, stdout: 'out 1\nout 2\nout 3\n', stderr: 'err\n' });
+    expect(arrivals.map(([text]) => text)).toEqual(['out 1\n', 'out 2\n', 'out 3\n']);
+    expect((arrivals[2]?.[1] ?? 0) - (arrivals[0]?.[1] ?? 0)).toBeGreaterThan(450);
+  });
+
+  it('carry 20 MB of output without losing a byte', async () => {
+    const hash = createHash('sha256');
+    let total = 0;
+    for await (const { event } of sandbox.agent.process.start({
+      process: { cmd: '/bin/sh', args: ['-c', 'head -c 20000000 /dev/zero | tr "\\0" x'] },
+    })) {
+      const data = event?.event.case === 'data' ? event.event.value.output : undefined;
+      if (data?.case !== 'stdout') continue;
+      expect(data.value.length).toBeGreaterThan(0);
+      expect(data.value.length).toBeLessThanOrEqual(32_768);
+      total += data.value.length;
+      hash.update(data.value);
+    }
+    expect(total).toBe(20_000_000);
+    expect(hash.digest('hex')).toBe(createHash('sha256').update('x'.repeat(20_000_000)).digest('hex'));
+  });
+
+  it('take environment, directory and user of the call', async () => {
+    const { stdout } = await sdk.commands.run('echo $A; pwd; whoami; id -Gn', {
+      envs: { A: 'ä b' },
+      cwd: '/usr/lib',
+      user: 'root',
+    });
+    expect(stdout).toBe('ä b\n/usr/lib\nroot\nroot\n');
+    expect((await sdk.commands.run('sudo whoami')).stdout).toBe('root\n');
+    expect((await sdk.commands.run('python --version && python3 --version')).stdout).toMatch(
+      /^Python 3.*\nPython 3/,
+    );
+  });
+
+  it('read what StreamInput sends, piece by piece while the request is open, and no other input', async () => {
+    const sort = await sdk.commands.run('while read line; do echo "got $line"; done; echo end', {
+      background: true,
+      stdin: true,
+    });
+    let release = (): void => {};
+    async function* lines(): AsyncGenerator<string> {
+      for (const line of ['one\n', 'two\n']) {
+        const echoed = new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        yield line;
+        await echoed;
+      }
+    }
+    const reading = (async () => {
+      const seen: string[] = [];
+      for await (const piece of sort) {
+        if ('stdout' in piece) seen.push(piece.stdout);
+        release();
+      }
+      return seen.join('');
+    })();
+    await sdk.commands.streamStdin(sort.pid, lines());
+    await sort.sendStdin('three\n');
+    await sort.closeStdin();
+    expect(await reading).toBe('got one\ngot two\ngot three\nend\n');
+  });
+
+  it('outlive the client that started them and can be attached to by pid and by tag', async () => {
+    const controller = new AbortController();
+    const process = { cmd: '/bin/sh', args: ['-c', 'while sleep 0.1; do echo tick; done'] };
+    const start = sandbox.agent.process.start({ process, tag: 'ticker' }, { signal: controller.signal });
+    const { value: first } = await start[Symbol.asyncIterator]().next();
+    const pid = first?.event?.event.case === 'start' ? first.event.event.value.pid : 0;
+    controller.abort();
+    await delay(300);
+    const { processes } = await sandbox.agent.process.list({});
+    expect(processes.find((each) => each.pid === pid)).toMatchObject({ tag: 'ticker', config: process });
+    for (const selector of [
+      { case: 'pid', value: pid },
+      { case: 'tag', value: 'ticker' },
+    ] as const) {
+      const attached = sandbox.agent.process.connect(
+        { process: { selector } },
+        { signal: AbortSignal.timeout(5000) },
+      );
+      const cases: (string | undefined)[] = [];
+      for await (const { event } of attached) {
+        cases.push(event?.event.case);
+        if (cases.length === 2) break;
+      }
+      expect(cases).toEqual(['start', 'data']);
+    }
+    const signalled = { process: { selector: { case: 'tag', value: 'ticker' } } } as const;
+    const rest = sandbox.agent.process.connect(signalled);
+    const iterator = rest[Symbol.asyncIterator]();
+    await iterator.next();
+    await sandbox.agent.process.sendSignal({ ...signalled, signal: Signal.SIGKILL });
+    for (;;) {
+      const { value, done } = await iterator.next();
+      if (value?.event?.event.case === 'end') {
+        expect(value.event.event.value).toMatchObject({
+          exitCode: -1,
+          exited: false,
+          status: 'signal: killed',
+        });
+        break;
+      }
+      expect(done).not.toBe(true);
+    }
+  });
+
+  it('end with "timeout" when they outlive the time they were given, and are killed', async () => {
+    const began = performance.now();
+    await expect(sdk.commands.run('sleep 1000.25', { timeoutMs: 500 })).rejects.toThrow(TimeoutError);
+    expect(performance.now() - began).toBeLessThan(3000);
+    const alive = async () =>
+      (await sdk.commands.list()).filter(({ args }) => args.includes('sleep 1000.25'));
+    await expect.poll(alive).toEqual([]);
+  });
+
+  it('are refused, not run without one, when they ask for a terminal', async () => {
+    const start = sandbox.agent.process.start({
+      process: { cmd: '/bin/sh', args: ['-c', 'touch /tmp/ran'] },
+      pty: { size: { cols: 132, rows: 43 } },
+    });
+    await expect(start[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: Code.Unimplemented });
+    expect(await sdk.files.exists('/tmp/ran')).toBe(false);
+  });
+});
+
+describe('files', () => {
+  it('come back as they were written, 20 MB of them, as bytes and as a stream', async () => {
+    const data = randomBytes(20 << 20);
+    await sdk.files.write('big.bin', data);
+    expect(Buffer.from(await sdk.files.read('big.bin', { format: 'bytes' })).equals(data)).toBe(true);
+    const hash = createHash('sha256');
+    for await (const chunk of await sdk.files.read('big.bin', { format: 'stream' })) hash.update(chunk);
+    const digest = hash.digest('hex');
+    expect(digest).toBe(createHash('sha256').update(data).digest('hex'));
+    expect((await sdk.commands.run('sha256sum big.bin')).stdout).toBe(`${digest}  big.bin\n`);
+  });
+
+  it('are listed, moved and removed, and belong to the user', async () => {
+    await sdk.files.write([
+      { path: 'tree/a/one', data: '1' },
+      { path: 'tree/b', data: '22' },
+    ]);
+    const names = async (): Promise<string[]> =>
+      (await sdk.files.list('tree', { depth: 3 })).map(({ path }) => path.replace('/home/user/', ''));
+    expect(await names()).toEqual(['tree/a', 'tree/a/one', 'tree/b']);
+    const { entry } = await sandbox.agent.filesystem.stat({ path: 'tree/b' });
+    expect(entry).toMatchObject({
+      name: 'b',
+      type: FileType.FILE,
+      path: '/home/user/tree/b',
+      size: 2n,
+      mode: 0o644,
+      permissions: '-rw-r--r--',
+      owner: 'user',
+      group: 'user',
+    });
+    await sdk.files.move('tree/b', 'tree/new/c');
+    expect(await names()).toEqual(['tree/a', 'tree/a/one', 'tree/new', 'tree/new/c']);
+    await sdk.files.remove('tree');
+    await sdk.files.remove('tree');
+    expect(await sdk.files.exists('tree')).toBe(false);
+  });
+
+  it('may be uploaded as a form, with directories in their names and with metadata', async () => {
+    const form = new FormData();
+    form.append('file', new Blob(['first']), '/tmp/form/sub/ä 1.txt');
+    form.append('file', new Blob(['second']), 'relative/2.txt');
+    const response = await fetch(`${stack.address.sandboxUrl}/files`, {
+      method: 'POST',
+      headers: {
+        'E2b-Sandbox-Id': sandbox.sandboxId,
+        'E2b-Sandbox-Port': '49983',
+        'X-Access-Token': sandbox.accessToken,
+        'X-Metadata-Origin': 'a form',
+      },
+      body: form,
+    });
+    expect(response.status).toBe(200);
+    const metadata = { origin: 'a form' };
+    expect(await response.json()).toEqual([
+      { path: '/tmp/form/sub/ä 1.txt', name: 'ä 1.txt', type: 'file', metadata },
+      { path: '/home/user/relative/2.txt', name: '2.txt', type: 'file', metadata },
+    ]);
+    expect(await sdk.files.read('/tmp/form/sub/ä 1.txt')).toBe('first');
+    const { entry } = await sandbox.agent.filesystem.stat({ path: 'relative/2.txt' });
+    expect(entry?.metadata).toEqual(metadata);
+  });
+});
+
+describe('watching', () => {
+  it('streams what happens in a directory, and below it in directories that are new', async () => {
+    await sdk.files.makeDir('watched');
+    using watch = await sdk.files.watchDir('watched', { recursive: true });
+    const events: FileEvent[] = [];
+    const reading = (async () => {
+      for await (const event of watch) {
+        events.push(event);
+        if (event.name === 'last' && event.type === 'create') break;
+      }
+    })();
+    await sdk.commands.run(
+      'cd watched && echo x > a && mv a b && mkdir -p deep/er && echo y > deep/er/c && chmod 600 b && rm b && touch last',
+    );
+    await reading;
+    const seen = events.map(({ type, name }) => `${type} ${name}`);
+    for (const expected of [
+      'create a',
+      'write a',
+      'rename a',
+      'create b',
+      'chmod b',
+      'remove b',
+      'create deep',
+    ])
+      expect(seen).toContain(expected);
+    for (const expected of ['create deep/er', 'create deep/er/c']) expect(seen).toContain(expected);
+    expect(new Set(seen.filter((event) => event.startsWith('create'))).size).toBe(
+      seen.filter((event) => event.startsWith('create')).length,
+    );
+  });
+
+  it('by polling drains the events once, and ends with the watcher', async () => {
+    await sdk.files.makeDir('polled');
+    const { filesystem } = sandbox.agent;
+    const { watcherId } = await filesystem.createWatcher({ path: 'polled' });
+    await sdk.files.write('polled/x', 'y');
+    const seen: (EventType | undefined)[] = [];
+    await expect
+      .poll(async () => {
+        const { events } = await filesystem.getWatcherEvents({ watcherId });
+        seen.push(...events.map(({ type }) => type));
+        return seen;
+      })
+      .toEqual(expect.arrayContaining([EventType.CREATE, EventType.WRITE]));
+    expect((await filesystem.getWatcherEvents({ watcherId })).events).toEqual([]);
+    await filesystem.removeWatcher({ watcherId });
+    await expect(filesystem.getWatcherEvents({ watcherId })).rejects.toMatchObject({
+      rawMessage: expect.any(String),
+    });
+  });
+});
