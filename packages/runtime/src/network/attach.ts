@@ -1,10 +1,26 @@
-import { access } from 'node:fs/promises';
-import { runCommand } from '../run-command.ts';
+import { access, type FileHandle } from 'node:fs/promises';
+import koffi from 'koffi';
+import { RuntimeError } from '../error.ts';
 import { toSlotAddresses } from '../slots.ts';
 import { ensureHostNetwork } from './host.ts';
-import { openNetworkNamespace } from './namespace.ts';
+import {
+  addAddress,
+  addDefaultRoute,
+  bringUp,
+  createLink,
+  deleteLink,
+  guestInterface,
+  loopbackIndex,
+  withoutIpv6,
+} from './link.ts';
+import { inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
+import { openRouteSocket, type RouteSocket } from './netlink-socket.ts';
+import { openRuleSet } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
 import { hostInterface, toGuestRules } from './rules.ts';
+
+/** Of an interface in the network namespace that this thread is in now; 0 when it has none of that name. */
+const toIndex: (name: string) => number = koffi.load(null).func('unsigned int if_nametoindex(const char *)');
 
 export interface NetworkOptions {
   /** A process inside the sandbox's network namespace. */
@@ -25,74 +41,89 @@ export interface NetworkOptions {
  * `unavailable` when the process is gone or the signal aborted, otherwise `internal`.
  */
 export async function attachNetwork(options: NetworkOptions): Promise<void> {
-  const { slot, signal, stateDir } = options;
   const namespace = await openNetworkNamespace(options.pid);
-  const inside = (command: readonly string[], input: string): Promise<string> =>
-    runCommand({
-      file: 'nsenter',
-      args: ['--net=/proc/self/fd/3', '--', ...command],
-      input,
-      fds: [namespace.fd],
-      signal,
-    });
   try {
-    if (!options.internet) {
-      await inside(['ip', '-batch', '-'], 'link set dev lo up\n');
-      return;
+    throwIfAborted(options.signal);
+    const guest = inNetworkNamespace(namespace, openRouteSocket);
+    try {
+      await guest.perform([bringUp(loopbackIndex)]);
+      if (options.internet) await connectToHost(options, { namespace, guest });
+    } finally {
+      guest.close();
     }
-    const resolvers = options.resolvers ?? (await findResolvers());
-    await Promise.all([ensureHostNetwork({ stateDir, resolvers }), detachNetwork({ slot })]);
-    await Promise.all([
-      runCommand({
-        file: 'ip',
-        args: ['-batch', '-'],
-        input: toHostBatch(slot),
-        fds: [namespace.fd],
-        signal,
-      }),
-      inside(['nft', '-f', '-'], toGuestRules(resolvers)),
-    ]);
-    await inside(['ip', '-batch', '-'], toGuestBatch(slot));
-  } catch (error) {
-    await detachNetwork({ slot });
-    throw error;
   } finally {
     await namespace.close();
   }
 }
 
-/** Removes the link of a slot from the host, and with it the sandbox's end. Idempotent. */
-export async function detachNetwork(options: { slot: number }): Promise<void> {
-  const link = hostInterface(options.slot);
-  if (!(await hasInterface(link))) return;
+async function connectToHost(
+  { slot, signal, stateDir, ...options }: NetworkOptions,
+  { namespace, guest }: { namespace: FileHandle; guest: RouteSocket },
+): Promise<void> {
+  const resolvers = options.resolvers ?? (await findResolvers());
+  const host = openRouteSocket();
+  const rules = inNetworkNamespace(namespace, openRuleSet);
   try {
-    await runCommand({ file: 'ip', args: ['link', 'del', 'dev', link] });
+    await Promise.all([ensureHostNetwork({ stateDir, resolvers }), removeLink(host, slot)]);
+    throwIfAborted(signal);
+    const made = [makeHostEnd(host, slot, namespace.fd), rules.apply(toGuestRules(resolvers))];
+    // Neither may still be under way when what they work on is closed.
+    await Promise.allSettled(made);
+    await Promise.all(made);
+    throwIfAborted(signal);
+    await makeGuestEnd(guest, { slot, index: inNetworkNamespace(namespace, () => toIndex(guestInterface)) });
+    throwIfAborted(signal);
   } catch (error) {
-    // It also goes on its own, together with the sandbox's namespace.
-    if (await hasInterface(link)) throw error;
+    await removeLink(host, slot);
+    throw error;
+  } finally {
+    rules.close();
+    host.close();
   }
 }
 
-// IPv6 stays without any address on both ends: no link-local one is made, and none is learnt.
-const toHostBatch = (slot: number): string => {
-  const link = hostInterface(slot);
-  const { host, guest } = toSlotAddresses(slot);
-  return `link add dev ${link} type veth peer name eth0 netns /proc/self/fd/3
-link set dev ${link} addrgenmode none
-address add ${host} peer ${guest} dev ${link}
-link set dev ${link} up
-`;
-};
+async function makeHostEnd(host: RouteSocket, slot: number, namespaceFd: number): Promise<void> {
+  const name = hostInterface(slot);
+  await host.perform([createLink(name, namespaceFd)]);
+  const index = toIndex(name);
+  const { host: own, guest: other } = toSlotAddresses(slot);
+  await host.perform([withoutIpv6(index), addAddress(index, { own, other }), bringUp(index)]);
+}
 
-const toGuestBatch = (slot: number): string => {
-  const { host, guest } = toSlotAddresses(slot);
-  return `link set dev lo up
-link set dev eth0 addrgenmode none
-address add ${guest} peer ${host} dev eth0
-link set dev eth0 up
-route add default via ${host} dev eth0
-`;
-};
+async function makeGuestEnd(
+  guest: RouteSocket,
+  { slot, index }: { slot: number; index: number },
+): Promise<void> {
+  const { host: other, guest: own } = toSlotAddresses(slot);
+  await guest.perform([
+    withoutIpv6(index),
+    addAddress(index, { own, other }),
+    bringUp(index),
+    addDefaultRoute(index, other),
+  ]);
+}
+
+/** Removes the link of a slot from the host, and with it the sandbox's end. Idempotent. */
+export async function detachNetwork(options: { slot: number }): Promise<void> {
+  if (!(await hasInterface(hostInterface(options.slot)))) return;
+  const host = openRouteSocket();
+  try {
+    await removeLink(host, options.slot);
+  } finally {
+    host.close();
+  }
+}
+
+async function removeLink(host: RouteSocket, slot: number): Promise<void> {
+  const name = hostInterface(slot);
+  if (!(await hasInterface(name))) return;
+  try {
+    await host.perform([deleteLink(name)]);
+  } catch (error) {
+    // It also goes on its own, together with the sandbox's namespace.
+    if (await hasInterface(name)) throw error;
+  }
+}
 
 /** Whether this process's network namespace has the interface. Unlike /sys, /proc/sys/net shows the reader's own. */
 const hasInterface = (name: string): Promise<boolean> =>
@@ -100,3 +131,8 @@ const hasInterface = (name: string): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (!signal?.aborted) return;
+  throw new RuntimeError('unavailable', 'the network was not made: aborted', { cause: signal.reason });
+}

@@ -1,5 +1,10 @@
+import { closeSync, openSync } from 'node:fs';
 import { type FileHandle, open, readlink } from 'node:fs/promises';
+import koffi from 'koffi';
 import { RuntimeError } from '../error.ts';
+
+const CLONE_NEWNET = 0x40000000;
+const nativeEnter = koffi.load(null).func('int setns(int, int)');
 
 /**
  * Holds on to the network namespace of a process, so that a pid that is handed on in the meantime cannot lead anywhere
@@ -21,4 +26,25 @@ export async function openNetworkNamespace(pid: number): Promise<FileHandle> {
   if (theirs !== ours) return handle;
   await handle.close();
   throw new RuntimeError('internal', `process ${pid} has no network namespace of its own`);
+}
+
+/**
+ * Calls `act` while this thread is in another network namespace: sockets that it opens there stay there. `act` must be
+ * synchronous; nothing else of this process runs meanwhile, and afterwards the thread is back where it was.
+ */
+export function inNetworkNamespace<T>(namespace: FileHandle, act: () => T): T {
+  const home = openSync('/proc/thread-self/ns/net', 'r');
+  try {
+    if (nativeEnter(namespace.fd, CLONE_NEWNET) !== 0) {
+      throw new RuntimeError('internal', 'the network namespace could not be entered');
+    }
+    try {
+      return act();
+    } finally {
+      // Whatever this process did next it would do to the sandbox instead of the host.
+      if (nativeEnter(home, CLONE_NEWNET) !== 0) process.abort();
+    }
+  } finally {
+    closeSync(home);
+  }
 }

@@ -1,0 +1,115 @@
+import { type RouteRequest, toAddress, toAttribute, toText, toUint8, toUint32 } from './netlink-message.ts';
+
+// linux/rtnetlink.h, linux/if_link.h, linux/veth.h, linux/if_addr.h, linux/if.h
+const RTM_NEWLINK = 16;
+const RTM_DELLINK = 17;
+const RTM_NEWADDR = 20;
+const RTM_NEWROUTE = 24;
+const IFLA_IFNAME = 3;
+const IFLA_LINKINFO = 18;
+const IFLA_AF_SPEC = 26;
+const IFLA_NET_NS_FD = 28;
+const IFLA_INFO_KIND = 1;
+const IFLA_INFO_DATA = 2;
+const VETH_INFO_PEER = 1;
+const IFLA_INET6_ADDR_GEN_MODE = 8;
+const IN6_ADDR_GEN_MODE_NONE = 1;
+const IFA_ADDRESS = 1;
+const IFA_LOCAL = 2;
+const RTA_OIF = 4;
+const RTA_GATEWAY = 5;
+const RT_TABLE_MAIN = 254;
+const RTPROT_STATIC = 4;
+const RTN_UNICAST = 1;
+const AF_INET = 2;
+const AF_INET6 = 10;
+const IFF_UP = 1;
+
+/** The number of loopback in every network namespace. */
+export const loopbackIndex = 1;
+
+/** What a sandbox calls its end of the link. */
+export const guestInterface = 'eth0';
+
+/** A link with one end here and the other in the namespace that is open as `namespaceFd`. */
+export const createLink = (name: string, namespaceFd: number): RouteRequest => ({
+  type: RTM_NEWLINK,
+  create: true,
+  fixed: toLinkHeader({ index: 0 }),
+  attributes: [
+    toAttribute(IFLA_IFNAME, toText(name)),
+    toAttribute(
+      IFLA_LINKINFO,
+      toAttribute(IFLA_INFO_KIND, toText('veth')),
+      toAttribute(
+        IFLA_INFO_DATA,
+        toAttribute(
+          VETH_INFO_PEER,
+          toLinkHeader({ index: 0 }),
+          toAttribute(IFLA_IFNAME, toText(guestInterface)),
+          toAttribute(IFLA_NET_NS_FD, toUint32(namespaceFd)),
+        ),
+      ),
+    ),
+  ],
+});
+
+export const deleteLink = (name: string): RouteRequest => ({
+  type: RTM_DELLINK,
+  fixed: toLinkHeader({ index: 0 }),
+  attributes: [toAttribute(IFLA_IFNAME, toText(name))],
+});
+
+export const bringUp = (index: number): RouteRequest => ({
+  type: RTM_NEWLINK,
+  fixed: toLinkHeader({ index, up: true }),
+  attributes: [],
+});
+
+/** Without it an interface gives itself an IPv6 address as soon as it is up, and learns more from the other end. */
+export const withoutIpv6 = (index: number): RouteRequest => ({
+  type: RTM_NEWLINK,
+  fixed: toLinkHeader({ index }),
+  attributes: [
+    toAttribute(
+      IFLA_AF_SPEC,
+      toAttribute(AF_INET6, toAttribute(IFLA_INET6_ADDR_GEN_MODE, toUint8(IN6_ADDR_GEN_MODE_NONE))),
+    ),
+  ],
+});
+
+/** A point-to-point address; the kernel adds the route to the other end. */
+export function addAddress(index: number, address: { own: string; other: string }): RouteRequest {
+  const fixed = Buffer.alloc(8);
+  fixed.writeUInt8(AF_INET, 0);
+  fixed.writeUInt8(32, 1);
+  fixed.writeUInt32LE(index, 4);
+  return {
+    type: RTM_NEWADDR,
+    create: true,
+    fixed,
+    attributes: [
+      toAttribute(IFA_LOCAL, toAddress(address.own)),
+      toAttribute(IFA_ADDRESS, toAddress(address.other)),
+    ],
+  };
+}
+
+export function addDefaultRoute(index: number, gateway: string): RouteRequest {
+  const fixed = Buffer.from([AF_INET, 0, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, 0, RTN_UNICAST, 0, 0, 0, 0]);
+  return {
+    type: RTM_NEWROUTE,
+    create: true,
+    fixed,
+    attributes: [toAttribute(RTA_GATEWAY, toAddress(gateway)), toAttribute(RTA_OIF, toUint32(index))],
+  };
+}
+
+/** struct ifinfomsg */
+function toLinkHeader({ index, up = false }: { index: number; up?: boolean }): Buffer {
+  const bytes = Buffer.alloc(16);
+  bytes.writeInt32LE(index, 4);
+  bytes.writeUInt32LE(up ? IFF_UP : 0, 8);
+  bytes.writeUInt32LE(up ? IFF_UP : 0, 12);
+  return bytes;
+}

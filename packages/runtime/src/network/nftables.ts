@@ -1,0 +1,63 @@
+import { promisify } from 'node:util';
+import koffi from 'koffi';
+import { RuntimeError } from '../error.ts';
+
+/** A way to change the packet filter of one network namespace. */
+export interface RuleSet {
+  /** Applies a text in nft's language as one transaction. Rejects with `internal` and the reason; nothing changed then. */
+  apply(text: string): Promise<void>;
+  close(): void;
+}
+
+interface Library {
+  create: (flags: number) => unknown;
+  free: (context: unknown) => void;
+  bufferErrors: (context: unknown) => number;
+  errors: (context: unknown) => string;
+  run: (context: unknown, text: string) => Promise<number>;
+}
+
+let loaded: Library | undefined;
+/** The library shares its parser's tables among all contexts. */
+let previous: Promise<unknown> = Promise.resolve();
+
+/**
+ * Opens the packet filter of the network namespace that this thread is in now; it stays with that one. Uses
+ * libnftables, which is what the `nft` command is made of: no process is started.
+ * @throws RuntimeError `unsupported` where the library is not installed
+ */
+export function openRuleSet(): RuleSet {
+  const library = load();
+  const context = library.create(0);
+  if (!context) throw new RuntimeError('internal', 'the packet filter could not be opened');
+  library.bufferErrors(context);
+  return {
+    apply: async (text) => {
+      const run = previous.then(() => library.run(context, text));
+      previous = run.catch(() => undefined);
+      if ((await run) !== 0) {
+        throw new RuntimeError('internal', `the rules were refused: ${library.errors(context).trim()}`);
+      }
+    },
+    close: () => library.free(context),
+  };
+}
+
+function load(): Library {
+  if (loaded) return loaded;
+  let library: ReturnType<typeof koffi.load>;
+  try {
+    library = koffi.load('libnftables.so.1');
+  } catch (error) {
+    throw new RuntimeError('unsupported', 'libnftables is missing', { cause: error });
+  }
+  const run = library.func('int nft_run_cmd_from_buffer(void *, const char *)');
+  loaded = {
+    create: library.func('void *nft_ctx_new(uint32_t)'),
+    free: library.func('void nft_ctx_free(void *)'),
+    bufferErrors: library.func('int nft_ctx_buffer_error(void *)'),
+    errors: library.func('const char *nft_ctx_get_error_buffer(void *)'),
+    run: promisify(run.async) as Library['run'],
+  };
+  return loaded;
+}
