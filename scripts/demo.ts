@@ -10,7 +10,12 @@ const report = createReport();
 process.exitCode = 1;
 
 const service = await report.step('start skerry', () =>
-  startService({ root, dataDir: join(root, '.skerry/demo'), imagesDir: join(root, '.skerry/images') }),
+  startService({
+    root,
+    dataDir: join(root, '.skerry/demo'),
+    imagesDir: join(root, '.skerry/images'),
+    onProgress: report.say,
+  }),
 );
 try {
   const sandbox = await report.step('create a sandbox', () =>

@@ -17,12 +17,20 @@ export async function startService(options: {
   root: string;
   dataDir: string;
   imagesDir: string;
+  /** Told what the start is busy with. */
+  onProgress: (message: string) => void;
 }): Promise<Service> {
   const cli = [join(options.root, 'packages/cli/src/main.ts')];
   const argv = ['up', '--port', '0', '--data', options.dataDir, '--images', options.imagesDir, '--json'];
-  const server = spawn(process.execPath, [...cli, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(process.execPath, [...cli, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const log: string[] = [];
+  createInterface({ input: server.stderr }).on('line', (line) => {
+    log.push(line);
+    // The server's own log is JSON, what it says to people is not.
+    if (!line.startsWith('{') || /"level":"(warn|error)"/.test(line)) options.onProgress(line);
+  });
   const ended = once(server, 'exit').then(() => {
-    throw new Error('skerry ended before it was ready');
+    throw new Error(`skerry ended before it was ready\n${log.slice(-20).join('\n')}`);
   });
   const [line] = (await Promise.race([once(createInterface(server.stdout), 'line'), ended])) as [string];
   ended.catch(() => undefined); // Later it ends because it is told to.
