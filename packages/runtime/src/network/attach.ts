@@ -66,7 +66,7 @@ async function connectToHost(
   try {
     await Promise.all([ensureHostNetwork({ stateDir, resolvers }), removeLink(host, slot)]);
     throwIfAborted(signal);
-    const made = [makeHostEnd(host, slot, namespace.fd), rules.apply(toGuestRules(resolvers))];
+    const made = [makeHostEnd(host, slot, namespace.fd), rules.run(toGuestRules(resolvers))];
     // Neither may still be under way when what they work on is closed.
     await Promise.allSettled(made);
     await Promise.all(made);

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile, readlink, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withHostLock } from '../host-lock.ts';
-import { runCommand } from '../run-command.ts';
 import { defaultStateDir } from '../slots.ts';
+import { runRules } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
 import { toHostRules } from './rules.ts';
 
@@ -29,7 +29,7 @@ export async function ensureHostNetwork(
   await withHostLock(stateDir, async () => {
     if (await isMade()) return;
     await turnForwardingOn(stateDir);
-    await runCommand({ file: 'nft', args: ['-f', '-'], input: rules });
+    await runRules(rules);
     await replaceFile(markPath(stateDir), wanted);
   });
 }
@@ -49,11 +49,7 @@ export async function removeHostNetwork(options: { stateDir?: string | undefined
       return;
     }
     if (mark !== undefined) {
-      await runCommand({
-        file: 'nft',
-        args: ['-f', '-'],
-        input: 'table inet skerry\ndelete table inet skerry\n',
-      });
+      await runRules('table inet skerry\ndelete table inet skerry\n');
     }
     await putForwardingBack(stateDir);
     await removeIfEmpty(stateDir);
@@ -61,7 +57,7 @@ export async function removeHostNetwork(options: { stateDir?: string | undefined
 }
 
 const hasTable = (): Promise<boolean> =>
-  runCommand({ file: 'nft', args: ['list', 'chain', 'inet', 'skerry', 'postrouting'] }).then(
+  runRules('list chain inet skerry postrouting').then(
     () => true,
     () => false,
   );

@@ -4,8 +4,11 @@ import { RuntimeError } from '../error.ts';
 
 /** A way to change the packet filter of one network namespace. */
 export interface RuleSet {
-  /** Applies a text in nft's language as one transaction. Rejects with `internal` and the reason; nothing changed then. */
-  apply(text: string): Promise<void>;
+  /**
+   * Carries out a text in nft's language as one transaction and resolves with what it lists. Rejects with `internal`
+   * and the reason; nothing changed then.
+   */
+  run(text: string): Promise<string>;
   close(): void;
 }
 
@@ -14,6 +17,8 @@ interface Library {
   free: (context: unknown) => void;
   bufferErrors: (context: unknown) => number;
   errors: (context: unknown) => string;
+  bufferOutput: (context: unknown) => number;
+  output: (context: unknown) => string;
   run: (context: unknown, text: string) => Promise<number>;
 }
 
@@ -31,16 +36,28 @@ export function openRuleSet(): RuleSet {
   const context = library.create(0);
   if (!context) throw new RuntimeError('internal', 'the packet filter could not be opened');
   library.bufferErrors(context);
+  library.bufferOutput(context);
   return {
-    apply: async (text) => {
+    run: async (text) => {
       const run = previous.then(() => library.run(context, text));
       previous = run.catch(() => undefined);
       if ((await run) !== 0) {
         throw new RuntimeError('internal', `the rules were refused: ${library.errors(context).trim()}`);
       }
+      return library.output(context);
     },
     close: () => library.free(context),
   };
+}
+
+/** Does the same for the namespace of this process, once. */
+export async function runRules(text: string): Promise<string> {
+  const rules = openRuleSet();
+  try {
+    return await rules.run(text);
+  } finally {
+    rules.close();
+  }
 }
 
 function load(): Library {
@@ -57,6 +74,8 @@ function load(): Library {
     free: library.func('void nft_ctx_free(void *)'),
     bufferErrors: library.func('int nft_ctx_buffer_error(void *)'),
     errors: library.func('const char *nft_ctx_get_error_buffer(void *)'),
+    bufferOutput: library.func('int nft_ctx_buffer_output(void *)'),
+    output: library.func('const char *nft_ctx_get_output_buffer(void *)'),
     run: promisify(run.async) as Library['run'],
   };
   return loaded;

@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { attachNetwork, detachNetwork } from '../network/attach.ts';
 import { removeHostNetwork } from '../network/host.ts';
+import { runRules } from '../network/nftables.ts';
 import { hostInterface } from '../network/rules.ts';
-import { runCommand } from '../run-command.ts';
 import { releaseSlot, reserveSlot } from '../slots.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 
 /** Gives a network namespace the link and the rules of a sandbox, and takes them away again. */
 export const probeNetwork = (dir: string): Promise<ProbeResult> =>
-  probe({ name: 'network', needed: true, mend: aptInstall('nftables', 'iproute2') }, async () => {
+  probe({ name: 'network', needed: true, mend: aptInstall('libnftables1') }, async () => {
     const owner = { dataDir: dir, id: 'probe' };
     const slot = await reserveSlot(owner);
     const child = spawn('unshare', ['--net', 'cat'], { stdio: ['pipe', 'pipe', 'ignore'] });
@@ -31,7 +31,7 @@ export const probeNetwork = (dir: string): Promise<ProbeResult> =>
 
 /** Says when another firewall of this host drops what is forwarded unless it is allowed: sandboxes then have no way out. */
 async function describeFirewall(): Promise<string> {
-  const listing = await runCommand({ file: 'nft', args: ['list', 'chains'] });
+  const listing = await runRules('list chains');
   const dropsForwarded = /hook forward priority [^;]+; policy drop/.test(listing);
   return dropsForwarded
     ? `; another firewall drops forwarded packets: allow those of ${hostInterface(0).replace('0', '*')} there`

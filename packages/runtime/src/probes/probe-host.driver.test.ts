@@ -59,12 +59,12 @@ describe('probeHost', () => {
   });
 
   it('names the line that mends what is missing', async () => {
-    const hidden = ['/usr/bin/crun', '/usr/sbin/nft', '/usr/sbin/mkfs.ext4'];
+    const hidden = ['/usr/bin/crun', '/usr/lib/*/libnftables.so.1', '/usr/sbin/mkfs.ext4'];
     const without = await probeIn(`for f in ${hidden.join(' ')}; do mount --bind /dev/null $f; done;`);
     const off = without.filter(({ ok }) => !ok);
     expect(Object.fromEntries(off.map(({ name, mend }) => [name, mend]))).toMatchObject({
       crun: 'apt-get install -y crun',
-      network: 'apt-get install -y nftables iproute2',
+      network: 'apt-get install -y libnftables1',
       disk: 'apt-get install -y e2fsprogs',
     });
     expect(off.every(({ found }) => found.length > 10 && !found.includes('\n'))).toBe(true);
