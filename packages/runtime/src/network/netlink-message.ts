@@ -44,7 +44,7 @@ export function parseAnswers(datagram: Buffer): { index: number; errno: number }
     if (datagram.readUInt16LE(at + 4) === NLMSG_ERROR) {
       answers.push({
         index: datagram.readUInt32LE(at + 8) - 1,
-        errno: -datagram.readInt32LE(at + headerBytes),
+        errno: Math.abs(datagram.readInt32LE(at + headerBytes)),
       });
     }
     at += (length + 3) & ~3;
