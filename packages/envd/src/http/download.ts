@@ -1,4 +1,4 @@
-import { constants, type ReadStream, type Stats } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';
@@ -9,9 +9,7 @@ import { isErrno } from '../errno.ts';
 import { replyJson } from '../reply.ts';
 import { checkConditions, parseByteRange, type Validators } from './byte-range.ts';
 import { chooseContentEncoding } from './content-encoding.ts';
-
-/** Large enough that the time per read is lost in the copying. */
-const CHUNK_BYTES = 512 * 1024;
+import { sendBytes } from './send-bytes.ts';
 
 const toOpenError = (error: unknown, path: string): unknown => {
   if (!isErrno(error)) return error;
@@ -60,13 +58,6 @@ const toValidators = ({ mtimeMs, size, ino }: Stats): Validators => ({
 
 const hasConditions = ({ headers }: IncomingMessage): boolean =>
   Object.keys(headers).some((name) => name === 'range' || name.startsWith('if-'));
-
-/** Sends exactly `sizeBytes`, or breaks the connection when the file turns out shorter: the length is promised by then. */
-const sendExactly = async (source: ReadStream, res: ServerResponse, sizeBytes: number): Promise<void> => {
-  await pipeline(source, res, { end: false });
-  if (source.bytesRead === sizeBytes) res.end();
-  else res.destroy();
-};
 
 /** Files of /proc and /sys say that they are empty and are not: their length shows only by reading. */
 const sendUnsized = async (file: FileHandle, res: ServerResponse): Promise<void> => {
@@ -125,9 +116,15 @@ const send = async (
     res.end();
     return;
   }
-  const source = file.createReadStream({ start, end, highWaterMark: CHUNK_BYTES });
-  if (encoding === 'identity') return sendExactly(source, res, end - start + 1);
-  await pipeline(source, createGzip({ level: zlib.Z_BEST_SPEED }), res);
+  if (encoding === 'gzip') {
+    await pipeline(file.createReadStream({ start, end }), createGzip({ level: zlib.Z_BEST_SPEED }), res);
+    return;
+  }
+  const length = end - start + 1;
+  const sentBytes = await sendBytes(file, res, { start, sizeBytes: length });
+  if (sentBytes === length) res.end();
+  // The length is promised by then: a file that turns out shorter must not look complete.
+  else res.destroy();
 };
 
 /**

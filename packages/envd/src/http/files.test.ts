@@ -4,6 +4,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -130,6 +131,24 @@ describe('GET /files', () => {
     expect(body.length).toBe(300 * 1024 * 1024);
     const rss = Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${agent.pid}/status`, 'utf8'))?.[1]);
     expect(rss).toBeLessThan(200 * 1024);
+  });
+
+  it('lets go of the file when the caller goes away in the middle', async () => {
+    const path = join(agent.dir, 'unwanted');
+    writeFileSync(path, '');
+    truncateSync(path, 200 * 1024 * 1024);
+    const isOpen = (): boolean =>
+      readdirSync(`/proc/${agent.pid}/fd`).some((fd) => {
+        const target = join(`/proc/${agent.pid}/fd`, fd);
+        return existsSync(target) && readlinkSync(target) === path;
+      });
+    const outgoing = request({ socketPath: join(agent.socketDir, 'http.sock'), path: query({ path }) });
+    outgoing.once('response', (response) => response.pause());
+    outgoing.end();
+    while (!isOpen()) await delay(5);
+    outgoing.on('error', () => undefined).destroy();
+    while (isOpen()) await delay(5);
+    expect((await agent.http({ path: '/health' })).status).toBe(204);
   });
 
   it('breaks the connection when the file shrinks under way, instead of ending it short', async () => {

@@ -1,0 +1,312 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code } from '@connectrpc/connect';
+import { EventType, type FilesystemEvent } from '@skerry/envd-client/filesystem';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startAgent, type TestAgent } from '../testing/start-agent.ts';
+
+let agent: TestAgent;
+beforeAll(async () => {
+  agent = await startAgent();
+});
+afterAll(() => agent.stop());
+
+const TYPE_NAMES = Object.fromEntries(Object.entries(EventType).map(([name, value]) => [value, name]));
+const toText = ({ type, name }: FilesystemEvent): string => `${TYPE_NAMES[type]} ${name}`;
+
+let count = 0;
+const folder = (): string => {
+  count += 1;
+  const path = join(agent.dir, `w${count}`);
+  mkdirSync(path);
+  return path;
+};
+
+interface Watcher {
+  id: string;
+  /** What has come since the last call, once nothing more is coming. */
+  drain(): Promise<string[]>;
+}
+
+const watch = async (path: string, options: { recursive?: boolean } = {}): Promise<Watcher> => {
+  const { watcherId } = await agent.files().createWatcher({ path, ...options });
+  return {
+    id: watcherId,
+    async drain() {
+      const events: string[] = [];
+      for (let quiet = 0; quiet < 3; ) {
+        const more = (await agent.files().getWatcherEvents({ watcherId })).events;
+        events.push(...more.map(toText));
+        quiet = more.length === 0 ? quiet + 1 : 0;
+        await delay(20);
+      }
+      return events;
+    },
+  };
+};
+
+describe('a watched directory', () => {
+  it('reports creating, writing, attributes, renaming and removing, in this order', async () => {
+    const dir = folder();
+    const watcher = await watch(dir);
+    writeFileSync(join(dir, 'a'), 'x');
+    chmodSync(join(dir, 'a'), 0o600);
+    renameSync(join(dir, 'a'), join(dir, 'b'));
+    rmSync(join(dir, 'b'));
+    expect(await watcher.drain()).toEqual([
+      'CREATE a',
+      'WRITE a',
+      'CHMOD a',
+      'RENAME a',
+      'CREATE b',
+      'REMOVE b',
+    ]);
+  });
+
+  it('reports nothing of its sub-directories unless it is recursive', async () => {
+    const dir = folder();
+    mkdirSync(join(dir, 'sub'));
+    const watcher = await watch(dir);
+    writeFileSync(join(dir, 'sub/file'), 'x');
+    expect(await watcher.drain()).toEqual([]);
+  });
+
+  it('calls itself "." and falls silent once it is removed', async () => {
+    const dir = folder();
+    const watcher = await watch(dir);
+    chmodSync(dir, 0o700);
+    rmdirSync(dir);
+    expect(await watcher.drain()).toEqual(['CHMOD .', 'REMOVE .']);
+    expect(await watcher.drain()).toEqual([]);
+  });
+
+  it('ends when it is moved away', async () => {
+    const dir = folder();
+    const watcher = await watch(dir);
+    renameSync(dir, `${dir}-moved`);
+    await delay(50);
+    const { events } = await agent.files().getWatcherEvents({ watcherId: watcher.id });
+    expect(events.map(toText)).toEqual(['RENAME .']);
+    const get = () => agent.files().getWatcherEvents({ watcherId: watcher.id });
+    await expect(get()).rejects.toMatchObject({ code: Code.Internal });
+    await expect(get()).rejects.toMatchObject({ code: Code.NotFound });
+  });
+
+  it('may be given as a link', async () => {
+    const dir = folder();
+    mkdirSync(join(dir, 'real'));
+    symlinkSync('real', join(dir, 'link'));
+    const watcher = await watch(join(dir, 'link'));
+    writeFileSync(join(dir, 'real/file'), '');
+    expect(await watcher.drain()).toEqual(['CREATE file']);
+  });
+
+  it('tells each of several watchers the same', async () => {
+    const dir = folder();
+    mkdirSync(join(dir, 'sub'));
+    const whole = await watch(dir, { recursive: true });
+    const part = await watch(join(dir, 'sub'));
+    writeFileSync(join(dir, 'sub/file'), '');
+    expect(await whole.drain()).toEqual(['CREATE sub/file']);
+    expect(await part.drain()).toEqual(['CREATE file']);
+    await agent.files().removeWatcher({ watcherId: whole.id });
+    rmSync(join(dir, 'sub/file'));
+    expect(await part.drain()).toEqual(['REMOVE file']);
+  });
+});
+
+describe('a directory watched recursively', () => {
+  it('reports what happens in directories that were there and in new ones', async () => {
+    const dir = folder();
+    mkdirSync(join(dir, 'old/deep'), { recursive: true });
+    const watcher = await watch(dir, { recursive: true });
+    writeFileSync(join(dir, 'old/deep/file'), 'x');
+    mkdirSync(join(dir, 'new'));
+    await delay(50);
+    writeFileSync(join(dir, 'new/file'), 'x');
+    expect(await watcher.drain()).toEqual([
+      'CREATE old/deep/file',
+      'WRITE old/deep/file',
+      'CREATE new',
+      'CREATE new/file',
+      'WRITE new/file',
+    ]);
+  });
+
+  it('misses nothing and repeats nothing while a large tree is unpacked and removed', async () => {
+    const source = folder();
+    const expected: string[] = [];
+    for (let at = 0; at < 40; at += 1) {
+      const path = `d${at % 4}/e${at % 8}/f${at}`;
+      mkdirSync(join(source, path), { recursive: true });
+      for (const name of ['one', 'two', 'empty'])
+        writeFileSync(join(source, path, name), name === 'empty' ? '' : name);
+    }
+    const walk = (path: string): void => {
+      for (const entry of readdirSync(join(source, path), { withFileTypes: true })) {
+        const child = path === '' ? entry.name : `${path}/${entry.name}`;
+        expected.push(child);
+        if (entry.isDirectory()) walk(child);
+      }
+    };
+    walk('');
+    for (let round = 0; round < 3; round += 1) {
+      const dir = folder();
+      const watcher = await watch(dir, { recursive: true });
+      execFileSync('cp', ['-r', `${source}/.`, dir]);
+      const events = await watcher.drain();
+      const created = events.filter((event) => event.startsWith('CREATE')).map((event) => event.slice(7));
+      expect(created.toSorted()).toEqual(expected.toSorted());
+      const written = new Set(
+        events.filter((event) => event.startsWith('WRITE')).map((event) => event.slice(6)),
+      );
+      expect([...written].toSorted()).toEqual(expected.filter((path) => /(one|two)$/.test(path)).toSorted());
+      execFileSync('rm', ['-r', ...readdirSync(dir).map((name) => join(dir, name))]);
+      const removed = await watcher.drain();
+      expect(removed.map((event) => event.slice(7)).toSorted()).toEqual(expected.toSorted());
+      await agent.files().removeWatcher({ watcherId: watcher.id });
+    }
+  });
+
+  it('goes on under the new name of a renamed directory, and of those below it', async () => {
+    const dir = folder();
+    mkdirSync(join(dir, 'a/deep'), { recursive: true });
+    const watcher = await watch(dir, { recursive: true });
+    renameSync(join(dir, 'a'), join(dir, 'b'));
+    await delay(50);
+    writeFileSync(join(dir, 'b/deep/file'), '');
+    expect(await watcher.drain()).toEqual(['RENAME a', 'CREATE b', 'CREATE b/deep/file']);
+  });
+
+  it('stops at a directory that left, and reports what one that came in brings along', async () => {
+    const dir = folder();
+    const outside = folder();
+    mkdirSync(join(dir, 'leaves'));
+    mkdirSync(join(outside, 'comes'));
+    writeFileSync(join(outside, 'comes/file'), 'x');
+    const watcher = await watch(dir, { recursive: true });
+    renameSync(join(dir, 'leaves'), join(outside, 'left'));
+    renameSync(join(outside, 'comes'), join(dir, 'came'));
+    await delay(700);
+    writeFileSync(join(outside, 'left/file'), '');
+    expect(await watcher.drain()).toEqual([
+      'RENAME leaves',
+      'CREATE came',
+      'CREATE came/file',
+      'WRITE came/file',
+    ]);
+  });
+
+  it('reports a change of a sub-directory once', async () => {
+    const dir = folder();
+    mkdirSync(join(dir, 'sub'));
+    const watcher = await watch(dir, { recursive: true });
+    chmodSync(join(dir, 'sub'), 0o700);
+    rmdirSync(join(dir, 'sub'));
+    expect(await watcher.drain()).toEqual(['CHMOD sub', 'REMOVE sub']);
+  });
+
+  it('does not follow links, and watches what takes the place of a removed directory', async () => {
+    const dir = folder();
+    const outside = folder();
+    symlinkSync(outside, join(dir, 'link'));
+    mkdirSync(join(dir, 'sub'));
+    const watcher = await watch(dir, { recursive: true });
+    writeFileSync(join(outside, 'unseen'), '');
+    rmdirSync(join(dir, 'sub'));
+    mkdirSync(join(dir, 'sub'));
+    await delay(50);
+    writeFileSync(join(dir, 'sub/seen'), '');
+    expect(await watcher.drain()).toEqual(['REMOVE sub', 'CREATE sub', 'CREATE sub/seen']);
+  });
+});
+
+describe('watchers by id', () => {
+  it('attach the entry where it was asked for and still exists', async () => {
+    const dir = folder();
+    const { watcherId } = await agent.files().createWatcher({ path: dir, includeEntry: true });
+    writeFileSync(join(dir, 'stays'), 'four');
+    await delay(50);
+    writeFileSync(join(dir, 'goes'), '');
+    await delay(50);
+    rmSync(join(dir, 'goes'));
+    await delay(50);
+    const { events } = await agent.files().getWatcherEvents({ watcherId });
+    expect(events.map((event) => [toText(event), event.entry?.path])).toEqual([
+      ['CREATE stays', join(dir, 'stays')],
+      ['WRITE stays', join(dir, 'stays')],
+      ['CREATE goes', join(dir, 'goes')],
+      ['REMOVE goes', undefined],
+    ]);
+    const text = await agent.call('filesystem.Filesystem/GetWatcherEvents', { watcherId });
+    expect(text.json).toEqual({});
+  });
+
+  it('look like w and 20 characters, and are unknown once removed', async () => {
+    const { id } = await watch(folder());
+    expect(id).toMatch(/^w[a-z0-9]{20}$/);
+    await agent.files().removeWatcher({ watcherId: id });
+    for (const call of ['getWatcherEvents', 'removeWatcher'] as const) {
+      await expect(agent.files()[call]({ watcherId: id })).rejects.toMatchObject({ code: Code.NotFound });
+    }
+  });
+
+  it('fail once and are freed when their buffer overflows', async () => {
+    const dir = folder();
+    const { id } = await watch(dir);
+    for (let at = 0; at < 17_000; at += 1) writeFileSync(join(dir, String(at)), '');
+    await delay(200);
+    const get = () => agent.files().getWatcherEvents({ watcherId: id });
+    await expect(get()).rejects.toMatchObject({ code: Code.Internal });
+    await expect(get()).rejects.toMatchObject({ code: Code.NotFound });
+  });
+
+  it('are refused for what is missing or no directory', async () => {
+    const files = agent.files();
+    await expect(files.createWatcher({ path: '/no/such' })).rejects.toMatchObject({ code: Code.NotFound });
+    await expect(files.createWatcher({ path: '/etc/passwd' })).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+    });
+  });
+});
+
+describe('WatchDir', () => {
+  it('starts with start, then streams events, and ends with the directory moved away', async () => {
+    const dir = folder();
+    const kinds: string[] = [];
+    for await (const { event } of agent.files().watchDir({ path: dir })) {
+      kinds.push(event.case === 'filesystem' ? toText(event.value) : (event.case ?? 'nothing'));
+      if (kinds.length === 1) appendFileSync(join(dir, 'file'), 'x');
+      if (kinds.length === 3) renameSync(dir, `${dir}-moved`);
+    }
+    expect(kinds).toEqual(['start', 'CREATE file', 'WRITE file', 'RENAME .']);
+  });
+
+  it('fails before start for a missing directory', async () => {
+    const stream = agent.files().watchDir({ path: '/no/such' })[Symbol.asyncIterator]();
+    await expect(stream.next()).rejects.toMatchObject({ code: Code.NotFound });
+  });
+
+  it('ends at its deadline and sends keepalives until then', async () => {
+    const headers = { 'keepalive-ping-interval': '1' };
+    const kinds: (string | undefined)[] = [];
+    const read = async (): Promise<void> => {
+      const stream = agent.files({ headers }).watchDir({ path: folder() }, { timeoutMs: 1500 });
+      for await (const { event } of stream) kinds.push(event.case);
+    };
+    await expect(read()).rejects.toMatchObject({ code: Code.DeadlineExceeded });
+    expect(kinds).toEqual(['start', 'keepalive']);
+  });
+});
