@@ -43,6 +43,8 @@ export interface ClientOptions {
 export interface TestAgent {
   readonly pid: number;
   readonly socketDir: string;
+  /** Its TCP port, free when it started. */
+  readonly port: number;
   /** A folder for the test, writable by everybody. */
   readonly dir: string;
   /** Home of `user` (1000:1000, also in the groups 2001 and 2002). */
@@ -157,13 +159,15 @@ export const startAgent = async (): Promise<TestAgent> => {
   const http = (request: HttpRequest): Promise<Answer> =>
     send(join(socketDir, request.socket ?? 'http.sock'), request);
 
+  const log = (): string => readFileSync(join(socketDir, 'envd.log'), 'utf8');
   return {
     pid: child.pid ?? 0,
     socketDir,
+    port: Number(/"message":"listening","port":(\d+)/.exec(log())?.[1]),
     dir,
     home,
     smallDisk,
-    log: () => readFileSync(join(socketDir, 'envd.log'), 'utf8'),
+    log,
     http,
     call: (procedure, body, headers = {}) =>
       http({
