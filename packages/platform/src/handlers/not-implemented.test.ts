@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { notImplemented } from './not-implemented.ts';
+
+it('answers 501 to exactly the operations that SCOPE.md lists', () => {
+  const scope = readFileSync(new URL('../../../../SCOPE.md', import.meta.url), 'utf8');
+  const [, platform = ''] = /### Platform API\n([\s\S]*?)\n###/.exec(scope) ?? [];
+  const listed = [...platform.matchAll(/^- `([A-Z]+ [^`]+)`$/gm)].map(([, operation]) => operation);
+  expect(listed.toSorted()).toEqual(Object.keys(notImplemented).toSorted());
+});
+
+it('throws an error that names the operation', () => {
+  expect(notImplemented['GET /snapshots']).toThrow(
+    expect.objectContaining({ code: 'unimplemented', message: expect.stringContaining('GET /snapshots') }),
+  );
+});
