@@ -1,5 +1,6 @@
 import { CommandExitError, Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
+import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { quoteWords } from './quote-words.ts';
 
@@ -16,7 +17,10 @@ export function execSandboxCommand(): Command {
       .option('-C, --cwd <path>', 'folder to run it in')
       .option('-i, --stdin', 'pass standard input on')
       .passThroughOptions(),
-  ).action(async (id: string, words: string[], flags: Flags) => {
+  ).action(async (id: string, passed: string[], flags: Flags) => {
+    // Options are passed through from the id on, and so is the mark that ends them.
+    const words = passed[0] === '--' ? passed.slice(1) : passed;
+    if (words.length === 0) throw new CliError('name a command after --');
     const sandbox = await Sandbox.connect(id, resolveConnection(flags));
     const handle = await sandbox.commands.run(quoteWords(words), {
       background: true,
