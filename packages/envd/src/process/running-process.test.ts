@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { createUsers } from '../users.ts';
+import type { ExitStatus } from './exit-status.ts';
+import {
+  createRunningProcess,
+  type ProcessOutput,
+  SlowReaderError,
+  type Subscription,
+} from './running-process.ts';
+import { spawnProcess } from './spawn-process.ts';
+
+const start = async (script: string, stallMs = 60_000) => {
+  const spawned = await spawnProcess({
+    cmd: '/bin/sh',
+    args: ['-c', script],
+    env: { PATH: '/usr/bin:/bin' },
+    cwd: '/',
+    user: createUsers().get('root'),
+    stdin: true,
+  });
+  const ended = Promise.withResolvers<ExitStatus>();
+  const process = createRunningProcess(spawned, { onEnd: ended.resolve, stallMs });
+  return { process, ended: ended.promise };
+};
+
+const readAll = async ({
+  queue,
+}: Subscription): Promise<{ bytes: number; last: ProcessOutput | undefined }> => {
+  let bytes = 0;
+  let last: ProcessOutput | undefined;
+  for (let event = await queue.take(); event !== undefined; event = await queue.take()) {
+    last = event;
+    if (event.case !== 'end') bytes += event.value.length;
+  }
+  return { bytes, last };
+};
+
+const MEBIBYTE = 1024 * 1024;
+
+describe('the readers of a process', () => {
+  it('each get everything, and one that does not read is dropped while the others go on', async () => {
+    const { process, ended } = await start(`head -c ${40 * MEBIBYTE} /dev/zero`);
+    const stuck = process.subscribe();
+    const reading = [readAll(process.subscribe()), readAll(process.subscribe())];
+    for (const { bytes, last } of await Promise.all(reading)) {
+      expect([bytes, last?.case]).toEqual([40 * MEBIBYTE, 'end']);
+    }
+    await expect(stuck.queue.take()).rejects.toBeInstanceOf(SlowReaderError);
+    expect((await ended).exitCode).toBe(0);
+  });
+
+  it('hold the process back when none of them reads, with little in memory, and lose nothing', async () => {
+    const { process } = await start(`head -c ${20 * MEBIBYTE} /dev/zero`);
+    const slow = process.subscribe();
+    await delay(300);
+    expect(slow.queue.sizeBytes).toBeGreaterThanOrEqual(MEBIBYTE);
+    expect(slow.queue.sizeBytes).toBeLessThan(2 * MEBIBYTE);
+    expect(await readAll(slow)).toMatchObject({ bytes: 20 * MEBIBYTE, last: { case: 'end' } });
+  });
+
+  it('are dropped when they hold the process back for too long, and it goes on', async () => {
+    const { process, ended } = await start(`head -c ${20 * MEBIBYTE} /dev/zero; exit 5`, 100);
+    const stuck = process.subscribe();
+    expect((await ended).exitCode).toBe(5);
+    await expect(stuck.queue.take()).rejects.toThrow('too slow');
+  });
+
+  it('hold nothing back once they have gone', async () => {
+    const { process, ended } = await start(`head -c ${20 * MEBIBYTE} /dev/zero; exit 6`);
+    const { unsubscribe } = process.subscribe();
+    await delay(200);
+    unsubscribe();
+    expect((await ended).exitCode).toBe(6);
+  });
+});
+
+describe('writing to a process', () => {
+  const { signal } = new AbortController();
+
+  it('waits while the process does not read, and goes on when it does', async () => {
+    const { process } = await start('sleep 0.3; wc -c');
+    const output = readAll(process.subscribe());
+    const started = performance.now();
+    await process.write(Buffer.alloc(4 * MEBIBYTE), signal);
+    expect(performance.now() - started).toBeGreaterThan(200);
+    process.closeStdin();
+    expect((await output).last).toMatchObject({ case: 'end', value: { exitCode: 0 } });
+  });
+
+  it('stops waiting when the caller goes away', async () => {
+    const { process } = await start('sleep 5');
+    const abort = new AbortController();
+    const writing = process.write(Buffer.alloc(4 * MEBIBYTE), abort.signal);
+    abort.abort(new Error('gone'));
+    await expect(writing).rejects.toThrow('gone');
+    process.kill('SIGKILL');
+  });
+
+  it('fails when the process has closed its stdin', async () => {
+    const { process } = await start('exec <&-; sleep 5');
+    await delay(100);
+    await expect(process.write(Buffer.from('x'), signal)).rejects.toMatchObject({ code: 'internal' });
+    process.kill('SIGKILL');
+  });
+});
+
+describe('the end of a process', () => {
+  it('leaves a grandchild that holds the output able to write', async () => {
+    const { process, ended } = await start(
+      '(sleep 0.3; echo x; echo $? > /tmp/envd-grandchild-$$) & sleep 5',
+    );
+    await delay(50);
+    process.kill('SIGKILL');
+    expect(await ended).toMatchObject({ exitCode: -1, status: 'signal: killed' });
+    await delay(500);
+    const { readFileSync, rmSync } = await import('node:fs');
+    const path = `/tmp/envd-grandchild-${process.pid}`;
+    expect(readFileSync(path, 'utf8')).toBe('0\n');
+    rmSync(path);
+  });
+});
