@@ -488,6 +488,24 @@ describe('ends', () => {
     expect(await ask({ host: agentHost }, { path: '/health' })).toMatchObject({ status: 502 });
   });
 
+  it('resets a connection on which the first of two requests has been answered', async () => {
+    await net.serve(id, 3000, (req, res) => {
+      if (req.url === '/first') res.end('done');
+      else res.write('never ends');
+    });
+    const socket = connect({ port: net.port, host: '127.0.0.1' });
+    const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: ${host(3000)}\r\n\r\n`;
+    socket.write(ask('/first') + ask('/second'));
+    let seen = '';
+    socket.on('data', (chunk) => {
+      seen += String(chunk);
+    });
+    await expect.poll(() => seen).toContain('never ends');
+    const end = fate(socket);
+    net.end(id);
+    expect(await end).toBe('ECONNRESET');
+  });
+
   it('resets an upgraded connection when the run ends', async () => {
     await net.serveTcp(id, 3000, (socket) => {
       socket.on('error', () => {});

@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -9,7 +8,7 @@ import { sendError, sendJson } from './error-page.ts';
 import { type HostRules, parseTarget } from './host.ts';
 import { forward } from './proxy.ts';
 import { splice } from './splice.ts';
-import { createUpstreams, isRefused, type Run } from './upstream.ts';
+import { createUpstreams, isRefused } from './upstream.ts';
 
 export interface EdgeOptions {
   readonly directory: Directory;
@@ -50,7 +49,9 @@ export const createEdge = (options: EdgeOptions): Edge => {
     }
     if (client.destroyed) return;
     const run = upstreams.of(target, route);
-    track(run, client, change === undefined ? response : client);
+    const release = run.track(client);
+    // After a change of protocol the run can answer as long as the connection lasts.
+    (change === undefined ? response : client).once('close', release);
     forward({
       request,
       response,
@@ -58,7 +59,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
       target,
       run,
       onFailure(error) {
-        explain(error, { request, response, target, route, run }).catch((cause: unknown) =>
+        explain(error, { request, response, target, route, release }).catch((cause: unknown) =>
           fail(response, cause),
         );
       },
@@ -74,11 +75,14 @@ export const createEdge = (options: EdgeOptions): Edge => {
   };
 
   /** Answers a request that nothing inside answered: the sandbox is gone, the port is closed, or the server broke off. */
-  const explain = async (error: Error, { request, response, target, route, run }: Failure): Promise<void> => {
+  const explain = async (
+    error: Error,
+    { request, response, target, route, release }: Failure,
+  ): Promise<void> => {
     const now = await directory.find(target.sandboxId);
     if (now?.runId !== route.runId) {
       // This request has no answer yet, so it can be told instead of reset like the others of that run.
-      run.clients.delete(request.socket);
+      release();
       upstreams.end(target.sandboxId, route.runId);
       sendNotFound(request, response, target);
       return;
@@ -132,14 +136,8 @@ interface Failure {
   readonly response: ServerResponse;
   readonly target: Target;
   readonly route: Route;
-  readonly run: Run;
+  readonly release: () => void;
 }
-
-/** Keeps the client's connection among those of the run for as long as the run can answer on it. */
-const track = (run: Run, client: Socket, answered: EventEmitter): void => {
-  run.clients.add(client);
-  answered.once('close', () => run.clients.delete(client));
-};
 
 /** Lets a plain answer be written to a connection that Node has handed over because of its `Upgrade` header. */
 const toResponse = (request: IncomingMessage, socket: Socket): ServerResponse => {

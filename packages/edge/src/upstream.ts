@@ -17,8 +17,11 @@ export interface Run {
   readonly agent: Agent;
   /** Aborted when the run has ended. */
   readonly ended: AbortSignal;
-  /** Client sockets with a request under way; they are reset when the run ends. */
-  readonly clients: Set<Socket>;
+  /**
+   * Notes that a client waits for something from this run: its connection is reset when the run ends before the returned
+   * function is called.
+   */
+  track(client: Socket): () => void;
   end(): void;
 }
 
@@ -55,18 +58,23 @@ export const createUpstreams = (): Upstreams => {
 
 const createRun = (route: Route): Run => {
   const controller = new AbortController();
-  const clients = new Set<Socket>();
+  // One entry for each request, as several can be under way on one connection.
+  const waiting = new Set<{ client: Socket }>();
   // A server inside that announces a shorter keep-alive is believed by the agent.
   const agent = new RunAgent({ keepAlive: true, timeout: unusedMs }, route, controller.signal);
   return {
     agent,
     ended: controller.signal,
-    clients,
+    track(client) {
+      const entry = { client };
+      waiting.add(entry);
+      return () => waiting.delete(entry);
+    },
     end() {
       controller.abort();
       // A reset, not a polite end: clients take a polite end for a protocol error instead of a killed sandbox.
-      for (const socket of clients) reset(socket);
-      clients.clear();
+      for (const { client } of waiting) reset(client);
+      waiting.clear();
       agent.destroy();
     },
   };
