@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { RuntimeError } from './error.ts';
 import type { AddressedRuntime } from './guest-socket.ts';
 import { createRemote, dialSocket } from './remote/client.ts';
+import { systemPath } from './run-command.ts';
 
 export interface HelperOptions {
   /** Absolute path. Its `run/` must be there and belong to this user alone. */
@@ -57,6 +58,8 @@ function launch({ dataDir, agentDir, mainPath, stateDir }: HelperOptions, socket
   if (stateDir !== undefined) args.push('--state', stateDir);
   return spawn(process.execPath, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
+    // Threads for what waits in the kernel: a link that is being removed must not hold up reading a file.
+    env: { PATH: systemPath, UV_THREADPOOL_SIZE: '16' },
     // A session of its own: Ctrl-C in the terminal is for the server, which ends the helper when it is done.
     detached: true,
   });

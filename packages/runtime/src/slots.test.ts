@@ -2,7 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { listSlots, releaseSlot, reserveSlot, toBaseUid, toSlotAddresses } from './slots.ts';
+import {
+  listSlots,
+  releaseAbandonedSlots,
+  releaseSlot,
+  reserveSlot,
+  toBaseUid,
+  toSlotAddresses,
+} from './slots.ts';
 
 let stateDir: string;
 beforeEach(async () => {
@@ -35,6 +42,14 @@ describe('slots', () => {
     await releaseSlot({ slot, dataDir: '/data/a', id: 'i1', stateDir });
     await releaseSlot({ slot, dataDir: '/data/a', id: 'i1', stateDir });
     expect(await listSlots({ stateDir })).toEqual([]);
+  });
+
+  it('gives back what a deleted data folder held, unless something still has it', async () => {
+    await reserveSlot({ dataDir: stateDir, id: 'there', stateDir });
+    await reserveSlot({ dataDir: '/deleted', id: 'gone', stateDir });
+    const used = await reserveSlot({ dataDir: '/deleted', id: 'used', stateDir });
+    await releaseAbandonedSlots({ stateDir, isInUse: async (slot) => slot === used });
+    expect((await listSlots({ stateDir })).map(({ id }) => id).sort()).toEqual(['there', 'used']);
   });
 
   it('lists nothing where nothing was ever reserved', async () => {

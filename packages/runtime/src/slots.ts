@@ -1,4 +1,4 @@
-import { mkdir, readdir, readlink, symlink, unlink } from 'node:fs/promises';
+import { mkdir, readdir, readlink, stat, symlink, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RuntimeError } from './error.ts';
 
@@ -85,6 +85,23 @@ export async function listSlots(options: {
   }
   return reserved;
 }
+
+/**
+ * Gives back the slots of data folders that were deleted without taking their sandboxes down first: nobody else ever
+ * will. `isInUse` says of a slot whether something on the host still has it.
+ */
+export async function releaseAbandonedSlots(options: {
+  stateDir?: string | undefined;
+  isInUse: (slot: number) => Promise<boolean>;
+}): Promise<void> {
+  const { stateDir, isInUse } = options;
+  for (const { slot, id, dataDir } of await listSlots({ stateDir })) {
+    const isAbandoned = !(await exists(dataDir)) && !(await isInUse(slot));
+    if (isAbandoned) await releaseSlot({ slot, id, dataDir, stateDir });
+  }
+}
+
+const exists = async (path: string): Promise<boolean> => (await ignoreMissing(stat(path))) !== undefined;
 
 const slotsDir = (stateDir = defaultStateDir): string => join(stateDir, 'slots');
 

@@ -1,4 +1,4 @@
-import { access, type FileHandle } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import koffi from 'koffi';
 import { RuntimeError } from '../error.ts';
 import { toSlotAddresses } from '../slots.ts';
@@ -13,7 +13,7 @@ import {
   loopbackIndex,
   withoutIpv6,
 } from './link.ts';
-import { inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
+import { hasInterface, inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
 import { openRouteSocket, type RouteSocket } from './netlink-socket.ts';
 import { openRuleSet } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
@@ -124,13 +124,6 @@ async function removeLink(host: RouteSocket, slot: number): Promise<void> {
     if (await hasInterface(name)) throw error;
   }
 }
-
-/** Whether this process's network namespace has the interface. Unlike /sys, /proc/sys/net shows the reader's own. */
-const hasInterface = (name: string): Promise<boolean> =>
-  access(`/proc/sys/net/ipv4/conf/${name}`).then(
-    () => true,
-    () => false,
-  );
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
   if (!signal?.aborted) return;

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { readFile, readlink, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withHostLock } from '../host-lock.ts';
-import { defaultStateDir } from '../slots.ts';
+import { defaultStateDir, releaseAbandonedSlots } from '../slots.ts';
+import { hasInterface } from './namespace.ts';
 import { runRules } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
-import { toHostRules } from './rules.ts';
+import { hostInterface, toHostRules } from './rules.ts';
 
 const forwardSwitch = '/proc/sys/net/ipv4/ip_forward';
 
@@ -42,6 +43,7 @@ export async function removeHostNetwork(options: { stateDir?: string | undefined
   const { stateDir = defaultStateDir } = options;
   await withHostLock(stateDir, async () => {
     const mark = await readIfThere(markPath(stateDir));
+    await releaseAbandonedSlots({ stateDir, isInUse: (slot) => hasInterface(hostInterface(slot)) });
     // The mark goes first: who reserves a slot from here on does not find it, waits for this lock and makes all anew.
     await rm(markPath(stateDir), { force: true });
     if (!(await removeIfEmpty(join(stateDir, 'slots')))) {

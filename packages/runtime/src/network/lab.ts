@@ -105,7 +105,7 @@ try {
   await writeFile('/proc/sys/net/ipv4/ip_forward', '0');
   const fromHost = await dial(undefined, farAddresses);
   const [a, b, c] = [await startNode(), await startNode(), await startNode()];
-  const owner = (id: string) => ({ dataDir: '/data', id, stateDir });
+  const owner = (id: string) => ({ dataDir: '/', id, stateDir });
   const [slotA, slotB] = [await reserveSlot(owner('a')), await reserveSlot(owner('b'))];
   const attach = (pid: number, slot: number, internetAllowed = true): Promise<void> =>
     attachNetwork({ pid, slot, internet: internetAllowed, stateDir, resolvers: [resolver] });

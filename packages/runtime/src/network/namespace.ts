@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { type FileHandle, open, readlink } from 'node:fs/promises';
+import { access, type FileHandle, open, readlink } from 'node:fs/promises';
 import koffi from 'koffi';
 import { RuntimeError } from '../error.ts';
 
@@ -48,3 +48,10 @@ export function inNetworkNamespace<T>(namespace: FileHandle, act: () => T): T {
     closeSync(home);
   }
 }
+
+/** Whether this process's network namespace has the interface. Unlike /sys, /proc/sys/net shows the reader's own. */
+export const hasInterface = (name: string): Promise<boolean> =>
+  access(`/proc/sys/net/ipv4/conf/${name}`).then(
+    () => true,
+    () => false,
+  );
