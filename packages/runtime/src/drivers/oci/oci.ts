@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { RuntimeError, toRuntimeError } from '../../error.ts';
 import type { AddressedInstance, AddressedRuntime } from '../../guest-socket.ts';
@@ -89,9 +89,9 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     if (entry) return entry.instance;
     const folder = toSandboxFolder(dataDir, id);
     const record = await readRecord(folder.record);
-    const present = record !== undefined || (await readSandboxes()).includes(id);
-    // Both may have changed while we read.
-    if (!present || starting.has(id) || known.has(id)) return known.get(id)?.instance;
+    const isPresent = record !== undefined || (await isFolder(folder.path));
+    // All of it may have changed while we read.
+    if (!isPresent || starting.has(id) || stopping.has(id) || known.has(id)) return known.get(id)?.instance;
     const line = record?.phase === 'ready' ? adoptLifeLine(folder.lifeLine) : undefined;
     return remember(id, record?.runId ?? '', line);
   };
@@ -175,4 +175,10 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
 const isExhaustion = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT', 'ENOMEM', 'EAGAIN', 'EMFILE', 'ENFILE'].includes(
     (error as NodeJS.ErrnoException | undefined)?.code ?? '',
+  );
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
   );
