@@ -10,7 +10,12 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts', 'bench/src/**/*.test.ts', '*.test.ts'],
+          include: [
+            'packages/*/src/**/*.test.ts',
+            'scripts/**/*.test.ts',
+            'bench/src/**/*.test.ts',
+            '*.test.ts',
+          ],
           exclude: ['packages/testkit/**', '**/*.driver.test.ts', '**/node_modules/**'],
           testTimeout: 30_000,
         },
