@@ -17,8 +17,10 @@ export const createLog = ({ path, maxBytes }: { path: string; maxBytes: number }
   let sizeBytes = fstatSync(fd).size;
   const rotate = (): void => {
     renameSync(path, `${path}.1`);
+    // Opened before the old one is closed: on a full disk this fails, and the number of a closed file may be somebody else's.
+    const next = openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600);
     closeSync(fd);
-    fd = openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600);
+    fd = next;
     sizeBytes = 0;
   };
   return (message, fields = {}) => {

@@ -76,7 +76,7 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
 
     async *watchDir(request, context) {
       const keepaliveMs = keepaliveMsOf(context);
-      const { queue, close } = watchers.watch(resolve(request.path, context), request);
+      const { queue, close } = await watchers.watch(resolve(request.path, context), request);
       try {
         yield { event: { case: 'start' as const, value: {} } };
         for await (const event of follow(queue, { signal: context.signal, keepaliveMs })) {
@@ -87,8 +87,8 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
       }
     },
 
-    createWatcher: (request, context) => ({
-      watcherId: watchers.create(resolve(request.path, context), request),
+    createWatcher: async (request, context) => ({
+      watcherId: await watchers.create(resolve(request.path, context), request),
     }),
 
     getWatcherEvents: ({ watcherId }) => ({ events: watchers.drain(watcherId) }),

@@ -2,6 +2,7 @@
 export interface WatchIndex<W extends object> {
   set(watch: W, path: string, wd: number): void;
   has(watch: W, path: string): boolean;
+  sizeOf(watch: W): number;
   /** The path of a directory in a watch, undefined when it is not part of it. */
   pathOf(watch: W, wd: number): string | undefined;
   watchesOf(wd: number): readonly W[];
@@ -40,6 +41,7 @@ export const createWatchIndex = <W extends object>(): WatchIndex<W> => {
       byWd.set(wd, members.set(watch, path));
     },
     has: (watch, path) => byWatch.get(watch)?.has(path) ?? false,
+    sizeOf: (watch) => byWatch.get(watch)?.size ?? 0,
     pathOf: (watch, wd) => byWd.get(wd)?.get(watch),
     watchesOf: (wd) => [...(byWd.get(wd)?.keys() ?? [])],
     move(watch, from, to) {

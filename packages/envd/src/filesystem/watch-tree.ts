@@ -1,7 +1,8 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { ApiError } from '@skerry/contract/error';
+import { ApiError, notFound } from '@skerry/contract/error';
 import { EventType, type FilesystemEventSchema } from '@skerry/envd-client/filesystem';
 import { isErrno } from '../errno.ts';
 import type { Users } from '../users.ts';
@@ -32,13 +33,19 @@ interface Watch extends WatchOptions {
 const RENAME_MS = 500;
 const GONE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENAMETOOLONG']);
 
+const DIRECTORIES_PER_TURN = 64;
+/** More directories than this are refused to one watch. */
+const MAX_DIRECTORIES = 65_536;
+/** Magic numbers of statfs(2) for proc, sysfs, cgroup and cgroup2: endless trees that raise no events. */
+const PSEUDO_TYPES: ReadonlySet<number> = new Set([0x9fa0, 0x62656572, 0x27e0eb, 0x63677270]);
+
 /** A name that no directory can have, for one whose new name is not known yet. */
 const limbo = (cookie: number): string => `\0${cookie}`;
 
 /** All watches of the agent, over one inotify instance that is opened with the first. */
 export interface WatchTree {
-  /** Watches from the moment it returns; the result ends it. Throws the errno of inotify_add_watch(2). */
-  watch(options: WatchOptions): () => void;
+  /** Watches from the moment it resolves; the result ends it. Rejects with the errno of inotify_add_watch(2). */
+  watch(options: WatchOptions): Promise<() => void>;
 }
 
 export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
@@ -89,6 +96,9 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
     return wd;
   };
 
+  const isPseudo = (path: string, rootDevice: number | undefined): boolean =>
+    lstatSync(path).dev !== rootDevice && PSEUDO_TYPES.has(statfsSync(path).type);
+
   const report = (watch: Watch, path: string): { hasContent: boolean } => {
     emit(watch, EventType.CREATE, path);
     const stats = lstatSync(join(watch.root, path), { throwIfNoEntry: false });
@@ -99,14 +109,23 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
 
   /**
    * Watches a directory and all below it. With `isNew`, also reports what is in there: it was made before the watch, so the
-   * kernel told nobody. What was made between the watch and the scan is told twice, and the second time dropped.
+   * kernel told nobody. What was made between the watch and the scan is told twice, and the second time dropped; for that
+   * a scan of a new tree must run without a pause. Yields after each directory.
    */
-  const addTree = (watch: Watch, top: string, { isNew }: { isNew: boolean }): void => {
+  function* addTree(watch: Watch, top: string, { isNew }: { isNew: boolean }): Generator<void, void> {
     const waiting = [top];
+    const rootDevice = statSync(watch.root, { throwIfNoEntry: false })?.dev;
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
       try {
+        if (path !== '' && isPseudo(join(watch.root, path), rootDevice)) continue;
         const wd = addDirectory(watch, path);
         if (wd === undefined) continue;
+        if (index.sizeOf(watch) > MAX_DIRECTORIES) {
+          throw new ApiError(
+            'resource_exhausted',
+            `"${watch.root}" has more than ${MAX_DIRECTORIES} directories`,
+          );
+        }
         const created = new Set<string>();
         const written = new Set<string>();
         for (const entry of readdirSync(join(watch.root, path), { withFileTypes: true })) {
@@ -121,15 +140,30 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
       } catch (error) {
         if (!isErrno(error) || !GONE.has(error.code)) throw error;
       }
+      yield;
     }
-  };
+  }
 
   const addNewTree = (watch: Watch, path: string): void => {
     try {
-      addTree(watch, path, { isNew: true });
+      const scan = addTree(watch, path, { isNew: true });
+      while (scan.next().done !== true);
     } catch (error) {
       const message = `cannot watch "${path}": the limit of watches is reached`;
-      end(watch, new ApiError('resource_exhausted', message, { cause: error }));
+      end(
+        watch,
+        error instanceof ApiError ? error : new ApiError('resource_exhausted', message, { cause: error }),
+      );
+    }
+  };
+
+  /** Others get their turn meanwhile: a tree may be as large as a disk allows. */
+  const addInTurns = async (watch: Watch): Promise<void> => {
+    let directories = 0;
+    for (const _ of addTree(watch, '', { isNew: false })) {
+      directories += 1;
+      if (directories % DIRECTORIES_PER_TURN === 0) await setImmediate();
+      if (!watches.has(watch)) return;
     }
   };
 
@@ -220,13 +254,14 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
   };
 
   return {
-    watch(options) {
+    async watch(options) {
       inotify ??= createInotify({ onEvent, onError });
       const watch: Watch = { ...options, reported: new Map(), moving: new Map() };
       watches.add(watch);
       try {
-        if (options.recursive) addTree(watch, '', { isNew: false });
+        if (options.recursive) await addInTurns(watch);
         else addDirectory(watch, '');
+        if (!index.has(watch, '')) throw notFound(`directory "${options.root}" not found`);
       } catch (error) {
         close(watch);
         throw error;

@@ -4,6 +4,7 @@ import {
   chmodSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -207,6 +208,30 @@ describe('a directory watched recursively', () => {
       'CREATE came/file',
       'WRITE came/file',
     ]);
+  });
+
+  it('leaves out /proc and its like, which are endless and raise no events', async () => {
+    const dir = folder();
+    mkdirSync(join(dir, 'proc'));
+    execFileSync('nsenter', [
+      '-m',
+      '-t',
+      String(agent.pid),
+      'mount',
+      '-t',
+      'proc',
+      'proc',
+      join(dir, 'proc'),
+    ]);
+    mkdirSync(join(dir, 'sub'));
+    const watcher = await watch(dir, { recursive: true });
+    writeFileSync(join(dir, 'sub/file'), '');
+    expect(await watcher.drain()).toEqual(['CREATE sub/file']);
+    const watches = readdirSync(`/proc/${agent.pid}/fdinfo`)
+      .map((fd) => readFileSync(`/proc/${agent.pid}/fdinfo/${fd}`, 'utf8'))
+      .join('')
+      .match(/^inotify wd/gm);
+    expect(watches?.length).toBeLessThan(200);
   });
 
   it('reports a change of a sub-directory once', async () => {

@@ -15,9 +15,12 @@ export interface WatchRequest {
 
 export interface WatcherTable {
   /** Queues the changes of a directory until `close`. Throws like the calls of the protocol that watch. */
-  watch(path: string, request: WatchRequest): { queue: EventQueue<FilesystemEventInit>; close: () => void };
+  watch(
+    path: string,
+    request: WatchRequest,
+  ): Promise<{ queue: EventQueue<FilesystemEventInit>; close: () => void }>;
   /** Collects changes under a new id, for callers that ask for them. */
-  create(path: string, request: WatchRequest): string;
+  create(path: string, request: WatchRequest): Promise<string>;
   /** Takes what has been collected. A watcher that failed throws its error once, after its events, and is gone. */
   drain(id: string): FilesystemEventInit[];
   remove(id: string): void;
@@ -53,25 +56,26 @@ export const createWatcherTable = ({ users }: { users: Users }): WatcherTable =>
   const watchers = new Map<string, Watcher>();
   let openCount = 0;
 
-  const open = (
+  const open = async (
     root: string,
     request: WatchRequest,
     sink: { onEvent: (event: FilesystemEventInit) => void; onEnd: (error?: Error) => void },
-  ): (() => void) => {
+  ): Promise<() => void> => {
     checkWatchable(root, request);
     if (openCount >= MAX_WATCHERS)
       throw new ApiError('resource_exhausted', `there are ${MAX_WATCHERS} watchers already`);
     const { recursive, includeEntry } = request;
+    openCount += 1;
     let unwatch: () => void;
     try {
-      unwatch = tree.watch({ root, recursive, includeEntry, ...sink });
+      unwatch = await tree.watch({ root, recursive, includeEntry, ...sink });
     } catch (error) {
+      openCount -= 1;
       if (isErrno(error) && (error.code === 'ENOSPC' || error.code === 'EMFILE')) {
         throw new ApiError('resource_exhausted', 'the limit of watches is reached', { cause: error });
       }
       throw error;
     }
-    openCount += 1;
     let isOpen = true;
     return () => {
       unwatch();
@@ -87,9 +91,9 @@ export const createWatcherTable = ({ users }: { users: Users }): WatcherTable =>
   };
 
   return {
-    watch(path, request) {
+    async watch(path, request) {
       const queue = createEventQueue<FilesystemEventInit>();
-      const close = open(path, request, {
+      const close = await open(path, request, {
         onEvent(event) {
           if (queue.sizeBytes >= MAX_EVENTS) queue.discard(overflow());
           else queue.push(event, 1);
@@ -99,14 +103,14 @@ export const createWatcherTable = ({ users }: { users: Users }): WatcherTable =>
       return { queue, close };
     },
 
-    create(path, request) {
+    async create(path, request) {
       const id = createId();
       const watcher: Watcher = { events: [], error: undefined, close: () => undefined };
       const fail = (error: Error): void => {
         watcher.error ??= error;
         watcher.close();
       };
-      watcher.close = open(path, request, {
+      watcher.close = await open(path, request, {
         onEvent(event) {
           if (watcher.error !== undefined) return;
           if (watcher.events.push(event) > MAX_EVENTS) {

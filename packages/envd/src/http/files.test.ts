@@ -369,6 +369,13 @@ describe('POST /files with multipart', () => {
     expect(readFileSync(path, 'utf8')).toBe('plain text');
   });
 
+  it('takes any multipart type', async () => {
+    const path = join(agent.dir, 'mixed');
+    const type = { 'content-type': 'multipart/mixed; boundary="B"' };
+    expect((await multipart(undefined, [{ filename: path, body: 'mixed' }], type)).status).toBe(200);
+    expect(readFileSync(path, 'utf8')).toBe('mixed');
+  });
+
   it('keeps what came before a part that fails', async () => {
     const first = join(agent.dir, 'dup');
     const { status } = await multipart(undefined, [

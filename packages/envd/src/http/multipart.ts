@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import { Busboy } from '@fastify/busboy';
 import { invalid } from '@skerry/contract/error';
 
 /** One part named `file`. */
@@ -13,10 +13,11 @@ export interface FilePart {
 /** Parts of other names are skipped; this much of each is looked at. */
 const MAX_SKIPPED_BYTES = 1024;
 
-const create = (headers: IncomingHttpHeaders): InstanceType<typeof Busboy> => {
+const create = (type: string, headers: IncomingHttpHeaders): InstanceType<typeof Busboy> => {
   try {
     return new Busboy({
-      headers: headers as BusboyHeaders,
+      // The parser knows this one subtype; all of them are framed alike.
+      headers: { ...headers, 'content-type': type.replace(/^multipart\/[^;]*/i, 'multipart/form-data') },
       preservePath: true,
       isPartAFile: (name) => name === 'file',
       limits: { fieldSize: MAX_SKIPPED_BYTES },
@@ -37,7 +38,7 @@ export const readMultipart = async (
   headers: IncomingHttpHeaders,
   onPart: (part: FilePart) => Promise<void>,
 ): Promise<void> => {
-  const parser = create(headers);
+  const parser = create(headers['content-type'] ?? '', headers);
   let work: Promise<void> = Promise.resolve();
   const streams = new Set<Readable>();
   const done = new Promise<void>((resolve, reject) => {

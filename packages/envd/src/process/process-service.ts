@@ -37,7 +37,7 @@ async function* events({ queue, unsubscribe }: Subscription, pid: number, contex
 
 const toInfo = ({ pid, tag, config }: ProcessEntry) => ({
   pid,
-  config,
+  ...(config === undefined ? {} : { config }),
   ...(tag === undefined ? {} : { tag }),
 });
 

@@ -13,8 +13,8 @@ export interface ProcessConfig {
 export interface ProcessEntry {
   readonly pid: number;
   readonly tag: string | undefined;
-  readonly config: ProcessConfig;
-  /** Undefined once the process has ended. */
+  /** Undefined once the process has ended, like `running`. */
+  config: ProcessConfig | undefined;
   running: RunningProcess | undefined;
   end: ExitStatus | undefined;
 }
@@ -79,6 +79,8 @@ export const createProcessTable = ({ retainMs = RETAIN_MS } = {}): ProcessTable 
       if (entry.tag !== undefined) byTag.set(entry.tag, [...(byTag.get(entry.tag) ?? []), entry]);
     },
     markEnded(entry, status) {
+      // What is kept for a while should be small, and arguments need not be.
+      entry.config = undefined;
       entry.running = undefined;
       entry.end = status;
       ended.add(entry);
