@@ -28,7 +28,13 @@ const readJson = async (req: IncomingMessage): Promise<unknown> => {
  * The private channel of the host: initialisation, and tunnels to ports inside. It listens on a socket that only the host
  * and the sandbox's own root can open, so reaching it is the proof that a change of the token asks for.
  */
-export const createControlServer = ({ settings, log }: { settings: SettingsStore; log: Log }): Server => {
+export const createControlServer = (options: {
+  settings: SettingsStore;
+  log: Log;
+  /** Called when an answer to an initialisation is on its way. */
+  onInitialized: () => void;
+}): Server => {
+  const { settings, log, onInitialized } = options;
   let newestMs = 0;
 
   const initialize = async (req: IncomingMessage): Promise<void> => {
@@ -37,12 +43,13 @@ export const createControlServer = ({ settings, log }: { settings: SettingsStore
     if (timestampMs !== undefined && timestampMs < newestMs) return;
     settings.replace(next);
     newestMs = timestampMs ?? newestMs;
+    log('initialized', { upMs: Math.round(performance.now()) });
   };
 
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     if (`${req.method} ${req.url}` !== 'POST /init') throw notFound(`no route ${req.method} ${req.url}`);
     await initialize(req);
-    res.writeHead(204).end();
+    res.writeHead(204).end(onInitialized);
   };
 
   const server = createHttpServer((req, res) => {

@@ -9,6 +9,7 @@ import { createUsers } from './users.ts';
 
 const PUBLIC_PORT = 49_983;
 const MAX_LOG_BYTES = 1024 * 1024;
+const PRELOAD_MS = 250;
 
 /**
  * ENVD_SOCKET_DIR: the folder of `http.sock`, `control.sock` and `envd.log`.
@@ -44,11 +45,25 @@ const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
     return loading;
   };
 };
-const loadRpc = once(async () => (await import('./rpc.ts')).createRpcListener({ settings, users, log }));
+const loadRpc = once(async () => {
+  const listener = (await import('./rpc.ts')).createRpcListener({ settings, users, log });
+  log('calls loaded', { upMs: Math.round(performance.now()) });
+  return listener;
+});
 const loadFiles = once(async () => (await import('./http/files.ts')).createFileHandlers({ settings, users }));
 
 const listener = createRequestListener({ settings, users, log, loadRpc, loadFiles });
-const control = createControlServer({ settings, log });
+
+/**
+ * Loading blocks for a while, so it waits until the host has initialised the sandbox and is busy answering its own caller.
+ * A sandbox that is kept in store for later gets everything loaded too.
+ */
+const preload = (): void => {
+  clearTimeout(preloading);
+  loadRpc().catch((error: unknown) => log('cannot load the calls', { error }));
+};
+const preloading = setTimeout(preload, PRELOAD_MS);
+const control = createControlServer({ settings, log, onInitialized: preload });
 
 const publicServer = createHttpServer(listener);
 await listenAtPath(publicServer, join(socketDir, 'http.sock'));
@@ -66,8 +81,4 @@ if (port !== 'off') {
 }
 // The last step, since its appearance tells the host that everything else is ready.
 await listenAtPath(control, join(socketDir, 'control.sock'));
-log('ready', { startMs: Math.round(performance.now()) });
-
-setImmediate(() => {
-  loadRpc().catch((error: unknown) => log('cannot load the calls', { error }));
-});
+log('ready', { upMs: Math.round(performance.now()) });

@@ -13,12 +13,16 @@ import { basicUserOf } from './auth.ts';
 import { createFilesystemService } from './filesystem/filesystem-service.ts';
 import { createSizeEncoder } from './filesystem/numeric-sizes.ts';
 import type { Log } from './log.ts';
+import { PlainHeaders } from './plain-headers.ts';
 import { createProcessService } from './process/process-service.ts';
 import { replyError } from './reply.ts';
 import { USER } from './rpc-context.ts';
 import { toConnectError } from './rpc-error.ts';
 import type { SettingsStore } from './settings.ts';
 import type { Users } from './users.ts';
+
+// connect-es takes the global one, whose load would hold up the first call and stay in memory for good.
+globalThis.Headers = PlainHeaders as unknown as typeof Headers;
 
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** The longest delay of a Node timer, about 24 days. A longer one would fire at once. */

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, fchownSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fchownSync, realpathSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { ApiError, invalid } from '@skerry/contract/error';
 import { createPipe, withGroups } from '../libc.ts';
 import type { User } from '../users.ts';
+import { withOomScore } from './oom-score.ts';
 import { isReachable } from './working-directory.ts';
 
 export interface SpawnOptions {
@@ -34,20 +35,6 @@ export class ExecFailure extends Error {
     this.exitCode = exitCode;
   }
 }
-
-/** Above the agent's own, so that the kernel looks for its victim among the user's processes first. */
-const oomScoreOfChildren = (() => {
-  const own = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'));
-  return own < 0 ? 0 : Math.min(1000, own + 500);
-})();
-
-const offerToOomKiller = (pid: number): void => {
-  try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, String(oomScoreOfChildren));
-  } catch {
-    // It has exited already, or this kernel does not let us; the limit of the sandbox still holds.
-  }
-};
 
 const notFound = (cmd: string): ExecFailure =>
   new ExecFailure(127, cmd.includes('/') ? `${cmd}: No such file or directory` : `${cmd}: command not found`);
@@ -98,7 +85,8 @@ const credentialsOf = ({ uid, gid }: User): { uid?: number; gid?: number } =>
 
 const spawnWith = (options: SpawnOptions, stdio: [number | 'ignore', number, number]): ChildProcess => {
   const { cmd, args, env, cwd, user } = options;
-  const run = (): ChildProcess => spawn(cmd, args, { cwd, env, stdio, ...credentialsOf(user) });
+  const run = (): ChildProcess =>
+    withOomScore(() => spawn(cmd, args, { cwd, env, stdio, ...credentialsOf(user) }));
   return user.uid !== 0 && user.groups.length > 0 ? withGroups(user, run) : run();
 };
 
@@ -122,7 +110,6 @@ export const spawnProcess = async (options: SpawnOptions): Promise<Spawned> => {
     child = spawnWith(options, [input?.readFd ?? 'ignore', output.writeFd, errors.writeFd]);
     // Node reports a failed exec on the next turn.
     if (child.pid === undefined) throw (await once(child, 'error'))[0];
-    offerToOomKiller(child.pid);
     const mine = [input?.writeFd, output.readFd, errors.readFd];
     for (const fd of fds.splice(0)) if (!mine.includes(fd)) closeSync(fd);
     return {
