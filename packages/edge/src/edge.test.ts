@@ -96,6 +96,17 @@ describe('errors', () => {
       expect(await ask({ host: host(port) }), `port ${port}`).toMatchObject({ status: 502 });
   });
 
+  it('answers 502 to one Continue at most when the server inside sends interim answers for ever', async () => {
+    await net.serveTcp(id, 3000, (socket) => {
+      const flood = (): void =>
+        void socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(1000), (error) => error ?? flood());
+      socket.on('error', () => socket.destroy()).once('data', flood);
+    });
+    const answer = await raw(`GET / HTTP/1.1\r\nHost: ${host(3000)}\r\nConnection: close\r\n\r\n`);
+    expect(answer.match(/100 Continue/g)).toHaveLength(1);
+    expect(answer).toContain('HTTP/1.1 502 Bad Gateway');
+  });
+
   it.each([
     '/init',
     '//init',

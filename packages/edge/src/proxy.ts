@@ -24,6 +24,9 @@ export interface Exchange {
   readonly onUpgrade?: (answer: IncomingMessage, upstream: Duplex, head: Buffer) => void;
 }
 
+/** Nothing slows down a server that sends 1xx answers for ever, since they carry no body to hold back. */
+const maxInterimAnswers = 100;
+
 /**
  * Passes a request to the sandbox and the answer back, each part at the moment it arrives, in memory that does not grow
  * with the bodies. The body of the request is not touched before there is a connection to the port. A side that goes away
@@ -56,7 +59,13 @@ export const forward = (exchange: Exchange): void => {
     if (hasBody(request)) request.pipe(upstream);
     else upstream.end();
   });
-  upstream.on('continue', () => response.writeContinue());
+  upstream.once('continue', () => response.writeContinue());
+  let interimAnswers = 0;
+  upstream.on('information', () => {
+    interimAnswers += 1;
+    if (interimAnswers > maxInterimAnswers)
+      upstream.destroy(new Error('the server inside sends interim answers without end'));
+  });
   upstream.on('response', (answer) => {
     answer.on('error', fail);
     try {
