@@ -1,5 +1,7 @@
-import { cp, rm } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'rolldown';
 
@@ -27,3 +29,15 @@ for (const path of ['package.json', 'index.js', `linux_${process.arch}`]) {
     recursive: true,
   });
 }
+
+// Runs the bundle once, so that its code lies there compiled. Node drops what another version of itself has made.
+const compiled = join(dist, 'compiled');
+const socketDir = await mkdtemp(join(tmpdir(), 'envd-build-'));
+await mkdir(compiled);
+const load = ['main', 'rpc', 'files'].map(
+  (name) => `await import(${JSON.stringify(join(dist, `${name}.js`))})`,
+);
+execFileSync(process.execPath, ['--input-type=module', '-e', `${load.join(';')};process.exit()`], {
+  env: { ENVD_SOCKET_DIR: socketDir, ENVD_PORT: 'off' },
+});
+await rm(socketDir, { recursive: true });

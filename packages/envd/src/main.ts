@@ -1,4 +1,5 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createControlServer } from './control.ts';
 import { createHttpServer, listen, listenAtPath } from './listen.ts';
@@ -17,6 +18,10 @@ const PRELOAD_MS = 250;
  */
 const socketDir = process.env.ENVD_SOCKET_DIR ?? '/run/envd';
 const port = process.env.ENVD_PORT ?? String(PUBLIC_PORT);
+
+// Made with the bundle; without it every sandbox would compile the same code again.
+const compiled = join(import.meta.dirname, 'compiled');
+if (existsSync(compiled)) enableCompileCache({ directory: compiled, portable: true });
 
 // Meant for this program alone: what it starts finds the libraries of its own file system.
 delete process.env.LD_LIBRARY_PATH;
@@ -46,8 +51,9 @@ const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
   };
 };
 const loadRpc = once(async () => {
+  const startedMs = performance.now();
   const listener = (await import('./rpc.ts')).createRpcListener({ settings, users, log });
-  log('calls loaded', { upMs: Math.round(performance.now()) });
+  log('calls loaded', { tookMs: Math.round(performance.now() - startedMs) });
   return listener;
 });
 const loadFiles = once(async () => (await import('./http/files.ts')).createFileHandlers({ settings, users }));
