@@ -20,6 +20,6 @@ const SPECIAL: readonly (readonly [number, string])[] = [
 export const toPermissions = (mode: number): string => {
   const special = SPECIAL.filter(([bit]) => (mode & bit) !== 0).map(([, letter]) => letter);
   const prefix = `${TYPES[mode & constants.S_IFMT] ?? ''}${special.join('')}`;
-  const bits = [...'rwxrwxrwx'].map((letter, at) => ((mode >> (8 - at)) & 1 ? letter : '-'));
+  const bits = Array.from('rwxrwxrwx', (letter, at) => ((mode >> (8 - at)) & 1 ? letter : '-'));
   return `${prefix === '' ? '-' : prefix}${bits.join('')}`;
 };

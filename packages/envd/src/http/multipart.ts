@@ -51,7 +51,9 @@ export const readMultipart = async (
       work.catch(reject);
     });
     parser.once('error', (error) => reject(invalid('multipart body is malformed', { cause: error })));
-    parser.once('finish', () => work.then(resolve, reject));
+    parser.once('finish', () => {
+      work.then(resolve, reject);
+    });
   });
   const feed = async (): Promise<void> => {
     for await (const chunk of body) {
