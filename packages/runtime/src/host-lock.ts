@@ -16,7 +16,6 @@ export async function withHostLock<T>(dir: string, work: () => Promise<T>): Prom
 
 async function acquire(dir: string): Promise<FileHandle> {
   for (;;) {
-    await mkdir(dir, { recursive: true, mode: 0o700 });
     const handle = await openFolder(dir);
     if (handle === undefined) continue;
     try {
@@ -32,8 +31,10 @@ async function acquire(dir: string): Promise<FileHandle> {
   }
 }
 
+/** Undefined when a holder removed the folder meanwhile, which even a recursive mkdir can run into. */
 async function openFolder(dir: string): Promise<FileHandle | undefined> {
   try {
+    await mkdir(dir, { recursive: true, mode: 0o700 });
     return await open(dir, constants.O_RDONLY | constants.O_DIRECTORY);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
