@@ -1,6 +1,8 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { CliError } from './cli-error.ts';
+import { lockFile } from './data-lock.ts';
 
 /** What a running server tells the commands beside it; also the one line of `skerry up --json`. */
 export interface ServerAddress {
@@ -18,12 +20,27 @@ export function defaultDataFolder(): string {
   return process.getuid?.() === 0 ? '/var/lib/skerry' : join(homedir(), '.local/share/skerry');
 }
 
-/** Creates the folder when missing, closed to other users, and returns its absolute path. */
+/**
+ * Creates the folder when missing, closed to other users, and returns its absolute path. Throws for a folder that holds
+ * something else: closing a home or `/` to others would break the machine.
+ */
 export function openDataFolder(path: string): string {
   const folder = resolve(path);
+  if (existsSync(folder) && !isDataFolder(folder) && !isFresh(folder))
+    throw new CliError(`${folder} holds other things: name an empty folder, or one that does not exist yet`);
   mkdirSync(join(folder, 'run'), { recursive: true });
   chmodSync(folder, 0o700);
   return folder;
+}
+
+/** Whether a server has used the folder before. */
+export function isDataFolder(folder: string): boolean {
+  return existsSync(lockFile(folder));
+}
+
+/** Empty, or left by somebody who prepared the images, or by a first start that was cut off at once. */
+function isFresh(folder: string): boolean {
+  return readdirSync(folder).every((name) => name === 'images' || name === 'run');
 }
 
 const addressFile = (folder: string): string => join(folder, 'run', 'server.json');

@@ -10,6 +10,9 @@ export interface DataLock {
   release(): void;
 }
 
+/** The file that every server of a folder locks. It stays when they are gone, so it also tells a folder of ours. */
+export const lockFile = (folder: string): string => join(folder, 'run', 'lock.db');
+
 /**
  * Takes the folder for this process, so that two servers never share one. The kernel gives the lock back when the process
  * ends in any way: it is the byte lock that SQLite holds on an otherwise empty database, as Node has no flock of its own.
@@ -31,7 +34,7 @@ export async function lockDataFolder(
 
 /** Takes the lock at once, or returns undefined when another process holds it. */
 export function tryLock(folder: string): DataLock | undefined {
-  const database = new DatabaseSync(join(folder, 'run', 'lock.db'), { timeout: 0 });
+  const database = new DatabaseSync(lockFile(folder), { timeout: 0 });
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
   } catch (error) {

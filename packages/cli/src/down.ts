@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startHelper } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
-import { readServerAddress, removeServerAddress } from './data-folder.ts';
+import { isDataFolder, readServerAddress, removeServerAddress } from './data-folder.ts';
 import { lockDataFolder, tryLock } from './data-lock.ts';
 import { findLocations } from './locations.ts';
 
@@ -15,12 +14,13 @@ const SERVER_STOP_MS = 20_000;
  */
 export async function takeDown({ dataDir }: { dataDir: string }): Promise<{ stopped: number }> {
   const folder = resolve(dataDir);
-  if (!existsSync(join(folder, 'run'))) throw new CliError(`${folder} is not a data folder of skerry`);
+  if (!isDataFolder(folder)) throw new CliError(`${folder} is not a data folder of skerry`);
   const free = tryLock(folder);
   // Who holds the lock is the server that wrote its pid, so this pid cannot be another program's.
   if (!free) stopServer(folder);
   const lock = free ?? (await lockDataFolder(folder, { waitMs: SERVER_STOP_MS }));
   try {
+    removeServerAddress(folder);
     const { helperProgram } = findLocations();
     const runtime = await startHelper({
       mainPath: helperProgram,
@@ -38,7 +38,6 @@ export async function takeDown({ dataDir }: { dataDir: string }): Promise<{ stop
       await runtime.close();
     }
   } finally {
-    removeServerAddress(folder);
     lock.release();
   }
 }

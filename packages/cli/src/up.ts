@@ -55,6 +55,8 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
 
   const lock = await lockDataFolder(dataDir, { waitMs: 5_000 });
   cleanup.defer(() => lock.release());
+  // Left by a server that was killed: the pid in it may be another program's by now, which "down" would end.
+  removeServerAddress(dataDir);
 
   const [agentDir, base] = await Promise.all([
     prepareAgentFolder({
@@ -75,6 +77,14 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
 
   const server = createServer(edgeServerOptions);
   cleanup.defer(() => closeServer(server));
+  // Whoever calls before everything is found again waits for that: without a listener nobody would ever answer.
+  const { promise: ready, resolve: openDoor } = Promise.withResolvers<void>();
+  const route = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    await ready;
+    if (edge.isSandboxRequest(request)) edge.handle(request, response);
+    else platform.routing(request, response);
+  };
+  server.on('request', (request, response) => void route(request, response));
   await listen(server, { host, port: options.port });
   const { port } = server.address() as AddressInfo;
   const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
@@ -96,17 +106,13 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const edge = createEdge({ directory: platform.directory, domain, log });
   cleanup.defer(() => edge.close());
 
-  await platform.start();
-  const route = (request: IncomingMessage, response: ServerResponse): void => {
-    if (edge.isSandboxRequest(request)) edge.handle(request, response);
-    else platform.routing(request, response);
-  };
-  server.on('request', route);
   server.on('checkContinue', (request, response) => {
     // What is meant for a sandbox is for its own server to decide.
     if (!edge.isSandboxRequest(request)) response.writeContinue();
-    route(request, response);
+    void route(request, response);
   });
+  await platform.start();
+  openDoor();
   server.on('upgrade', (request, socket, head) => edge.upgrade(request, socket, head));
 
   const address: ServerAddress = {

@@ -1,0 +1,37 @@
+import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { isDataFolder, openDataFolder } from './data-folder.ts';
+import { tryLock } from './data-lock.ts';
+import { takeDown } from './down.ts';
+
+const newFolder = (): string => mkdtempSync(join(tmpdir(), 'skerry-data-'));
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+
+it('makes a missing folder that only its owner may enter', () => {
+  const folder = join(newFolder(), 'new');
+  expect(openDataFolder(folder)).toBe(folder);
+  expect(modeOf(folder)).toBe(0o700);
+});
+
+it('opens a folder again that a server has used, or that holds nothing but images', () => {
+  const used = openDataFolder(newFolder());
+  tryLock(used)?.release();
+  writeFileSync(join(used, 'skerry.db'), '');
+  expect(openDataFolder(used)).toBe(used);
+  const prepared = newFolder();
+  mkdirSync(join(prepared, 'images'));
+  expect(openDataFolder(prepared)).toBe(prepared);
+});
+
+it('leaves a folder alone that holds something else, also when that has a run folder like /', async () => {
+  const folder = newFolder();
+  mkdirSync(join(folder, 'run', 'lock'), { recursive: true, mode: 0o755 });
+  mkdirSync(join(folder, 'etc'), { mode: 0o755 });
+  const before = modeOf(folder);
+  expect(() => openDataFolder(folder)).toThrow(/holds other things/);
+  await expect(takeDown({ dataDir: folder })).rejects.toThrow(/is not a data folder/);
+  expect(modeOf(folder)).toBe(before);
+  expect(isDataFolder(folder)).toBe(false);
+});
