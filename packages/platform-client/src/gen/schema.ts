@@ -989,7 +989,7 @@ export interface components {
         };
         /** @enum {string} */
         LogLevel: "debug" | "info" | "warn" | "error";
-        /** @description Free key-value pairs, by which listings can be filtered. */
+        /** @description Free key-value pairs, by which listings can be filtered. At most 64 KiB in all. */
         Metadata: {
             [key: string]: string;
         };
@@ -1465,8 +1465,8 @@ export interface components {
         /**
          * @description Pairs `key=value` joined by `&`; a sandbox must carry all of them exactly. Percent-encode each key and value, and then
          *     the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Pieces that were encoded
-         *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400. Empty means no
-         *     filter.
+         *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400, and so are more
+         *     than 256 pairs. Empty means no filter.
          * @example app=prod&user=a%20b
          */
         MetadataFilter: string;
@@ -1502,8 +1502,8 @@ export interface operations {
                 /**
                  * @description Pairs `key=value` joined by `&`; a sandbox must carry all of them exactly. Percent-encode each key and value, and then
                  *     the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Pieces that were encoded
-                 *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400. Empty means no
-                 *     filter.
+                 *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400, and so are more
+                 *     than 256 pairs. Empty means no filter.
                  * @example app=prod&user=a%20b
                  */
                 metadata?: components["parameters"]["MetadataFilter"];
@@ -2291,8 +2291,8 @@ export interface operations {
                 /**
                  * @description Pairs `key=value` joined by `&`; a sandbox must carry all of them exactly. Percent-encode each key and value, and then
                  *     the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Pieces that were encoded
-                 *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400. Empty means no
-                 *     filter.
+                 *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400, and so are more
+                 *     than 256 pairs. Empty means no filter.
                  * @example app=prod&user=a%20b
                  */
                 metadata?: components["parameters"]["MetadataFilter"];

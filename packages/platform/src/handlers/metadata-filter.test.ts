@@ -33,6 +33,14 @@ describe('parseMetadataFilter', () => {
     ]);
   });
 
+  it('refuses more pairs than a sandbox can have', () => {
+    const pairs = Array.from({ length: 256 }, () => 'a=b');
+    expect(parseMetadataFilter(pairs.join('&'))).toHaveLength(256);
+    expect(() => parseMetadataFilter([...pairs, 'a=b'].join('&'))).toThrow(
+      expect.objectContaining({ status: 400, message: expect.stringContaining('at most 256 pairs') }),
+    );
+  });
+
   it('keeps a key that has a meaning in JavaScript', () => {
     expect(parseMetadataFilter('__proto__=x')).toEqual([['__proto__', 'x']]);
   });

@@ -2,6 +2,9 @@ import { invalid } from '@skerry/contract/error';
 
 export type MetadataPair = readonly [key: string, value: string];
 
+// No sandbox carries more, and every pair is one condition of a query whose depth databases limit.
+const MAX_PAIRS = 256;
+
 /** Text that is not percent-encoded is meant as it stands. */
 const decode = (text: string): string => {
   try {
@@ -18,12 +21,16 @@ const decodePiece = (piece: string): string => decode(decode(piece.replaceAll('+
 /**
  * The pairs of a `metadata` query value that was decoded once already, as every query value is. Pieces may still be
  * encoded once or twice, so the text is split before it is decoded further. Throws `invalid_argument` for a part
- * without exactly one `=`.
+ * without exactly one `=`, and for more than 256 parts.
  */
 export const parseMetadataFilter = (value: string | undefined): MetadataPair[] => {
   if (value === undefined || value === '') return [];
   const text = value.includes('=') ? value : decode(value);
-  return text.split('&').map((part) => {
+  const parts = text.split('&');
+  if (parts.length > MAX_PAIRS) {
+    throw invalid(`query.metadata must have at most ${MAX_PAIRS} pairs, got ${parts.length}`);
+  }
+  return parts.map((part) => {
     const [key, pairValue, ...more] = part.split('=');
     if (key === undefined || pairValue === undefined || more.length > 0) {
       throw invalid(`query.metadata must be pairs "key=value" joined by "&", got "${part}"`);

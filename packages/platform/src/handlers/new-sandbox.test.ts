@@ -17,6 +17,13 @@ describe('parseNewSandbox', () => {
     });
   });
 
+  it('refuses more metadata than a listing can carry', () => {
+    expect(parse({ metadata: { a: 'x'.repeat(65_535) } }).metadata.a).toHaveLength(65_535);
+    expect(() => parse({ metadata: { a: 'x'.repeat(65_536) } })).toThrow(
+      expect.objectContaining({ status: 400, message: expect.stringContaining('body.metadata') }),
+    );
+  });
+
   it('tells an internet access that was asked for from one that was not', () => {
     expect(parse({ allow_internet_access: true }).allowInternet).toBe(true);
     expect(parse({ allow_internet_access: false }).allowInternet).toBe(false);

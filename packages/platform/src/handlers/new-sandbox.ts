@@ -41,6 +41,17 @@ const refusals = (body: NewSandbox | NewSandboxV1): string[] => [
   ...networkRefusals(body.network ?? {}),
 ];
 
+// Every listing carries the metadata of every sandbox in it.
+const MAX_METADATA_BYTES = 65_536;
+
+const parseMetadata = (metadata: Record<string, string>): Record<string, string> => {
+  const totalBytes = Buffer.byteLength(Object.entries(metadata).flat().join(''));
+  if (totalBytes > MAX_METADATA_BYTES) {
+    throw invalid(`body.metadata must have at most ${MAX_METADATA_BYTES} bytes in all, got ${totalBytes}`);
+  }
+  return metadata;
+};
+
 /** Seconds within what the installation allows. Throws `invalid_argument`. */
 export const parseTimeout = (seconds: number, maxRunMs: number): number => {
   if (seconds * 1000 > maxRunMs) {
@@ -61,7 +72,7 @@ export const parseNewSandbox = (
   if (refused.length > 0) throw invalid(`${refused.join(', ')}: not supported by this server`);
   return {
     timeoutMs: parseTimeout(body.timeout ?? timeoutSeconds, maxRunMs),
-    metadata: body.metadata ?? {},
+    metadata: parseMetadata(body.metadata ?? {}),
     envVars: parseEnvVars('body.envVars', body.envVars ?? {}),
     secure: body.secure ?? true,
     allowInternet: body.allow_internet_access ?? null,
