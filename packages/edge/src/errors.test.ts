@@ -1,0 +1,150 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { ask, host, id, net, raw, useLoopback } from './loopback-client.ts';
+
+useLoopback();
+
+describe('errors', () => {
+  it('answers 502 with both spellings of the id when the sandbox is unknown', async () => {
+    const answer = await ask({ host: host(49_983, 'iunknown') });
+    expect(answer.status).toBe(502);
+    expect(answer.headers['content-type']).toBe('application/json');
+    expect(JSON.parse(answer.text)).toEqual({
+      sandboxID: 'iunknown',
+      sandboxId: 'iunknown',
+      message: 'The sandbox was not found',
+      code: 502,
+    });
+  });
+
+  it('answers 502 with the port after a second of trying when nothing listens', async () => {
+    const begin = performance.now();
+    const answer = await ask({ host: host(3000) });
+    expect(performance.now() - begin).toBeGreaterThan(900);
+    expect(answer.status).toBe(502);
+    expect(JSON.parse(answer.text)).toEqual({
+      sandboxID: id,
+      sandboxId: id,
+      message: 'The sandbox is running but port is not open',
+      port: 3000,
+      code: 502,
+    });
+  });
+
+  it('reaches a server that starts to listen half a second after the request, with the whole body', async () => {
+    const body = randomBytes(300_000);
+    const pending = ask({ host: host(3000) }, { method: 'POST' }, body);
+    await delay(400);
+    await net.serve(id, 3000, (req, res) => {
+      const hash = createHash('sha256');
+      req.on('data', (chunk: Buffer) => hash.update(chunk)).on('end', () => res.end(hash.digest('hex')));
+    });
+    const answer = await pending;
+    expect(answer.text).toBe(createHash('sha256').update(body).digest('hex'));
+  });
+
+  it('answers 502 when the server inside breaks off before an answer', async () => {
+    await net.serveTcp(id, 3000, (socket) => socket.once('data', () => socket.destroy()));
+    const answer = await ask({ host: host(3000) });
+    expect(answer.status).toBe(502);
+    expect(JSON.parse(answer.text)).toMatchObject({ sandboxId: id, port: 3000, code: 502 });
+  });
+
+  it('answers 502 and lives on when the server inside does not speak HTTP', async () => {
+    await net.serveTcp(id, 3000, (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
+    await net.serveTcp(id, 3001, (socket) => socket.end('HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n'));
+    await net.serveTcp(id, 3002, (socket) => socket.end('HTTP/1.1 200 a\x01b\r\nContent-Length: 0\r\n\r\n'));
+    await net.serveTcp(id, 3003, (socket) =>
+      socket.end('HTTP/1.1 101 No\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+    );
+    for (const port of [3000, 3001, 3002, 3003])
+      expect(await ask({ host: host(port) }), `port ${port}`).toMatchObject({ status: 502 });
+  });
+
+  it('answers 502 to one Continue at most when the server inside sends interim answers for ever', async () => {
+    await net.serveTcp(id, 3000, (socket) => {
+      const flood = (): void =>
+        void socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(1000), (error) => error ?? flood());
+      socket.on('error', () => socket.destroy()).once('data', flood);
+    });
+    const answer = await raw(`GET / HTTP/1.1\r\nHost: ${host(3000)}\r\nConnection: close\r\n\r\n`);
+    expect(answer.match(/100 Continue/g)).toHaveLength(1);
+    expect(answer).toContain('HTTP/1.1 502 Bad Gateway');
+  });
+
+  it.each([
+    '/init',
+    '//init',
+    '/x/../init',
+    '/init/',
+    '/%69nit?a=b',
+    '/freeze',
+    '/unfreeze',
+    '/collapse',
+    '/fsfreeze',
+    '/fsthaw',
+    '/upgrade',
+  ])('answers 404 for the internal route %s of the agent without asking for the sandbox', async (path) => {
+    const answer = await ask({ host: host(49_983, 'iunknown') }, { path, method: 'POST' });
+    expect(answer.status).toBe(404);
+    const body = JSON.parse(answer.text) as { path: string; message: string; code: number };
+    expect(body).toEqual({
+      message: expect.any(String),
+      path: expect.stringMatching(/^\/[a-z]+$/),
+      code: 404,
+    });
+  });
+
+  it('passes the path /init on when it is for another port', async () => {
+    await net.serve(id, 3000, (req, res) => res.end(req.url));
+    expect((await ask({ host: host(3000) }, { path: '/init' })).text).toBe('/init');
+  });
+
+  it.each([
+    ['0-iabc.example.test'],
+    ['65536-iabc.example.test'],
+    ['123456789-iabc.example.test'],
+    ['abc-iabc.example.test'],
+    ['-iabc.example.test'],
+    ['3000-.example.test'],
+    ['3000-i_a.example.test'],
+    ['3000-iabc'],
+    ['sandbox.example.test'],
+  ])('answers 400 with a short text for the host %s', async (name) => {
+    const answer = await ask({ host: name });
+    expect(answer.status).toBe(400);
+    expect(answer.headers['content-type']).toMatch(/^text\/plain/);
+    expect(answer.text.length).toBeLessThan(100);
+  });
+
+  it.each([
+    [{ 'e2b-sandbox-id': id }],
+    [{ 'e2b-sandbox-port': '49983' }],
+    [{ 'e2b-sandbox-id': id, 'e2b-sandbox-port': 'x' }],
+    [{ 'e2b-sandbox-id': '../x', 'e2b-sandbox-port': '80' }],
+  ])('answers 400 for the routing headers %j', async (headers) => {
+    const answer = await ask({ host: 'localhost', ...headers } as Record<string, string>);
+    expect(answer.status).toBe(400);
+    expect(answer.headers['content-type']).toMatch(/^text\/plain/);
+  });
+
+  const browser = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0', accept: 'text/html,*/*' };
+
+  it('answers a navigating browser with a page that names id and port', async () => {
+    const answer = await ask({ host: host(3000, 'iunknown'), ...browser, 'sec-fetch-mode': 'navigate' });
+    expect(answer.status).toBe(502);
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(answer.text).toContain('iunknown');
+    expect(answer.text).toContain('3000');
+  });
+
+  it.each([
+    [{ ...browser, 'sec-fetch-mode': 'cors' }],
+    [{ ...browser, accept: 'application/json' }],
+    [{ 'user-agent': 'curl/8', accept: '*/*' }],
+  ])('answers with JSON when it is not a navigation: %j', async (headers) => {
+    const answer = await ask({ host: host(3000, 'iunknown'), ...headers });
+    expect(answer.headers['content-type']).toBe('application/json');
+  });
+});

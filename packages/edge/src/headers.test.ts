@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { answerTo, ask, host, id, net, raw, send, useLoopback } from './loopback-client.ts';
+
+useLoopback();
+
+describe('headers', () => {
+  it('drops hop-by-hop fields both ways and keeps repeated ones', async () => {
+    let seen: string[] = [];
+    await net.serve(id, 3000, (req, res) => {
+      seen = req.rawHeaders;
+      res.writeHead(203, 'Fine', [
+        'Set-Cookie',
+        'a=1',
+        'Set-Cookie',
+        'b=2',
+        'X-Secret',
+        'q',
+        'Connection',
+        'close, X-Secret',
+      ]);
+      res.end();
+    });
+    const answer = await answerTo(
+      send({
+        headers: {
+          host: host(3000),
+          'X-Up': ['1', '2'],
+          'X-Hop': 'h',
+          Connection: 'close, X-Hop',
+          TE: 'gzip',
+        },
+      }),
+    );
+    answer.resume();
+    expect(answer.statusMessage).toBe('Fine');
+    expect(answer.headers['set-cookie']).toEqual(['a=1', 'b=2']);
+    expect(answer.headers).not.toHaveProperty('x-secret');
+    expect(seen.filter((_, index) => index % 2 === 0)).toEqual(['host', 'X-Up', 'X-Up', 'Connection']);
+  });
+
+  it('passes 12 KB of headers to the server inside and 40 KB back', async () => {
+    await net.serve(id, 3000, (req, res) => {
+      res.setHeader('X-Long', String(req.headers['x-long']).toUpperCase());
+      res.end();
+    });
+    // The server inside has Node's own limit of 16 KB on requests.
+    const long = 'a'.repeat(12_000);
+    const answer = await ask({ host: host(3000), 'x-long': long }, { maxHeaderSize: 65_536 });
+    expect(answer.headers['x-long']).toBe(long.toUpperCase());
+    await net.serve(id, 3001, (_req, res) => {
+      for (let index = 0; index < 4; index++) res.setHeader(`X-Long-${index}`, 'b'.repeat(10_000));
+      res.end();
+    });
+    const other = await ask({ host: host(3001) }, { maxHeaderSize: 65_536 });
+    expect(other.headers['x-long-3']).toBe('b'.repeat(10_000));
+  });
+
+  it('sends a POST without a body as one of length 0, and a GET without any length', async () => {
+    await net.serve(id, 3000, (req, res) =>
+      res.end(`${req.headers['content-length']}|${req.headers['transfer-encoding']}`),
+    );
+    expect(await raw(`POST / HTTP/1.1\r\nHost: ${host(3000)}\r\nConnection: close\r\n\r\n`)).toContain(
+      '0|undefined',
+    );
+    expect((await ask({ host: host(3000) })).text).toBe('undefined|undefined');
+  });
+
+  it('answers HEAD with the length and no body, on a connection that stays usable', async () => {
+    await net.serve(id, 3000, (_req, res) => {
+      res.setHeader('Content-Length', 5);
+      res.end('hello');
+    });
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const head = await ask({ host: host(3000) }, { method: 'HEAD', agent });
+    expect(head).toMatchObject({ status: 200, text: '' });
+    expect(head.headers['content-length']).toBe('5');
+    expect((await ask({ host: host(3000) }, { agent })).text).toBe('hello');
+    agent.destroy();
+  });
+
+  it('lets the server inside decide about Expect: 100-continue', async () => {
+    const inside = await net.serve(id, 3000, (_req, res) => res.end());
+    inside.on('checkContinue', (req: IncomingMessage, res) => {
+      if (req.headers['x-go'] === 'yes') {
+        res.writeContinue();
+        void text(req).then((body) => res.end(`got ${body}`));
+      } else {
+        res.writeHead(417);
+        res.end();
+      }
+    });
+    const start = (go: string): ClientRequest => {
+      const client = request({
+        host: '127.0.0.1',
+        port: net.port,
+        agent: false,
+        method: 'POST',
+        headers: { host: host(3000), expect: '100-continue', 'x-go': go, 'content-length': 4 },
+      });
+      client.flushHeaders();
+      return client;
+    };
+    const refused = start('no');
+    let continued = false;
+    refused.on('continue', () => {
+      continued = true;
+    });
+    expect((await answerTo(refused)).statusCode).toBe(417);
+    expect(continued).toBe(false);
+    refused.destroy();
+
+    const accepted = start('yes');
+    await once(accepted, 'continue');
+    accepted.end('body');
+    expect(await text(await answerTo(accepted))).toBe('got body');
+  });
+});
