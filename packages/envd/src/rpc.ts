@@ -10,7 +10,6 @@ import { notFound } from '@skerry/contract/error';
 import { Filesystem } from '@skerry/envd-client/filesystem';
 import { Process } from '@skerry/envd-client/process';
 import { basicUserOf } from './auth.ts';
-import { CallHeaders } from './call-headers.ts';
 import { createFilesystemService } from './filesystem/filesystem-service.ts';
 import { createSizeEncoder } from './filesystem/numeric-sizes.ts';
 import type { Log } from './log.ts';
@@ -65,8 +64,6 @@ export const createRpcListener = (options: {
   log: Log;
 }): RequestListener => {
   const { settings, users, log } = options;
-  // Assigned: defining the property would read the old one first, which is what loads undici.
-  globalThis.Headers = CallHeaders as unknown as typeof Headers;
   const identify = ({ requestHeader, values }: HandlerContext): void => {
     const name = basicUserOf(requestHeader.get('authorization') ?? undefined) ?? settings.current.defaultUser;
     try {
