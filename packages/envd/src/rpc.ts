@@ -1,3 +1,4 @@
+import './native-base64.ts';
 import type { RequestListener } from 'node:http';
 import {
   type ConnectError,
