@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
@@ -52,6 +52,20 @@ const serveProxy = async (): Promise<string> => {
   return path;
 };
 
+/** Listens without taking anything, and begins anew all the time. */
+const RESETTING_AGENT = `
+import os, socket, sys
+path = sys.argv[1]
+print('go', flush=True)
+while True:
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(path + '.new')
+    s.listen(100)
+    os.rename(path + '.new', path)
+    for _ in range(2000): pass
+    s.close()
+`;
+
 const openDescriptors = async (): Promise<number> => (await readdir('/proc/self/fd')).length;
 
 describe('connectGuestSocket', () => {
@@ -96,6 +110,35 @@ describe('connectGuestSocket', () => {
     const started = performance.now();
     await expect(connectGuestSocket({ path })).rejects.toMatchObject({ code: 'unavailable' });
     expect(performance.now() - started).toBeLessThan(1_000);
+  });
+
+  it('keeps an error that comes before anybody listens for it from ending this process', async () => {
+    const path = await serve('http.sock', () => undefined);
+    const socket = await connectGuestSocket({ path });
+    socket.destroy(new Error('reset'));
+    await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  });
+
+  it('survives an agent that ends its listening while connections wait to be taken', async () => {
+    const path = join(dir, 'http.sock');
+    // Closing resets them. Not with a server of Node, which takes every connection at once.
+    const agent = spawn('python3', ['-c', RESETTING_AGENT, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+    try {
+      await once(agent.stdout, 'data');
+      const lanes = Array.from({ length: 8 }, async () => {
+        for (let turn = 0; turn < 2_000; turn++) {
+          try {
+            (await connectGuestSocket({ path })).destroy();
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'unavailable' });
+          }
+        }
+      });
+      // A reset that nobody listens for is an uncaught exception, which fails the run.
+      await Promise.all(lanes);
+    } finally {
+      agent.kill('SIGKILL');
+    }
   });
 
   it('rejects with "unavailable" on abort', async () => {
@@ -147,6 +190,20 @@ describe('tunnel', () => {
   ])('rejects with "unavailable" when the agent %s', async (_what, answer) => {
     const controlPath = await serve('control.sock', (socket) => socket.once('data', () => answer(socket)));
     await expect(tunnel({ controlPath, port: 80 })).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('rejects with "unavailable" and lets go when the agent stays silent', async () => {
+    const closed = Promise.withResolvers<void>();
+    const controlPath = await serve('control.sock', (socket) =>
+      socket
+        .resume()
+        .once('close', () => closed.resolve())
+        .once('end', () => socket.end()),
+    );
+    await expect(tunnel({ controlPath, port: 80, timeoutMs: 50 })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    await closed.promise;
   });
 
   it('rejects with "unavailable" when the agent is silent and the signal aborts', async () => {

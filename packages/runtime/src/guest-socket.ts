@@ -25,6 +25,9 @@ export interface AddressedRuntime extends Runtime {
 /** The port of the agent's public HTTP. */
 export const agentPort = 49_983;
 
+/** An agent takes a millisecond. One that lies silent would otherwise hold a descriptor of ours for each try. */
+const handshakeTimeoutMs = 10_000;
+
 /** Linux: open(2); Node does not name it. The file itself is not opened, so neither a pipe nor a device can block us. */
 const O_PATH = 0o10000000;
 
@@ -55,6 +58,7 @@ export async function connectGuestSocket(options: {
   const { path, signal, allowHalfOpen = false } = options;
   if (signal?.aborted) throw aborted(signal);
   let handle: FileHandle;
+  let socket: Socket;
   try {
     handle = await open(path, O_PATH | constants.O_NOFOLLOW);
   } catch (error) {
@@ -63,10 +67,12 @@ export async function connectGuestSocket(options: {
   try {
     if (!(await handle.stat()).isSocket()) throw new RuntimeError('unavailable', `${path} is not a socket`);
     // The name in /proc leads to the very file that was checked, whatever the path means by now.
-    return await connectPath({ path: `/proc/self/fd/${handle.fd}`, allowHalfOpen, signal });
+    socket = await connectPath({ path: `/proc/self/fd/${handle.fd}`, allowHalfOpen, signal });
   } finally {
     await handle.close();
   }
+  if (socket.destroyed) throw new RuntimeError('unavailable', 'the agent ended the connection at once');
+  return socket;
 }
 
 /**
@@ -77,8 +83,10 @@ export async function tunnel(options: {
   controlPath: string;
   port: number;
   signal?: AbortSignal | undefined;
+  /** How long the agent may take to answer. Default 10 s. */
+  timeoutMs?: number;
 }): Promise<Duplex> {
-  const { controlPath, port, signal } = options;
+  const { controlPath, port, signal, timeoutMs = handshakeTimeoutMs } = options;
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw new RuntimeError('refused', `a port is 1 to 65535, got ${port}`);
   }
@@ -92,12 +100,20 @@ export async function tunnel(options: {
       createConnection: () => socket,
       maxHeaderSize: 8_192,
     });
-    const fail = (error: RuntimeError): void => {
+    const settle = (): void => {
+      clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
+    };
+    const fail = (error: RuntimeError): void => {
+      settle();
       socket.destroy();
       reject(error);
     };
     const abort = (): void => fail(aborted(signal));
+    const timer = setTimeout(
+      () => fail(new RuntimeError('unavailable', `the agent did not answer for ${timeoutMs} ms`)),
+      timeoutMs,
+    );
     signal?.addEventListener('abort', abort, { once: true });
     call.on('connect', (response, _socket, head) => {
       if (response.statusCode !== 200) {
@@ -105,7 +121,7 @@ export async function tunnel(options: {
         fail(new RuntimeError(code, `the agent answered ${response.statusCode} for port ${port}`));
         return;
       }
-      signal?.removeEventListener('abort', abort);
+      settle();
       if (head.length > 0) socket.unshift(head);
       resolve(socket);
     });
@@ -128,6 +144,8 @@ function connectPath(options: {
   const { path, allowHalfOpen, signal } = options;
   return new Promise((resolve, reject) => {
     const socket = connect({ path, allowHalfOpen });
+    // The sandbox may reset the connection before whoever asked for it listens: without a listener that ends this process.
+    socket.on('error', () => undefined);
     const settle = (): void => {
       socket.off('connect', succeed);
       socket.off('error', fail);
@@ -143,7 +161,7 @@ function connectPath(options: {
     };
     const abort = (): void => {
       settle();
-      socket.on('error', () => undefined).destroy();
+      socket.destroy();
       reject(aborted(signal));
     };
     socket.on('connect', succeed);

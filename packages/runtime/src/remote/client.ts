@@ -145,6 +145,8 @@ export async function dialSocket(socketPath: string): Promise<Socket> {
   try {
     const socket = connect(short.path);
     await once(socket, 'connect');
+    // The other side may be killed before whoever asked for the socket listens.
+    socket.on('error', () => undefined);
     return socket;
   } finally {
     await short.close();
