@@ -44,28 +44,48 @@ export interface Limits {
 
 export interface Instance {
   readonly id: string;
-  /** New at every start. A connection made under one run id must not be used under another. */
+  /**
+   * The present run, or the last one while the instance is paused. New at every start, and so after every `resume`; a
+   * connection made under one run id must not be used under another.
+   */
   readonly runId: string;
   state(): Promise<InstanceState>;
   /**
    * Opens a byte stream to a port inside. 49983 is the agent's public HTTP; any other port is whatever listens
    * inside, also on 127.0.0.1 or ::1 only. Rejects with `refused` when nothing listens there, `unavailable` when
-   * the instance itself does not answer.
+   * the instance itself does not answer: it is paused or has ended.
    */
   connect(port: number, options?: { signal?: AbortSignal }): Promise<Duplex>;
   /** Opens a byte stream to the agent's private HTTP, which nothing inside the sandbox's network can reach. */
   control(options?: { signal?: AbortSignal }): Promise<Duplex>;
-  /** Durable when it resolves; the instance runs on when it rejects. */
+  /**
+   * Ends the run, `onExit` tells of it, and keeps the files or, with `memory`, the processes too. Durable when it
+   * resolves: the instance survives a power cut, is `paused` to whoever finds it next, and has no processes, memory or
+   * network on the host. Resolves at once when it is paused already.
+   *
+   * Rejects with `unsupported` when the features say so and with `unavailable` when the instance has ended. The instance
+   * runs on when it rejects. Only where its processes had to end before the failure, it is `paused` but not yet
+   * durable: `pause` again, or `resume`, goes on from there. No file is lost either way.
+   */
   pause(options: { memory: boolean }): Promise<void>;
-  resume(): Promise<void>;
+  /**
+   * Begins a new run of a paused instance and resolves when the agent inside accepts on its control channel; its
+   * addresses may be others than before. Goes on with the processes when the pause kept them, and otherwise, or with
+   * `memory: false`, starts the agent anew on the files. Resolves at once when the instance runs already.
+   *
+   * Still paused, with all that the pause kept, when it rejects: with `unsupported` when `memory: true` asks for what
+   * the pause did not keep, `exhausted` when the host is full, `unavailable` when the instance has ended, the agent did
+   * not come up in time or the signal aborted, `internal` when what the pause kept is not whole any more.
+   */
+  resume(options?: { memory?: boolean; signal?: AbortSignal }): Promise<void>;
   /** The instance keeps running. */
   snapshot(options: { memory: boolean }): Promise<SnapshotId>;
   usage(): Promise<Usage>;
-  /** Ends every process and removes every trace. Idempotent, from any half-made state. */
+  /** Ends every process and removes every trace, what a pause kept too. Idempotent, from any half-made state. */
   stop(): Promise<void>;
   /**
-   * Calls the listener once when this run is over, however it ended; soon when it is over already.
-   * The returned function takes the listener back.
+   * Calls the listener once when this run is over, however it ended, by a pause too: `state` then says which. Soon when
+   * it is over already. The returned function takes the listener back.
    */
   onExit(listener: () => void): () => void;
 }
