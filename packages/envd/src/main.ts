@@ -71,20 +71,27 @@ const preload = (): void => {
 const preloading = setTimeout(preload, PRELOAD_MS);
 const control = createControlServer({ settings, log, onInitialized: preload });
 
-const publicServer = createHttpServer(listener);
-await listenAtPath(publicServer, join(socketDir, 'http.sock'));
-if (port !== 'off') {
-  const tcp = createHttpServer(listener);
-  try {
-    // Without a host Node takes all addresses of both families, or of IPv4 where IPv6 is off.
-    await listen(tcp, { port: Number(port) });
-    const address = tcp.address();
-    log('listening', { port: typeof address === 'object' ? address?.port : address });
-  } catch (error) {
-    // The sockets still serve everything; only neighbours inside the sandbox miss the port.
-    log('cannot listen on TCP', { port, error });
+const start = async (): Promise<void> => {
+  const publicServer = createHttpServer(listener);
+  await listenAtPath(publicServer, join(socketDir, 'http.sock'));
+  if (port !== 'off') {
+    const tcp = createHttpServer(listener);
+    try {
+      // Without a host Node takes all addresses of both families, or of IPv4 where IPv6 is off.
+      await listen(tcp, { port: Number(port) });
+      const address = tcp.address();
+      log('listening', { port: typeof address === 'object' ? address?.port : address });
+    } catch (error) {
+      // The sockets still serve everything; only neighbours inside the sandbox miss the port.
+      log('cannot listen on TCP', { port, error });
+    }
   }
-}
-// The last step, since its appearance tells the host that everything else is ready.
-await listenAtPath(control, join(socketDir, 'control.sock'));
-log('ready', { upMs: Math.round(performance.now()) });
+  // The last step, since its appearance tells the host that everything else is ready.
+  await listenAtPath(control, join(socketDir, 'control.sock'));
+  log('ready', { upMs: Math.round(performance.now()) });
+};
+
+start().catch((error: unknown) => {
+  log('cannot start', { error });
+  process.exit(1);
+});
