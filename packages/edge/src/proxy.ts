@@ -71,6 +71,10 @@ export const forward = (exchange: Exchange): void => {
     try {
       passBack(answer, response);
       answered = true;
+      answer.once('end', () => {
+        // Node tells a request whose answer has ended no more when it may write on, so the rest of the body would wait for ever.
+        if (!upstream.writableFinished) upstream.destroy();
+      });
     } catch (error) {
       // Node parses some status lines and headers that it will not write.
       fail(error as Error);

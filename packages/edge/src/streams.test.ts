@@ -128,4 +128,22 @@ describe('streams', () => {
     expect((await ask({ host: host(3001) }, { agent })).text).toBe('next');
     agent.destroy();
   });
+
+  it('keeps the connection usable when the server inside answers before it reads the rest of the body', async () => {
+    await net.serve(id, 3000, async (req, res) => {
+      await once(req, 'readable');
+      await delay(50);
+      res.end('full');
+      await delay(50);
+      req.resume();
+    });
+    await net.serve(id, 3001, (_req, res) => res.end('next'));
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let round = 0; round < 3; round += 1) {
+      const answer = await ask({ host: host(3000) }, { method: 'POST', agent }, Buffer.alloc(5 << 20));
+      expect(answer.text).toBe('full');
+    }
+    expect((await ask({ host: host(3001) }, { agent })).text).toBe('next');
+    agent.destroy();
+  }, 6000);
 });
