@@ -68,7 +68,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
         : {
             onUpgrade(answer: IncomingMessage, upstream: Duplex, upstreamHead: Buffer) {
               response.detachSocket(client);
-              splice({ client, clientHead: change.head, upstream, upstreamHead, answer });
+              splice({ client, clientHead: change.takeEarly(), upstream, upstreamHead, answer });
             },
           }),
     });
@@ -114,7 +114,9 @@ export const createEdge = (options: EdgeOptions): Edge => {
     },
     upgrade(request, socket, head) {
       const response = toResponse(request, socket as Socket);
-      serve(request, response, { head }).catch((cause: unknown) => fail(response, cause));
+      serve(request, response, readEarly(socket as Socket, head)).catch((cause: unknown) =>
+        fail(response, cause),
+      );
     },
     async close() {
       stopListening();
@@ -127,9 +129,34 @@ const sendNotFound = (request: IncomingMessage, response: ServerResponse, target
   sendError(request, response, { status: 502, message: 'The sandbox was not found', target });
 
 interface ProtocolChange {
-  /** What the client sent behind the head of its request. */
-  readonly head: Buffer;
+  /** What the client has sent behind the head of its request. From here on the caller reads the connection. */
+  takeEarly(): Buffer;
 }
+
+/** The most that a client may send before the server inside has agreed to the new protocol. */
+const maxEarlyBytes = 64 * 1024;
+
+/**
+ * Reads a connection that Node has handed over: nobody else does until there is an answer, and of a connection that is not
+ * read nobody learns that the client has left.
+ */
+const readEarly = (socket: Socket, head: Buffer): ProtocolChange => {
+  const early = [head];
+  let sizeBytes = head.length;
+  const keep = (chunk: Buffer): void => {
+    early.push(chunk);
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxEarlyBytes) socket.destroy();
+  };
+  const leave = (): void => void socket.destroy();
+  socket.on('data', keep).once('end', leave);
+  return {
+    takeEarly() {
+      socket.off('data', keep).off('end', leave);
+      return Buffer.concat(early);
+    },
+  };
+};
 
 interface Failure {
   readonly request: IncomingMessage;

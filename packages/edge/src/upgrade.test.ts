@@ -54,6 +54,35 @@ it('closes the WebSocket inside when the client vanishes', async () => {
   await expect.poll(() => sockets.clients.size).toBe(0);
 });
 
+it.each([
+  ['nothing', ''],
+  ['half of an answer', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'],
+])('closes the connection inside when the client leaves after %s', async (_what, bytes) => {
+  const asked = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  await net.serveTcp(id, 3000, (socket) => {
+    socket.once('close', () => left.resolve()).on('error', () => {});
+    socket.once('data', () => {
+      socket.write(bytes);
+      asked.resolve();
+    });
+  });
+  const client = connect({ port: net.port, host: '127.0.0.1' }).resume();
+  client.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nearly`);
+  await asked.promise;
+  if (bytes !== '') await once(client, 'data');
+  client.destroy();
+  await left.promise;
+});
+
+it('ends a connection that sends without end before the server inside has agreed', async () => {
+  await net.serveTcp(id, 3000, () => {});
+  const client = connect({ port: net.port, host: '127.0.0.1' }).on('error', () => {});
+  client.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n`);
+  client.write(Buffer.alloc(100_000));
+  await once(client, 'close');
+});
+
 it('carries any protocol that the server inside agrees to, with bytes that came along with the heads', async () => {
   await net.serveTcp(id, 3000, (socket) => {
     socket.once('data', () => {
