@@ -146,4 +146,24 @@ describe('streams', () => {
     expect((await ask({ host: host(3001) }, { agent })).text).toBe('next');
     agent.destroy();
   }, 6000);
+
+  it('lets go of the connection inside when a client leaves after an early answer with its body unsent', async () => {
+    const closed = Promise.withResolvers<void>();
+    await net.serve(id, 3000, (req, res) => {
+      req.socket.once('close', () => closed.resolve());
+      res.end('early');
+    });
+    const client = request({
+      host: '127.0.0.1',
+      port: net.port,
+      agent: false,
+      method: 'POST',
+      headers: { host: host(3000), 'content-length': 1000 },
+    });
+    client.on('error', () => undefined);
+    client.write('part');
+    expect(await text(await answerTo(client))).toBe('early');
+    client.destroy();
+    await closed.promise;
+  }, 6000);
 });
