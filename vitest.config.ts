@@ -35,6 +35,7 @@ export default defineConfig({
           include: ['packages/testkit/src/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 240_000,
+          expect: { poll: { timeout: 5_000 } },
           maxWorkers: 2,
         },
       },
