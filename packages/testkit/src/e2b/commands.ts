@@ -47,7 +47,7 @@ export function commandsScenario(ask: Ask): void {
 
   it('ends a command that outlives its timeout', async () => {
     const { e2b, sandbox } = ask();
-    const late = sandbox.commands.run('exec sleep 61', { timeoutMs: 400 });
+    const late = sandbox.commands.run('exec sleep 61', { timeoutMs: 200 });
     await expect(late).rejects.toBeInstanceOf(e2b.TimeoutError);
     await expect
       .poll(async () => (await sandbox.commands.list()).filter(({ args }) => args.includes('exec sleep 61')))

@@ -47,15 +47,14 @@ export function lifecycleScenario(ask: Ask): void {
     expect(await same.files.read('left-here')).toBe('by the first');
   });
 
-  it('moves the end of a sandbox, which then comes', async () => {
+  it('moves the end of a sandbox, also to now', async () => {
     const { Sandbox } = ask().e2b;
     const sandbox = await Sandbox.create({ timeoutMs: 60_000 });
     await sandbox.setTimeout(200_000);
     const left = (await sandbox.getInfo()).endAt.getTime() - Date.now();
     expect(left).toBeGreaterThan(195_000);
     expect(left).toBeLessThanOrEqual(201_000);
-    await Sandbox.setTimeout(sandbox.sandboxId, 1_000);
-    expect(await sandbox.isRunning()).toBe(true);
+    await Sandbox.setTimeout(sandbox.sandboxId, 0);
     await expect.poll(() => sandbox.isRunning(), { interval: 50 }).toBe(false);
   });
 
