@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Target } from './directory.ts';
 import { hasBody, toForwardedHeaders } from './headers.ts';
+import { notePassed } from './passing-buffers.ts';
 import { maxHeaderBytes } from './server-options.ts';
 import { type Run, reset } from './upstream.ts';
 
@@ -56,7 +57,7 @@ export const forward = (exchange: Exchange): void => {
   };
 
   upstream.once('socket', () => {
-    if (hasBody(request)) request.pipe(upstream);
+    if (hasBody(request)) request.on('data', notePassed).pipe(upstream);
     else upstream.end();
   });
   upstream.once('continue', () => response.writeContinue());
@@ -125,7 +126,7 @@ const repeatable = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
 
 const passBack = (answer: IncomingMessage, response: ServerResponse): void => {
   response.writeHead(answer.statusCode ?? 502, answer.statusMessage, toForwardedHeaders(answer));
-  answer.pipe(response);
+  answer.on('data', notePassed).pipe(response);
   // A head whose body takes its time goes out now; one that came together with its body shares a packet with it.
   setImmediate(() => {
     if (!response.writableEnded && !response.destroyed) response.flushHeaders();
