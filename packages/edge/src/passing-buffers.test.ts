@@ -1,4 +1,4 @@
-import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { notePassed } from './passing-buffers.ts';
@@ -7,8 +7,8 @@ it('lets 256 MiB of pieces pass without marking the whole heap for each 32 MiB',
   const countMajor = async (note: (piece: Uint8Array) => void): Promise<number> => {
     let major = 0;
     const observer = new PerformanceObserver((list) => {
-      for (const { detail } of list.getEntries()) {
-        if ((detail as { kind: number }).kind === constants.NODE_PERFORMANCE_GC_MAJOR) major += 1;
+      for (const entry of list.getEntries() as (PerformanceEntry & { detail: { kind: number } })[]) {
+        if (entry.detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR) major += 1;
       }
     });
     observer.observe({ entryTypes: ['gc'] });
