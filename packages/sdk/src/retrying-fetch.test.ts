@@ -52,7 +52,9 @@ it('stops waiting when the call is aborted', async () => {
   const { bodies, send } = await serve(() => '30');
   const controller = new AbortController();
   const answer = send(60_000, controller.signal);
+  const rejected = expect(answer).rejects.toThrow('enough');
+  await expect.poll(() => bodies).toHaveLength(1);
   setTimeout(() => controller.abort(new Error('enough')), 50);
-  await expect(answer).rejects.toThrow('enough');
+  await rejected;
   expect(bodies).toHaveLength(1);
 });
