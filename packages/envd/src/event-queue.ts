@@ -13,8 +13,7 @@ export interface EventQueue<T> {
   take(): Promise<T | undefined>;
 }
 
-/** `onDrain` runs after each event taken, so that a producer which waits for room can go on. */
-export const createEventQueue = <T>({ onDrain }: { onDrain?: () => void } = {}): EventQueue<T> => {
+export const createEventQueue = <T>(): EventQueue<T> => {
   let entries: { event: T; sizeBytes: number }[] = [];
   let next = 0;
   let sizeBytes = 0;
@@ -60,7 +59,6 @@ export const createEventQueue = <T>({ onDrain }: { onDrain?: () => void } = {}):
             next = 0;
           }
           sizeBytes -= entry.sizeBytes;
-          onDrain?.();
           return entry.event;
         }
         if (closed?.error !== undefined) throw closed.error;
@@ -81,7 +79,7 @@ export const SILENCE: unique symbol = Symbol('silence');
  * signal aborts; throws the signal's reason if that is an error other than the caller's going away.
  */
 export async function* follow<T>(
-  queue: EventQueue<T>,
+  queue: Pick<EventQueue<T>, 'take' | 'discard'>,
   { signal, keepaliveMs }: { signal: AbortSignal; keepaliveMs: number },
 ): AsyncGenerator<T | typeof SILENCE> {
   setMaxListeners(0, signal);

@@ -5,24 +5,36 @@ import { follow, SILENCE } from '../event-queue.ts';
 import { keepaliveMsOf, userOf } from '../rpc-context.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { ExitStatus } from './exit-status.ts';
+import { createOutputBudget } from './output-budget.ts';
+import type { OutputKind } from './output-journal.ts';
+import { SlowReaderError } from './process-output.ts';
 import { createProcessTable, type ProcessEntry } from './process-table.ts';
-import { type RunningProcess, SlowReaderError, type Subscription } from './running-process.ts';
+import type { RunningProcess } from './running-process.ts';
 import { startProcess } from './start-process.ts';
 import { writeStream } from './write-stream.ts';
 
-const startEvent = (pid: number) => ({ event: { event: { case: 'start' as const, value: { pid } } } });
+const MAX_HOLD_MS = 30_000;
+
+const startEvent = (value: { pid: number; offset?: bigint }) => ({
+  event: { event: { case: 'start' as const, value } },
+});
 const endEvent = (value: ExitStatus) => ({ event: { event: { case: 'end' as const, value } } });
-const dataEvent = (kind: 'stdout' | 'stderr', value: Uint8Array) => ({
+const dataEvent = (kind: OutputKind, value: Uint8Array) => ({
   event: { event: { case: 'data' as const, value: { output: { case: kind, value } } } },
 });
 const KEEPALIVE = { event: { event: { case: 'keepalive' as const, value: {} } } };
 
-/** `start`, then what the subscription delivers. Subscribe before, so that not one byte of output is missed. */
-async function* events({ queue, unsubscribe }: Subscription, pid: number, context: HandlerContext) {
+/** `start`, then what the output delivers. */
+async function* events(
+  { pid, output }: ProcessEntry,
+  { offset, holdMs = 0, tellsOffset }: { offset?: number; holdMs?: number | undefined; tellsOffset: boolean },
+  context: HandlerContext,
+) {
   const keepaliveMs = keepaliveMsOf(context);
+  const reader = output.subscribe({ offset, holdMs: Math.min(holdMs, MAX_HOLD_MS) });
   try {
-    yield startEvent(pid);
-    for await (const event of follow(queue, { signal: context.signal, keepaliveMs })) {
+    yield startEvent(tellsOffset ? { pid, offset: BigInt(reader.offset) } : { pid });
+    for await (const event of follow(reader, { signal: context.signal, keepaliveMs })) {
       if (event === SILENCE) yield KEEPALIVE;
       else if (event.case === 'end') yield endEvent(event.value);
       else yield dataEvent(event.case, event.value);
@@ -31,7 +43,7 @@ async function* events({ queue, unsubscribe }: Subscription, pid: number, contex
     if (error instanceof SlowReaderError) throw new ConnectError(error.message, Code.Aborted);
     throw error;
   } finally {
-    unsubscribe();
+    reader.unsubscribe();
   }
 }
 
@@ -60,17 +72,19 @@ const writeInput = async (
 /** The Connect service over the processes of this sandbox. A caller that goes away never ends a process. */
 export const createProcessService = ({ settings }: { settings: SettingsStore }) => {
   const table = createProcessTable();
+  const budget = createOutputBudget();
   return {
     list: () => ({ processes: table.live().map(toInfo) }),
 
     async *start(request, context) {
-      const { process: config, pty, tag, stdin } = request;
+      const { process: config, pty, tag, stdin, holdMs } = request;
       if (config === undefined) throw invalid('process is missing');
       if (pty !== undefined) throw unimplemented('pty is not offered by this version of the agent');
       // A bad header must fail before anything runs.
       keepaliveMsOf(context);
-      const started = await startProcess({
+      const entry = await startProcess({
         table,
+        budget,
         settings: settings.current,
         user: userOf(context),
         config,
@@ -78,23 +92,14 @@ export const createProcessService = ({ settings }: { settings: SettingsStore }) 
         stdin: stdin ?? true,
         lifetimeMs: context.timeoutMs(),
       });
-      if ('running' in started) {
-        yield* events(started.running.subscribe(), started.running.pid, context);
-        return;
-      }
-      yield startEvent(started.pid);
-      yield dataEvent('stderr', Buffer.from(started.message));
-      yield endEvent(started.end);
+      yield* events(entry, { offset: 0, holdMs, tellsOffset: false }, context);
     },
 
-    async *connect(request, context) {
-      const { pid, running, end } = table.find(request.process?.selector);
-      if (running !== undefined) {
-        yield* events(running.subscribe(), pid, context);
-      } else if (end !== undefined) {
-        yield startEvent(pid);
-        yield endEvent(end);
-      }
+    async *connect({ process, offset, holdMs }, context) {
+      // Who gave no offset may not know the field of the reply, and may be strict about it.
+      const from =
+        offset === undefined ? { tellsOffset: false } : { offset: Number(offset), tellsOffset: true };
+      yield* events(table.find(process?.selector), { ...from, holdMs }, context);
     },
 
     update(request) {

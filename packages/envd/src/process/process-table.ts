@@ -1,5 +1,5 @@
 import { ApiError, notFound, unimplemented } from '@skerry/contract/error';
-import type { ExitStatus } from './exit-status.ts';
+import type { ProcessOutput } from './process-output.ts';
 import type { RunningProcess } from './running-process.ts';
 
 export interface ProcessConfig {
@@ -13,10 +13,10 @@ export interface ProcessConfig {
 export interface ProcessEntry {
   readonly pid: number;
   readonly tag: string | undefined;
+  readonly output: ProcessOutput;
   /** Undefined once the process has ended, like `running`. */
   config: ProcessConfig | undefined;
   running: RunningProcess | undefined;
-  end: ExitStatus | undefined;
 }
 
 export type Selector =
@@ -24,15 +24,15 @@ export type Selector =
   | { case: 'tag'; value: string }
   | { case: undefined; value?: undefined };
 
-/** How long an ended process can still be asked for its end. */
+/** How long an ended process can still be asked for its output and its end. */
 export const RETAIN_MS = 30_000;
 /** More than this many ended processes at once are forgotten early, the oldest first. */
 const MAX_ENDED = 4096;
 
 export interface ProcessTable {
   add(entry: ProcessEntry): void;
-  /** Keeps the end of the process for a while and forgets the rest. */
-  markEnded(entry: ProcessEntry, status: ExitStatus): void;
+  /** Keeps the output of the process and its end for a while and forgets the rest. */
+  markEnded(entry: ProcessEntry): void;
   /** Live processes, in the order of their start. */
   live(): ProcessEntry[];
   /** Finds a live or recently ended process; of several with one tag, the most recently started. Throws `not_found`. */
@@ -48,7 +48,8 @@ export const createProcessTable = ({ retainMs = RETAIN_MS } = {}): ProcessTable 
   const ended = new Set<ProcessEntry>();
 
   const forget = (entry: ProcessEntry): void => {
-    ended.delete(entry);
+    if (!ended.delete(entry)) return;
+    entry.output.forget();
     if (byPid.get(entry.pid) === entry) byPid.delete(entry.pid);
     if (entry.tag === undefined) return;
     const rest = (byTag.get(entry.tag) ?? []).filter((other) => other !== entry);
@@ -78,11 +79,10 @@ export const createProcessTable = ({ retainMs = RETAIN_MS } = {}): ProcessTable 
       byPid.set(entry.pid, entry);
       if (entry.tag !== undefined) byTag.set(entry.tag, [...(byTag.get(entry.tag) ?? []), entry]);
     },
-    markEnded(entry, status) {
+    markEnded(entry) {
       // What is kept for a while should be small, and arguments need not be.
       entry.config = undefined;
       entry.running = undefined;
-      entry.end = status;
       ended.add(entry);
       const [oldest] = ended;
       if (ended.size > MAX_ENDED && oldest !== undefined) forget(oldest);

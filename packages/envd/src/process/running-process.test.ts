@@ -2,12 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createUsers } from '../users.ts';
 import type { ExitStatus } from './exit-status.ts';
-import {
-  createRunningProcess,
-  type ProcessOutput,
-  SlowReaderError,
-  type Subscription,
-} from './running-process.ts';
+import { createOutputBudget } from './output-budget.ts';
+import { type OutputEvent, SlowReaderError, type Subscription } from './process-output.ts';
+import { createRunningProcess } from './running-process.ts';
 import { spawnProcess } from './spawn-process.ts';
 
 const start = async (script: string, stallMs = 60_000) => {
@@ -20,16 +17,15 @@ const start = async (script: string, stallMs = 60_000) => {
     stdin: true,
   });
   const ended = Promise.withResolvers<ExitStatus>();
-  const process = createRunningProcess(spawned, { onEnd: ended.resolve, stallMs });
+  const options = { budget: createOutputBudget(), onEnd: ended.resolve, stallMs };
+  const process = createRunningProcess(spawned, options);
   return { process, ended: ended.promise };
 };
 
-const readAll = async ({
-  queue,
-}: Subscription): Promise<{ bytes: number; last: ProcessOutput | undefined }> => {
+const readAll = async (reader: Subscription): Promise<{ bytes: number; last: OutputEvent | undefined }> => {
   let bytes = 0;
-  let last: ProcessOutput | undefined;
-  for (let event = await queue.take(); event !== undefined; event = await queue.take()) {
+  let last: OutputEvent | undefined;
+  for (let event = await reader.take(); event !== undefined; event = await reader.take()) {
     last = event;
     if (event.case !== 'end') bytes += event.value.length;
   }
@@ -41,34 +37,36 @@ const MEBIBYTE = 1024 * 1024;
 describe('the readers of a process', () => {
   it('each get everything, and one that does not read is dropped while the others go on', async () => {
     const { process, ended } = await start(`head -c ${40 * MEBIBYTE} /dev/zero`);
-    const stuck = process.subscribe();
-    const reading = [readAll(process.subscribe()), readAll(process.subscribe())];
+    const stuck = process.output.subscribe();
+    const reading = [readAll(process.output.subscribe()), readAll(process.output.subscribe())];
     for (const { bytes, last } of await Promise.all(reading)) {
       expect([bytes, last?.case]).toEqual([40 * MEBIBYTE, 'end']);
     }
-    await expect(stuck.queue.take()).rejects.toBeInstanceOf(SlowReaderError);
+    await expect(stuck.take()).rejects.toBeInstanceOf(SlowReaderError);
     expect((await ended).exitCode).toBe(0);
   });
 
   it('hold the process back when none of them reads, with little in memory, and lose nothing', async () => {
     const { process } = await start(`head -c ${20 * MEBIBYTE} /dev/zero`);
-    const slow = process.subscribe();
+    const slow = process.output.subscribe();
     await delay(300);
-    expect(slow.queue.sizeBytes).toBeGreaterThanOrEqual(MEBIBYTE);
-    expect(slow.queue.sizeBytes).toBeLessThan(2 * MEBIBYTE);
+    const { offset: writtenBytes, unsubscribe } = process.output.subscribe();
+    unsubscribe();
+    expect(writtenBytes).toBeGreaterThanOrEqual(MEBIBYTE);
+    expect(writtenBytes).toBeLessThan(2 * MEBIBYTE);
     expect(await readAll(slow)).toMatchObject({ bytes: 20 * MEBIBYTE, last: { case: 'end' } });
   });
 
   it('are dropped when they hold the process back for too long, and it goes on', async () => {
     const { process, ended } = await start(`head -c ${20 * MEBIBYTE} /dev/zero; exit 5`, 100);
-    const stuck = process.subscribe();
+    const stuck = process.output.subscribe();
     expect((await ended).exitCode).toBe(5);
-    await expect(stuck.queue.take()).rejects.toThrow('too slow');
+    await expect(stuck.take()).rejects.toThrow('too slow');
   });
 
   it('hold nothing back once they have gone', async () => {
     const { process, ended } = await start(`head -c ${20 * MEBIBYTE} /dev/zero; exit 6`);
-    const { unsubscribe } = process.subscribe();
+    const { unsubscribe } = process.output.subscribe();
     await delay(200);
     unsubscribe();
     expect((await ended).exitCode).toBe(6);
@@ -80,7 +78,7 @@ describe('writing to a process', () => {
 
   it('waits while the process does not read, and goes on when it does', async () => {
     const { process } = await start('sleep 0.3; wc -c');
-    const output = readAll(process.subscribe());
+    const output = readAll(process.output.subscribe());
     const started = performance.now();
     await process.write(Buffer.alloc(4 * MEBIBYTE), signal);
     expect(performance.now() - started).toBeGreaterThan(200);

@@ -1,17 +1,14 @@
 import type { Socket } from 'node:net';
 import { ApiError } from '@skerry/contract/error';
-import { createEventQueue, type EventQueue } from '../event-queue.ts';
 import { type ExitStatus, toExitStatus } from './exit-status.ts';
+import type { OutputBudget } from './output-budget.ts';
+import { createProcessOutput, type ProcessOutput } from './process-output.ts';
 import type { Spawned } from './spawn-process.ts';
-
-export type ProcessOutput =
-  | { case: 'stdout' | 'stderr'; value: Uint8Array }
-  | { case: 'end'; value: ExitStatus };
 
 export interface RunningProcess {
   readonly pid: number;
-  /** Follows what the process writes from now on; `end` is the last event. Fails with `SlowReaderError`. */
-  subscribe(): Subscription;
+  /** What it writes, which outlives it. */
+  readonly output: ProcessOutput;
   /** Resolves when the bytes are accepted: written, or waiting in a bounded buffer. */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
   /** Closing twice is fine. */
@@ -20,85 +17,39 @@ export interface RunningProcess {
   kill(signal: 'SIGKILL' | 'SIGTERM'): void;
 }
 
-export interface Subscription {
-  queue: EventQueue<ProcessOutput>;
-  unsubscribe(): void;
-}
-
-/** A subscriber was dropped because it did not keep up. */
-export class SlowReaderError extends Error {}
-
 export interface RunningProcessOptions {
+  budget: OutputBudget;
   onEnd: (status: ExitStatus) => void;
   /** How long a process waits for its only readers before they are dropped. */
   stallMs?: number;
 }
 
-const MAX_CHUNK_BYTES = 32 * 1024;
-/** A queue this long counts as full; the process is held back when every queue is. */
-const FULL_BYTES = 1024 * 1024;
-/** A queue this long is dropped: others kept reading, so nothing held the process back. */
-const MAX_QUEUE_BYTES = 8 * 1024 * 1024;
-const STALL_MS = 60_000;
 const MAX_STDIN_BYTES = 1024 * 1024;
 /** After a signal: time to read what the process had already written, even when a grandchild keeps the pipe open. */
 const LAST_OUTPUT_MS = 50;
 
-/** Takes over a process that was just spawned. Its output is read from the start, and dropped while nobody subscribes. */
+/** Takes over a process that was just spawned. Its output is read from the start, whether or not anybody subscribes. */
 export const createRunningProcess = (spawned: Spawned, options: RunningProcessOptions): RunningProcess => {
   const { pid, child, stdin, stdout, stderr } = spawned;
-  const { onEnd, stallMs = STALL_MS } = options;
-  const queues = new Set<EventQueue<ProcessOutput>>();
+  const { onEnd, budget, stallMs } = options;
   let openPipes = 2;
   let status: ExitStatus | undefined;
   let isSignalled = false;
   let isEnded = false;
-  let isHeldBack = false;
-  let stall: NodeJS.Timeout | undefined;
 
-  const drop = (isSlow: (queue: EventQueue<ProcessOutput>) => boolean): void => {
-    for (const queue of queues) {
-      if (!isSlow(queue)) continue;
-      queues.delete(queue);
-      queue.discard(
-        new SlowReaderError('the reader is too slow: its output was dropped, the process goes on'),
-      );
-    }
-  };
-
-  const balance = (): void => {
-    const isFull = (queue: EventQueue<ProcessOutput>): boolean => queue.sizeBytes >= FULL_BYTES;
-    const holdBack = queues.size > 0 && [...queues].every(isFull);
-    if (holdBack === isHeldBack) return;
-    isHeldBack = holdBack;
-    clearTimeout(stall);
-    if (holdBack) {
-      stdout.pause();
-      stderr.pause();
-      stall = setTimeout(() => {
-        drop(isFull);
-        balance();
-      }, stallMs);
-    } else {
-      stdout.resume();
-      stderr.resume();
-    }
-  };
-
-  const publish = (event: ProcessOutput, sizeBytes: number): void => {
-    for (const queue of queues) queue.push(event, sizeBytes);
-  };
+  const output = createProcessOutput({
+    budget,
+    ...(stallMs === undefined ? {} : { stallMs }),
+    onHold(isHeldBack) {
+      for (const pipe of [stdout, stderr]) {
+        if (isHeldBack) pipe.pause();
+        else pipe.resume();
+      }
+    },
+  });
 
   const read = (pipe: Socket, kind: 'stdout' | 'stderr'): void => {
-    pipe.on('data', (bytes: Buffer) => {
-      if (queues.size === 0 || isEnded) return;
-      for (let at = 0; at < bytes.length; at += MAX_CHUNK_BYTES) {
-        const value = bytes.subarray(at, at + MAX_CHUNK_BYTES);
-        publish({ case: kind, value }, value.length);
-      }
-      drop((queue) => queue.sizeBytes > MAX_QUEUE_BYTES);
-      balance();
-    });
+    pipe.on('data', (bytes: Buffer) => output.write(kind, bytes));
     pipe.on('error', () => pipe.destroy());
     pipe.once('close', () => {
       openPipes -= 1;
@@ -109,14 +60,9 @@ export const createRunningProcess = (spawned: Spawned, options: RunningProcessOp
   const end = (last: ExitStatus): void => {
     if (isEnded) return;
     isEnded = true;
-    clearTimeout(stall);
     stdin?.destroy();
-    publish({ case: 'end', value: last }, 0);
-    for (const queue of queues) queue.close();
-    queues.clear();
-    // A grandchild may go on writing: keep reading, or it would get a broken pipe.
-    stdout.resume();
-    stderr.resume();
+    // A grandchild may go on writing: what was held back is read again, or it would wait for ever.
+    output.end(last);
     onEnd(last);
   };
 
@@ -140,18 +86,7 @@ export const createRunningProcess = (spawned: Spawned, options: RunningProcessOp
 
   return {
     pid,
-    subscribe() {
-      const queue = createEventQueue<ProcessOutput>({ onDrain: () => isHeldBack && balance() });
-      queues.add(queue);
-      balance();
-      return {
-        queue,
-        unsubscribe() {
-          queues.delete(queue);
-          balance();
-        },
-      };
-    },
+    output,
     async write(bytes, signal) {
       if (stdin === undefined) throw new ApiError('internal', `process ${pid} was started without stdin`);
       const closed = new ApiError('internal', `stdin of process ${pid} is closed`);

@@ -4,21 +4,17 @@ import { parsePath } from '../path.ts';
 import type { Settings } from '../settings.ts';
 import type { User } from '../users.ts';
 import { createEnvironment } from './environment.ts';
-import { type ExitStatus, toExitStatus } from './exit-status.ts';
+import { toExitStatus } from './exit-status.ts';
+import type { OutputBudget } from './output-budget.ts';
+import { createProcessOutput } from './process-output.ts';
 import type { ProcessConfig, ProcessEntry, ProcessTable } from './process-table.ts';
-import { createRunningProcess, type RunningProcess } from './running-process.ts';
+import { createRunningProcess } from './running-process.ts';
 import { ExecFailure, spawnProcess } from './spawn-process.ts';
 import { checkWorkingDirectory } from './working-directory.ts';
 
-/** A program that could not be executed still has a start, a line on stderr and an end. */
-export interface FailedStart {
-  pid: number;
-  message: string;
-  end: ExitStatus;
-}
-
 export interface StartOptions {
   table: ProcessTable;
+  budget: OutputBudget;
   settings: Settings;
   user: User;
   config: ProcessConfig;
@@ -31,22 +27,23 @@ export interface StartOptions {
 /** The kernel never gives a pid above 2^22 (PID_MAX_LIMIT), so these cannot meet a real one. */
 let nextFakePid = 2 ** 22 + 1;
 
-const enterFailure = ({ table, config, tag }: StartOptions, failure: ExecFailure): FailedStart => {
-  const entry: ProcessEntry = { pid: nextFakePid++, tag, config, running: undefined, end: undefined };
-  const end = toExitStatus(failure.exitCode, null);
+/** A program that could not be executed still has a start, a line on stderr and an end. */
+const enterFailure = ({ table, budget, config, tag }: StartOptions, failure: ExecFailure): ProcessEntry => {
+  const output = createProcessOutput({ budget, onHold: () => undefined });
+  const entry: ProcessEntry = { pid: nextFakePid++, tag, output, config, running: undefined };
+  output.write('stderr', Buffer.from(`${failure.message}\n`));
+  output.end(toExitStatus(failure.exitCode, null));
   table.add(entry);
-  table.markEnded(entry, end);
-  return { pid: entry.pid, message: `${failure.message}\n`, end };
+  table.markEnded(entry);
+  return entry;
 };
 
 /**
- * Starts a process and enters it in the table. Throws `invalid_argument` for a bad `cwd`, `cmd` or variable name, and
+ * Starts a process and enters it in the table. A program that cannot be executed is entered as ended. Throws `invalid_argument` for a bad `cwd`, `cmd` or variable name, and
  * `resource_exhausted` when the sandbox has no room for another process.
  */
-export const startProcess = async (
-  options: StartOptions,
-): Promise<FailedStart | { running: RunningProcess }> => {
-  const { table, settings, user, config, tag, stdin, lifetimeMs } = options;
+export const startProcess = async (options: StartOptions): Promise<ProcessEntry> => {
+  const { table, budget, settings, user, config, tag, stdin, lifetimeMs } = options;
   if (config.cmd === '') throw invalid('process.cmd must not be empty');
   const requested = parseEnvVars(config.envs, 'process.envs');
   const cwd = parsePath(config.cwd ?? '', { user, workdir: settings.defaultWorkdir });
@@ -56,15 +53,16 @@ export const startProcess = async (
     const spawned = await spawnProcess({ cmd: config.cmd, args: config.args, env, cwd, user, stdin });
     let lifetime: NodeJS.Timeout | undefined;
     const running = createRunningProcess(spawned, {
-      onEnd(status) {
+      budget,
+      onEnd() {
         clearTimeout(lifetime);
-        table.markEnded(entry, status);
+        table.markEnded(entry);
       },
     });
     if (lifetimeMs !== undefined) lifetime = setTimeout(() => running.kill('SIGKILL'), lifetimeMs);
-    const entry: ProcessEntry = { pid: spawned.pid, tag, config, running, end: undefined };
+    const entry: ProcessEntry = { pid: spawned.pid, tag, output: running.output, config, running };
     table.add(entry);
-    return { running };
+    return entry;
   } catch (error) {
     if (error instanceof ExecFailure) return enterFailure(options, error);
     throw error;

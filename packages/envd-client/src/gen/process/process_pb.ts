@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file process/process.proto.
  */
 export const file_process_process: GenFile = /*@__PURE__*/
-  fileDesc("ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MiDQoLTGlzdFJlcXVlc3QiNwoMTGlzdFJlc3BvbnNlEicKCXByb2Nlc3NlcxgBIAMoCzIULnByb2Nlc3MuUHJvY2Vzc0luZm8ilwEKDFN0YXJ0UmVxdWVzdBInCgdwcm9jZXNzGAEgASgLMhYucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnEh4KA3B0eRgCIAEoCzIMLnByb2Nlc3MuUFRZSACIAQESEAoDdGFnGAMgASgJSAGIAQESEgoFc3RkaW4YBCABKAhIAogBAUIGCgRfcHR5QgYKBF90YWdCCAoGX3N0ZGluIjUKDVN0YXJ0UmVzcG9uc2USJAoFZXZlbnQYASABKAsyFS5wcm9jZXNzLlByb2Nlc3NFdmVudCI7Cg5Db25uZWN0UmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3IiNwoPQ29ubmVjdFJlc3BvbnNlEiQKBWV2ZW50GAEgASgLMhUucHJvY2Vzcy5Qcm9jZXNzRXZlbnQiYgoNVXBkYXRlUmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISHgoDcHR5GAIgASgLMgwucHJvY2Vzcy5QVFlIAIgBAUIGCgRfcHR5IhAKDlVwZGF0ZVJlc3BvbnNlImMKEFNlbmRJbnB1dFJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yEiQKBWlucHV0GAIgASgLMhUucHJvY2Vzcy5Qcm9jZXNzSW5wdXQiEwoRU2VuZElucHV0UmVzcG9uc2UiwgIKElN0cmVhbUlucHV0UmVxdWVzdBI3CgVzdGFydBgBIAEoCzImLnByb2Nlc3MuU3RyZWFtSW5wdXRSZXF1ZXN0LlN0YXJ0RXZlbnRIABI1CgRkYXRhGAIgASgLMiUucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QuRGF0YUV2ZW50SAASOgoJa2VlcGFsaXZlGAMgASgLMiUucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QuS2VlcEFsaXZlSAAaNwoKU3RhcnRFdmVudBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3IaMQoJRGF0YUV2ZW50EiQKBWlucHV0GAIgASgLMhUucHJvY2Vzcy5Qcm9jZXNzSW5wdXQaCwoJS2VlcEFsaXZlQgcKBWV2ZW50IhUKE1N0cmVhbUlucHV0UmVzcG9uc2UiXwoRU2VuZFNpZ25hbFJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yEh8KBnNpZ25hbBgCIAEoDjIPLnByb2Nlc3MuU2lnbmFsIhQKElNlbmRTaWduYWxSZXNwb25zZSI+ChFDbG9zZVN0ZGluUmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3IiFAoSQ2xvc2VTdGRpblJlc3BvbnNlIqEBCg1Qcm9jZXNzQ29uZmlnEgsKA2NtZBgBIAEoCRIMCgRhcmdzGAIgAygJEi4KBGVudnMYAyADKAsyIC5wcm9jZXNzLlByb2Nlc3NDb25maWcuRW52c0VudHJ5EhAKA2N3ZBgEIAEoCUgAiAEBGisKCUVudnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgYKBF9jd2QiXAoLUHJvY2Vzc0luZm8SJgoGY29uZmlnGAEgASgLMhYucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnEgsKA3BpZBgCIAEoDRIQCgN0YWcYAyABKAlIAIgBAUIGCgRfdGFnIjsKD1Byb2Nlc3NTZWxlY3RvchINCgNwaWQYASABKA1IABINCgN0YWcYAiABKAlIAEIKCghzZWxlY3RvciJKCgNQVFkSHwoEc2l6ZRgBIAEoCzIRLnByb2Nlc3MuUFRZLlNpemUaIgoEU2l6ZRIMCgRjb2xzGAEgASgNEgwKBHJvd3MYAiABKA0iNwoMUHJvY2Vzc0lucHV0Eg8KBXN0ZGluGAEgASgMSAASDQoDcHR5GAIgASgMSABCBwoFaW5wdXQirwMKDFByb2Nlc3NFdmVudBIxCgVzdGFydBgBIAEoCzIgLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LlN0YXJ0RXZlbnRIABIvCgRkYXRhGAIgASgLMh8ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuRGF0YUV2ZW50SAASLQoDZW5kGAMgASgLMh4ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuRW5kRXZlbnRIABI0CglrZWVwYWxpdmUYBCABKAsyHy5wcm9jZXNzLlByb2Nlc3NFdmVudC5LZWVwQWxpdmVIABoZCgpTdGFydEV2ZW50EgsKA3BpZBgBIAEoDRpICglEYXRhRXZlbnQSEAoGc3Rkb3V0GAEgASgMSAASEAoGc3RkZXJyGAIgASgMSAASDQoDcHR5GAMgASgMSABCCAoGb3V0cHV0GlsKCEVuZEV2ZW50EhEKCWV4aXRfY29kZRgBIAEoERIOCgZleGl0ZWQYAiABKAgSDgoGc3RhdHVzGAMgASgJEhIKBWVycm9yGAQgASgJSACIAQFCCAoGX2Vycm9yGgsKCUtlZXBBbGl2ZUIHCgVldmVudCpICgZTaWduYWwSFgoSU0lHTkFMX1VOU1BFQ0lGSUVEEAASEgoOU0lHTkFMX1NJR0tJTEwQCRISCg5TSUdOQUxfU0lHVEVSTRAPMpEECgdQcm9jZXNzEjMKBExpc3QSFC5wcm9jZXNzLkxpc3RSZXF1ZXN0GhUucHJvY2Vzcy5MaXN0UmVzcG9uc2USOAoFU3RhcnQSFS5wcm9jZXNzLlN0YXJ0UmVxdWVzdBoWLnByb2Nlc3MuU3RhcnRSZXNwb25zZTABEj4KB0Nvbm5lY3QSFy5wcm9jZXNzLkNvbm5lY3RSZXF1ZXN0GhgucHJvY2Vzcy5Db25uZWN0UmVzcG9uc2UwARI5CgZVcGRhdGUSFi5wcm9jZXNzLlVwZGF0ZVJlcXVlc3QaFy5wcm9jZXNzLlVwZGF0ZVJlc3BvbnNlEkIKCVNlbmRJbnB1dBIZLnByb2Nlc3MuU2VuZElucHV0UmVxdWVzdBoaLnByb2Nlc3MuU2VuZElucHV0UmVzcG9uc2USSgoLU3RyZWFtSW5wdXQSGy5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdBocLnByb2Nlc3MuU3RyZWFtSW5wdXRSZXNwb25zZSgBEkUKClNlbmRTaWduYWwSGi5wcm9jZXNzLlNlbmRTaWduYWxSZXF1ZXN0GhsucHJvY2Vzcy5TZW5kU2lnbmFsUmVzcG9uc2USRQoKQ2xvc2VTdGRpbhIaLnByb2Nlc3MuQ2xvc2VTdGRpblJlcXVlc3QaGy5wcm9jZXNzLkNsb3NlU3RkaW5SZXNwb25zZWIGcHJvdG8z");
+  fileDesc("ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MiDQoLTGlzdFJlcXVlc3QiNwoMTGlzdFJlc3BvbnNlEicKCXByb2Nlc3NlcxgBIAMoCzIULnByb2Nlc3MuUHJvY2Vzc0luZm8iuQEKDFN0YXJ0UmVxdWVzdBInCgdwcm9jZXNzGAEgASgLMhYucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnEh4KA3B0eRgCIAEoCzIMLnByb2Nlc3MuUFRZSACIAQESEAoDdGFnGAMgASgJSAGIAQESEgoFc3RkaW4YBCABKAhIAogBARIUCgdob2xkX21zGAUgASgNSAOIAQFCBgoEX3B0eUIGCgRfdGFnQggKBl9zdGRpbkIKCghfaG9sZF9tcyI1Cg1TdGFydFJlc3BvbnNlEiQKBWV2ZW50GAEgASgLMhUucHJvY2Vzcy5Qcm9jZXNzRXZlbnQifQoOQ29ubmVjdFJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yEhMKBm9mZnNldBgCIAEoBEgAiAEBEhQKB2hvbGRfbXMYAyABKA1IAYgBAUIJCgdfb2Zmc2V0QgoKCF9ob2xkX21zIjcKD0Nvbm5lY3RSZXNwb25zZRIkCgVldmVudBgBIAEoCzIVLnByb2Nlc3MuUHJvY2Vzc0V2ZW50ImIKDVVwZGF0ZVJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yEh4KA3B0eRgCIAEoCzIMLnByb2Nlc3MuUFRZSACIAQFCBgoEX3B0eSIQCg5VcGRhdGVSZXNwb25zZSJjChBTZW5kSW5wdXRSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIkCgVpbnB1dBgCIAEoCzIVLnByb2Nlc3MuUHJvY2Vzc0lucHV0IhMKEVNlbmRJbnB1dFJlc3BvbnNlIsICChJTdHJlYW1JbnB1dFJlcXVlc3QSNwoFc3RhcnQYASABKAsyJi5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5TdGFydEV2ZW50SAASNQoEZGF0YRgCIAEoCzIlLnByb2Nlc3MuU3RyZWFtSW5wdXRSZXF1ZXN0LkRhdGFFdmVudEgAEjoKCWtlZXBhbGl2ZRgDIAEoCzIlLnByb2Nlc3MuU3RyZWFtSW5wdXRSZXF1ZXN0LktlZXBBbGl2ZUgAGjcKClN0YXJ0RXZlbnQSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yGjEKCURhdGFFdmVudBIkCgVpbnB1dBgCIAEoCzIVLnByb2Nlc3MuUHJvY2Vzc0lucHV0GgsKCUtlZXBBbGl2ZUIHCgVldmVudCIVChNTdHJlYW1JbnB1dFJlc3BvbnNlIl8KEVNlbmRTaWduYWxSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIfCgZzaWduYWwYAiABKA4yDy5wcm9jZXNzLlNpZ25hbCIUChJTZW5kU2lnbmFsUmVzcG9uc2UiPgoRQ2xvc2VTdGRpblJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yIhQKEkNsb3NlU3RkaW5SZXNwb25zZSKhAQoNUHJvY2Vzc0NvbmZpZxILCgNjbWQYASABKAkSDAoEYXJncxgCIAMoCRIuCgRlbnZzGAMgAygLMiAucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnLkVudnNFbnRyeRIQCgNjd2QYBCABKAlIAIgBARorCglFbnZzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRfY3dkIlwKC1Byb2Nlc3NJbmZvEiYKBmNvbmZpZxgBIAEoCzIWLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZxILCgNwaWQYAiABKA0SEAoDdGFnGAMgASgJSACIAQFCBgoEX3RhZyI7Cg9Qcm9jZXNzU2VsZWN0b3ISDQoDcGlkGAEgASgNSAASDQoDdGFnGAIgASgJSABCCgoIc2VsZWN0b3IiSgoDUFRZEh8KBHNpemUYASABKAsyES5wcm9jZXNzLlBUWS5TaXplGiIKBFNpemUSDAoEY29scxgBIAEoDRIMCgRyb3dzGAIgASgNIjcKDFByb2Nlc3NJbnB1dBIPCgVzdGRpbhgBIAEoDEgAEg0KA3B0eRgCIAEoDEgAQgcKBWlucHV0Is8DCgxQcm9jZXNzRXZlbnQSMQoFc3RhcnQYASABKAsyIC5wcm9jZXNzLlByb2Nlc3NFdmVudC5TdGFydEV2ZW50SAASLwoEZGF0YRgCIAEoCzIfLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkRhdGFFdmVudEgAEi0KA2VuZBgDIAEoCzIeLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkVuZEV2ZW50SAASNAoJa2VlcGFsaXZlGAQgASgLMh8ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuS2VlcEFsaXZlSAAaOQoKU3RhcnRFdmVudBILCgNwaWQYASABKA0SEwoGb2Zmc2V0GAIgASgESACIAQFCCQoHX29mZnNldBpICglEYXRhRXZlbnQSEAoGc3Rkb3V0GAEgASgMSAASEAoGc3RkZXJyGAIgASgMSAASDQoDcHR5GAMgASgMSABCCAoGb3V0cHV0GlsKCEVuZEV2ZW50EhEKCWV4aXRfY29kZRgBIAEoERIOCgZleGl0ZWQYAiABKAgSDgoGc3RhdHVzGAMgASgJEhIKBWVycm9yGAQgASgJSACIAQFCCAoGX2Vycm9yGgsKCUtlZXBBbGl2ZUIHCgVldmVudCpICgZTaWduYWwSFgoSU0lHTkFMX1VOU1BFQ0lGSUVEEAASEgoOU0lHTkFMX1NJR0tJTEwQCRISCg5TSUdOQUxfU0lHVEVSTRAPMpEECgdQcm9jZXNzEjMKBExpc3QSFC5wcm9jZXNzLkxpc3RSZXF1ZXN0GhUucHJvY2Vzcy5MaXN0UmVzcG9uc2USOAoFU3RhcnQSFS5wcm9jZXNzLlN0YXJ0UmVxdWVzdBoWLnByb2Nlc3MuU3RhcnRSZXNwb25zZTABEj4KB0Nvbm5lY3QSFy5wcm9jZXNzLkNvbm5lY3RSZXF1ZXN0GhgucHJvY2Vzcy5Db25uZWN0UmVzcG9uc2UwARI5CgZVcGRhdGUSFi5wcm9jZXNzLlVwZGF0ZVJlcXVlc3QaFy5wcm9jZXNzLlVwZGF0ZVJlc3BvbnNlEkIKCVNlbmRJbnB1dBIZLnByb2Nlc3MuU2VuZElucHV0UmVxdWVzdBoaLnByb2Nlc3MuU2VuZElucHV0UmVzcG9uc2USSgoLU3RyZWFtSW5wdXQSGy5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdBocLnByb2Nlc3MuU3RyZWFtSW5wdXRSZXNwb25zZSgBEkUKClNlbmRTaWduYWwSGi5wcm9jZXNzLlNlbmRTaWduYWxSZXF1ZXN0GhsucHJvY2Vzcy5TZW5kU2lnbmFsUmVzcG9uc2USRQoKQ2xvc2VTdGRpbhIaLnByb2Nlc3MuQ2xvc2VTdGRpblJlcXVlc3QaGy5wcm9jZXNzLkNsb3NlU3RkaW5SZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message process.ListRequest
@@ -71,6 +71,13 @@ export type StartRequest = Message<"process.StartRequest"> & {
    * @generated from field: optional bool stdin = 4;
    */
   stdin?: boolean | undefined;
+
+  /**
+   * As in ConnectRequest. An extension of this server.
+   *
+   * @generated from field: optional uint32 hold_ms = 5;
+   */
+  holdMs?: number | undefined;
 };
 
 /**
@@ -105,6 +112,28 @@ export type ConnectRequest = Message<"process.ConnectRequest"> & {
    * @generated from field: process.ProcessSelector process = 1;
    */
   process?: ProcessSelector | undefined;
+
+  /**
+   * Where to begin: the number of bytes of output before it, of stdout, stderr and terminal together in the order of their
+   * events, counted from the start of the process. A Start stream begins at 0, so whoever adds up the lengths of its data
+   * knows where it stands, and can go on there after a broken connection. What is no longer kept is left out, and an offset
+   * behind the end means the end, so the largest number attaches to new output only; `StartEvent.offset` tells which it was.
+   * The latest 8 MiB of each process are kept, and 32 MiB of all together, until 30 seconds after its end.
+   *
+   * An extension of this server. Others ignore the field, which shows in a `start` without an offset.
+   *
+   * @generated from field: optional uint64 offset = 2;
+   */
+  offset?: bigint | undefined;
+
+  /**
+   * How many milliseconds the process may be held back when this connection breaks, so that nothing is lost however much it
+   * writes: it waits as for a caller that does not read, until one attaches with an offset. At most 30000. Absent: not at
+   * all. An extension of this server.
+   *
+   * @generated from field: optional uint32 hold_ms = 3;
+   */
+  holdMs?: number | undefined;
 };
 
 /**
@@ -588,6 +617,14 @@ export type ProcessEvent_StartEvent = Message<"process.ProcessEvent.StartEvent">
    * @generated from field: uint32 pid = 1;
    */
   pid: number;
+
+  /**
+   * The offset of the first byte that follows. Present exactly when ConnectRequest gave one. When it is larger than that,
+   * the bytes between are lost. When it is smaller, nothing has been written there yet.
+   *
+   * @generated from field: optional uint64 offset = 2;
+   */
+  offset?: bigint | undefined;
 };
 
 /**
@@ -758,9 +795,13 @@ export const Process: GenService<{
     output: typeof StartResponseSchema;
   },
   /**
-   * Attaches to a process: `start` first, then new output only, then `end`. Nothing is replayed, except that a process
-   * which ended less than 30 seconds ago still answers `start` and its `end`. Any number of callers may attach.
+   * Attaches to a process: `start` first, then new output only, then `end`. Nothing is replayed unless `offset` asks for
+   * it; a process that ended less than 30 seconds ago still answers like this. Any number of callers may attach.
    * Here `Connect-Timeout-Ms` ends the stream only. Fails with `not_found`.
+   *
+   * No caller waits for another. One that needs output older than what is kept, because others read on while it did not,
+   * is dropped with `aborted`. When no caller of a process reads, the process is held back, and after a minute they are
+   * dropped. With no caller its output is read, and only the latest of it is kept.
    *
    * @generated from rpc process.Process.Connect
    */

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { createOutputJournal, type OutputJournal, type OutputKind } from './output-journal.ts';
+
+const KIBIBYTE = 1024;
+
+/** What is kept, read piece by piece from its start. */
+const readAll = (journal: OutputJournal): { kind: OutputKind; text: string; offset: number }[] => {
+  const pieces: { kind: OutputKind; text: string; offset: number }[] = [];
+  let offset = journal.start;
+  for (let piece = journal.read(offset); piece !== undefined; piece = journal.read(offset)) {
+    pieces.push({ kind: piece.kind, text: Buffer.from(piece.bytes).toString('latin1'), offset });
+    offset += piece.bytes.length;
+  }
+  expect(offset).toBe(journal.end);
+  return pieces;
+};
+
+describe('an output journal', () => {
+  it('gives back all kinds in their order, each byte at its offset', () => {
+    const journal = createOutputJournal();
+    for (const [kind, text] of [
+      ['stdout', 'ab'],
+      ['stdout', 'c'],
+      ['stderr', ''],
+      ['stderr', 'de'],
+      ['stdout', 'f'],
+    ] as const) {
+      journal.append(kind, Buffer.from(text));
+    }
+    expect(readAll(journal)).toEqual([
+      { kind: 'stdout', text: 'abc', offset: 0 },
+      { kind: 'stderr', text: 'de', offset: 3 },
+      { kind: 'stdout', text: 'f', offset: 5 },
+    ]);
+    expect(journal.read(4)).toEqual({ kind: 'stderr', bytes: new Uint8Array(Buffer.from('e')) });
+    expect(journal.read(6)).toBeUndefined();
+  });
+
+  it('keeps pieces of any size and mixture byte for byte, in messages of the allowed length', () => {
+    const journal = createOutputJournal();
+    const kinds = ['stdout', 'stderr', 'pty'] as const;
+    const written: Record<string, Buffer[]> = { stdout: [], stderr: [], pty: [] };
+    for (let at = 0; at < 300; at += 1) {
+      const kind = kinds[at % 7 === 0 ? 1 : at % 5 === 0 ? 2 : 0] ?? 'stdout';
+      const bytes = Buffer.alloc((at * at * 7) % (100 * KIBIBYTE), `${at} `);
+      written[kind]?.push(bytes);
+      journal.append(kind, bytes);
+    }
+    const pieces = readAll(journal);
+    for (const kind of kinds) {
+      const own = pieces.filter((piece) => piece.kind === kind).map(({ text }) => text);
+      expect(own.join('') === Buffer.concat(written[kind] ?? []).toString('latin1')).toBe(true);
+      expect(Math.max(...own.map(({ length }) => length))).toBe((kind === 'pty' ? 16 : 32) * KIBIBYTE);
+      expect(Math.min(...own.map(({ length }) => length))).toBeGreaterThan(0);
+    }
+  });
+
+  it('takes little for little, and counts what many changes of the kind take', () => {
+    const quiet = createOutputJournal();
+    quiet.append('stdout', Buffer.from('hello\n'));
+    expect(quiet.costBytes).toBeLessThan(2 * KIBIBYTE);
+    const restless = createOutputJournal();
+    for (let at = 0; at < 10_000; at += 1) restless.append(at % 2 ? 'stdout' : 'stderr', Buffer.from('x'));
+    expect(restless.costBytes).toBeGreaterThan(300 * KIBIBYTE);
+  });
+
+  it('gives up the oldest first and keeps the offsets of the rest', () => {
+    const journal = createOutputJournal();
+    const all = Buffer.from(Array.from({ length: 300 * KIBIBYTE }, (_, at) => (at * 31) % 251));
+    journal.append('stderr', all.subarray(0, 5));
+    journal.append('stdout', all.subarray(5));
+    journal.dropOldest();
+    expect(journal.start).toBeGreaterThan(0);
+    const kept = readAll(journal);
+    expect(kept.every(({ kind }) => kind === 'stdout')).toBe(true);
+    expect(kept.map(({ text }) => text).join('') === all.subarray(journal.start).toString('latin1')).toBe(
+      true,
+    );
+    journal.dropBefore(200 * KIBIBYTE + 1);
+    expect(journal.start).toBeLessThanOrEqual(200 * KIBIBYTE + 1);
+    expect(journal.read(200 * KIBIBYTE + 1)?.bytes[0]).toBe(all[200 * KIBIBYTE + 1]);
+    journal.dropBefore(journal.end);
+    expect([journal.start, journal.costBytes]).toEqual([journal.end, 0]);
+    journal.append('stderr', Buffer.from('more'));
+    expect(readAll(journal)).toEqual([{ kind: 'stderr', text: 'more', offset: 300 * KIBIBYTE }]);
+  });
+});

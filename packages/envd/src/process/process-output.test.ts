@@ -1,0 +1,154 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { createOutputBudget, type OutputBudget } from './output-budget.ts';
+import { createProcessOutput, SlowReaderError, type Subscription } from './process-output.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const END = { exitCode: 0, exited: true, status: 'exit status 0' };
+
+const create = ({ budget = createOutputBudget(), stallMs = 60_000 }: Partial<Setup> = {}) => {
+  const held: boolean[] = [];
+  const output = createProcessOutput({ budget, stallMs, onHold: (isHeldBack) => held.push(isHeldBack) });
+  return { output, held };
+};
+interface Setup {
+  budget: OutputBudget;
+  stallMs: number;
+}
+
+/** Reads until nothing more is there, and tells whether the end was. */
+const drain = async (reader: Subscription): Promise<{ text: string; isEnded: boolean }> => {
+  let text = '';
+  for (;;) {
+    const event = await Promise.race([reader.take(), delay(20, 'nothing' as const)]);
+    if (event === 'nothing' || event === undefined) return { text, isEnded: event === undefined };
+    if (event.case !== 'end') text += Buffer.from(event.value).toString('latin1');
+  }
+};
+const megabytes = (count: number): Buffer => Buffer.alloc(count * MEBIBYTE, 'x');
+
+describe('reading from an offset', () => {
+  it('replays what was missed, then follows, then ends', async () => {
+    const { output } = create();
+    output.write('stdout', Buffer.from('one two '));
+    const reader = output.subscribe({ offset: 4 });
+    expect([reader.offset, (await reader.take())?.value]).toEqual([4, new Uint8Array(Buffer.from('two '))]);
+    const next = reader.take();
+    output.write('stderr', Buffer.from('three'));
+    expect(await next).toEqual({ case: 'stderr', value: new Uint8Array(Buffer.from('three')) });
+    output.end(END);
+    expect([await reader.take(), await reader.take()]).toEqual([{ case: 'end', value: END }, undefined]);
+  });
+
+  it('begins at the end without an offset, and with one behind it', async () => {
+    const { output } = create();
+    output.write('stdout', Buffer.from('old'));
+    const readers = [output.subscribe(), output.subscribe({ offset: 2 ** 64 })];
+    output.write('stdout', Buffer.from('new'));
+    for (const reader of readers) {
+      expect([reader.offset, (await drain(reader)).text]).toEqual([3, 'new']);
+    }
+  });
+
+  it('says where it begins when what was asked for is gone, also after the end', async () => {
+    const { output, held } = create();
+    for (let at = 0; at < 20; at += 1) output.write('stdout', megabytes(1));
+    output.end(END);
+    const reader = output.subscribe({ offset: 5 });
+    expect(reader.offset).toBeGreaterThan(11 * MEBIBYTE);
+    expect(reader.offset).toBeLessThan(14 * MEBIBYTE);
+    const { text, isEnded } = await drain(reader);
+    expect([text.length + reader.offset, isEnded]).toEqual([20 * MEBIBYTE, true]);
+    expect(held).toEqual([]);
+  });
+});
+
+describe('a reader that has gone', () => {
+  it('holds the process back for as long as it asked, when it writes much', async () => {
+    const { output, held } = create();
+    output.subscribe({ holdMs: 50 }).unsubscribe();
+    output.write('stdout', megabytes(2));
+    expect(held).toEqual([true]);
+    await delay(80);
+    expect(held).toEqual([true, false]);
+  });
+
+  it('finds everything when it comes back, and holds nothing back after that', async () => {
+    const { output, held } = create();
+    output.subscribe({ holdMs: 5_000 }).unsubscribe();
+    output.write('stdout', megabytes(2));
+    const back = output.subscribe({ offset: 0, holdMs: 5_000 });
+    expect((await drain(back)).text.length).toBe(2 * MEBIBYTE);
+    expect(held).toEqual([true, false]);
+    output.end(END);
+    back.unsubscribe();
+    expect(held).toEqual([true, false]);
+  });
+
+  it('is not waited for when it did not ask', () => {
+    const { output, held } = create();
+    output.subscribe().unsubscribe();
+    output.write('stdout', megabytes(12));
+    expect(held).toEqual([]);
+  });
+});
+
+describe('the budget over all processes', () => {
+  const budgetOf = (megabytesInAll: number) => createOutputBudget({ maxBytes: megabytesInAll * MEBIBYTE });
+  const costs = (budget: OutputBudget) => {
+    let usedBytes = 0;
+    const counted: OutputBudget = {
+      get isTight() {
+        return budget.isTight;
+      },
+      addLive: budget.addLive,
+      markEnded: budget.markEnded,
+      remove: budget.remove,
+      change(deltaBytes) {
+        usedBytes += deltaBytes;
+        budget.change(deltaBytes);
+      },
+    };
+    return { budget: counted, usedBytes: () => usedBytes };
+  };
+
+  it('takes from ended processes first, the oldest before the others', () => {
+    const budget = budgetOf(8);
+    const outputs = [1, 2, 3].map(() => create({ budget }).output);
+    for (const output of outputs) output.write('stdout', megabytes(2));
+    for (const output of outputs.slice(0, 2)) output.end(END);
+    create({ budget }).output.write('stdout', megabytes(3));
+    const starts = outputs.map((output) => output.subscribe({ offset: 0 }).offset);
+    expect(starts).toEqual([2 * MEBIBYTE, 2 * MEBIBYTE, 0]);
+  });
+
+  it('never takes what a reader of a live process waits for, and holds everybody back earlier instead', async () => {
+    const { budget, usedBytes } = costs(budgetOf(4));
+    const all = Array.from({ length: 8 }, () => create({ budget }));
+    const readers = all.map(({ output }) => output.subscribe());
+    for (let round = 0; round < 64; round += 1) {
+      for (const { output, held } of all) {
+        if (held.at(-1) !== true) output.write('stdout', Buffer.alloc(64 * 1024, 'x'));
+      }
+    }
+    expect(all.every(({ held }) => held.at(-1) === true)).toBe(true);
+    expect(usedBytes()).toBeLessThan(6 * MEBIBYTE);
+    for (const reader of readers) expect((await drain(reader)).text.length).toBeGreaterThan(0);
+  });
+
+  it('drops readers of ended processes when nothing else is left, and counts nothing for what is forgotten', async () => {
+    const { budget, usedBytes } = costs(budgetOf(4));
+    const { output } = create({ budget });
+    const stuck = output.subscribe();
+    output.write('stdout', megabytes(3));
+    output.end(END);
+    output.forget();
+    expect(usedBytes()).toBeGreaterThan(2 * MEBIBYTE);
+    const other = create({ budget });
+    other.output.write('stdout', megabytes(2));
+    await expect(stuck.take()).rejects.toBeInstanceOf(SlowReaderError);
+    other.output.end(END);
+    other.output.forget();
+    expect(usedBytes()).toBe(0);
+  });
+});

@@ -1,0 +1,214 @@
+import type { ExitStatus } from './exit-status.ts';
+import type { OutputBudget, OutputHolder } from './output-budget.ts';
+import { createOutputJournal, type OutputKind } from './output-journal.ts';
+
+export type OutputEvent = { case: OutputKind; value: Uint8Array } | { case: 'end'; value: ExitStatus };
+
+/** One reader of the output of one process. */
+export interface Subscription {
+  /** Where it begins. */
+  readonly offset: number;
+  /** Takes the next piece; `end` is the last, then undefined. Fails with `SlowReaderError`. Only one call may wait at a time. */
+  take(): Promise<OutputEvent | undefined>;
+  /** Makes a waiting and all later calls of `take` fail. */
+  discard(error: Error): void;
+  unsubscribe(): void;
+}
+
+export interface SubscribeOptions {
+  /** Where to begin: moved up to the oldest byte that is kept, and down to the end. Default: the end. */
+  offset?: number | undefined;
+  /** How long the process may be held back for this reader after it has gone, so that it finds all when it comes back. */
+  holdMs?: number | undefined;
+}
+
+/** A subscriber was dropped because it did not keep up. */
+export class SlowReaderError extends Error {}
+
+/** What a process writes, and everybody who reads it: live and for a while after its end. */
+export interface ProcessOutput {
+  /** Ignored after the end. */
+  write(kind: OutputKind, bytes: Uint8Array): void;
+  end(status: ExitStatus): void;
+  subscribe(options?: SubscribeOptions): Subscription;
+  /** Nobody will subscribe any more: the memory goes with the last reader. */
+  forget(): void;
+}
+
+export interface ProcessOutputOptions {
+  budget: OutputBudget;
+  /** Asks the process to wait, or to go on. */
+  onHold: (isHeldBack: boolean) => void;
+  /** How long a process waits for its only readers before they are dropped. */
+  stallMs?: number;
+}
+
+interface Reader {
+  cursor: number;
+  fail(error: Error): void;
+  wake(): void;
+}
+
+/** A reader this far behind counts as full; the process is held back when every reader is. */
+const FULL_BYTES = 1024 * 1024;
+/** The most that is kept. A reader that needs older bytes is dropped: others kept reading, so nothing held the process back. */
+const MAX_JOURNAL_BYTES = 8 * 1024 * 1024;
+/** The same two while all processes together need more than there is. */
+const TIGHT_FULL_BYTES = 64 * 1024;
+const TIGHT_JOURNAL_BYTES = 256 * 1024;
+const STALL_MS = 60_000;
+
+/**
+ * All readers share one bounded journal, each with a place of its own in it, so that memory does not grow with their number
+ * and none waits for another. With no reader the process is never held back, and only the latest output is kept.
+ */
+export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutput => {
+  const { budget, onHold, stallMs = STALL_MS } = options;
+  const journal = createOutputJournal();
+  const readers = new Set<Reader>();
+  /** Readers that have gone and may come back, with what ends the wait for them. */
+  const expected = new Map<Reader, NodeJS.Timeout>();
+  let status: ExitStatus | undefined;
+  let isForgotten = false;
+  let isHeldBack = false;
+  let stall: NodeJS.Timeout | undefined;
+  let chargedBytes = 0;
+
+  const charge = (): void => {
+    const delta = journal.costBytes - chargedBytes;
+    chargedBytes += delta;
+    budget.change(delta);
+  };
+  const leave = (reader: Reader): void => {
+    clearTimeout(expected.get(reader));
+    expected.delete(reader);
+    readers.delete(reader);
+  };
+  const drop = (isSlow: (reader: Reader) => boolean): void => {
+    for (const reader of readers) {
+      if (!isSlow(reader)) continue;
+      leave(reader);
+      reader.fail(new SlowReaderError('the reader is too slow: it was dropped, the process goes on'));
+    }
+  };
+  const free = (): void => {
+    journal.dropBefore(Math.min(journal.end, ...[...readers].map(({ cursor }) => cursor)));
+    charge();
+  };
+  const holder: OutputHolder = {
+    get costBytes() {
+      return chargedBytes;
+    },
+    free,
+    abandon() {
+      drop(() => true);
+      free();
+    },
+  };
+  budget.addLive(holder);
+
+  const isFull = ({ cursor }: Reader): boolean =>
+    journal.end - cursor >= (budget.isTight ? TIGHT_FULL_BYTES : FULL_BYTES);
+  const areAllFull = (): boolean => readers.size > 0 && [...readers].every(isFull);
+  const balance = (): void => {
+    const holdBack = status === undefined && areAllFull();
+    if (holdBack === isHeldBack) return;
+    isHeldBack = holdBack;
+    clearTimeout(stall);
+    onHold(holdBack);
+    if (!holdBack) return;
+    stall = setTimeout(() => {
+      drop(isFull);
+      balance();
+    }, stallMs);
+  };
+  const releaseIfUnused = (): void => {
+    if (!isForgotten || readers.size > 0) return;
+    journal.dropBefore(journal.end);
+    charge();
+    budget.remove(holder);
+  };
+
+  return {
+    write(kind, bytes) {
+      if (status !== undefined) return;
+      journal.append(kind, bytes);
+      // Readers who are all behind are about to be waited for; one among others that keep up is not.
+      const maxBytes = budget.isTight && !areAllFull() ? TIGHT_JOURNAL_BYTES : MAX_JOURNAL_BYTES;
+      while (journal.costBytes > maxBytes) journal.dropOldest();
+      drop(({ cursor }) => cursor < journal.start);
+      charge();
+      for (const reader of readers) reader.wake();
+      balance();
+    },
+    end(last) {
+      status = last;
+      for (const reader of expected.keys()) leave(reader);
+      for (const reader of readers) reader.wake();
+      budget.markEnded(holder);
+      balance();
+    },
+    subscribe({ offset, holdMs = 0 } = {}) {
+      const wanted = offset ?? journal.end;
+      // Whoever knows a place in what was written is the one that was waited for.
+      if (offset !== undefined && offset <= journal.end) for (const gone of expected.keys()) leave(gone);
+      let failure: Error | undefined;
+      let isEndTaken = false;
+      let wake: (() => void) | undefined;
+      const reader: Reader = {
+        cursor: Math.min(Math.max(wanted, journal.start), journal.end),
+        fail(error) {
+          failure ??= error;
+          reader.wake();
+        },
+        wake() {
+          wake?.();
+          wake = undefined;
+        },
+      };
+      readers.add(reader);
+      balance();
+      return {
+        offset: reader.cursor,
+        async take() {
+          for (;;) {
+            if (failure !== undefined) throw failure;
+            const piece = journal.read(reader.cursor);
+            if (piece !== undefined) {
+              reader.cursor += piece.bytes.length;
+              if (isHeldBack) balance();
+              return { case: piece.kind, value: piece.bytes };
+            }
+            if (status !== undefined) {
+              if (isEndTaken) return undefined;
+              isEndTaken = true;
+              return { case: 'end', value: status };
+            }
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+          }
+        },
+        discard: reader.fail,
+        unsubscribe() {
+          if (!readers.has(reader)) return;
+          if (status === undefined && holdMs > 0) {
+            const giveUp = (): void => {
+              leave(reader);
+              balance();
+            };
+            expected.set(reader, setTimeout(giveUp, holdMs).unref());
+            return;
+          }
+          leave(reader);
+          balance();
+          releaseIfUnused();
+        },
+      };
+    },
+    forget() {
+      isForgotten = true;
+      releaseIfUnused();
+    },
+  };
+};
