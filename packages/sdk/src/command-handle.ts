@@ -1,26 +1,34 @@
-import type { ProcessEvent, ProcessEvent_EndEvent } from '@skerry/envd-client/process';
+import type { ProcessEvent_EndEvent } from '@skerry/envd-client/process';
 import type { Agent } from './agent.ts';
 import type { CallOptions } from './call.ts';
 import { type CommandOutput, CommandOutputLog } from './command-output.ts';
 import { CommandExitError, type CommandResult } from './command-result.ts';
 import { toSandboxError } from './errors.ts';
 import { explainLostStream } from './event-stream.ts';
+import type { LostOutput } from './output-lost-error.ts';
 import { closeStdin, killProcess, sendStdin } from './process-input.ts';
+import type { ProcessStream } from './process-stream.ts';
 
 export interface OutputListeners {
   /** Called with each piece of text. The next piece waits for the promise it returns, and so does the command. */
   onStdout?: ((text: string) => void | Promise<void>) | undefined;
   onStderr?: ((text: string) => void | Promise<void>) | undefined;
+  /**
+   * Told when output could not be had after a broken connection, before what follows the gap. Without it the handle fails with
+   * `OutputLostError`.
+   */
+  onOutputLost?: ((lost: LostOutput) => void) | undefined;
 }
 
 /** @internal */
 export interface CommandHandleOptions extends OutputListeners {
   agent: Agent;
   pid: number;
-  /** What follows the start message. */
-  events: AsyncIterable<{ event?: ProcessEvent | undefined }>;
+  process: ProcessStream;
   /** Ends the stream. */
-  stream: AbortController;
+  listening: AbortController;
+  /** Called once at the end. */
+  release(): void;
   /** When this is why the stream ended, the command is killed. */
   killSignal?: AbortSignal | undefined;
 }
@@ -57,14 +65,23 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
     return this.#log.textOf('stderr');
   }
 
+  /**
+   * How many bytes of output, of stdout and stderr together, came before what this handle delivers next. `commands.connect`
+   * attaches there, also from another program. Undefined when the server does not tell.
+   */
+  get offset(): number | undefined {
+    return this.#options.process.offset;
+  }
+
   [Symbol.asyncIterator](): AsyncGenerator<CommandOutput, void, undefined> {
     return this.#log[Symbol.asyncIterator]();
   }
 
   /**
    * Resolves when the command has ended with exit code 0. Throws `CommandExitError` for any other, `timeout` when it outlived
-   * its `timeoutMs`, `sandbox_unavailable` when the sandbox ended before it, `connection_failed` when the stream broke (the
-   * command may then still run) and `canceled` after `disconnect`.
+   * its `timeoutMs`, `sandbox_unavailable` when the sandbox ended before it and `canceled` after `disconnect`. A broken
+   * connection is made again and output goes on where it stood; `connection_failed` when that does not succeed within about
+   * ten seconds, `OutputLostError` when the sandbox has not kept all of it. In both cases the command may still run.
    */
   wait(): Promise<CommandResult> {
     return this.#result;
@@ -85,9 +102,12 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
     return closeStdin(this.#options.agent, this.pid, options);
   }
 
-  /** Stops listening. The command runs on. */
+  /**
+   * Stops listening. The command runs on; one that writes more than a megabyte may first be held back for ten seconds, in case
+   * somebody attaches.
+   */
   disconnect(): void {
-    this.#options.stream.abort(toSandboxError('canceled', 'disconnected from the command'));
+    this.#options.listening.abort(toSandboxError('canceled', 'disconnected from the command'));
   }
 
   async #follow(): Promise<CommandResult> {
@@ -105,31 +125,23 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
           // It is gone, or cannot be reached: the caller is told of the abort in any case.
         });
       }
-      const explained = await explainLostStream(this.#options.agent, this.#options.stream.signal, error);
+      const explained = await explainLostStream(this.#options.agent, this.#options.listening.signal, error);
       this.#log.end(explained);
       throw explained;
     } finally {
-      this.#options.stream.abort();
+      this.#options.listening.abort();
+      this.#options.release();
     }
   }
 
   async #readEvents(): Promise<ProcessEvent_EndEvent> {
-    for await (const { event } of this.#options.events) {
-      switch (event?.event.case) {
-        case 'end':
-          return event.event.value;
-        case 'data': {
-          const { output } = event.event.value;
-          if (output.case === 'stdout' || output.case === 'stderr') {
-            const text = this.#log.push(output.case, output.value);
-            if (text) await this.#tell(output.case === 'stdout' ? { stdout: text } : { stderr: text });
-          }
-          break;
-        }
-        default:
-        // Keepalives, and what later versions add.
-      }
+    const { process } = this.#options;
+    for await (const { output } of process) {
+      if (output.case !== 'stdout' && output.case !== 'stderr') continue;
+      const text = this.#log.push(output.case, output.value);
+      if (text) await this.#tell(output.case === 'stdout' ? { stdout: text } : { stderr: text });
     }
+    if (process.end !== undefined) return process.end;
     throw new Error('the stream ended before the command');
   }
 

@@ -1,11 +1,19 @@
-import type { ProcessEvent } from '@skerry/envd-client/process';
-import { type Agent, type AgentCallOptions, toUserHeader } from './agent.ts';
+import type { Agent, AgentCallOptions } from './agent.ts';
 import type { CallOptions } from './call.ts';
 import { CommandHandle, type OutputListeners } from './command-handle.ts';
 import type { CommandResult } from './command-result.ts';
 import { toSandboxError } from './errors.ts';
-import { keepaliveHeader, openStream } from './event-stream.ts';
+import {
+  attachProcess,
+  fromNowOn,
+  holdMs,
+  type OpenedProcess,
+  type OpenProcessOptions,
+  openProcess,
+} from './open-process.ts';
+import { OutputLostError } from './output-lost-error.ts';
 import { closeStdin, killProcess, type StdinData, sendStdin, streamStdin } from './process-input.ts';
+import { followProcess } from './process-stream.ts';
 
 export interface RunOptions extends AgentCallOptions, OutputListeners {
   /** Resolve with a handle as soon as the command has started. */
@@ -23,6 +31,8 @@ export interface RunOptions extends AgentCallOptions, OutputListeners {
 export interface AttachOptions extends AgentCallOptions, OutputListeners {
   /** How long to listen, in milliseconds. The command outlives it. Default: to its end. */
   timeoutMs?: number | undefined;
+  /** Begin at this place of its output, the `offset` of an earlier handle. 0 is the start. Default: new output only. */
+  offset?: number | undefined;
 }
 
 /** A process that was started through the agent and is alive. */
@@ -55,31 +65,48 @@ export class Commands {
   run(command: string, options?: RunOptions): Promise<CommandHandle | CommandResult>;
   async run(command: string, options: RunOptions = {}): Promise<CommandHandle | CommandResult> {
     const { cwd, envs, stdin = false, timeoutMs = defaultTimeoutMs } = options;
-    const handle = await this.#attach({ ...options, timeoutMs, killSignal: options.signal }, (rpc) =>
-      this.#agent.client.process.start(
-        {
-          process: {
-            cmd: '/bin/bash',
-            args: ['-l', '-c', command],
-            ...(envs ? { envs } : {}),
-            ...(cwd === undefined ? {} : { cwd }),
-          },
-          stdin,
-        },
-        rpc,
-      ),
+    const handle = await this.#follow(
+      { ...options, timeoutMs, killSignal: options.signal },
+      async (opening) => {
+        const opened = await openProcess(this.#agent, opening, (rpc) =>
+          this.#agent.client.process.start(
+            {
+              process: {
+                cmd: '/bin/bash',
+                args: ['-l', '-c', command],
+                ...(envs ? { envs } : {}),
+                ...(cwd === undefined ? {} : { cwd }),
+              },
+              stdin,
+              holdMs,
+            },
+            rpc,
+          ),
+        );
+        return { ...opened, offset: 0 };
+      },
     );
     return options.background ? handle : handle.wait();
   }
 
   /**
-   * Attaches to a running command. Its output is delivered from now on; nothing is replayed. Aborting `signal` only
-   * stops listening. Throws `NotFoundError`.
+   * Attaches to a command that runs or has ended less than 30 seconds ago. Its output is delivered from now on, or from
+   * `offset`; of output that is no longer kept `onOutputLost` is told. Aborting `signal` only stops listening. Throws
+   * `NotFoundError`, and with `offset` also `OutputLostError`, and `unimplemented` where the server knows no offsets.
    */
   connect(pid: number, options: AttachOptions = {}): Promise<CommandHandle> {
-    return this.#attach(options, (rpc) =>
-      this.#agent.client.process.connect({ process: { selector: { case: 'pid', value: pid } } }, rpc),
-    );
+    const { offset, onOutputLost } = options;
+    return this.#follow(options, async (opening) => {
+      const from = offset === undefined ? fromNowOn : BigInt(offset);
+      const opened = await attachProcess(this.#agent, { ...opening, pid, offset: from });
+      try {
+        if (offset !== undefined) checkStart(offset, opened.offset, onOutputLost);
+        return opened;
+      } catch (error) {
+        opened.events.stream.abort();
+        throw error;
+      }
+    });
   }
 
   /** The live processes that were started through the agent, by anybody. */
@@ -118,32 +145,59 @@ export class Commands {
     return closeStdin(this.#agent, pid, options);
   }
 
-  async #attach(
+  async #follow(
     options: AttachOptions & { killSignal?: AbortSignal | undefined },
-    open: (rpc: StreamOptions) => AsyncIterable<{ event?: ProcessEvent | undefined }>,
+    open: (options: OpenProcessOptions) => Promise<OpenedProcess>,
   ): Promise<CommandHandle> {
-    const headers = { ...keepaliveHeader, ...toUserHeader(options.user) };
-    const { first, rest, stream } = await openStream(this.#agent, options, (signal) =>
-      open({ signal, headers, timeoutMs: options.timeoutMs ?? 0 }),
-    );
-    if (first.event?.event.case !== 'start') {
-      stream.abort();
-      throw toSandboxError('internal', 'the first message of the stream was not its start');
+    const { signal, user, requestTimeoutMs, timeoutMs = 0, onStdout, onStderr, onOutputLost } = options;
+    const listening = new AbortController();
+    const stop = (): void =>
+      listening.abort(toSandboxError('canceled', 'the call was aborted', { cause: signal?.reason }));
+    const release = (): void => signal?.removeEventListener('abort', stop);
+    signal?.addEventListener('abort', stop);
+    if (signal?.aborted) stop();
+    const deadlineMs = timeoutMs > 0 ? Date.now() + timeoutMs : undefined;
+    try {
+      const opened = await open({ user, requestTimeoutMs, timeoutMs, signal: listening.signal });
+      const process = followProcess({
+        agent: this.#agent,
+        user,
+        opened,
+        offset: opened.offset,
+        signal: listening.signal,
+        deadlineMs,
+        onOutputLost,
+      });
+      return new CommandHandle({
+        agent: this.#agent,
+        pid: opened.pid,
+        process,
+        listening,
+        release,
+        onStdout,
+        onStderr,
+        killSignal: options.killSignal,
+      });
+    } catch (error) {
+      release();
+      throw error;
     }
-    return new CommandHandle({
-      agent: this.#agent,
-      pid: first.event.event.value.pid,
-      events: rest,
-      stream,
-      onStdout: options.onStdout,
-      onStderr: options.onStderr,
-      killSignal: options.killSignal,
-    });
   }
 }
 
-interface StreamOptions {
-  signal: AbortSignal;
-  headers: Record<string, string>;
-  timeoutMs: number;
+function checkStart(
+  wanted: number,
+  given: number | undefined,
+  onOutputLost: OutputListeners['onOutputLost'],
+): void {
+  if (given === undefined) {
+    throw toSandboxError('unimplemented', 'the server does not keep output: attach without an offset');
+  }
+  if (given < wanted) {
+    throw toSandboxError('invalid_argument', `offset is ${wanted}, the command has written ${given} bytes`);
+  }
+  if (given === wanted) return;
+  const lost = { offset: wanted, lostBytes: given - wanted };
+  if (onOutputLost === undefined) throw new OutputLostError(lost);
+  onOutputLost(lost);
 }

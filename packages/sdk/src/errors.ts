@@ -15,6 +15,7 @@ export type SandboxErrorCode =
   | 'canceled'
   | 'connection_failed'
   | 'command_failed'
+  | 'output_lost'
   | 'internal';
 
 export interface SandboxErrorOptions {
