@@ -14,6 +14,8 @@ export interface GuestSockets {
 /** An instance whose agent is reached over sockets, so that whoever may open them needs no help of the driver. */
 export interface AddressedInstance extends Instance {
   readonly sockets: GuestSockets;
+  /** Given at the create and kept over every pause: tells apart instances that had one id after the other. */
+  readonly birthId: string;
 }
 
 export interface AddressedRuntime extends Runtime {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { prepareAgentFolder } from './agent-folder.ts';
@@ -100,6 +101,30 @@ describe('the helper', () => {
     await instance.stop();
     await ended;
     expect(await readdir(join(dataDir(), 'sandboxes'))).toEqual([]);
+  });
+
+  it('may be killed while it pauses or resumes: the next one finds the sandbox whole', async () => {
+    const runtime = await start();
+    const instance = await runtime.create(toSpec('seven'));
+    for (const delayMs of [0, 10, 25, 50, 80, 120]) {
+      const change = (async () => {
+        await instance.pause({ memory: false });
+        await instance.resume();
+      })();
+      // Killed between the two calls, the second is the next helper's.
+      const outcome = change.then(
+        () => 'done',
+        (error: { code: string }) => error.code,
+      );
+      await sleep(delayMs);
+      const [pid] = await findHelpers();
+      process.kill(pid as number, 'SIGKILL');
+      expect(await outcome).toMatch(/^(unavailable|done)$/);
+      expect(await instance.state()).toMatch(/^(running|paused)$/);
+      await instance.resume();
+      expect(await askAgent(instance)).toBe('ok');
+      expect((await runtime.get('seven')).runId).toBe(instance.runId);
+    }
   });
 
   it('ends when its runtime is closed, and the sandbox runs on', async () => {

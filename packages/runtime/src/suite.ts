@@ -8,6 +8,7 @@ import type { Instance, InstanceSpec, Runtime } from './runtime.ts';
 import { prepareSuiteAgent } from './suite-agent.ts';
 import { callGuest, runInside } from './suite-client.ts';
 import { isolationSuite } from './suite-isolation.ts';
+import { pauseSuite } from './suite-pause.ts';
 import { prepareSuiteRootfs } from './suite-rootfs.ts';
 import { findTraces } from './suite-traces.ts';
 
@@ -93,6 +94,7 @@ export const runtimeSuite = (name: string, open: (context: SuiteContext) => Prom
     });
 
     lifeSuite(host);
+    pauseSuite(host);
     isolationSuite(host);
   });
 };

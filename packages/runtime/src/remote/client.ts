@@ -83,23 +83,31 @@ export async function createRemote(options: {
     callOptions?: CallOptions,
   ): Promise<Result<M>> => (await acquire()).call(method, params, callOptions);
 
-  const toInstance = ({ id, runId, sockets }: InstanceDescription): AddressedInstance => {
-    const run = { instance: id, runId };
+  const toInstance = ({ id, birthId, sockets, ...first }: InstanceDescription): AddressedInstance => {
+    const target = { instance: id, birthId };
+    let { runId } = first;
     return {
       id,
-      runId,
+      birthId,
+      get runId() {
+        return runId;
+      },
       sockets,
-      state: () => ifGone(call('state', run), 'stopped'),
+      state: () => ifGone(call('state', target), 'stopped'),
       connect: (port, { signal } = {}) => connectGuest({ sockets, port, signal }),
       control: ({ signal } = {}) => connectGuestSocket({ path: sockets.control, signal }),
-      pause: async ({ memory }) => void (await call('pause', { ...run, memory })),
-      resume: async () => void (await call('resume', run)),
-      snapshot: ({ memory }) => call('snapshot', { ...run, memory }),
-      usage: () => call('usage', run),
-      stop: async () => void (await ifGone(call('stop', run), null)),
+      pause: async ({ memory }) => void (await call('pause', { ...target, memory })),
+      resume: async ({ memory, signal } = {}) => {
+        const params = { ...target, ...(memory !== undefined && { memory }) };
+        ({ runId } = await call('resume', params, { signal }));
+      },
+      snapshot: ({ memory }) => call('snapshot', { ...target, memory }),
+      usage: () => call('usage', target),
+      stop: async () => void (await ifGone(call('stop', target), null)),
       onExit: (listener) => {
+        const run = { instance: id, runId };
         const heard = (): void => listener();
-        if (watches.add(id, runId, heard)) {
+        if (watches.add(id, run.runId, heard)) {
           if (connection)
             void connection.then(
               (on) => watch(on, run),
@@ -107,7 +115,7 @@ export async function createRemote(options: {
             );
           else void keepWatching();
         }
-        return () => watches.remove(id, runId, heard);
+        return () => watches.remove(id, run.runId, heard);
       },
     };
   };

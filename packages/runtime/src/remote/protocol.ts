@@ -13,19 +13,25 @@ export interface Calls {
   create: { params: { spec: InstanceSpec }; result: InstanceDescription };
   get: { params: { instance: string }; result: InstanceDescription };
   list: { params: object; result: null };
-  state: { params: Run; result: InstanceState };
-  usage: { params: Run; result: Usage };
-  stop: { params: Run; result: null };
-  pause: { params: Run & { memory: boolean }; result: null };
-  resume: { params: Run; result: null };
-  snapshot: { params: Run & { memory: boolean }; result: SnapshotId };
+  state: { params: Target; result: InstanceState };
+  usage: { params: Target; result: Usage };
+  stop: { params: Target; result: null };
+  pause: { params: Target & { memory: boolean }; result: null };
+  resume: { params: Target & { memory?: boolean }; result: InstanceDescription };
+  snapshot: { params: Target & { memory: boolean }; result: SnapshotId };
   /** Asks for an `exit` event when that run is over; it comes at once when it is over already. */
   watch: { params: Run; result: null };
   /** Aborts a request that is under way; that one still gets its reply, when everything it made is gone. */
   cancel: { params: { request: number }; result: null };
 }
 
-/** One run of an instance: what is meant for it does not touch a later one of the same id, but says `not_found`. */
+/** One instance: what is meant for it does not touch a later one of the same id, but says `not_found`. */
+export interface Target {
+  instance: string;
+  birthId: string;
+}
+
+/** One run of an instance, from a start to the next pause or end. */
 export interface Run {
   instance: string;
   runId: string;
@@ -40,6 +46,7 @@ export type Request = { [M in Method]: { id: number; method: M } & Params<M> }[M
 /** What a client needs to know of an instance to reach its agent by itself. */
 export interface InstanceDescription {
   id: string;
+  birthId: string;
   runId: string;
   sockets: GuestSockets;
 }
@@ -64,6 +71,7 @@ export function parseRequest(line: string): Request {
     spec: unknown;
     instance: unknown;
     memory: unknown;
+    birthId: unknown;
     runId: unknown;
     request: unknown;
   };
@@ -82,19 +90,30 @@ export function parseRequest(line: string): Request {
     case 'state':
     case 'usage':
     case 'stop':
-    case 'resume':
+      return make(['instance', 'birthId'], parseTarget(fields));
     case 'watch':
       return make(['instance', 'runId'], parseRun(fields));
+    case 'resume':
+      if (fields.memory !== undefined && typeof fields.memory !== 'boolean') throw malformed('memory');
+      return make(['instance', 'birthId', 'memory'], {
+        ...parseTarget(fields),
+        ...(fields.memory !== undefined && { memory: fields.memory }),
+      });
     case 'pause':
     case 'snapshot':
       if (typeof fields.memory !== 'boolean') throw malformed('memory');
-      return make(['instance', 'runId', 'memory'], { ...parseRun(fields), memory: fields.memory });
+      return make(['instance', 'birthId', 'memory'], { ...parseTarget(fields), memory: fields.memory });
     case 'cancel':
       if (!Number.isSafeInteger(fields.request)) throw malformed('request');
       return make(['request'], { request: fields.request });
     default:
       throw malformed('unknown method');
   }
+}
+
+function parseTarget({ instance, birthId }: { instance: unknown; birthId: unknown }): Target {
+  if (typeof birthId !== 'string') throw malformed('birthId');
+  return { instance: parseInstanceId(instance), birthId };
 }
 
 function parseRun({ instance, runId }: { instance: unknown; runId: unknown }): Run {

@@ -81,6 +81,51 @@ describe('a runtime over a unix socket', () => {
     expect(await second.state()).toBe('running');
   });
 
+  it('tells the new run of an instance that was resumed, and of its last one that it is over', async () => {
+    const made = await remote.create(toSpec('one'));
+    const first = made.runId;
+    const ended = new Promise<void>((resolve) => void made.onExit(resolve));
+    await made.pause({ memory: false });
+    await ended;
+    expect(await made.state()).toBe('paused');
+    expect(made.runId).toBe(first);
+    await made.resume({ memory: false });
+    await made.resume();
+    expect(local.log).toContain('resume one false');
+    expect(local.log).toContain('resume one undefined');
+    expect(made.runId).not.toBe(first);
+    expect(await made.state()).toBe('running');
+    expect((await remote.get('one')).runId).toBe(made.runId);
+    let isOver = false;
+    made.onExit(() => {
+      isOver = true;
+    });
+    await setTimeout(30);
+    expect(isOver).toBe(false);
+    await made.stop();
+    await expect.poll(() => isOver).toBe(true);
+  });
+
+  it('reaches an instance that somebody else has resumed', async () => {
+    const made = await remote.create(toSpec('one'));
+    await made.pause({ memory: false });
+    await (await local.get('one')).resume();
+    expect(await made.state()).toBe('running');
+    await made.stop();
+    await expect(remote.get('one')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('hands the abort of a resume on', async () => {
+    const creating = remote.create(toSpec('slow1'));
+    local.release();
+    const made = await creating;
+    const controller = new AbortController();
+    const resuming = made.resume({ signal: controller.signal });
+    await expect.poll(() => local.log).toContain('resume slow1 undefined');
+    controller.abort();
+    await expect(resuming).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
   it('connects to the agent without the other process in between', async () => {
     const made = await remote.create(toSpec('one'));
     await server.close();
@@ -176,10 +221,14 @@ describe('a runtime over a unix socket', () => {
     ['an unknown method', '{"id":1,"method":"exec","command":"sh"}\n'],
     ['a property of every object', '{"id":1,"method":"toString"}\n'],
     ['an unknown field', '{"id":1,"method":"list","all":true}\n'],
-    ['a path as an id', '{"id":1,"method":"stop","instance":"../../etc","runId":"run1"}\n'],
+    ['a path as an id', '{"id":1,"method":"stop","instance":"../../etc","birthId":"b"}\n'],
     [
       'a relative root',
       `${JSON.stringify({ id: 1, method: 'create', spec: toSpec('one', { rootfs: 'x' }) })}\n`,
+    ],
+    [
+      'a memory that is neither kept nor not',
+      '{"id":1,"method":"resume","instance":"one","birthId":"b","memory":1}\n',
     ],
     ['an endless line', 'x'.repeat(100_000)],
     ['an overlong line', `{"id":1,"method":"list"}${' '.repeat(20_000)}\n`],
@@ -235,16 +284,33 @@ function createSocketRuntime(folder: string): AddressedRuntime & { log: string[]
 
   const toInstance = (id: string, servers: Server[]): AddressedInstance => {
     const listeners = new Set<() => void>();
-    let state: 'running' | 'stopped' = 'running';
+    let state: 'running' | 'paused' | 'stopped' = 'running';
+    let runId = `run${++runs}`;
     return {
       id,
-      runId: `run${++runs}`,
+      birthId: `birth of ${runId}`,
+      get runId() {
+        return runId;
+      },
       sockets: { http: join(folder, `${id}.http`), control: join(folder, `${id}.control`) },
       state: async () => state,
       connect: () => Promise.reject(new RuntimeError('unsupported', 'not here')),
       control: () => Promise.reject(new RuntimeError('unsupported', 'not here')),
-      pause: () => Promise.reject(new RuntimeError('unsupported', 'not here')),
-      resume: () => Promise.reject(new RuntimeError('unsupported', 'not here')),
+      pause: async ({ memory }) => {
+        if (memory) throw new RuntimeError('unsupported', 'not here');
+        state = 'paused';
+        for (const listener of listeners) listener();
+        listeners.clear();
+      },
+      resume: async ({ memory, signal } = {}) => {
+        log.push(`resume ${id} ${memory}`);
+        if (id.startsWith('slow')) {
+          await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+          throw new RuntimeError('unavailable', 'aborted');
+        }
+        state = 'running';
+        runId = `run${++runs}`;
+      },
       snapshot: () => Promise.reject(new Error('secret of the host')),
       usage: async () => ({ cpuTimeMs: 1, memoryBytes: 2, diskBytes: 3, processCount: 4 }),
       stop: async () => {

@@ -10,7 +10,7 @@ import {
   maxRequestBytes,
   parseRequest,
   type Request,
-  type Run,
+  type Target,
 } from './protocol.ts';
 import { openSocketPath } from './socket-path.ts';
 
@@ -118,7 +118,9 @@ function serveConnection(
         const { instance: id, runId } = request;
         const exit = (): void => send({ event: 'exit', instance: id, runId });
         try {
-          unwatch.push((await getRun(runtime, request)).onExit(exit));
+          const instance = await runtime.get(id);
+          if (instance.runId === runId) unwatch.push(instance.onExit(exit));
+          else exit();
         } catch (error) {
           if (!isRuntimeError(error, 'not_found')) throw error;
           exit();
@@ -126,7 +128,7 @@ function serveConnection(
         return null;
       }
       default:
-        return performOn(await getRun(runtime, request), request);
+        return performOn(await getTarget(runtime, request), request, signal);
     }
   };
 
@@ -148,7 +150,11 @@ function serveConnection(
 
 type OnInstance = Extract<Request, { method: 'state' | 'usage' | 'stop' | 'resume' | 'pause' | 'snapshot' }>;
 
-function performOn(instance: AddressedInstance, request: OnInstance): Promise<unknown> {
+async function performOn(
+  instance: AddressedInstance,
+  request: OnInstance,
+  signal: AbortSignal,
+): Promise<unknown> {
   switch (request.method) {
     case 'state':
       return instance.state();
@@ -157,7 +163,8 @@ function performOn(instance: AddressedInstance, request: OnInstance): Promise<un
     case 'stop':
       return instance.stop();
     case 'resume':
-      return instance.resume();
+      await instance.resume({ signal, ...(request.memory !== undefined && { memory: request.memory }) });
+      return toDescription(instance);
     case 'pause':
       return instance.pause({ memory: request.memory });
     case 'snapshot':
@@ -165,14 +172,18 @@ function performOn(instance: AddressedInstance, request: OnInstance): Promise<un
   }
 }
 
-async function getRun(runtime: AddressedRuntime, { instance: id, runId }: Run): Promise<AddressedInstance> {
+async function getTarget(
+  runtime: AddressedRuntime,
+  { instance: id, birthId }: Target,
+): Promise<AddressedInstance> {
   const instance = await runtime.get(id);
-  if (instance.runId !== runId) throw new RuntimeError('not_found', `that run of ${id} is over`);
+  if (instance.birthId !== birthId) throw new RuntimeError('not_found', `that ${id} is gone`);
   return instance;
 }
 
-const toDescription = ({ id, runId, sockets }: AddressedInstance): InstanceDescription => ({
+const toDescription = ({ id, birthId, runId, sockets }: AddressedInstance): InstanceDescription => ({
   id,
+  birthId,
   runId,
   sockets: { http: sockets.http, control: sockets.control },
 });

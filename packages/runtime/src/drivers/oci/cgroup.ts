@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmdirSync, statfsSync } from 'node:fs';
-import { readFile, rmdir } from 'node:fs/promises';
+import { readFile, rmdir, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RuntimeError } from '../../error.ts';
 import type { InstanceState } from '../../runtime.ts';
 
 const root = '/sys/fs/cgroup';
@@ -44,7 +45,10 @@ export interface Cgroup {
   readonly path: string;
   state(): Promise<InstanceState>;
   usage(): Promise<{ cpuTimeMs: number; memoryBytes: number; processCount: number }>;
-  /** Sends SIGKILL to every member there is now. Resolves with false when there was none. */
+  /** Resolves when no member runs. Rejects with `internal`, all of them running, when they cannot be held. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  /** Sends SIGKILL to every member there is now, frozen or not. Resolves with false when there was none. */
   kill(): Promise<boolean>;
   /** Removes the cgroup, whose members must be dead or dying. */
   remove(): Promise<void>;
@@ -61,10 +65,17 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
       ? hasField(await read('', 'cgroup.events'), 'frozen', 1)
       : (await read('freezer', 'freezer.state'))?.trim() === 'FROZEN';
 
+  const hasMembers = async (): Promise<boolean> => toNumber(await read('pids', 'pids.current')) > 0;
+
+  const setFrozen = (frozen: boolean): Promise<void> =>
+    layout.version === 2
+      ? writePresent(`${tree('')}${path}/cgroup.freeze`, frozen ? '1' : '0')
+      : writePresent(`${tree('freezer')}${path}/freezer.state`, frozen ? 'FROZEN' : 'THAWED');
+
   return {
     path,
     state: async () => {
-      if (toNumber(await read('pids', 'pids.current')) === 0) return 'stopped';
+      if (!(await hasMembers())) return 'stopped';
       return (await isFrozen()) ? 'paused' : 'running';
     },
     usage: async () => {
@@ -83,9 +94,22 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
         processCount: toNumber(processes),
       };
     },
+    freeze: async () => {
+      await setFrozen(true);
+      for (let attempt = 0; (await hasMembers()) && !(await isFrozen()); attempt++) {
+        if (attempt === 200) {
+          await setFrozen(false);
+          throw new RuntimeError('internal', `the processes of ${path} cannot be frozen`);
+        }
+        await sleep(Math.min(attempt, 20));
+      }
+    },
+    thaw: () => setFrozen(false),
     kill: async () => {
       const members = (await read('pids', 'cgroup.procs'))?.split('\n').filter(Boolean) ?? [];
       for (const pid of members) killIfAlive(Number(pid));
+      // In a version 1 tree a frozen process does not die. Thawed with the signal pending it runs nothing more.
+      if (layout.version === 1 && members.length > 0) await setFrozen(false);
       return members.length > 0;
     },
     remove: async () => {
@@ -101,6 +125,14 @@ const readPresent = async (path: string): Promise<string | undefined> => {
     // ENODEV: removed between open and read.
     if (isErrno(error, 'ENOENT', 'ENODEV')) return undefined;
     throw error;
+  }
+};
+
+const writePresent = async (path: string, text: string): Promise<void> => {
+  try {
+    await writeFile(path, text, { flag: 'r+' });
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT', 'ENODEV')) throw error;
   }
 };
 

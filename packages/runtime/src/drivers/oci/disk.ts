@@ -181,6 +181,12 @@ export const discardDisk = (target: string): void => {
 
 const LOOP_MAJOR = 7;
 
+/** Whether something is mounted at `path`; a folder that is not there has nothing. */
+export const isMountPoint = (path: string): boolean => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found !== undefined && found.dev !== statSync(dirname(path)).dev;
+};
+
 const isLoopMount = (fd: number, target: string): boolean => {
   const { dev } = fstatSync(fd);
   return dev !== statSync(dirname(target)).dev && ((dev >> 8) & 0xfff) === LOOP_MAJOR;

@@ -19,6 +19,9 @@ export interface SandboxFolder {
   readonly config: string;
 }
 
+/** What of a sandbox's folder is left while it is paused, by name. */
+export const keptNames: readonly string[] = ['record.json', 'disk.ext4'];
+
 export const toSandboxesDir = (dataDir: string): string => `${dataDir}/sandboxes`;
 
 export const toSandboxFolder = (dataDir: string, id: string): SandboxFolder => {

@@ -1,58 +1,161 @@
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../../guest-socket.ts';
-import { toSandboxFolder } from './folder.ts';
+import type { Usage } from '../../runtime.ts';
+import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { LifeLine } from './life-line.ts';
+import { beginPause, settlePause } from './pause.ts';
+import type { SandboxRecord } from './record.ts';
+import { beginResume } from './resume.ts';
+import { toStartError } from './start-error.ts';
+
+/** What this process knows of a sandbox: its record as it was last written, and the life line of its present run. */
+export interface Run {
+  /** Undefined when the sandbox's maker had written none. */
+  record: SandboxRecord | undefined;
+  /** Undefined when nothing of the sandbox lives. */
+  line: LifeLine | undefined;
+}
+
+export interface OciInstance extends AddressedInstance {
+  /** Lets go of what this process holds. */
+  close(): void;
+}
 
 export interface OciInstanceOptions {
   host: OciHost;
   id: string;
-  runId: string;
-  /** Undefined when nothing of the sandbox lives any more. */
-  line: LifeLine | undefined;
+  run: Run;
+  /** Makes the run that a record in phase `resuming` names and resolves with it in phase `ready`. */
+  boot: (record: SandboxRecord, signal: AbortSignal) => Promise<Run>;
   stop: () => Promise<void>;
 }
 
-export const createInstance = ({ host, id, runId, line, stop }: OciInstanceOptions): AddressedInstance => {
+export const createInstance = (options: OciInstanceOptions): OciInstance => {
+  const { host, id, boot } = options;
+  let { run } = options;
   const folder = toSandboxFolder(host.dataDir, id);
   const cgroup = host.cgroup(id);
   const sockets = { http: `${folder.guest}/http.sock`, control: `${folder.guest}/control.sock` };
-  const unsupported = (what: string) => (): Promise<never> =>
-    Promise.reject(new RuntimeError('unsupported', `this runtime cannot ${what} an instance`));
+  const resumes = new Set<AbortController>();
+  let isRemoved = false;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  /** Pausing, resuming and stopping one sandbox never overlap. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(work);
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
+
+  const isAlive = (): boolean => !isRemoved && run.line !== undefined && !run.line.isEnded();
+
+  /** The record of the sandbox if it is paused, on the medium by then. */
+  const settled = async (): Promise<SandboxRecord | undefined> => {
+    const { record } = run;
+    if (isRemoved || record === undefined || !isPaused(record)) return undefined;
+    if (record.phase === 'paused') return record;
+    const paused = await settlePause(host, record);
+    // Told to those who listen before anything else is.
+    await run.line?.ended;
+    run = { record: paused, line: undefined };
+    return paused;
+  };
+
+  const pause = async (): Promise<void> => {
+    if ((await settled()) !== undefined) return;
+    if (run.record === undefined || !isAlive()) throw ended(id);
+    run = { ...run, record: await beginPause(host, run.record) };
+    await settled();
+  };
+
+  const resume = async (memory: boolean | undefined, signal: AbortSignal): Promise<void> => {
+    const paused = await settled();
+    if (paused === undefined && isAlive()) return;
+    if (paused === undefined) throw ended(id);
+    if (memory === true) throw new RuntimeError('unsupported', `sandbox ${id} was paused without its memory`);
+    if (signal.aborted)
+      throw new RuntimeError('unavailable', 'the resume was aborted', { cause: signal.reason });
+    const record = await beginResume(host, paused).catch((error: unknown) => {
+      throw toStartError(error, { step: `resuming sandbox ${id}` });
+    });
+    run = { record, line: undefined };
+    try {
+      run = await boot(record, signal);
+    } catch (error) {
+      await settled();
+      throw error;
+    }
+  };
+
   return {
     id,
-    runId,
-    sockets,
-    state: async () => (line === undefined || line.isEnded() ? 'stopped' : cgroup.state()),
-    connect: (port, options) => connectGuest({ sockets, port, signal: options?.signal }),
-    control: (options) => connectGuestSocket({ path: sockets.control, signal: options?.signal }),
-    pause: unsupported('pause'),
-    resume: unsupported('resume'),
-    snapshot: unsupported('take a snapshot of'),
-    usage: async () => {
-      const [used, disk] = await Promise.all([cgroup.usage(), readDiskUsage(folder.disk)]);
-      return { ...used, diskBytes: disk };
+    birthId: run.record?.birthId ?? '',
+    get runId() {
+      return run.record?.runId ?? '';
     },
-    stop,
+    sockets,
+    state: async () => {
+      if (!isRemoved && run.record && isPaused(run.record)) return 'paused';
+      return isAlive() ? cgroup.state() : 'stopped';
+    },
+    connect: (port, connectOptions) => connectGuest({ sockets, port, signal: connectOptions?.signal }),
+    control: (controlOptions) =>
+      connectGuestSocket({ path: sockets.control, signal: controlOptions?.signal }),
+    pause: async ({ memory }) => {
+      if (memory) throw new RuntimeError('unsupported', 'this runtime cannot keep the memory of an instance');
+      await inTurn(pause);
+    },
+    resume: async ({ memory, signal } = {}) => {
+      const abort = new AbortController();
+      resumes.add(abort);
+      const anySignal = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
+      await inTurn(() => resume(memory, anySignal)).finally(() => resumes.delete(abort));
+    },
+    snapshot: async () => {
+      throw new RuntimeError('unsupported', 'this runtime cannot take a snapshot of an instance');
+    },
+    usage: async (): Promise<Usage> => {
+      const [used, diskBytes] = await Promise.all([cgroup.usage(), readDiskUsage(folder)]);
+      return { ...used, diskBytes };
+    },
+    stop: async () => {
+      for (const abort of resumes) abort.abort();
+      await inTurn(options.stop);
+      isRemoved = true;
+    },
     onExit: (listener) => {
       let isListening = true;
-      void (line?.ended ?? Promise.resolve()).then(() => {
+      void (run.line?.ended ?? Promise.resolve()).then(() => {
         if (isListening) listener();
       });
       return () => {
         isListening = false;
       };
     },
+    close: () => run.line?.close(),
   };
 };
 
-const readDiskUsage = async (disk: string): Promise<number> => {
+/** While a pause or a resume is under way too: nobody may count on its processes. */
+const isPaused = ({ phase }: SandboxRecord): boolean =>
+  phase === 'pausing' || phase === 'paused' || phase === 'resuming';
+
+const ended = (id: string): RuntimeError => new RuntimeError('unavailable', `sandbox ${id} has ended`);
+
+const BLOCK_BYTES = 512;
+
+const readDiskUsage = async ({ disk, image }: SandboxFolder): Promise<number> => {
   try {
     const { bsize, blocks, bfree } = await statfs(disk);
     return bsize * (blocks - bfree);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
+  // Not mounted: what the image takes on the host.
+  return stat(image).then(
+    ({ blocks }) => blocks * BLOCK_BYTES,
+    () => 0,
+  );
 };

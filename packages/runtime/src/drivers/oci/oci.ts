@@ -1,19 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import { RuntimeError, toRuntimeError } from '../../error.ts';
+import { RuntimeError } from '../../error.ts';
 import type { AddressedInstance, AddressedRuntime } from '../../guest-socket.ts';
 import { parseInstanceSpec } from '../../instance-spec.ts';
 import type { Features, InstanceSpec } from '../../runtime.ts';
-import { reserveSlot } from '../../slots.ts';
+import { reserveSlot, toBaseUid } from '../../slots.ts';
+import { createAdopter } from './adopt.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
-import { createInstance } from './instance.ts';
-import { adoptLifeLine, type LifeLine } from './life-line.ts';
+import { createInstance, type OciInstance, type Run } from './instance.ts';
+import type { LifeLine } from './life-line.ts';
 import type { OciRuntimeName } from './oci-runtime.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { removeSandbox } from './remove.ts';
-import { startSandbox } from './start.ts';
+import { reopenDisk } from './resume.ts';
+import { makeDisk, startSandbox } from './start.ts';
+import { toStartError } from './start-error.ts';
 
 export interface OciOptions {
   /** Absolute path. One process at a time owns it. */
@@ -34,7 +37,7 @@ const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '/.envd/app/main.js'
 
 const features: Features = {
   level: 'container',
-  pause: { memory: false, filesystem: false },
+  pause: { memory: false, filesystem: true },
   snapshot: false,
   network: true,
 };
@@ -53,7 +56,9 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     );
   }
   const host = readHost({ dataDir, stateDir, ociRuntime: options.ociRuntime });
-  const known = new Map<string, { instance: AddressedInstance; line: LifeLine | undefined }>();
+  const adopt = createAdopter(host);
+  const known = new Map<string, OciInstance>();
+  const finding = new Map<string, Promise<Run>>();
   const starting = new Set<string>();
   const stopping = new Map<string, Promise<void>>();
 
@@ -65,35 +70,41 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     return stopped;
   };
 
-  const remember = (id: string, runId: string, line: LifeLine | undefined): AddressedInstance => {
+  const remember = (id: string, run: Run): OciInstance => {
     const instance = createInstance({
       host,
       id,
-      runId,
-      line,
+      run,
+      boot: (record, signal) => boot(record, { signal, prepareDisk: () => reopenDisk(host, record) }),
       stop: async () => {
         // A later sandbox of the same id is none of this instance's business.
-        if (known.get(id)?.instance !== instance) return;
+        if (known.get(id) !== instance) return;
         await stop(id);
-        if (known.get(id)?.instance === instance) known.delete(id);
+        if (known.get(id) === instance) known.delete(id);
       },
     });
-    known.set(id, { instance, line });
+    known.set(id, instance);
     return instance;
   };
 
   /** Undefined when there is no such sandbox, or when it is still being made. */
-  const find = async (id: string): Promise<AddressedInstance | undefined> => {
+  const find = async (id: string): Promise<OciInstance | undefined> => {
     if (starting.has(id)) return undefined;
     const entry = known.get(id);
-    if (entry) return entry.instance;
+    if (entry) return entry;
     const folder = toSandboxFolder(dataDir, id);
     const record = await readRecord(folder.record);
     const isPresent = record !== undefined || (await isFolder(folder.path));
-    // All of it may have changed while we read.
-    if (!isPresent || starting.has(id) || stopping.has(id) || known.has(id)) return known.get(id)?.instance;
-    const line = record?.phase === 'ready' ? adoptLifeLine(folder.lifeLine) : undefined;
-    return remember(id, record?.runId ?? '', line);
+    const hasChanged = (): boolean => starting.has(id) || stopping.has(id) || known.has(id);
+    if (!isPresent || hasChanged()) return known.get(id);
+    const found = finding.get(id) ?? adopt(record).finally(() => finding.delete(id));
+    finding.set(id, found);
+    const run = await found;
+    if (!hasChanged()) return remember(id, run);
+    const other = known.get(id);
+    // Else it is that one's.
+    if (other === undefined) run.line?.close();
+    return other;
   };
 
   const readSandboxes = async (): Promise<string[]> => {
@@ -115,17 +126,43 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     }
   };
 
-  const make = async (spec: InstanceSpec, signal: AbortSignal): Promise<AddressedInstance> => {
-    const folder = toSandboxFolder(dataDir, spec.id);
+  /** Makes the run that the record names. What was made is still there when it rejects. */
+  const boot = async (
+    record: SandboxRecord,
+    { signal, prepareDisk }: { signal: AbortSignal | undefined; prepareDisk: () => Promise<void> },
+  ): Promise<Run> => {
+    const deadline = AbortSignal.timeout(startTimeoutMs);
+    const anySignal = signal ? AbortSignal.any([signal, deadline]) : deadline;
+    const { id } = record.spec;
+    let line: LifeLine | undefined;
     try {
-      const slot = await reserveSlot({ dataDir, id: spec.id, stateDir });
-      const record: SandboxRecord = { version: 1, spec, runId: randomUUID(), slot, phase: 'starting' };
-      await writeRecord(folder.record, record);
-      const line = await startSandbox({ host, record, agentDir, command, signal });
-      await writeRecord(folder.record, { ...record, phase: 'ready' });
-      return remember(spec.id, record.runId, line);
+      line = await startSandbox({ host, record, agentDir, command, signal: anySignal, prepareDisk });
+      const ready: SandboxRecord = { ...record, phase: 'ready' };
+      await writeRecord(toSandboxFolder(dataDir, id).record, ready);
+      return { record: ready, line };
     } catch (error) {
-      await stop(spec.id);
+      line?.close();
+      throw toStartError(error, { step: `starting sandbox ${id}`, signal: anySignal });
+    }
+  };
+
+  const make = async (spec: InstanceSpec, signal: AbortSignal | undefined): Promise<AddressedInstance> => {
+    const { id } = spec;
+    try {
+      const slot = await reserveSlot({ dataDir, id, stateDir });
+      const record: SandboxRecord = {
+        version: 1,
+        spec,
+        birthId: randomUUID(),
+        runId: randomUUID(),
+        slot,
+        diskBaseId: toBaseUid(slot),
+        phase: 'starting',
+      };
+      await writeRecord(toSandboxFolder(dataDir, id).record, record);
+      return remember(id, await boot(record, { signal, prepareDisk: () => makeDisk(host, record) }));
+    } catch (error) {
+      await stop(id);
       throw error;
     }
   };
@@ -135,19 +172,13 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     features,
     create: async (spec, { signal } = {}) => {
       parseInstanceSpec(spec);
-      const deadline = AbortSignal.timeout(startTimeoutMs);
-      const anySignal = signal ? AbortSignal.any([signal, deadline]) : deadline;
       if (starting.has(spec.id)) throw new RuntimeError('already_exists', 'this sandbox is being made');
       starting.add(spec.id);
       try {
         await claimFolder(toSandboxFolder(dataDir, spec.id).path);
-        return await make(spec, anySignal);
+        return await make(spec, signal);
       } catch (error) {
-        if (anySignal.aborted) {
-          throw new RuntimeError('unavailable', 'the create was aborted or took too long', { cause: error });
-        }
-        if (isExhaustion(error)) throw new RuntimeError('exhausted', 'the host is full', { cause: error });
-        throw toRuntimeError(error, `creating sandbox ${spec.id}`);
+        throw toStartError(error, { step: `creating sandbox ${spec.id}` });
       } finally {
         starting.delete(spec.id);
       }
@@ -165,17 +196,11 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     },
     close: async () => {
       await Promise.allSettled(stopping.values());
-      for (const { line } of known.values()) line?.close();
+      for (const instance of known.values()) instance.close();
       known.clear();
     },
   };
 };
-
-/** Disk, memory, processes or descriptors of the host: what a later try may find again. */
-const isExhaustion = (error: unknown): boolean =>
-  ['ENOSPC', 'EDQUOT', 'ENOMEM', 'EAGAIN', 'EMFILE', 'ENFILE'].includes(
-    (error as NodeJS.ErrnoException | undefined)?.code ?? '',
-  );
 
 const isFolder = (path: string): Promise<boolean> =>
   stat(path).then(

@@ -9,6 +9,10 @@ const folder = async (path: string, options: { baseId: number; mode: number }): 
   await chown(path, options.baseId, options.baseId);
 };
 
+/** The agent's folder of one run. */
+export const prepareGuestDir = ({ disk, baseId }: { disk: string; baseId: number }): Promise<void> =>
+  folder(`${disk}/run`, { baseId, mode: 0o700 });
+
 /**
  * Lays out a fresh disk: `upper/`, `work/` and the agent's `run/`. The files in /etc that differ from sandbox to
  * sandbox are written straight into the upper layer, never through the merged tree, where a link in a hostile image
@@ -22,7 +26,7 @@ export const prepareUpper = async (
   await Promise.all([
     folder(`${disk}/upper`, open),
     folder(`${disk}/work`, open),
-    folder(`${disk}/run`, { baseId, mode: 0o700 }),
+    prepareGuestDir({ disk, baseId }),
   ]);
   await Promise.all([
     folder(`${disk}/upper/.envd`, open),
@@ -66,8 +70,8 @@ export const mountRoot = (options: {
   }
 };
 
-/** What root owns in `source` belongs to the namespace's root in `target`. */
-const mountShifted = (options: { source: string; target: string; userNamespace: number }): void => {
+/** Shows `source` at `target` with its owners mapped by the namespace. */
+export const mountShifted = (options: { source: string; target: string; userNamespace: number }): void => {
   const tree = cloneTree(options.source);
   try {
     idMapTree(tree, options.userNamespace);

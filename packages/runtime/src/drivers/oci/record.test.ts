@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
+import { keepRecord, readRecord, type SandboxRecord, writeRecord } from './record.ts';
 
 let dir: string;
 let path: string;
@@ -22,15 +22,18 @@ const record: SandboxRecord = {
     limits: { cpuCount: 1, memoryBytes: 1, diskBytes: 1, processCount: 1 },
     network: { internet: true },
   },
+  birthId: 'b1',
   runId: 'r1',
   slot: 7,
+  diskBaseId: 558_852,
   phase: 'starting',
 };
 
 describe('the record of a sandbox', () => {
   it('is read as it was last written, and leaves no second file', async () => {
     await writeRecord(path, record);
-    await writeRecord(path, { ...record, phase: 'ready' });
+    await writeRecord(path, { ...record, phase: 'pausing' });
+    await keepRecord(path, { ...record, phase: 'ready' });
     expect(await readRecord(path)).toEqual({ ...record, phase: 'ready' });
     expect(await readdir(dir)).toEqual(['record.json']);
   });

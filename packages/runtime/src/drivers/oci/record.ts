@@ -1,25 +1,51 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { InstanceSpec } from '../../runtime.ts';
+import type { KeptDisk } from './kept-disk.ts';
+import { syncPath } from './sync-path.ts';
 
-/**
- * What is on disk about a sandbox before anything of it exists, so that whoever comes after a crash finds all of it.
- * It is not forced to the medium: what it leads to (mounts, processes, interfaces) is gone after a power cut anyway,
- * and the rest lies in the same folder.
- */
+/** What is on disk about a sandbox before anything of it exists, so that whoever comes after a crash finds all of it. */
 export interface SandboxRecord {
   version: 1;
   spec: InstanceSpec;
+  /** Given once, at the create. */
+  birthId: string;
   runId: string;
+  /** Of the present run, or of the last one. A paused sandbox holds none. */
   slot: number;
-  /** `ready` once the agent inside has answered; before that the sandbox is only good to be removed. */
-  phase: 'starting' | 'ready';
+  /** The host's id for root on the disk: the one of the first run. Later runs in another slot see it shifted. */
+  diskBaseId: number;
+  phase: Phase;
+  /** What the disk was like when the pause was done. There while paused. */
+  kept?: KeptDisk;
 }
 
-/** Replaces the record in one rename, so that no reader sees half of it. */
+/**
+ * - `starting`: not made yet, only good to be removed.
+ * - `ready`: the agent inside has answered. With nothing alive it has died.
+ * - `pausing`: its processes are about to end, or have. Only good to be paused.
+ * - `paused`: nothing is left but its folder, and that is on the medium.
+ * - `resuming`: its next run is not made yet. Only good to be paused again.
+ */
+export type Phase = 'starting' | 'ready' | 'pausing' | 'paused' | 'resuming';
+
+/**
+ * Replaces the record in one rename, so that no reader sees half of it. It is not forced to the medium: what it leads
+ * to (mounts, processes, interfaces) is gone after a power cut anyway, and the rest lies in the same folder.
+ */
 export const writeRecord = async (path: string, record: SandboxRecord): Promise<void> => {
   const next = `${path}.next`;
   await writeFile(next, JSON.stringify(record), { mode: 0o600 });
   await rename(next, path);
+};
+
+/** As `writeRecord`, and resolves when the record and its name are on the medium. */
+export const keepRecord = async (path: string, record: SandboxRecord): Promise<void> => {
+  const next = `${path}.next`;
+  await writeFile(next, JSON.stringify(record), { mode: 0o600, flush: true });
+  await rename(next, path);
+  const folder = dirname(path);
+  for (const holder of [folder, dirname(folder), dirname(dirname(folder))]) await syncPath(holder);
 };
 
 /** Undefined when there is none: the sandbox's maker was ended before it had written one. */

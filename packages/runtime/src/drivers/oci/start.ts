@@ -20,6 +20,8 @@ export interface StartOptions {
   agentDir: string;
   command: readonly string[];
   signal: AbortSignal;
+  /** Mounts the disk, laid out, at the folder's `disk`. */
+  prepareDisk: () => Promise<void>;
 }
 
 /**
@@ -33,7 +35,7 @@ export const startSandbox = async (options: StartOptions): Promise<LifeLine> => 
   const namespace = openUserNamespace(toBaseUid(record.slot));
   try {
     // Nothing may still be under way when this fails: the caller then takes the ground away.
-    await Promise.allSettled([namespace, prepareDisk(options, folder)]).then(throwFirst);
+    await Promise.allSettled([namespace, options.prepareDisk()]).then(throwFirst);
     await prepareRoot(options, folder, await namespace);
     options.signal.throwIfAborted();
     return await startAgent(options, folder);
@@ -46,8 +48,10 @@ const throwFirst = (results: PromiseSettledResult<unknown>[]): void => {
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 };
 
-const prepareDisk = async ({ host, record }: StartOptions, folder: SandboxFolder): Promise<void> => {
+/** Makes the disk of a new sandbox. */
+export const makeDisk = async (host: OciHost, record: SandboxRecord): Promise<void> => {
   const { spec, slot } = record;
+  const folder = toSandboxFolder(host.dataDir, spec.id);
   const servers = spec.network.internet ? await resolvConf() : '';
   await host.formatDisk(folder.image, spec.limits.diskBytes);
   await mountDisk({ image: folder.image, target: folder.disk });

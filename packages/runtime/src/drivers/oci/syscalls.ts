@@ -1,11 +1,11 @@
 import { constants } from 'node:os';
-import { getSystemErrorName } from 'node:util';
+import { getSystemErrorName, promisify } from 'node:util';
 import koffi from 'koffi';
 
 /**
  * The system calls that Node does not offer, called in this process: starting `mount`, `losetup` or `mkfifo`
- * for each would cost more than all of a sandbox's mounts together. All of them return at once; none waits for
- * a disk or another process.
+ * for each would cost more than all of a sandbox's mounts together. All of them return at once; none but `syncFiles`
+ * waits for a disk or another process.
  */
 const libc = koffi.load(null);
 
@@ -27,7 +27,14 @@ const OPEN_TREE_CLOEXEC = 0o2000000;
 const MOVE_MOUNT_F_EMPTY_PATH = 4;
 const MOUNT_ATTR_IDMAP = 0x100000;
 
-export const MountFlag = { nosuid: 2, nodev: 4, noexec: 8, noatime: 0x400 } as const;
+export const MountFlag = {
+  readOnly: 1,
+  remount: 32,
+  nosuid: 2,
+  nodev: 4,
+  noexec: 8,
+  noatime: 0x400,
+} as const;
 
 const nativeMount = libc.func(
   'int mount(const char *, const char *, const char *, unsigned long, const char *)',
@@ -38,6 +45,7 @@ const nativeSeek = libc.func('int64_t lseek(int, int64_t, int)');
 const nativeIoctl = libc.func('int ioctl(int, unsigned long, uint64_t)');
 const nativeIoctlBuffer = libc.func('ioctl', 'int', ['int', 'unsigned long', 'void *']);
 const nativeMemfd = libc.func('int memfd_create(const char *, unsigned int)');
+const nativeSyncfs = promisify(libc.func('int syncfs(int)').async) as (fd: number) => Promise<number>;
 const nativeUnshare = libc.func('int unshare(int)');
 const nativeSetns = libc.func('int setns(int, int)');
 const nativeFchdir = libc.func('int fchdir(int)');
@@ -105,6 +113,11 @@ export const ioctl = (fd: number, request: number, argument: number | Buffer): n
       ? nativeIoctl(fd, request, argument)
       : nativeIoctlBuffer(fd, request, argument),
   );
+
+/** syncfs(2), in a thread of its own: all of the file system that `fd` is on. Rejects when some of it was not written. */
+export const syncFiles = async (fd: number): Promise<void> => {
+  if ((await nativeSyncfs(fd)) !== 0) throw new SyscallError('syncfs', constants.errno.EIO);
+};
 
 /** An anonymous file in memory, closed on exec. @throws SyscallError */
 export const createMemoryFile = (name: string): number => checked('memfd_create', nativeMemfd(name, 1));

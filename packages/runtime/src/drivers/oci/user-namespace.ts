@@ -7,18 +7,28 @@ import { systemPath } from '../../run-command.ts';
 export const ID_COUNT = 65_536;
 
 /**
- * Resolves with a descriptor of a new user namespace whose root is `baseId` outside. The caller closes it. A namespace
- * lives as long as a descriptor of it; only making one takes a process, which is ended again here.
+ * Resolves with a descriptor of a new user namespace whose root is `baseId` outside. The caller closes it.
  *
- * That process has the id `baseId` itself, so that the namespace belongs to it. The kernel counts inotify instances
- * and the like for the owner of a namespace, too: if that were root, one sandbox could use up those of the host and of
- * all other sandboxes.
+ * The namespace belongs to `baseId`. The kernel counts inotify instances and the like for the owner of a namespace,
+ * too: if that were root, one sandbox could use up those of the host and of all other sandboxes.
  */
-export const openUserNamespace = async (baseId: number): Promise<number> => {
+export const openUserNamespace = (baseId: number): Promise<number> =>
+  openNamespace({ owner: baseId, map: `0 ${baseId} ${ID_COUNT}` });
+
+/**
+ * Resolves with a descriptor of a user namespace that no process is ever in: a mount that is mapped by it shows what
+ * the range at `fromId` owns as owned by the range at `toId`, and what the host's root owns as it is. The caller
+ * closes it.
+ */
+export const openShift = ({ fromId, toId }: { fromId: number; toId: number }): Promise<number> =>
+  openNamespace({ owner: toId, map: `0 0 1\n${fromId} ${toId} ${ID_COUNT}` });
+
+/** A namespace lives as long as a descriptor of it; only making one takes a process, which is ended again here. */
+const openNamespace = async ({ owner, map }: { owner: number; map: string }): Promise<number> => {
   const child = spawn('unshare', ['--user', 'cat'], {
     stdio: ['pipe', 'pipe', 'ignore'],
-    uid: baseId,
-    gid: baseId,
+    uid: owner,
+    gid: owner,
     cwd: '/',
     env: { PATH: systemPath },
   });
@@ -28,9 +38,7 @@ export const openUserNamespace = async (baseId: number): Promise<number> => {
     child.stdin.write('\n');
     // The echo comes from inside the new namespace.
     await Promise.race([once(child.stdout, 'data'), failed]);
-    for (const map of ['uid_map', 'gid_map']) {
-      writeFileSync(`/proc/${child.pid}/${map}`, `0 ${baseId} ${ID_COUNT}`);
-    }
+    for (const file of ['uid_map', 'gid_map']) writeFileSync(`/proc/${child.pid}/${file}`, map);
     return openSync(`/proc/${child.pid}/ns/user`, 'r');
   } finally {
     child.kill('SIGKILL');

@@ -1,0 +1,46 @@
+import { listSlots } from '../../slots.ts';
+import { toSandboxFolder } from './folder.ts';
+import { freeSlots } from './free-slots.ts';
+import type { OciHost } from './host.ts';
+import type { Run } from './instance.ts';
+import { adoptLifeLine } from './life-line.ts';
+import { settlePause } from './pause.ts';
+import type { SandboxRecord } from './record.ts';
+
+/**
+ * Takes over sandboxes that an earlier process made, from whatever it was doing when it ended: what it began to pause is
+ * paused, what it began to resume is paused again, what it had frozen runs on.
+ */
+export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefined) => Promise<Run>) => {
+  const { dataDir, stateDir } = host;
+  let slotsAtFirst: ReturnType<typeof listSlots> | undefined;
+
+  /** A resume reserves its slot a moment before the record says so. */
+  const freeLeftoverSlots = async (id: string): Promise<void> => {
+    slotsAtFirst ??= listSlots({ dataDir, stateDir });
+    const own = (await slotsAtFirst).filter((slot) => slot.id === id);
+    await freeSlots(
+      host,
+      id,
+      own.map(({ slot }) => slot),
+    );
+  };
+
+  return async (record) => {
+    if (record === undefined || record.phase === 'starting') return { record, line: undefined };
+    const { id } = record.spec;
+    if (record.phase === 'ready') {
+      const line = adoptLifeLine(toSandboxFolder(dataDir, id).lifeLine);
+      if (line !== undefined) await host.cgroup(id).thaw();
+      return { record, line };
+    }
+    try {
+      await freeLeftoverSlots(id);
+      if (record.phase === 'paused') return { record, line: undefined };
+      return { record: await settlePause(host, record), line: undefined };
+    } catch {
+      // It stays as it is, which is paused to everybody; pause, resume and stop try again and say what is wrong.
+      return { record, line: undefined };
+    }
+  };
+};

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { RuntimeError } from '../../error.ts';
+import { systemPath } from '../../run-command.ts';
+import { isMountPoint } from './disk.ts';
+import { isCleanDisk } from './kept-disk.ts';
+import { syncPath } from './sync-path.ts';
+import { MountFlag, mount, SyscallError, syncFiles, unmountEvery } from './syscalls.ts';
+
+const run = promisify(execFile);
+
+const BUSY_DEADLINE_MS = 5_000;
+
+/** Writes out what is mounted at `target`, which stays in use. Rejects when some of it cannot be written. */
+export const flushDisk = async (target: string): Promise<void> => {
+  const fd = openSync(target, 'r');
+  try {
+    await syncFiles(fd);
+  } finally {
+    closeSync(fd);
+  }
+};
+
+/**
+ * Resolves when everything is in the image, the image is on the medium and whole, and nothing is mounted at `target`,
+ * which is gone. Nobody may use the disk any more. Idempotent, and right after a power cut too.
+ */
+export const closeDisk = async (options: { image: string; target: string }): Promise<void> => {
+  const { image, target } = options;
+  if (isMountPoint(target)) {
+    await flushDisk(target);
+    await refuseWrites(target);
+    unmountEvery(target);
+  }
+  await rmdir(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  if (!(await isCleanDisk(image))) await repair(image);
+  await syncPath(image);
+};
+
+/**
+ * Makes the file system read-only, for whoever else still sees it too: a process that has just started has a copy of
+ * the host's mounts for some milliseconds. From here on nothing can change the image behind our back.
+ */
+const refuseWrites = async (target: string): Promise<void> => {
+  const deadline = Date.now() + BUSY_DEADLINE_MS;
+  for (;;) {
+    try {
+      mount({
+        source: 'none',
+        target,
+        type: 'ext4',
+        flags:
+          MountFlag.remount |
+          MountFlag.readOnly |
+          MountFlag.nosuid |
+          MountFlag.nodev |
+          MountFlag.noexec |
+          MountFlag.noatime,
+        data: '',
+      });
+      return;
+    } catch (error) {
+      // The kernel closes the files of a process a moment after its end.
+      if (!(error instanceof SyscallError && error.code === 'EBUSY') || Date.now() > deadline) throw error;
+      await sleep(2);
+    }
+  }
+};
+
+/** Its exit status is a set of bits: e2fsck(8). */
+const CORRECTED = 1 | 2;
+
+/** Mends, without asking, what a power cut left. Rejects with `internal` when that would cost files. */
+const repair = async (image: string): Promise<void> => {
+  try {
+    await run('e2fsck', ['-p', image], { env: { PATH: systemPath } });
+  } catch (error) {
+    const { code, stdout } = error as { code?: number | string; stdout?: string };
+    if (typeof code === 'number' && (code & ~CORRECTED) === 0) return;
+    throw new RuntimeError('internal', `the disk ${image} cannot be mended: ${stdout?.trim()}`, {
+      cause: error,
+    });
+  }
+};

@@ -1,0 +1,269 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Instance, Runtime } from '../../runtime.ts';
+import { prepareSuiteAgent } from '../../suite-agent.ts';
+import { runInside } from '../../suite-client.ts';
+import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
+import { findTraces } from '../../suite-traces.ts';
+import { type SandboxFolder, toSandboxFolder } from './folder.ts';
+import { createOci } from './oci.ts';
+import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
+
+const program = fileURLToPath(new URL('./pause-endlessly.ts', import.meta.url));
+const MIB = 2 ** 20;
+
+let base: string;
+let dataDir: string;
+let stateDir: string;
+let agentDir: string;
+let rootfs: string;
+let runtime: Runtime;
+const ids: string[] = [];
+
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), 'runtime-pause-'));
+  dataDir = join(base, 'data');
+  stateDir = join(base, 'state');
+  [agentDir, rootfs] = await Promise.all([prepareSuiteAgent(base), prepareSuiteRootfs()]);
+  runtime = createOci({ dataDir, agentDir, stateDir });
+});
+afterEach(async () => {
+  for await (const instance of runtime.list()) await instance.stop();
+  await expect.poll(ownTraces, { timeout: 2_000 }).toEqual([]);
+});
+afterAll(async () => {
+  await runtime.close();
+  await rm(base, { recursive: true, force: true });
+});
+
+/** These have no network; links are those of other servers, which keep their slots elsewhere. */
+const ownTraces = async (): Promise<string[]> =>
+  (await findTraces({ dataDir, ids, stateDir })).filter((trace) => !trace.startsWith('interface'));
+
+const toId = (): string => {
+  const id = `pause${process.pid}x${ids.length}`;
+  ids.push(id);
+  return id;
+};
+
+const create = (change: { rootfs?: string } = {}): Promise<Instance> =>
+  runtime.create({
+    id: toId(),
+    rootfs,
+    hostname: 'box',
+    limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
+    network: { internet: false },
+    ...change,
+  });
+
+/** As the next process finds it. */
+const reopen = async (id: string): Promise<Instance> => {
+  await runtime.close();
+  runtime = createOci({ dataDir, agentDir, stateDir });
+  return runtime.get(id);
+};
+
+const toFolder = ({ id }: Instance): SandboxFolder => toSandboxFolder(dataDir, id);
+
+const recordOf = async (instance: Instance): Promise<SandboxRecord> => {
+  const record = await readRecord(toFolder(instance).record);
+  if (record === undefined) throw new Error('no record');
+  return record;
+};
+
+describe('a sandbox that the OCI driver has paused', () => {
+  it('is resumed after a reboot, with its owners, when another sandbox has its slot', async () => {
+    const made = await create();
+    const { id } = made;
+    const look = 'cd /srv; stat -c "%n %u:%g %a" *; cat file; id -u';
+    await runInside(
+      made,
+      'cd /srv; echo kept > file; chown 1000:1001 file; mkdir -m 700 dir; chown 1000 dir',
+    );
+    const before = await runInside(made, look);
+    const first = (await recordOf(made)).slot;
+    await made.pause({ memory: false });
+    // Nothing in /run outlives a reboot.
+    await rm(stateDir, { recursive: true, force: true });
+    await mkdir(join(stateDir, 'slots'), { recursive: true });
+    await symlink(`other ${stateDir}`, join(stateDir, 'slots', String(first)));
+    const found = await reopen(id);
+    await found.resume();
+    expect((await recordOf(found)).slot).not.toBe(first);
+    expect(await runInside(found, look)).toEqual(before);
+    expect((await runInside(found, 'echo x > /srv/dir/x', { uid: 1000 })).code).toBe(0);
+    expect((await runInside(found, 'echo x > /srv/dir/y', { uid: 1001 })).code).not.toBe(0);
+    await runInside(found, 'touch /srv/new');
+    // Once more from another slot: the disk still belongs to the ids of the first.
+    await found.pause({ memory: false });
+    await rm(join(stateDir, 'slots', String(first)));
+    await found.resume();
+    expect((await runInside(found, 'stat -c "%n %u:%g" /srv/new /srv/dir/x /srv/file')).output).toBe(
+      '/srv/new 0:0\n/srv/dir/x 1000:1000\n/srv/file 1000:1001\n',
+    );
+  });
+
+  it.each<[string, string, (image: string) => Promise<void>]>([
+    ['was cut off', 'sizeBytes', (image) => truncate(image, 10 * MIB)],
+    ['was touched', 'modifiedNs', (image) => utimes(image, 1, 1)],
+    [
+      'was written to, and its times put back',
+      'headSha256',
+      async (image) => {
+        const { atime, mtime } = await stat(image);
+        await writeFile(image, Buffer.alloc(2048, 1), { flag: 'r+' });
+        await utimes(image, atime, mtime);
+      },
+    ],
+    ['is gone', 'cannot be read', (image) => rm(image)],
+  ])('is not resumed when its disk %s, and is still there', async (_what, reason, damage) => {
+    const instance = await create();
+    await runInside(instance, 'echo kept > /root/file');
+    await instance.pause({ memory: false });
+    const { image } = toFolder(instance);
+    const record = await recordOf(instance);
+    // A second name of the image keeps it while the first is damaged.
+    await copyFile(image, `${base}/copy`);
+    await damage(image);
+    const error = await instance.resume().catch((reason_: Error) => reason_);
+    expect(error).toMatchObject({ code: 'internal' });
+    expect(String((error as Error).message)).toMatch(
+      reason === 'headSha256' ? /headSha256|modifiedNs/ : reason,
+    );
+    expect(await instance.state()).toBe('paused');
+    expect(await recordOf(instance)).toEqual(record);
+    // With the right bytes back, and the time that the record names, all is well.
+    await rename(`${base}/copy`, image);
+    await writeRecord(toFolder(instance).record, {
+      ...record,
+      ...(record.kept && {
+        kept: { ...record.kept, modifiedNs: String((await stat(image, { bigint: true })).mtimeNs) },
+      }),
+    });
+    const found = await reopen(instance.id);
+    await found.resume();
+    expect((await runInside(found, 'cat /root/file')).output).toBe('kept\n');
+  });
+
+  it('is not resumed without its image, and is still there', async () => {
+    const own = join(base, 'own-rootfs');
+    await symlink(rootfs, own);
+    const instance = await create({ rootfs: own });
+    await runInside(instance, 'echo kept > /root/file');
+    await instance.pause({ memory: false });
+    await rm(own);
+    await expect(instance.resume()).rejects.toMatchObject({ code: 'internal' });
+    expect(await instance.state()).toBe('paused');
+    await symlink(rootfs, own);
+    await instance.resume();
+    expect((await runInside(instance, 'cat /root/file')).output).toBe('kept\n');
+    await rm(own);
+  });
+
+  it('runs on when the pause fails before its processes have ended', async () => {
+    const instance = await create();
+    await runInside(instance, 'echo kept > /root/file; setsid sleep 1234 >/dev/null 2>&1 </dev/null &');
+    const { runId } = instance;
+    // Where the record's next version is written.
+    await mkdir(`${toFolder(instance).record}.next`);
+    await expect(instance.pause({ memory: false })).rejects.toMatchObject({ code: 'internal' });
+    expect(await instance.state()).toBe('running');
+    expect(instance.runId).toBe(runId);
+    expect((await runInside(instance, 'cat /root/file /proc/[0-9]*/cmdline')).output).toMatch(
+      /kept\n(.|\n)*1234/,
+    );
+    await rm(`${toFolder(instance).record}.next`, { recursive: true });
+    await instance.pause({ memory: false });
+    expect(await instance.state()).toBe('paused');
+  });
+
+  it('is paused again when its next run cannot start', async () => {
+    const instance = await create();
+    await runInside(instance, 'echo kept > /root/file');
+    await instance.pause({ memory: false });
+    await runtime.close();
+    runtime = createOci({ dataDir, agentDir, stateDir, command: ['/bin/false'] });
+    const broken = await runtime.get(instance.id);
+    await expect(broken.resume()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await broken.state()).toBe('paused');
+    const found = await reopen(instance.id);
+    await found.resume();
+    expect((await runInside(found, 'cat /root/file')).output).toBe('kept\n');
+  });
+
+  it('is mended after a power cut in the middle of a pause', async () => {
+    const instance = await create();
+    await runInside(instance, 'seq 20000 > /root/file; sync; echo more > /root/late');
+    const folder = toFolder(instance);
+    // The disk as it is while mounted: what the medium holds when the power goes.
+    await copyFile(folder.image, `${base}/torn`);
+    await instance.pause({ memory: false });
+    await rename(`${base}/torn`, folder.image);
+    const { kept: _, ...record } = await recordOf(instance);
+    await writeRecord(folder.record, { ...record, phase: 'pausing' });
+    const found = await reopen(instance.id);
+    expect(await found.state()).toBe('paused');
+    await found.resume();
+    expect((await runInside(found, 'tail -n 1 /root/file')).output).toBe('20000\n');
+  });
+});
+
+describe('the OCI driver when it is killed while it pauses and resumes', () => {
+  /** Resolves with the last turn whose pause was acknowledged. */
+  const killAfter = async (delayMs: number, id: string): Promise<number> => {
+    const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, id], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    await expect.poll(() => said, { timeout: 10_000, interval: 5 }).toContain('made');
+    await sleep(delayMs);
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    return Number(/kept (\d+)\n$/.exec(said)?.[1] ?? 0);
+  };
+
+  it('loses no file, and the next process resumes or removes the sandbox, whenever it happens', async () => {
+    const outcomes: Record<string, number> = {};
+    for (let round = 0; round < 16; round++) {
+      const id = toId();
+      const kept = await killAfter(Math.random() * 900, id);
+      const next = createOci({ dataDir, agentDir });
+      const found = await next.get(id);
+      const state = await found.state();
+      outcomes[state] = (outcomes[state] ?? 0) + 1;
+      expect(['running', 'paused']).toContain(state);
+      if (state === 'running') await found.pause({ memory: false });
+      await found.resume();
+      const names = Array.from({ length: kept }, (_, index) => `/root/${index + 1}`);
+      const check = `cat /dev/null ${names.join(' ')} | wc -l; head -n 1 /root/last 2>/dev/null`;
+      const { output } = await runInside(found, check);
+      expect({ round, lines: output.split('\n')[0] }).toEqual({ round, lines: String(kept) });
+      if (round % 2 === 0) await found.pause({ memory: false });
+      await found.stop();
+      await next.close();
+      await expect.poll(() => findTraces({ dataDir, ids: [id] }), { timeout: 2_000 }).toEqual([]);
+    }
+    // Both kinds of moment were met, or the delays are wrong.
+    expect(Object.keys(outcomes).sort()).toEqual(['paused', 'running']);
+  }, 120_000);
+});

@@ -1,0 +1,61 @@
+import { readdir, rm, rmdir } from 'node:fs/promises';
+import { RuntimeError } from '../../error.ts';
+import { closeDisk, flushDisk } from './close-disk.ts';
+import { endProcesses } from './end-processes.ts';
+import { keptNames, type SandboxFolder, toSandboxFolder } from './folder.ts';
+import { freeSlots } from './free-slots.ts';
+import type { OciHost } from './host.ts';
+import { describeDisk } from './kept-disk.ts';
+import { keepRecord, type SandboxRecord, writeRecord } from './record.ts';
+import { unmountEvery } from './syscalls.ts';
+
+/**
+ * The first half of a pause: nothing inside runs any more, all it wrote is in the image, and the record says `pausing`.
+ * Rejects, everything inside running on, when the files cannot be written out. `settlePause` is to follow.
+ */
+export const beginPause = async (host: OciHost, record: SandboxRecord): Promise<SandboxRecord> => {
+  const folder = toSandboxFolder(host.dataDir, record.spec.id);
+  const cgroup = host.cgroup(record.spec.id);
+  await cgroup.freeze();
+  try {
+    await flushDisk(folder.disk);
+    const pausing: SandboxRecord = { ...record, phase: 'pausing' };
+    await writeRecord(folder.record, pausing);
+    return pausing;
+  } catch (error) {
+    await cgroup.thaw();
+    throw new RuntimeError('internal', `the files of sandbox ${record.spec.id} cannot be kept`, {
+      cause: error,
+    });
+  }
+};
+
+/**
+ * Ends what there still is of a run and resolves with the record of the paused sandbox when that, and the files, are on
+ * the medium. From whatever is left by a `beginPause`, by a resume that failed, by a crash in either or in this, and by
+ * a power cut. When it rejects it can be called again.
+ */
+export const settlePause = async (host: OciHost, record: SandboxRecord): Promise<SandboxRecord> => {
+  const { id } = record.spec;
+  const folder = toSandboxFolder(host.dataDir, id);
+  await endProcesses(host, id);
+  unmountEvery(folder.lower);
+  unmountEvery(folder.root);
+  await closeDisk({ image: folder.image, target: folder.disk });
+  await Promise.all([host.cgroup(id).remove(), freeSlots(host, id, [record.slot]), clearFolder(folder)]);
+  const paused: SandboxRecord = { ...record, phase: 'paused', kept: await describeDisk(folder.image) };
+  await keepRecord(folder.record, paused);
+  return paused;
+};
+
+/** Leaves the record and the image. */
+const clearFolder = async (folder: SandboxFolder): Promise<void> => {
+  // Not with all that is in them: should one still be a mount point, that would be the files of somebody.
+  for (const mountPoint of [folder.lower, folder.root]) {
+    await rmdir(mountPoint).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+  }
+  const rest = (await readdir(folder.path)).filter((name) => !keptNames.includes(name));
+  await Promise.all(rest.map((name) => rm(`${folder.path}/${name}`, { recursive: true, force: true })));
+};

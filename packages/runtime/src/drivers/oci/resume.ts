@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import { RuntimeError } from '../../error.ts';
+import { releaseSlot, reserveSlot, toBaseUid } from '../../slots.ts';
+import { mountDisk } from './disk.ts';
+import { type SandboxFolder, toSandboxFolder } from './folder.ts';
+import type { OciHost } from './host.ts';
+import { verifyDisk } from './kept-disk.ts';
+import { mountShifted, prepareGuestDir } from './overlay.ts';
+import { keepRecord, type SandboxRecord } from './record.ts';
+import { openShift } from './user-namespace.ts';
+
+/**
+ * The first half of a resume: a slot is reserved, and a record on the medium says `resuming`, so that the disk may be
+ * changed. Nothing has changed when it rejects: with `internal` when the paused sandbox is not whole, `exhausted` when
+ * all slots are taken.
+ */
+export const beginResume = async (host: OciHost, record: SandboxRecord): Promise<SandboxRecord> => {
+  const { dataDir, stateDir } = host;
+  const { id, rootfs } = record.spec;
+  const folder = toSandboxFolder(dataDir, id);
+  await Promise.all([verifyDisk(folder.image, record.kept), verifyImage(rootfs)]);
+  const slot = await reserveSlot({ dataDir, id, stateDir });
+  try {
+    const { kept: _, ...rest } = record;
+    const resuming: SandboxRecord = { ...rest, phase: 'resuming', runId: randomUUID(), slot };
+    await keepRecord(folder.record, resuming);
+    return resuming;
+  } catch (error) {
+    await releaseSlot({ dataDir, id, stateDir, slot });
+    throw error;
+  }
+};
+
+const verifyImage = async (rootfs: string): Promise<void> => {
+  const isThere = await stat(rootfs).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isThere) throw new RuntimeError('internal', `the image ${rootfs} that a paused sandbox needs is gone`);
+};
+
+/** Mounts the disk of a paused sandbox for its next run. Its owners are those of the slot that run has. */
+export const reopenDisk = async (host: OciHost, record: SandboxRecord): Promise<void> => {
+  const folder = toSandboxFolder(host.dataDir, record.spec.id);
+  const baseId = toBaseUid(record.slot);
+  await mountDisk({ image: folder.image, target: folder.disk });
+  if (baseId !== record.diskBaseId) await shift(folder, { fromId: record.diskBaseId, toId: baseId });
+  await Promise.all([
+    rm(folder.lifeLine, { force: true }),
+    // The sockets of the last run: one that is there would mean that the agent is ready.
+    rm(folder.guest, { recursive: true, force: true }),
+  ]);
+  await prepareGuestDir({ disk: folder.disk, baseId });
+};
+
+/** On top of the unshifted view, which nobody sees from here on. */
+const shift = async (folder: SandboxFolder, ids: { fromId: number; toId: number }): Promise<void> => {
+  const userNamespace = await openShift(ids);
+  try {
+    mountShifted({ source: folder.disk, target: folder.disk, userNamespace });
+  } finally {
+    closeSync(userNamespace);
+  }
+};
