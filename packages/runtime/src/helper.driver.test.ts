@@ -91,7 +91,9 @@ describe('the helper', () => {
     const ended = new Promise<void>((resolve) => instance.onExit(resolve));
     const creating = runtime.create(toSpec('three'));
     const [pid] = await findHelpers();
-    await expect.poll(async () => (await readdir(join(dataDir(), 'sandboxes'))).length).toBe(2);
+    await expect
+      .poll(async () => (await readdir(join(dataDir(), 'sandboxes'))).length, { interval: 1 })
+      .toBe(2);
     process.kill(pid as number, 'SIGKILL');
     await expect(creating).rejects.toMatchObject({ code: 'unavailable' });
     expect(await askAgent(instance)).toBe('ok');
