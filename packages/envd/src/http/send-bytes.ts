@@ -6,7 +6,14 @@ const BUFFER_BYTES = 512 * 1024;
 
 const write = (res: ServerResponse, bytes: Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
-    res.write(bytes, (error) => (error ? reject(error) : resolve()));
+    // A write after the socket is gone and before the response knows is dropped, and its callback with it.
+    const onClose = (): void => reject(new Error('the connection was closed'));
+    res.once('close', onClose);
+    res.write(bytes, (error) => {
+      res.off('close', onClose);
+      if (error) reject(error);
+      else resolve();
+    });
   });
 
 /**
