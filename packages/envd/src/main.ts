@@ -6,11 +6,14 @@ import { createHttpServer, listen, listenAtPath } from './listen.ts';
 import { createLog } from './log.ts';
 import { createRequestListener } from './server.ts';
 import { createSettingsStore } from './settings.ts';
+import { trimHeap } from './trim-heap.ts';
 import { createUsers } from './users.ts';
 
 const PUBLIC_PORT = 49_983;
 const MAX_LOG_BYTES = 1024 * 1024;
 const PRELOAD_MS = 250;
+/** After the calls are loaded: by then the first command has answered, or nobody is in a hurry. */
+const TRIM_MS = 2_000;
 
 /**
  * ENVD_SOCKET_DIR: the folder of `http.sock`, `control.sock` and `envd.log`.
@@ -54,6 +57,7 @@ const loadRpc = once(async () => {
   const startedMs = performance.now();
   const listener = (await import('./rpc.ts')).createRpcListener({ settings, users, log });
   log('calls loaded', { tookMs: Math.round(performance.now() - startedMs) });
+  setTimeout(trimHeap, TRIM_MS);
   return listener;
 });
 const loadFiles = once(async () => (await import('./http/files.ts')).createFileHandlers({ settings, users }));
