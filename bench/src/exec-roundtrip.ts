@@ -8,6 +8,9 @@ import { toRouting } from '@skerry/testkit';
 import type { Benchmark } from './benchmark.ts';
 import { toRow } from './row.ts';
 
+/** Both sides compile and connect first. */
+const WARM_UP_RUNS = 30;
+
 type Client = ReturnType<typeof createEnvdClient>;
 
 /** `Start` of /bin/true through the edge until its end; beside it the same call to a server that starts nothing. */
@@ -22,9 +25,10 @@ export const execRoundtrip: Benchmark = async ({ name, runs, stack }) => {
   const direct = createEnvdClient({ baseUrl: bare.url });
   const samples: number[] = [];
   const reference: number[] = [];
-  for (let run = 0; run < runs + 10; run += 1) {
+  // A call is short, so many of them make a steadier figure in no time.
+  for (let run = -WARM_UP_RUNS; run < 10 * runs; run += 1) {
     const [measured, compared] = [await timeStart(through), await timeStart(direct)];
-    if (run < 10) continue; // Both sides compile and connect first.
+    if (run < 0) continue;
     samples.push(measured);
     reference.push(compared);
   }

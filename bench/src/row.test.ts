@@ -16,3 +16,9 @@ it('relates its median to that of the reference', () => {
   });
   expect(row).toEqual({ name: 'x', unit: 'ms', p50: 4, p95: 6, n: 3, reference: 'bare 2 ms', ratio: 2 });
 });
+
+it('takes the slow tail where more is better', () => {
+  const samples = Array.from({ length: 20 }, (_, index) => index + 1);
+  expect(toRow({ name: 'x', unit: 'MiB/s', samples, better: 'more' })).toMatchObject({ p50: 10, p95: 1 });
+  expect(toRow({ name: 'x', unit: 'ms', samples })).toMatchObject({ p50: 10, p95: 19 });
+});

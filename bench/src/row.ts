@@ -3,6 +3,7 @@ export interface Row {
   name: string;
   unit: string;
   p50: number;
+  /** What 95 of 100 samples were at least as good as: the slow tail, also where more is better. */
   p95: number;
   n: number;
   reference?: string;
@@ -14,11 +15,14 @@ export function toRow(options: {
   name: string;
   unit: string;
   samples: number[];
+  /** Default: less is better, as with times and sizes. */
+  better?: 'less' | 'more';
   reference?: { name: string; samples: number[] };
 }): Row {
-  const { name, unit, samples, reference } = options;
+  const { name, unit, samples, better = 'less', reference } = options;
   const p50 = percentile(samples, 0.5);
-  const row: Row = { name, unit, p50: round(p50), p95: round(percentile(samples, 0.95)), n: samples.length };
+  const p95 = percentile(samples, better === 'less' ? 0.95 : 0.05);
+  const row: Row = { name, unit, p50: round(p50), p95: round(p95), n: samples.length };
   if (!reference) return row;
   const referenceP50 = percentile(reference.samples, 0.5);
   return {
