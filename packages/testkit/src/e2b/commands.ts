@@ -54,6 +54,13 @@ export function commandsScenario(ask: Ask): void {
       .toEqual([]);
   });
 
+  it('runs many commands at once', async () => {
+    const { commands } = ask().sandbox;
+    const numbers = Array.from({ length: 40 }, (_, index) => `${index}\n`);
+    const results = await Promise.all(numbers.map((number) => commands.run(`sleep 0.2; echo ${number}`)));
+    expect(results.map(({ stdout }) => stdout)).toEqual(numbers);
+  });
+
   it('streams the output of a background command to callbacks while it runs', async () => {
     const { commands } = ask().sandbox;
     const out: string[] = [];

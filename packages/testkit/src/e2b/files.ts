@@ -40,6 +40,14 @@ export function filesScenario(ask: Ask): void {
     expect(await files.read('/tmp/several/deep/b', { format: 'bytes' })).toEqual(bytes);
   });
 
+  it('takes names of any spelling', async () => {
+    const { files } = ask().sandbox;
+    const name = "ü?&=#%20+;'.txt";
+    await files.write(`/tmp/o'd d/${name}`, 'odd');
+    expect(await files.read(`/tmp/o'd d/${name}`)).toBe('odd');
+    expect((await files.list("/tmp/o'd d")).map((entry) => entry.name)).toEqual([name]);
+  });
+
   it('writes as another user, into that home', async () => {
     const { files } = ask().sandbox;
     await files.write('mine', 'of root', { user: 'root' });
