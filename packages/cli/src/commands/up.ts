@@ -52,7 +52,7 @@ export function upCommand(): Command {
 }
 
 /** What a person reads when the service is up, ready to paste. */
-function welcome({ apiUrl, domain, apiKey }: ServerAddress): string {
+function welcome({ apiUrl, sandboxUrl, domain, apiKey }: ServerAddress): string {
   return `skerry is ready
 
   API        ${apiUrl}
@@ -64,6 +64,10 @@ In another terminal:
   export SKERRY_API_URL=${apiUrl} SKERRY_DOMAIN=${domain} SKERRY_API_KEY=${apiKey}
   skerry sandbox create
   skerry sandbox exec ID -- python3 -c 'print("hello")'
+
+For a program that uses the e2b package:
+
+  export E2B_API_URL=${apiUrl} E2B_SANDBOX_URL=${sandboxUrl} E2B_API_KEY=${apiKey}
 
 Ctrl-C stops serving; sandboxes run on until they expire or "skerry down" ends them.
 `;
