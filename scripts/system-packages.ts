@@ -1,4 +1,4 @@
-// Makes sure that the host has the programs that skerry drives. On Debian and Ubuntu as root it installs what is missing,
+// Makes sure that the host has the programs that skerry drives, or that its tests do. On Debian and Ubuntu as root it installs what is missing,
 // elsewhere it prints the one line to run and fails.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -12,6 +12,7 @@ const required: Record<string, string> = {
   iproute2: 'ip',
   mmdebstrap: 'mmdebstrap',
   nftables: 'nft',
+  openssl: 'openssl',
   runc: 'runc',
   tini: 'tini-static',
 };
