@@ -50,6 +50,8 @@ const getGroups = (number: number): number[] => {
   return [...list.subarray(0, count)];
 };
 
+let ownGroups: readonly number[] | undefined;
+
 const setGid = (number: number, gid: number): void => {
   check(cSyscall(number, 'unsigned int', gid, 'unsigned int', gid, 'unsigned int', gid), 'setresgid');
 };
@@ -76,7 +78,8 @@ export const withGroups = <T>(
   const without = Buffer.from(before);
   without.writeUInt32LE((before.readUInt32LE(0) & ~(1 << CAP_SETGID)) >>> 0, 0);
   const previousGid = process.getegid?.() ?? 0;
-  const previousGroups = getGroups(numbers.getgroups);
+  // Always the same ones, and the list to read them into is as long as the kernel allows.
+  ownGroups ??= getGroups(numbers.getgroups);
   setGroups(numbers.setgroups, groups);
   setGid(numbers.setresgid, gid);
   check(cCapset(header, without), 'capset');
@@ -85,6 +88,6 @@ export const withGroups = <T>(
   } finally {
     check(cCapset(header, before), 'capset');
     setGid(numbers.setresgid, previousGid);
-    setGroups(numbers.setgroups, previousGroups);
+    setGroups(numbers.setgroups, ownGroups);
   }
 };
