@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Stack, startStack } from '../stack.ts';
+import { runFaults } from './fault-run.ts';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack();
+});
+afterAll(() => stack.down());
+
+it('brings 30 MB of output, uploads and downloads byte for byte through delays, single bytes, stalls and resets', async () => {
+  const { faults, output, upload, download } = await runFaults({
+    stack,
+    seed: 20_261_120,
+    outputBytes: 20_000_000,
+    fileCount: 5,
+    fileBytes: 1_000_000,
+  });
+  // Output goes on where it broke; only a command whose very start is lost has to be run again.
+  expect(output).toEqual({ equal: 1, told: 0 });
+  expect([upload.equal, download.equal]).toEqual([5, 5]);
+  expect(faults.forwardedBytes).toBeGreaterThan(30_000_000);
+  expect(Math.min(faults.delays, faults.splits, faults.stalls, faults.resets)).toBeGreaterThan(3);
+}, 120_000);
