@@ -5,6 +5,8 @@ import { createSandboxCommand } from './commands/sandbox/create.ts';
 import { execSandboxCommand } from './commands/sandbox/exec.ts';
 import { killSandboxCommand } from './commands/sandbox/kill.ts';
 import { listSandboxesCommand } from './commands/sandbox/list.ts';
+import { pauseSandboxCommand } from './commands/sandbox/pause.ts';
+import { resumeSandboxCommand } from './commands/sandbox/resume.ts';
 import { upCommand } from './commands/up.ts';
 
 /** The whole command line, ready to parse. */
@@ -15,6 +17,8 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(createSandboxCommand())
     .addCommand(listSandboxesCommand())
     .addCommand(execSandboxCommand())
+    .addCommand(pauseSandboxCommand())
+    .addCommand(resumeSandboxCommand())
     .addCommand(killSandboxCommand());
   return new Command('skerry')
     .description('isolated Linux sandboxes on your own machine')

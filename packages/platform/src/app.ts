@@ -7,6 +7,7 @@ import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
 import { createListHandlers } from './handlers/listing.ts';
 import { notImplemented } from './handlers/not-implemented.ts';
+import { createPauseHandlers } from './handlers/pausing.ts';
 import type { HandlerContext, PlatformHandlers } from './handlers/platform-handlers.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createRandomIds, type Ids } from './ids.ts';
@@ -58,13 +59,17 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const context: HandlerContext = {
     store,
     lifecycle: plane.lifecycle,
+    pausing: plane.pausing,
+    resuming: plane.resuming,
     timeToLive: plane.timeToLive,
+    features: options.runtime.features,
     maxRunMs: limits.maxRunMs,
     secret,
     domain,
   };
   const handlers: PlatformHandlers = {
     ...createSandboxHandlers(context),
+    ...createPauseHandlers(context),
     ...createListHandlers(context),
     ...notImplemented,
   };

@@ -1,6 +1,6 @@
 /** What one installation allows. */
 export interface Limits {
-  /** Sandboxes that are starting or running at the same time. */
+  /** Sandboxes that are starting, running or on their way to or from a pause at the same time. */
   maxSandboxes: number;
   /** The longest run; also the largest `timeout` that a request may ask for. */
   maxRunMs: number;

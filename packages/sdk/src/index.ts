@@ -21,7 +21,7 @@ export type { FileData, WriteInfo, WriteOptions } from './file-transfer.ts';
 export type { Files, ListOptions, WatchOptions, WriteEntry } from './files.ts';
 export { type LostOutput, OutputLostError } from './output-lost-error.ts';
 export type { StdinData } from './process-input.ts';
-export { type FileUrlOptions, Sandbox } from './sandbox.ts';
+export { type FileUrlOptions, type PauseOptions, Sandbox } from './sandbox.ts';
 export type { SandboxInfo, SandboxState } from './sandbox-info.ts';
 export type { SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
 export type { ConnectOptions, SandboxOptions } from './start-sandbox.ts';

@@ -57,6 +57,8 @@ it('creates a sandbox with exactly what was asked for', async () => {
     metadata: { a: 'b' },
     envs: { C: 'd' },
     allowInternetAccess: false,
+    autoPause: true,
+    autoPauseMemory: false,
   });
   expect(sandbox.sandboxId).toBe(sandboxID);
   expect(sent).toEqual([
@@ -70,6 +72,8 @@ it('creates a sandbox with exactly what was asked for', async () => {
         metadata: { a: 'b' },
         envVars: { C: 'd' },
         allow_internet_access: false,
+        autoPause: true,
+        autoPauseMemory: false,
       },
     },
   ]);
@@ -126,6 +130,27 @@ it('says false when it kills what is gone, and kills at the end of an "await usi
   }
   expect(sent[1]).toMatchObject({ method: 'DELETE', url: `/sandboxes/${sandboxID}` });
   expect(await Sandbox.kill(sandboxID, options)).toBe(false);
+});
+
+it('pauses with what was set, and tells a sandbox that is paused already from one that is gone', async () => {
+  const { sent, options } = await serve(({ url }, count) => {
+    if (!url?.endsWith('/pause')) return { status: 201, body: reply };
+    if (count < 5) return { status: 204 };
+    return { status: count === 5 ? 409 : 404, body: { code: 404, message: 'no' } };
+  });
+  const sandbox = await Sandbox.create(options);
+  await sandbox.pause();
+  await sandbox.pause({ memory: false });
+  await Sandbox.pause('i1', { ...options, memory: true });
+  expect(sent.slice(1).map(({ url, body }) => [url, body])).toEqual([
+    [`/sandboxes/${sandboxID}/pause`, {}],
+    [`/sandboxes/${sandboxID}/pause`, { memory: false }],
+    ['/sandboxes/i1/pause', { memory: true }],
+  ]);
+  await expect(sandbox.pause()).rejects.toMatchObject({ code: 'conflict' });
+  await expect(sandbox.pause()).rejects.toBeInstanceOf(NotFoundError);
+  await Sandbox.connect('i1', { ...options, memory: false });
+  expect(sent.at(-1)).toEqual({ method: 'POST', url: '/v2/sandboxes/i1/connect', body: { memory: false } });
 });
 
 it('throws NotFoundError when there is nothing to give more time', async () => {

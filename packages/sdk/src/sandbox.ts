@@ -12,6 +12,11 @@ import { type SandboxListOptions, SandboxPaginator } from './sandbox-paginator.t
 import { createSignature } from './signature.ts';
 import { type ConnectOptions, resumeSandbox, type SandboxOptions, startSandbox } from './start-sandbox.ts';
 
+export interface PauseOptions extends CallOptions {
+  /** `false` keeps the files only; a resume then boots afresh, without any process. Default true. */
+  memory?: boolean | undefined;
+}
+
 export interface FileUrlOptions {
   /** Decides where relative paths start, and who owns what is uploaded. */
   user?: string | undefined;
@@ -54,7 +59,8 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Starts a sandbox and resolves when it can be used. It lives for `timeoutMs`, whatever happens in it.
+   * Starts a sandbox and resolves when it can be used. It lives for `timeoutMs`, whatever happens in it, and is then killed
+   * or, with `autoPause`, paused.
    * Throws `NotFoundError` for an unknown template and `RateLimitError` when too many are running.
    */
   static async create(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -76,7 +82,7 @@ export class Sandbox implements AsyncDisposable {
     return new SandboxPaginator(createConnection(options), options);
   }
 
-  /** Ends a sandbox and deletes what it held. False when there is none. */
+  /** Ends a running or paused sandbox and deletes what it held. False when there is none. */
   static kill(sandboxId: string, options: ConnectionOptions = {}): Promise<boolean> {
     return killSandbox(createConnection(options), sandboxId, options);
   }
@@ -84,6 +90,21 @@ export class Sandbox implements AsyncDisposable {
   /** Ends the sandbox and deletes what it held. False when it was gone already. */
   kill(options: CallOptions = {}): Promise<boolean> {
     return killSandbox(this.#connection, this.sandboxId, options);
+  }
+
+  /** As the method of the same name, by id. */
+  static pause(sandboxId: string, options: PauseOptions & ConnectionOptions = {}): Promise<void> {
+    return pauseSandbox(createConnection(options), sandboxId, options);
+  }
+
+  /**
+   * Writes the sandbox to disk and stops it; when this resolves it is safe there and has no time to live. `Sandbox.connect`
+   * resumes it, with the same id, metadata, variables and tokens; connections do not survive. When this throws, it runs on.
+   * Throws `NotFoundError`, `InvalidArgumentError` when the service cannot keep memory, and a `SandboxError` of code
+   * `conflict` when it is paused already or being resumed.
+   */
+  pause(options: PauseOptions = {}): Promise<void> {
+    return pauseSandbox(this.#connection, this.sandboxId, options);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -151,6 +172,17 @@ export class Sandbox implements AsyncDisposable {
     }
     return url.href;
   }
+}
+
+async function pauseSandbox(connection: Connection, sandboxId: string, options: PauseOptions): Promise<void> {
+  const { memory } = options;
+  await callApi(connection, options, (api, signal) =>
+    api.POST('/sandboxes/{sandboxID}/pause', {
+      params: { path: { sandboxID: sandboxId } },
+      body: memory === undefined ? {} : { memory },
+      signal,
+    }),
+  );
 }
 
 async function killSandbox(

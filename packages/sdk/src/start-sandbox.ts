@@ -19,11 +19,17 @@ export interface SandboxOptions extends ConnectionOptions {
   secure?: boolean | undefined;
   /** `false` lets nothing out. Private networks are never reachable. Default true. */
   allowInternetAccess?: boolean | undefined;
+  /** `true` pauses the sandbox at the end of its life instead of killing it, after each resume again. Default false. */
+  autoPause?: boolean | undefined;
+  /** `false` keeps only the files at that pause. Default true. */
+  autoPauseMemory?: boolean | undefined;
 }
 
 export interface ConnectOptions extends ConnectionOptions {
   /** The sandbox lives at least this long from now, in milliseconds. Default: the service's, 5 minutes. */
   timeoutMs?: number | undefined;
+  /** `false` resumes a paused sandbox from its files alone. Default true: with whatever was kept. */
+  memory?: boolean | undefined;
 }
 
 // What the newer routes take when no time is given. The older ones have 15 s or demand one.
@@ -36,12 +42,15 @@ const defaultTimeoutSeconds = 300;
  */
 export async function startSandbox(connection: Connection, options: SandboxOptions): Promise<SandboxReply> {
   const { template = 'base', metadata, envs, secure, allowInternetAccess } = options;
+  const { autoPause, autoPauseMemory } = options;
   const body = {
     templateID: template,
     ...toTimeout(options),
     ...(metadata ? { metadata } : {}),
     ...(envs ? { envVars: envs } : {}),
     ...(allowInternetAccess === undefined ? {} : { allow_internet_access: allowInternetAccess }),
+    ...(autoPause === undefined ? {} : { autoPause }),
+    ...(autoPauseMemory === undefined ? {} : { autoPauseMemory }),
   };
   const older = () =>
     callApi(connection, options, (api, signal) =>
@@ -68,15 +77,17 @@ export async function resumeSandbox(
   options: ConnectOptions,
 ): Promise<SandboxReply> {
   const params = { path: { sandboxID: sandboxId } };
+  const { memory } = options;
+  const body = { ...toTimeout(options), ...(memory === undefined ? {} : { memory }) };
   const newer = () =>
     callApi(connection, options, (api, signal) =>
-      api.POST('/v2/sandboxes/{sandboxID}/connect', { params, body: toTimeout(options), signal }),
+      api.POST('/v2/sandboxes/{sandboxID}/connect', { params, body, signal }),
     );
   const older = () =>
     callApi(connection, options, (api, signal) =>
       api.POST('/sandboxes/{sandboxID}/connect', {
         params,
-        body: { timeout: defaultTimeoutSeconds, ...toTimeout(options) },
+        body: { timeout: defaultTimeoutSeconds, ...body },
         signal,
       }),
     );

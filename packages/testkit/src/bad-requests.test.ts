@@ -79,7 +79,7 @@ describe('create', () => {
     [{ envVars: { A: null } }, /envVars/],
     [{ envVars: { 'A=B': 'x' } }, /envVars/],
     [{ secure: false }, /secure/],
-    [{ autoPause: true }, /autoPause/],
+    [{ autoPauseMemory: false }, /autoPauseMemory/],
     [{ autoResume: { enabled: true } }, /autoResume/],
     [{ network: { allowPublicTraffic: false } }, /network\.allowPublicTraffic/],
     [{ network: { denyOut: ['example.org'] } }, /network\.denyOut/],
@@ -162,6 +162,32 @@ describe('other calls', () => {
     expect(await call('POST /sandboxes/inosuchsandbox0000000/timeout', { body })).toMatchObject({ status });
   });
 
+  it.each([
+    ['{"mode":"deep"}', /mode/],
+    ['{"memory":"no"}', /memory/],
+    ['{"memory":false,"mode":"full"}', /memory.*mode/],
+    ['{"memory":true,"mode":"filesystem"}', /memory.*mode/],
+  ])('pause with the body %s gives 400 that names the field', async (body, message) => {
+    const { sandboxId, kill } = await stack.createSandbox();
+    expect(await call(`POST /sandboxes/${sandboxId}/pause`, { body })).toEqual({
+      status: 400,
+      message: expect.stringMatching(message),
+    });
+    expect((await stack.api.GET('/sandboxes')).data).toMatchObject([{ state: 'running' }]);
+    await kill();
+  });
+
+  it.each(['pause', 'resume'])('%s of an unknown sandbox gives 404', async (verb) => {
+    expect(await call(`POST /sandboxes/inosuchsandbox0000000/${verb}`)).toMatchObject({ status: 404 });
+  });
+
+  it('resume of a running sandbox gives 409', async () => {
+    const { sandboxId, kill } = await stack.createSandbox();
+    const body = '{"timeout":60,"autoPause":false}';
+    expect(await call(`POST /sandboxes/${sandboxId}/resume`, { body })).toMatchObject({ status: 409 });
+    await kill();
+  });
+
   it('connect by the older route demands a timeout', async () => {
     const { sandboxId, kill } = await stack.createSandbox();
     expect(await call(`POST /sandboxes/${sandboxId}/connect`, { body: '{}' })).toEqual({
@@ -173,7 +199,7 @@ describe('other calls', () => {
 
   it('what is not built yet answers 501', async () => {
     const { sandboxId, kill } = await stack.createSandbox();
-    for (const route of [`POST /sandboxes/${sandboxId}/pause`, 'GET /templates'])
+    for (const route of [`POST /sandboxes/${sandboxId}/fork`, 'GET /templates'])
       expect(await call(route)).toMatchObject({ status: 501 });
     await kill();
   });

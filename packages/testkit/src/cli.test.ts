@@ -34,6 +34,19 @@ describe('skerry sandbox', () => {
     expect(await skerry(['sandbox', 'list', ...data])).not.toContain(id);
   });
 
+  it('pauses and resumes sandboxes, and says which it could not', async () => {
+    const { sandboxId: id } = await stack.createSandbox();
+    const data = ['--data', stack.dataDir];
+    expect(await skerry(['sandbox', 'pause', ...data, '--no-memory', id])).toBe('');
+    expect(await skerry(['sandbox', 'list', ...data])).toContain(`${id}  paused`);
+    await expect(skerry(['sandbox', 'pause', ...data, '--no-memory', 'inone', id])).rejects.toThrow(
+      /ended with 1\nskerry: inone: [^\n]+ not found\nskerry: i[a-z0-9]+: [^\n]+ paused already\n$/,
+    );
+    expect(await skerry(['sandbox', 'resume', ...data, '--timeout', '60', id])).toBe('');
+    expect(await skerry(['sandbox', 'list', ...data])).toContain(`${id}  running`);
+    await skerry(['sandbox', 'kill', ...data, id]);
+  });
+
   it('passes standard input on and ends with the status of the command', async () => {
     const sandbox = await stack.createSandbox();
     const exec = ['sandbox', 'exec', '--data', stack.dataDir];

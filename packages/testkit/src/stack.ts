@@ -61,6 +61,8 @@ export interface CreateOptions {
   timeoutSeconds?: number;
   envVars?: Record<string, string>;
   metadata?: Record<string, string>;
+  autoPause?: boolean;
+  autoPauseMemory?: boolean;
 }
 
 /**

@@ -217,9 +217,12 @@ export interface paths {
          * Pause a sandbox
          * @description Writes the sandbox to disk and stops it; when this answers, it is safe there. With memory, processes go on where they
          *     were after a resume, while their network connections are lost. Without, only files are kept and a resume boots
-         *     afresh. A paused sandbox has no time to live. When the capture fails, the sandbox runs on and you get the error.
+         *     afresh. A paused sandbox has no time to live. Its open connections are reset at once, and its host names answer 502
+         *     until it runs again. When the capture fails, the sandbox runs on and you get the error.
          *
-         *     A pause that is under way already is joined. The body may be left out.
+         *     A pause of the same kind that is under way already is joined. The body may be left out. A server whose host cannot
+         *     keep memory refuses what would keep it with 400 and never keeps less than was asked for; one that cannot pause at all
+         *     answers 501.
          */
         post: operations["pauseSandbox"];
         delete?: never;
@@ -274,7 +277,7 @@ export interface paths {
          * Resume a paused sandbox
          * @deprecated
          * @description The form of early clients; `POST /v2/sandboxes/{sandboxID}/connect` does the same and also accepts a running sandbox.
-         *     Here a running one is a 409. The body may be left out.
+         *     Here a running one is a 409. A transition that is under way is waited for. The body may be left out.
          */
         post: operations["resumeSandbox"];
         delete?: never;
@@ -1865,6 +1868,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
         };
@@ -1895,7 +1899,6 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
         };

@@ -49,6 +49,7 @@ describe('listing', () => {
       envVars: {},
       secure: true,
       allowInternet: null,
+      autoPause: null,
       cpuCount: 2,
       memoryMb: 512,
       diskMb: 100,
@@ -129,6 +130,27 @@ describe('listing', () => {
     expect(await list({ state: ['paused'] })).toMatchObject({ ids: [], headers: {} });
     expect((await list({ state: ['paused'] })).headers).not.toHaveProperty('X-Total-Running');
     expect((await list({ state: ['running', 'paused'] })).ids).toEqual(['i1']);
+  });
+
+  it('shows what is paused, or on its way to or from there, as paused, and counts only what runs', async () => {
+    for (const id of ['i1', 'i2', 'i3', 'i4']) await run(id, {});
+    const pausedAt = start + 500;
+    await store.changeState('i2', { from: ['running'], to: 'pausing', set: { pausedAt } });
+    await store.changeState('i3', { from: ['running'], to: 'paused', set: { pausedAt } });
+    await store.changeState('i4', { from: ['running'], to: 'resuming', set: { pausedAt } });
+    const both = await list({});
+    expect(both.rows.map(({ sandboxID, state }) => `${sandboxID} ${state}`)).toEqual([
+      'i4 paused',
+      'i3 paused',
+      'i2 paused',
+      'i1 running',
+    ]);
+    expect(both.rows.map(({ endAt }) => Date.parse(endAt) - start)).toEqual([500, 500, 500, 1000]);
+    expect(both.headers['X-Total-Running']).toBe(1);
+    expect((await list({ state: ['running'] })).ids).toEqual(['i1']);
+    expect((await list({ state: ['paused'] })).ids).toEqual(['i4', 'i3', 'i2']);
+    const older = await handlers['GET /sandboxes'](request({}));
+    expect(older).toMatchObject({ status: 200, body: [{ sandboxID: 'i1' }] });
   });
 
   it('leaves out what is starting or on its way out', async () => {

@@ -1,5 +1,5 @@
 import { invalid } from '@skerry/contract/error';
-import type { SandboxFilter, SandboxState } from '../store/store.ts';
+import { PAUSED_STATES, type SandboxFilter } from '../store/store.ts';
 import { parseCursor, toCursor } from './cursor.ts';
 import { parseMetadataFilter } from './metadata-filter.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
@@ -28,8 +28,8 @@ export const createListHandlers = ({
 }: Pick<HandlerContext, 'store'>): Pick<PlatformHandlers, ListRoute> => {
   /** Undefined when nothing can match. */
   const parseFilter = async (query: ListQuery): Promise<SandboxFilter | undefined> => {
-    // There is no way to a paused sandbox, so asking for paused ones alone finds nothing.
-    const states: SandboxState[] = !query.state || query.state.includes('running') ? ['running'] : [];
+    const wanted = query.state?.length ? query.state : ['running', 'paused'];
+    const states = wanted.flatMap((state) => (state === 'running' ? (['running'] as const) : PAUSED_STATES));
     const filter: SandboxFilter = { states, metadata: parseMetadataFilter(query.metadata) };
     if (query.startedAfter !== undefined) filter.startedFrom = parseStartedAfter(query.startedAfter);
     if (query.template !== undefined) {
@@ -37,8 +37,10 @@ export const createListHandlers = ({
       if (template === undefined) return undefined;
       filter.templateId = template.id;
     }
-    return states.length > 0 ? filter : undefined;
+    return filter;
   };
+
+  const countRunning = (filter: SandboxFilter) => store.countSandboxes({ ...filter, states: ['running'] });
 
   return {
     'GET /sandboxes': async ({ query }) => {
@@ -54,12 +56,12 @@ export const createListHandlers = ({
       const rows = filter ? await store.listSandboxes({ ...filter, ...after, order, limit: limit + 1 }) : [];
       const page = rows.slice(0, limit);
       const last = rows.length > limit ? page.at(-1) : undefined;
-      const wantsRunning = !query.state || query.state.includes('running');
+      const wantsRunning = !query.state?.length || query.state.includes('running');
       return {
         status: 200,
         headers: {
           ...(last && { 'X-Next-Token': toCursor(last, order) }),
-          ...(wantsRunning && { 'X-Total-Running': filter ? await store.countSandboxes(filter) : 0 }),
+          ...(wantsRunning && { 'X-Total-Running': filter ? await countRunning(filter) : 0 }),
         },
         body: page.map(toListedSandbox),
       };

@@ -14,6 +14,7 @@ describe('parseNewSandbox', () => {
       envVars: {},
       secure: true,
       allowInternet: null,
+      autoPause: null,
     });
   });
 
@@ -50,7 +51,6 @@ describe('parseNewSandbox', () => {
   });
 
   const refused: [string, Partial<Body>][] = [
-    ['autoPause', { autoPause: true }],
     ['autoPauseMemory', { autoPauseMemory: false }],
     ['autoResume', { autoResume: { enabled: true } }],
     ['volumeMounts', { volumeMounts: [{ name: 'data', path: '/data' }] }],
@@ -70,9 +70,15 @@ describe('parseNewSandbox', () => {
     });
   }
 
+  it('reads what is kept at the end, and refuses a kind of pause without a pause', () => {
+    expect(parse({ autoPause: true }).autoPause).toBe('memory');
+    expect(parse({ autoPause: true, autoPauseMemory: true }).autoPause).toBe('memory');
+    expect(parse({ autoPause: true, autoPauseMemory: false }).autoPause).toBe('filesystem');
+  });
+
   it('names all refused fields at once', () => {
-    expect(() => parse({ autoPause: true, network: { httpsPorts: [1] } })).toThrow(
-      'body.autoPause, body.network.httpsPorts',
+    expect(() => parse({ autoResume: { enabled: true }, network: { httpsPorts: [1] } })).toThrow(
+      'body.autoResume, body.network.httpsPorts',
     );
   });
 

@@ -1,6 +1,7 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { CreateRequest } from '../sandboxes/lifecycle.ts';
+import type { PauseKind } from '../store/store.ts';
 import { parseEnvVars } from './env-vars.ts';
 
 type NewSandbox = components['schemas']['NewSandbox'];
@@ -32,14 +33,21 @@ const networkRefusals = (network: NetworkConfig): string[] => {
 
 /** Fields that ask for something that this server cannot do. Values that mean the default are fine. */
 const refusals = (body: NewSandbox | NewSandboxV1): string[] => [
-  ...(body.autoPause === true ? ['autoPause'] : []),
-  ...(body.autoPauseMemory === false ? ['autoPauseMemory'] : []),
   ...(body.autoResume?.enabled === true ? ['autoResume'] : []),
   ...(isEmpty(body.volumeMounts) ? [] : ['volumeMounts']),
   ...(isEmpty(body.iam?.tokens) ? [] : ['iam']),
   ...(isEmpty(body.mcp) ? [] : ['mcp']),
   ...networkRefusals(body.network ?? {}),
 ];
+
+const parseAutoPause = ({
+  autoPause = false,
+  autoPauseMemory = true,
+}: Pick<NewSandbox, 'autoPause' | 'autoPauseMemory'>): PauseKind | null => {
+  if (autoPause) return autoPauseMemory ? 'memory' : 'filesystem';
+  if (!autoPauseMemory) throw invalid('body.autoPauseMemory must not be false without body.autoPause');
+  return null;
+};
 
 // Every listing carries the metadata of every sandbox in it.
 const MAX_METADATA_BYTES = 65_536;
@@ -76,5 +84,6 @@ export const parseNewSandbox = (
     envVars: parseEnvVars('body.envVars', body.envVars ?? {}),
     secure: body.secure ?? true,
     allowInternet: body.allow_internet_access ?? null,
+    autoPause: parseAutoPause(body),
   };
 };

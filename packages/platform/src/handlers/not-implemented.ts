@@ -15,8 +15,6 @@ const operations = [
   'DELETE /templates/tags',
   'DELETE /templates/{templateID}',
   'POST /sandboxes/{sandboxID}/fork',
-  'POST /sandboxes/{sandboxID}/pause',
-  'POST /sandboxes/{sandboxID}/resume',
   'POST /sandboxes/{sandboxID}/snapshots',
   'POST /templates/tags',
   'POST /v2/templates',

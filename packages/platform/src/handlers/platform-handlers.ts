@@ -1,6 +1,9 @@
 import type { Handlers, RouteKey } from '@skerry/contract/routes';
 import type { paths } from '@skerry/platform-client';
+import type { Features } from '@skerry/runtime';
 import type { Lifecycle } from '../sandboxes/lifecycle.ts';
+import type { Pausing } from '../sandboxes/pausing.ts';
+import type { Resuming } from '../sandboxes/resuming.ts';
 import type { TimeToLive } from '../sandboxes/time-to-live.ts';
 import type { Store } from '../store/store.ts';
 import type { ReplyContext } from './sandbox-replies.ts';
@@ -12,6 +15,10 @@ export type PlatformRoute = RouteKey<paths>;
 export interface HandlerContext extends ReplyContext {
   store: Store;
   lifecycle: Lifecycle;
+  pausing: Pausing;
+  resuming: Resuming;
+  /** What the runtime of this server can do. */
+  features: Features;
   timeToLive: TimeToLive;
   maxRunMs: number;
 }

@@ -1,5 +1,7 @@
+import { requirePause } from '../sandboxes/pause-error.ts';
 import { parseNewSandbox, parseTimeout } from './new-sandbox.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
+import { parseSandboxId } from './sandbox-id.ts';
 import { toSandbox, toSandboxDetail } from './sandbox-replies.ts';
 import { requireTemplate } from './template-reference.ts';
 
@@ -18,23 +20,24 @@ type CreateBody = Parameters<PlatformHandlers['POST /sandboxes' | 'POST /v2/sand
 const DEFAULT_TIMEOUT_SECONDS = { v1: 15, v2: 300 };
 const MIN_REFRESH_SECONDS = 15;
 
-/** Older programs write `{sandboxID}-{clientID}`. */
-const parseSandboxId = ({ sandboxID }: { sandboxID: string }): string => sandboxID.replace(/-.*$/, '');
-
 /** Creating, finding and ending one sandbox. */
 export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHandlers, SandboxRoute> => {
-  const { store, lifecycle, timeToLive, maxRunMs } = context;
+  const { store, lifecycle, timeToLive, resuming, features, maxRunMs } = context;
 
   const create = async (body: CreateBody, timeoutSeconds: number) => {
     const request = parseNewSandbox(body, { timeoutSeconds, maxRunMs });
+    if (request.autoPause !== null) requirePause(features, request.autoPause, 'body.autoPauseMemory');
     const template = await requireTemplate(store, body.templateID);
     const row = await lifecycle.create({ ...request, template });
     return { status: 201, body: toSandbox(row, context) } as const;
   };
 
-  const connect = async (params: { sandboxID: string }, timeoutSeconds: number) => {
-    const row = await timeToLive.extend(parseSandboxId(params), parseTimeout(timeoutSeconds, maxRunMs));
-    return { status: 200, body: toSandbox(row, context) } as const;
+  const connect = async (params: { sandboxID: string }, body: { timeout: number; memory?: boolean }) => {
+    const { row, wasPaused } = await resuming.connect(parseSandboxId(params), {
+      timeoutMs: parseTimeout(body.timeout, maxRunMs),
+      memory: body.memory ?? true,
+    });
+    return { status: wasPaused ? 201 : 200, body: toSandbox(row, context) } as const;
   };
 
   return {
@@ -48,9 +51,9 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
       await lifecycle.kill(parseSandboxId(params));
       return { status: 204 };
     },
-    'POST /sandboxes/{sandboxID}/connect': ({ params, body }) => connect(params, body.timeout),
+    'POST /sandboxes/{sandboxID}/connect': ({ params, body }) => connect(params, body),
     'POST /v2/sandboxes/{sandboxID}/connect': ({ params, body }) =>
-      connect(params, body?.timeout ?? DEFAULT_TIMEOUT_SECONDS.v2),
+      connect(params, { timeout: DEFAULT_TIMEOUT_SECONDS.v2, ...body }),
     'POST /sandboxes/{sandboxID}/timeout': async ({ params, body }) => {
       await timeToLive.set(parseSandboxId(params), body.timeout * 1000);
       return { status: 204 };

@@ -4,12 +4,17 @@ import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
+import { createAdopt } from './adopt.ts';
 import { createEnding } from './ending.ts';
 import { createExpiry } from './expiry.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
 import { createLive, type Directory } from './live.ts';
+import { createPausing, type Pausing } from './pausing.ts';
 import { createReconcile } from './reconcile.ts';
+import { createRecovery } from './recovery.ts';
+import { createResuming, type Resuming } from './resuming.ts';
 import { createTimeToLive, type TimeToLive } from './time-to-live.ts';
+import { createTransitions } from './transitions.ts';
 
 export interface ControlPlaneOptions {
   store: Store;
@@ -25,6 +30,8 @@ export interface ControlPlaneOptions {
 /** Everything that acts on sandboxes, put together. */
 export interface ControlPlane {
   readonly lifecycle: Lifecycle;
+  readonly pausing: Pausing;
+  readonly resuming: Resuming;
   readonly timeToLive: TimeToLive;
   readonly directory: Directory;
   /** Makes rows and instances agree, then keeps them so. Rejects when the store or the runtime cannot be read. */
@@ -44,15 +51,23 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       lifecycle.expire(id).catch((error) => log.error('an expiry failed', { sandboxId: id, error }));
     },
   });
-  const ending = createEnding({ ...options, live, expiry });
+  const transitions = createTransitions();
+  const ending = createEnding({ ...options, live, transitions, expiry });
+  const adopt = createAdopt({ live, expiry, ending, log });
+  const recovery = createRecovery({ ...options, ending, adopt });
+  const pausing = createPausing({ ...options, live, expiry, recovery, transitions });
   const lifecycle = createLifecycle({
     ...options,
     live,
     expiry,
     ending,
+    pausing,
+    adopt,
     rootfsOf: () => images.base.rootfs,
   });
-  const reconcile = createReconcile({ ...options, live, ending, lifecycle });
+  const timeToLive = createTimeToLive({ ...options, expiry });
+  const resuming = createResuming({ ...options, recovery, transitions, timeToLive });
+  const reconcile = createReconcile({ ...options, live, ending, adopt, lifecycle, recovery, transitions });
 
   let closed = false;
   let cancelNext = (): void => {};
@@ -69,7 +84,9 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
 
   return {
     lifecycle,
-    timeToLive: createTimeToLive({ ...options, expiry }),
+    pausing,
+    resuming,
+    timeToLive,
     directory: live.directory,
     start: async () => {
       await reconcile.run();
@@ -79,7 +96,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       closed = true;
       cancelNext();
       expiry.close();
-      await Promise.all([lifecycle.settled(), round]);
+      await Promise.all([lifecycle.settled(), transitions.settled(), round]);
       await Promise.all([ending.settled(), reconcile.settled()]);
       live.clear();
       expiry.close();

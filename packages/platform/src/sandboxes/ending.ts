@@ -1,9 +1,11 @@
-import { isRuntimeError, type Runtime } from '@skerry/runtime';
+import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { EndCause, SandboxRow, StateChange, Store } from '../store/store.ts';
 import type { Expiry } from './expiry.ts';
+import { findInstance } from './find-instance.ts';
 import type { Live } from './live.ts';
+import type { Transitions } from './transitions.ts';
 
 /** The one way out for every sandbox: `killing` on disk, unreachable, stopped, `ended` on disk. */
 export interface Ending {
@@ -29,21 +31,20 @@ export interface EndingOptions {
   store: Store;
   runtime: Runtime;
   live: Live;
+  transitions: Pick<Transitions, 'idle'>;
   expiry: Pick<Expiry, 'cancel'>;
   clock: Clock;
   log: Log;
 }
 
-export const createEnding = ({ store, runtime, live, expiry, clock, log }: EndingOptions): Ending => {
+export const createEnding = (options: EndingOptions): Ending => {
+  const { store, runtime, live, transitions, expiry, clock, log } = options;
   const finishing = new Map<string, Promise<void>>();
 
   const stop = async (id: string): Promise<void> => {
-    try {
-      const instance = await runtime.get(id);
-      await instance.stop();
-    } catch (error) {
-      if (!isRuntimeError(error, 'not_found')) throw error;
-    }
+    // A pause or resume that is under way finds at its end that the row is not its own any more.
+    await transitions.idle(id);
+    await (await findInstance(runtime, id))?.stop();
   };
 
   const close = async (id: string): Promise<void> => {

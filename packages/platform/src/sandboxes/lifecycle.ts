@@ -1,16 +1,24 @@
-import { ApiError } from '@skerry/contract/error';
-import type { Instance, Runtime } from '@skerry/runtime';
+import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
-import type { NewSandbox, SandboxRow, Store, TemplateRow } from '../store/store.ts';
-import { toAccessToken } from '../tokens.ts';
+import {
+  type NewSandbox,
+  PAUSED_STATES,
+  type PauseKind,
+  type SandboxRow,
+  type Store,
+  type TemplateRow,
+} from '../store/store.ts';
+import type { Adopt } from './adopt.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
-import { initAgent } from './init-agent.ts';
+import { limitReached } from './limit-reached.ts';
 import type { Live } from './live.ts';
-import { notRunning, requireRunning } from './running.ts';
+import type { Pausing } from './pausing.ts';
+import { isAlive, notRunning } from './running.ts';
+import { setUpAgent } from './set-up-agent.ts';
 import { toStartError } from './start-error.ts';
 
 export interface CreateRequest {
@@ -21,6 +29,8 @@ export interface CreateRequest {
   secure: boolean;
   /** Null: the creator did not say; then there is internet. */
   allowInternet: boolean | null;
+  /** What to keep at the end of its time; null: it is killed then. */
+  autoPause: PauseKind | null;
 }
 
 /** From the request for a sandbox to its end. */
@@ -30,15 +40,13 @@ export interface Lifecycle {
    * left or what is left is on its way out.
    */
   create(request: CreateRequest): Promise<SandboxRow>;
-  /** Rejects with `not_found` unless it is running. */
+  /** Rejects with `not_found` unless it is running or paused. */
   get(id: string): Promise<SandboxRow>;
-  /** Resolves when it is stopped; two at once both succeed. Rejects with `not_found` unless it is running. */
+  /** Resolves when it is stopped; two at once both succeed. Rejects with `not_found` unless it is running or paused. */
   kill(id: string): Promise<void>;
   /** Whether this process is starting it now. */
   isStarting(id: string): boolean;
-  /** Makes a running instance reachable and announces its end. */
-  adopt(row: SandboxRow, instance: Instance): void;
-  /** Acts on an end that was announced: kills the sandbox unless its end was moved meanwhile. */
+  /** Acts on an end that was announced: kills or pauses the sandbox unless its end was moved meanwhile. */
   expire(id: string): Promise<void>;
   /** Resolves when no start is under way. */
   settled(): Promise<void>;
@@ -50,6 +58,8 @@ export interface LifecycleOptions {
   live: Live;
   expiry: Expiry;
   ending: Ending;
+  pausing: Pick<Pausing, 'pauseAtEnd'>;
+  adopt: Adopt;
   clock: Clock;
   ids: Ids;
   log: Log;
@@ -60,21 +70,8 @@ export interface LifecycleOptions {
 }
 
 export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
-  const { store, runtime, live, expiry, ending, clock, ids, log, limits, secret } = options;
+  const { store, runtime, live, expiry, ending, pausing, adopt, clock, ids, log, limits, secret } = options;
   const starting = new Map<string, Promise<SandboxRow>>();
-
-  const adopt = (row: SandboxRow, instance: Instance): void => {
-    live.add(instance, () => {
-      const when = { from: ['running'], runId: instance.runId } as const;
-      ending
-        .begin(row.id, 'exited', when)
-        .then((ended) => ended && ending.finish(row.id))
-        .catch((error) =>
-          log.error('the end of a sandbox could not be recorded', { sandboxId: row.id, error }),
-        );
-    });
-    expiry.schedule(row.id, row.endAt);
-  };
 
   const undo = async (id: string): Promise<void> => {
     try {
@@ -108,18 +105,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         { signal },
       );
       step = 'set up the agent';
-      await initAgent(
-        instance,
-        {
-          sandboxId: sandbox.id,
-          templateId: sandbox.templateId,
-          envVars: sandbox.envVars,
-          ...(sandbox.secure && { accessToken: toAccessToken(secret, sandbox.id) }),
-          timestamp: new Date(clock.now()).toISOString(),
-          defaultUser: 'user',
-        },
-        { signal },
-      );
+      await setUpAgent(instance, sandbox, { secret, clock, signal });
       step = 'record the start';
       const startedAt = clock.now();
       const row = await store.changeState(sandbox.id, {
@@ -143,7 +129,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   };
 
   return {
-    create: async ({ template, timeoutMs, metadata, envVars, secure, allowInternet }) => {
+    create: async ({ template, timeoutMs, ...request }) => {
       const createdAt = clock.now();
       const sandbox: NewSandbox = {
         id: ids.sandboxId(),
@@ -151,21 +137,14 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         templateName: template.name,
         createdAt,
         endAt: createdAt + timeoutMs,
-        metadata,
-        envVars,
-        secure,
-        allowInternet,
+        ...request,
         cpuCount: template.cpuCount,
         memoryMb: template.memoryMb,
         diskMb: template.diskMb,
       };
       const run = async (): Promise<SandboxRow> => {
         if (!(await store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes }))) {
-          // No Retry-After: only the end of another sandbox helps, and nobody knows when that is.
-          throw new ApiError(
-            'resource_exhausted',
-            `the limit of ${limits.maxSandboxes} sandboxes at the same time is reached`,
-          );
+          throw limitReached(limits.maxSandboxes);
         }
         return start(sandbox, template, timeoutMs);
       };
@@ -173,18 +152,25 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       starting.set(sandbox.id, started);
       return started;
     },
-    get: (id) => requireRunning(store, id),
+    get: async (id) => {
+      const row = await store.findSandbox(id);
+      if (row === undefined || !isAlive(row.state)) throw notRunning(id);
+      return row;
+    },
     kill: async (id) => {
-      const row = await ending.begin(id, 'killed', { from: ['running'] });
+      const row = await ending.begin(id, 'killed', { from: ['running', ...PAUSED_STATES] });
       const finished = row === undefined ? ending.current(id) : ending.finish(id);
       if (finished === undefined) throw notRunning(id);
       await finished;
     },
     isStarting: (id) => starting.has(id),
-    adopt,
     expire: async (id) => {
-      const row = await ending.begin(id, 'expired', { from: ['running'], endAtMost: clock.now() });
-      if (row !== undefined) {
+      const { autoPause = null } = (await store.findSandbox(id)) ?? {};
+      if (autoPause !== null) {
+        await pausing.pauseAtEnd(id, autoPause);
+        return;
+      }
+      if (await ending.begin(id, 'expired', { from: ['running'], endAtMost: clock.now() })) {
         await ending.finish(id);
         return;
       }

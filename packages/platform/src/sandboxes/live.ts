@@ -9,7 +9,7 @@ export interface Route {
 
 /** Which sandboxes can be reached now, and when one no longer can. */
 export interface Directory {
-  /** Undefined for a sandbox that is unknown, not yet usable, or on its way out. */
+  /** Undefined for a sandbox that is unknown, not yet usable, paused, or on its way out. */
   find(sandboxId: string): Promise<Route | undefined>;
   /** Calls the listener as soon as a run can no longer be found. The returned function takes the listener back. */
   onEnd(listener: (sandboxId: string, runId: string) => void): () => void;

@@ -1,4 +1,4 @@
-import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
+import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import {
@@ -8,16 +8,23 @@ import {
   type SandboxState,
   type Store,
 } from '../store/store.ts';
+import type { Adopt } from './adopt.ts';
 import type { Ending } from './ending.ts';
+import { findInstance } from './find-instance.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Live } from './live.ts';
+import type { Recovery } from './recovery.ts';
+import type { Transitions } from './transitions.ts';
 
 export interface ReconcileOptions {
   store: Store;
   runtime: Runtime;
   live: Live;
   ending: Ending;
-  lifecycle: Pick<Lifecycle, 'isStarting' | 'adopt'>;
+  adopt: Adopt;
+  lifecycle: Pick<Lifecycle, 'isStarting' | 'expire'>;
+  recovery: Pick<Recovery, 'recover'>;
+  transitions: Pick<Transitions, 'current' | 'run'>;
   clock: Clock;
   log: Log;
 }
@@ -34,13 +41,15 @@ const KEEP_ENDED_MS = 30 * 86_400_000;
 
 /**
  * Makes rows and instances agree, both ways, whatever happened to this process or the host before:
- * 1. what expired meanwhile is ended, before anything is adopted;
- * 2. a start that nobody is working on is undone, an end that stopped half way is finished;
- * 3. a running row whose instance is gone is closed as `lost`, one whose instance lives is made reachable;
+ * 1. what expired meanwhile is ended or paused, before anything is adopted;
+ * 2. a start that nobody is working on is undone, an end that stopped half way is finished, a pause or resume that stopped
+ *    half way is brought to one of its sides;
+ * 3. a running row whose instance is gone is closed as `lost`, as is a paused one; one whose instance lives is made
+ *    reachable;
  * 4. an instance without a row is removed.
  */
 export const createReconcile = (options: ReconcileOptions): Reconcile => {
-  const { store, runtime, live, ending, lifecycle, clock, log } = options;
+  const { store, runtime, live, ending, adopt, lifecycle, recovery, transitions, clock, log } = options;
 
   const end = async (id: string, cause: EndCause, from: SandboxState, endAtMost?: number): Promise<void> => {
     const row = await ending.begin(id, cause, {
@@ -50,14 +59,11 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     if (row !== undefined) void ending.finish(id);
   };
 
-  const findInstance = async (id: string): Promise<Instance | undefined> => {
-    try {
-      const instance = await runtime.get(id);
-      return (await instance.state()) === 'stopped' ? undefined : instance;
-    } catch (error) {
-      if (isRuntimeError(error, 'not_found')) return undefined;
-      throw error;
-    }
+  const recover = (id: string): void => {
+    if (transitions.current(id) !== undefined) return;
+    transitions
+      .run(id, 'recovery', () => recovery.recover(id))
+      .catch((error) => log.error('a transition could not be brought to an end', { sandboxId: id, error }));
   };
 
   const check = async (row: SandboxRow): Promise<void> => {
@@ -65,10 +71,14 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       void ending.finish(row.id);
     } else if (row.state === 'starting') {
       if (!lifecycle.isStarting(row.id)) await end(row.id, 'failed', 'starting');
+    } else if (row.state === 'pausing' || row.state === 'resuming') {
+      recover(row.id);
     } else {
-      const instance = await findInstance(row.id);
-      if (instance === undefined) await end(row.id, 'lost', 'running');
-      else if (!live.has(row.id)) await adoptIfRunning(row.id, instance);
+      const instance = await findInstance(runtime, row.id);
+      const isGone =
+        instance === undefined || (row.state === 'running' && (await instance.state()) === 'stopped');
+      if (isGone) await end(row.id, 'lost', row.state);
+      else if (row.state === 'running' && !live.has(row.id)) await adoptIfRunning(row.id, instance);
     }
   };
 
@@ -76,7 +86,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     // The row was read a while ago; a kill may have come first.
     const row = await store.findSandbox(id);
     if (row?.state !== 'running' || live.has(id)) return;
-    lifecycle.adopt(row, instance);
+    adopt(row, instance);
     log.info('sandbox adopted', { sandboxId: id });
   };
 
@@ -109,7 +119,13 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     run: async () => {
       const now = clock.now();
       const expired = (await activeRows()).filter((row) => row.state === 'running' && row.endAt <= now);
-      for (const row of expired) await end(row.id, 'expired', 'running', now);
+      for (const row of expired) {
+        if (row.autoPause === null) await end(row.id, 'expired', 'running', now);
+        else
+          lifecycle
+            .expire(row.id)
+            .catch((error) => log.error('an expiry failed', { sandboxId: row.id, error }));
+      }
 
       const instances: Instance[] = [];
       for await (const instance of runtime.list()) instances.push(instance);

@@ -1,15 +1,26 @@
-import { type ApiError, notFound } from '@skerry/contract/error';
-import type { SandboxRow, SandboxStore } from '../store/store.ts';
+import { type ApiError, conflict, notFound } from '@skerry/contract/error';
+import type { SandboxRow, SandboxState, SandboxStore } from '../store/store.ts';
 
 /** The answer for a sandbox that never was, is over, is on its way out, or is not usable yet: callers cannot tell. */
 export const notRunning = (id: string): ApiError => notFound(`sandbox "${id}" was not found`);
 
-/** Rejects with `not_found` unless the sandbox is running. */
+/** Whether callers see a sandbox in this state, as running or as paused. */
+export const isAlive = (state: SandboxState): boolean =>
+  state === 'running' || state === 'pausing' || state === 'paused' || state === 'resuming';
+
+/** The answer while a sandbox is between running and paused; undefined in any other state. */
+export const toBusyError = (row: SandboxRow | undefined): ApiError | undefined => {
+  if (row?.state === 'pausing') return conflict(`sandbox "${row.id}" is being paused`);
+  if (row?.state === 'resuming') return conflict(`sandbox "${row.id}" is being resumed`);
+  return undefined;
+};
+
+/** Rejects unless the sandbox is running: with `conflict` when it is in a transition, else with `not_found`. */
 export const requireRunning = async (
   store: Pick<SandboxStore, 'findSandbox'>,
   id: string,
 ): Promise<SandboxRow> => {
   const row = await store.findSandbox(id);
-  if (row?.state !== 'running') throw notRunning(id);
+  if (row?.state !== 'running') throw toBusyError(row) ?? notRunning(id);
   return row;
 };

@@ -39,6 +39,7 @@ describe('createTimeToLive', () => {
         envVars: {},
         secure: true,
         allowInternet: null,
+        autoPause: null,
         cpuCount: 1,
         memoryMb: 128,
         diskMb: 0,

@@ -62,7 +62,16 @@ const initial: Migration = {
   },
 };
 
+const pause: Migration = {
+  async up(db: Kysely<unknown>) {
+    // One column a statement: SQLite adds no more at once.
+    await db.schema.alterTable('sandboxes').addColumn('auto_pause', 'text').execute();
+    await db.schema.alterTable('sandboxes').addColumn('paused_at', 'bigint').execute();
+    await db.schema.alterTable('sandboxes').addColumn('paused_with', 'text').execute();
+  },
+};
+
 /** In order of their names. One that was released never changes again. */
-export const migrations: Record<string, Migration> = { '0001_initial': initial };
+export const migrations: Record<string, Migration> = { '0001_initial': initial, '0002_pause': pause };
 
 export type Database = Kysely<Schema>;

@@ -1,7 +1,7 @@
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
 import type { Database } from './migrations.ts';
 import type { SandboxTable, Schema } from './schema.ts';
-import type { SandboxFilter, SandboxRow, SandboxStore } from './store.ts';
+import { PLACED_STATES, type SandboxFilter, type SandboxRow, type SandboxStore } from './store.ts';
 
 const toFlag = (value: boolean): number => (value ? 1 : 0);
 
@@ -13,6 +13,8 @@ const toSandboxRow = (row: Selectable<SandboxTable>): SandboxRow => ({
   runId: row.run_id,
   createdAt: row.created_at,
   startedAt: row.started_at,
+  pausedAt: row.paused_at,
+  pausedWith: row.paused_with,
   endAt: row.end_at,
   endedAt: row.ended_at,
   cause: row.cause,
@@ -20,6 +22,7 @@ const toSandboxRow = (row: Selectable<SandboxTable>): SandboxRow => ({
   envVars: JSON.parse(row.env_vars) as Record<string, string>,
   secure: row.secure === 1,
   allowInternet: row.allow_internet === null ? null : row.allow_internet === 1,
+  autoPause: row.auto_pause,
   cpuCount: row.cpu_count,
   memoryMb: row.memory_mb,
   diskMb: row.disk_mb,
@@ -48,12 +51,14 @@ const countAll = async (query: SelectQueryBuilder<Schema, 'sandboxes', unknown>)
   return Number(total);
 };
 
+const countPlaced = (db: Database): Promise<number> =>
+  countAll(db.selectFrom('sandboxes').where('state', 'in', PLACED_STATES));
+
 /** The sandbox part of a store, in SQL that every dialect understands. */
 export const createSandboxQueries = (db: Database): SandboxStore => ({
   reserveSandbox: (sandbox, { maxActive }) =>
     db.transaction().execute(async (tx) => {
-      const active = await countAll(tx.selectFrom('sandboxes').where('state', 'in', ['starting', 'running']));
-      if (active >= maxActive) return false;
+      if ((await countPlaced(tx)) >= maxActive) return false;
       await tx
         .insertInto('sandboxes')
         .values({
@@ -71,6 +76,9 @@ export const createSandboxQueries = (db: Database): SandboxStore => ({
           env_vars: JSON.stringify(sandbox.envVars),
           secure: toFlag(sandbox.secure),
           allow_internet: sandbox.allowInternet === null ? null : toFlag(sandbox.allowInternet),
+          auto_pause: sandbox.autoPause,
+          paused_at: null,
+          paused_with: null,
           cpu_count: sandbox.cpuCount,
           memory_mb: sandbox.memoryMb,
           disk_mb: sandbox.diskMb,
@@ -80,6 +88,24 @@ export const createSandboxQueries = (db: Database): SandboxStore => ({
         await tx.insertInto('sandbox_metadata').values({ sandbox_id: sandbox.id, key, value }).execute();
       }
       return true;
+    }),
+
+  reserveResume: (id, { endAt, maxActive }) =>
+    db.transaction().execute(async (tx) => {
+      const paused = await tx
+        .selectFrom('sandboxes')
+        .select('id')
+        .where('id', '=', id)
+        .where('state', '=', 'paused')
+        .executeTakeFirst();
+      if (paused === undefined) return 'not_paused';
+      if ((await countPlaced(tx)) >= maxActive) return 'limit';
+      await tx
+        .updateTable('sandboxes')
+        .set({ state: 'resuming', end_at: endAt })
+        .where('id', '=', id)
+        .execute();
+      return 'reserved';
     }),
 
   findSandbox: async (id) => {
@@ -97,6 +123,8 @@ export const createSandboxQueries = (db: Database): SandboxStore => ({
         ...(set.endAt !== undefined && { end_at: set.endAt }),
         ...(set.endedAt !== undefined && { ended_at: set.endedAt }),
         ...(set.cause !== undefined && { cause: set.cause }),
+        ...(set.pausedAt !== undefined && { paused_at: set.pausedAt }),
+        ...(set.pausedWith !== undefined && { paused_with: set.pausedWith }),
       })
       .where('id', '=', id)
       .where('state', 'in', from);

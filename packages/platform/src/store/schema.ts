@@ -1,4 +1,4 @@
-import type { EndCause, SandboxState } from './store.ts';
+import type { EndCause, PauseKind, SandboxState } from './store.ts';
 
 /** The tables as both databases hold them: times and flags as integers, maps as JSON text. */
 export interface Schema {
@@ -24,6 +24,9 @@ export interface SandboxTable {
   env_vars: string;
   secure: number;
   allow_internet: number | null;
+  auto_pause: PauseKind | null;
+  paused_at: number | null;
+  paused_with: PauseKind | null;
   cpu_count: number;
   memory_mb: number;
   disk_mb: number;

@@ -8,10 +8,15 @@ export interface Store extends SandboxStore, TemplateStore, ApiKeyStore {
 
 export interface SandboxStore {
   /**
-   * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes are
-   * starting or running. False when the limit is reached; then nothing is written.
+   * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes take a place
+   * (`PLACED_STATES`). False when the limit is reached; then nothing is written.
    */
   reserveSandbox(sandbox: NewSandbox, options: { maxActive: number }): Promise<boolean>;
+  /**
+   * Moves a paused row to `resuming` with that end, in one transaction with the same check. `limit` when the limit is
+   * reached, `not_paused` when the row is in another state or missing; then nothing is written.
+   */
+  reserveResume(id: string, options: { endAt: number; maxActive: number }): Promise<ResumeReservation>;
   findSandbox(id: string): Promise<SandboxRow | undefined>;
   /** Moves a row from one of the expected states to the next; undefined, and no change, when it is in another one. */
   changeState(id: string, change: StateChange): Promise<SandboxRow | undefined>;
@@ -39,10 +44,28 @@ export interface ApiKeyStore {
   touchApiKey(hash: string, lastUsedAt: number): Promise<void>;
 }
 
-export type SandboxState = 'starting' | 'running' | 'killing' | 'ended';
+export type SandboxState = 'starting' | 'running' | 'pausing' | 'paused' | 'resuming' | 'killing' | 'ended';
 
 /** Every state in which something of the sandbox may still be on the host. */
-export const ACTIVE_STATES: readonly SandboxState[] = ['starting', 'running', 'killing'];
+export const ACTIVE_STATES: readonly SandboxState[] = [
+  'starting',
+  'running',
+  'pausing',
+  'paused',
+  'resuming',
+  'killing',
+];
+
+/** States that callers see as `paused`: it is on disk, on its way there, or not usable again yet. */
+export const PAUSED_STATES: readonly SandboxState[] = ['pausing', 'paused', 'resuming'];
+
+/** States that count against the number of sandboxes at the same time. A pause that fails goes back to `running`. */
+export const PLACED_STATES: readonly SandboxState[] = ['starting', 'running', 'pausing', 'resuming'];
+
+/** What a pause keeps: processes with their memory and files, or files alone. */
+export type PauseKind = 'memory' | 'filesystem';
+
+export type ResumeReservation = 'reserved' | 'limit' | 'not_paused';
 
 /**
  * Why a sandbox ended: `killed` by its owner, `expired`, `exited` by itself, `failed` to start, or `lost`: the host no
@@ -62,6 +85,8 @@ export interface NewSandbox {
   secure: boolean;
   /** Null when the creator did not say. */
   allowInternet: boolean | null;
+  /** What to keep at the end of the time to live; null: the sandbox is killed then. */
+  autoPause: PauseKind | null;
   cpuCount: number;
   memoryMb: number;
   diskMb: number;
@@ -71,8 +96,12 @@ export interface SandboxRow extends NewSandbox {
   state: SandboxState;
   /** Null until it ran. */
   runId: string | null;
-  /** Start of the run; until then the time of creation. */
+  /** Start of the present or, when paused, the last run; before the first the time of creation. */
   startedAt: number;
+  /** When it was paused, or the pause that is under way began. Null while it runs. */
+  pausedAt: number | null;
+  /** What the pause keeps. Null while it runs. */
+  pausedWith: PauseKind | null;
   endedAt: number | null;
   cause: EndCause | null;
 }
@@ -84,7 +113,9 @@ export interface StateChange {
   endAtMost?: number;
   /** Also required: the row is in this run. */
   runId?: string;
-  set?: Partial<Pick<SandboxRow, 'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause'>>;
+  set?: Partial<
+    Pick<SandboxRow, 'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause' | 'pausedAt' | 'pausedWith'>
+  >;
 }
 
 export interface SandboxFilter {

@@ -14,6 +14,7 @@ const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
   envVars: {},
   secure: true,
   allowInternet: null,
+  autoPause: null,
   cpuCount: 2,
   memoryMb: 1024,
   diskMb: 2048,
@@ -55,6 +56,7 @@ export const describeStore = (
           envVars: { PATH: '/x', MULTI: 'a\nb' },
           secure: false,
           allowInternet: false,
+          autoPause: 'filesystem',
         });
         await store.reserveSandbox(made, { maxActive: 1 });
         store = await opened.reopen();
@@ -63,6 +65,8 @@ export const describeStore = (
           state: 'starting',
           runId: null,
           startedAt: made.createdAt,
+          pausedAt: null,
+          pausedWith: null,
           endedAt: null,
           cause: null,
         });
@@ -126,6 +130,48 @@ export const describeStore = (
         await store.changeState('i1', { from: ['running'], to: 'killing' });
         expect(await extend(start + 30_000)).toBeUndefined();
         expect((await store.findSandbox('i1'))?.endAt).toBe(start + 5);
+      });
+
+      it('keeps when and how a sandbox was paused, after a restart too, and forgets it at a resume', async () => {
+        await run(sandbox('i1'));
+        const pausedAt = start + 7;
+        const change = { from: ['running'], to: 'pausing', set: { pausedAt, pausedWith: 'memory' } } as const;
+        await store.changeState('i1', change);
+        await store.changeState('i1', { from: ['pausing'], to: 'paused' });
+        store = await opened.reopen();
+        expect(await store.findSandbox('i1')).toMatchObject({
+          state: 'paused',
+          pausedAt,
+          pausedWith: 'memory',
+        });
+        expect(await store.moveEnd('i1', { endAt: start + 99_000, extendOnly: true })).toBeUndefined();
+        expect(await store.reserveResume('i1', { endAt: start + 50_000, maxActive: 1 })).toBe('reserved');
+        const set = { runId: 'next', pausedAt: null, pausedWith: null };
+        expect(await store.changeState('i1', { from: ['resuming'], to: 'running', set })).toMatchObject({
+          runId: 'next',
+          endAt: start + 50_000,
+          pausedAt: null,
+          pausedWith: null,
+        });
+      });
+
+      it('gives a place to one resume of a paused sandbox, within the limit', async () => {
+        await run(sandbox('i1'));
+        await run(sandbox('i2'));
+        await store.changeState('i1', { from: ['running'], to: 'pausing' });
+        const resume = (id: string, maxActive: number) =>
+          store.reserveResume(id, { endAt: start + 20_000, maxActive });
+        // Until the pause has succeeded its place is not free.
+        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe(false);
+        expect(await resume('i1', 9)).toBe('not_paused');
+        await store.changeState('i1', { from: ['pausing'], to: 'paused' });
+        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe(true);
+        expect(await resume('i1', 2)).toBe('limit');
+        expect(await store.findSandbox('i1')).toMatchObject({ state: 'paused', endAt: start + 15_000 });
+        expect(await Promise.all([resume('i1', 3), resume('i1', 3)])).toEqual(['reserved', 'not_paused']);
+        expect(await store.reserveSandbox(sandbox('i4'), { maxActive: 3 })).toBe(false);
+        expect(await resume('i2', 9)).toBe('not_paused');
+        expect(await resume('i9', 9)).toBe('not_paused');
       });
 
       it('lists by start time and then id, in both orders', async () => {

@@ -1,0 +1,19 @@
+import { Sandbox } from '@skerry/sdk';
+import { Command } from 'commander';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { forEachSandbox } from './for-each-sandbox.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & { memory: boolean };
+
+/** `skerry sandbox pause ID…`: exits with 1 when one of them could not be paused. */
+export function pauseSandboxCommand(): Command {
+  return withConnectionFlags(
+    new Command('pause')
+      .description('write sandboxes to disk and stop them')
+      .argument('<id...>', 'ids of the sandboxes')
+      .option('--no-memory', 'keep the files only'),
+  ).action(async (ids: string[], flags: Flags) => {
+    const options = { ...resolveConnection(flags), ...(flags.memory ? {} : { memory: false }) };
+    await forEachSandbox(ids, (id) => Sandbox.pause(id, options));
+  });
+}

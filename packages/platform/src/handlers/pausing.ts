@@ -1,0 +1,40 @@
+import { invalid } from '@skerry/contract/error';
+import type { components } from '@skerry/platform-client';
+import type { PauseKind } from '../store/store.ts';
+import { parseTimeout } from './new-sandbox.ts';
+import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
+import { parseSandboxId } from './sandbox-id.ts';
+import { toSandbox } from './sandbox-replies.ts';
+
+type PauseRoute = 'POST /sandboxes/{sandboxID}/pause' | 'POST /sandboxes/{sandboxID}/resume';
+
+const RESUME_TIMEOUT_SECONDS = 15;
+
+/** What a pause is to keep; everything, unless it says otherwise. Throws `invalid_argument` for a contradiction. */
+export const parsePauseKind = ({ memory, mode }: components['schemas']['PauseSandbox']): PauseKind => {
+  if (memory !== undefined && mode !== undefined && memory !== (mode === 'full')) {
+    throw invalid(`body.memory is ${memory}, which contradicts body.mode "${mode}"`);
+  }
+  return memory === false || mode === 'filesystem' ? 'filesystem' : 'memory';
+};
+
+/** Pausing a sandbox, and resuming it as early clients do. */
+export const createPauseHandlers = (
+  context: Pick<HandlerContext, 'pausing' | 'resuming' | 'maxRunMs' | 'secret' | 'domain'>,
+): Pick<PlatformHandlers, PauseRoute> => {
+  const { pausing, resuming, maxRunMs } = context;
+  return {
+    'POST /sandboxes/{sandboxID}/pause': async ({ params, body }) => {
+      await pausing.pause(parseSandboxId(params), parsePauseKind(body ?? {}));
+      return { status: 204 };
+    },
+    'POST /sandboxes/{sandboxID}/resume': async ({ params, body }) => {
+      const { timeout = RESUME_TIMEOUT_SECONDS, memory = true } = body ?? {};
+      const request = { timeoutMs: parseTimeout(timeout, maxRunMs), memory };
+      return {
+        status: 201,
+        body: toSandbox(await resuming.resume(parseSandboxId(params), request), context),
+      };
+    },
+  };
+};

@@ -1,0 +1,31 @@
+import type { Instance } from '@skerry/runtime';
+import type { Log } from '../log.ts';
+import type { SandboxRow } from '../store/store.ts';
+import type { Ending } from './ending.ts';
+import type { Expiry } from './expiry.ts';
+import type { Live } from './live.ts';
+
+/** Makes a running instance reachable, announces its end, and closes its row when the run is over by itself. */
+export type Adopt = (row: SandboxRow, instance: Instance) => void;
+
+export interface AdoptOptions {
+  live: Live;
+  expiry: Pick<Expiry, 'schedule'>;
+  ending: Pick<Ending, 'begin' | 'finish'>;
+  log: Log;
+}
+
+export const createAdopt =
+  ({ live, expiry, ending, log }: AdoptOptions): Adopt =>
+  (row, instance) => {
+    live.add(instance, () => {
+      const when = { from: ['running'], runId: instance.runId } as const;
+      ending
+        .begin(row.id, 'exited', when)
+        .then((ended) => ended && ending.finish(row.id))
+        .catch((error) =>
+          log.error('the end of a sandbox could not be recorded', { sandboxId: row.id, error }),
+        );
+    });
+    expiry.schedule(row.id, row.endAt);
+  };

@@ -1,0 +1,142 @@
+import { RuntimeError } from '@skerry/runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createMemoryRuntime } from '../testing/memory-runtime.ts';
+import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+
+let fixture: PlaneFixture;
+beforeEach(async () => {
+  fixture = await createPlaneFixture();
+});
+afterEach(() => fixture.close());
+
+const resume = { timeoutMs: 30_000, memory: true };
+const failure = () => new RuntimeError('internal', 'it broke');
+
+describe('pause', () => {
+  it('takes the sandbox off the directory, ends its run and has no expiry', async () => {
+    const id = await fixture.create({ timeoutMs: 200 });
+    const ended: string[] = [];
+    fixture.plane.directory.onEnd((sandboxId, runId) => ended.push(`${sandboxId} ${runId}`));
+    const release = fixture.runtime.hold('pause');
+    const pausing = fixture.plane.pausing.pause(id, 'filesystem');
+    await expect.poll(() => ended).toEqual([`${id} run1`]);
+    expect(await fixture.route(id)).toBeUndefined();
+    expect((await fixture.plane.lifecycle.get(id)).state).toBe('pausing');
+    release();
+    await pausing;
+    expect(await fixture.rowOf(id)).toMatchObject({ state: 'paused', pausedWith: 'filesystem' });
+    const { pausedAt } = (await fixture.rowOf(id)) ?? {};
+    expect(Date.now() - (pausedAt ?? 0)).toBeLessThan(1000);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect((await fixture.rowOf(id))?.state).toBe('paused');
+    expect(fixture.runtime.log).toEqual([`pause ${id} filesystem`]);
+  });
+
+  it('is joined by the same request, refused to others while under way and once it is done', async () => {
+    const id = await fixture.create();
+    const release = fixture.runtime.hold('pause');
+    const both = [fixture.plane.pausing.pause(id, 'memory'), fixture.plane.pausing.pause(id, 'memory')];
+    await expect(fixture.plane.pausing.pause(id, 'filesystem')).rejects.toMatchObject({ code: 'conflict' });
+    await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('pausing');
+    await expect(fixture.plane.timeToLive.set(id, 5000)).rejects.toMatchObject({ code: 'conflict' });
+    release();
+    await Promise.all(both);
+    expect(fixture.runtime.log).toEqual([`pause ${id} memory`]);
+    await expect(fixture.plane.pausing.pause(id, 'memory')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(fixture.plane.timeToLive.set(id, 5000)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(fixture.plane.pausing.pause('inone', 'memory')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('that fails leaves the sandbox running until the end it had, and tells all who joined', async () => {
+    const id = await fixture.create();
+    const before = await fixture.rowOf(id);
+    fixture.runtime.fail('pause', failure());
+    const both = [fixture.plane.pausing.pause(id, 'memory'), fixture.plane.pausing.pause(id, 'memory')];
+    for (const result of await Promise.allSettled(both)) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { code: 'internal' } });
+    }
+    expect(await fixture.rowOf(id)).toEqual(before);
+    expect((await fixture.route(id))?.runId).toBe('run1');
+    await fixture.plane.pausing.pause(id, 'memory');
+  });
+
+  it('says that there is no room when the host is full', async () => {
+    const id = await fixture.create();
+    fixture.runtime.fail('pause', new RuntimeError('exhausted', 'no space'));
+    await expect(fixture.plane.pausing.pause(id, 'memory')).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('succeeds when only the answer of the runtime was lost', async () => {
+    const id = await fixture.create();
+    fixture.runtime.loseAnswer('pause');
+    await fixture.plane.pausing.pause(id, 'memory');
+    expect((await fixture.rowOf(id))?.state).toBe('paused');
+  });
+
+  it('never keeps less than was asked for', async () => {
+    fixture.runtime = createMemoryRuntime({ memory: false, filesystem: true });
+    await fixture.startPlane();
+    const id = await fixture.create();
+    await expect(fixture.plane.pausing.pause(id, 'memory')).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining('body.memory'),
+    });
+    expect((await fixture.rowOf(id))?.state).toBe('running');
+    expect(fixture.runtime.log).toEqual([]);
+    fixture.runtime = createMemoryRuntime({ memory: false, filesystem: false });
+    await fixture.startPlane();
+    const other = await fixture.create();
+    await expect(fixture.plane.pausing.pause(other, 'filesystem')).rejects.toMatchObject({
+      code: 'unimplemented',
+    });
+  });
+
+  it('gives way to a kill, which waits for it and removes everything', async () => {
+    const id = await fixture.create();
+    const release = fixture.runtime.hold('pause');
+    const pausing = fixture.plane.pausing.pause(id, 'memory').catch((error: unknown) => error);
+    await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('pausing');
+    const killing = fixture.plane.lifecycle.kill(id);
+    await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('killing');
+    await expect(fixture.plane.lifecycle.get(id)).rejects.toMatchObject({ code: 'not_found' });
+    expect(fixture.runtime.log).not.toContain(`stop ${id}`);
+    release();
+    await Promise.all([pausing, killing]);
+    expect(await fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'killed' });
+    expect(fixture.runtime.instances.size).toBe(0);
+  });
+});
+
+describe('the end of a time to live', () => {
+  it('pauses a sandbox that was made so, and does it again after a resume', async () => {
+    const id = await fixture.create({ timeoutMs: 100, autoPause: 'filesystem' });
+    await expect.poll(async () => (await fixture.rowOf(id))?.state, { timeout: 3000 }).toBe('paused');
+    await fixture.plane.resuming.resume(id, { ...resume, timeoutMs: 100 });
+    await expect.poll(async () => (await fixture.rowOf(id))?.state, { timeout: 3000 }).toBe('paused');
+    expect(fixture.runtime.log.filter((line) => line.startsWith('pause'))).toEqual(
+      Array.from({ length: 2 }, () => `pause ${id} filesystem`),
+    );
+    await fixture.plane.lifecycle.kill(id);
+    expect(await fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'killed' });
+  });
+
+  it('does not kill one that cannot be paused, nor try without a break', async () => {
+    const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
+    fixture.runtime.fail('pause', failure());
+    await expect.poll(() => fixture.runtime.log).toEqual([`pause ${id} memory`]);
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    expect(fixture.runtime.log).toHaveLength(1);
+    expect((await fixture.rowOf(id))?.state).toBe('running');
+    expect((await fixture.route(id))?.runId).toBe('run1');
+  });
+
+  it('that came while no server ran is acted on at the next start', async () => {
+    const kept = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
+    const killed = await fixture.create({ timeoutMs: 100 });
+    await fixture.plane.close();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await fixture.startPlane();
+    await expect.poll(async () => (await fixture.rowOf(kept))?.state).toBe('paused');
+    await expect.poll(async () => (await fixture.rowOf(killed))?.cause).toBe('expired');
+  });
+});

@@ -1,0 +1,99 @@
+import type { Instance, Runtime } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Limits } from '../limits.ts';
+import type { Log } from '../log.ts';
+import type { SandboxRow, SandboxState, Store } from '../store/store.ts';
+import type { Adopt } from './adopt.ts';
+import type { Ending } from './ending.ts';
+import { findInstance } from './find-instance.ts';
+import { setUpAgent } from './set-up-agent.ts';
+
+/** Brings rows that are between running and paused to one of the two. */
+export interface Recovery {
+  /**
+   * Makes a row in state `pausing` or `resuming` agree with its instance: paused where that is paused, running where it
+   * runs, on its way out where it is gone. Resolves with the state that the row has then; a row in any other state is left
+   * alone. The caller runs it as the sandbox's transition. Rejects when the runtime cannot say; the row stays then.
+   */
+  recover(id: string): Promise<SandboxState | undefined>;
+  /**
+   * The last part of a resume: sets up the agent, makes the sandbox reachable and its row `running` until `endAt`.
+   * Undefined when the row left the state `resuming` meanwhile.
+   */
+  finishResume(
+    row: SandboxRow,
+    instance: Instance,
+    toEndAt: (startedAt: number) => number,
+  ): Promise<SandboxRow | undefined>;
+}
+
+export interface RecoveryOptions {
+  store: Store;
+  runtime: Runtime;
+  ending: Ending;
+  adopt: Adopt;
+  clock: Clock;
+  log: Log;
+  limits: Pick<Limits, 'startTimeoutMs'>;
+  secret: string;
+}
+
+const RUNS = { pausedAt: null, pausedWith: null };
+
+export const createRecovery = (options: RecoveryOptions): Recovery => {
+  const { store, runtime, ending, adopt, clock, log, limits, secret } = options;
+
+  const finishResume: Recovery['finishResume'] = async (row, instance, toEndAt) => {
+    await setUpAgent(instance, row, { secret, clock, signal: AbortSignal.timeout(limits.startTimeoutMs) });
+    const startedAt = clock.now();
+    const resumed = await store.changeState(row.id, {
+      from: ['resuming'],
+      to: 'running',
+      set: { ...RUNS, runId: instance.runId, startedAt, endAt: toEndAt(startedAt) },
+    });
+    if (resumed !== undefined) adopt(resumed, instance);
+    return resumed;
+  };
+
+  /** Of a sandbox that runs again while its agent cannot be set up: nothing may reach it, so it is put back. */
+  const pauseAgain = async (row: SandboxRow, instance: Instance): Promise<void> => {
+    await instance.pause({ memory: row.pausedWith === 'memory' });
+    await store.changeState(row.id, { from: ['resuming'], to: 'paused' });
+  };
+
+  const keepRunning = async (row: SandboxRow, instance: Instance): Promise<void> => {
+    if (row.state === 'pausing') {
+      const running = await store.changeState(row.id, { from: ['pausing'], to: 'running', set: RUNS });
+      if (running !== undefined) adopt(running, instance);
+      return;
+    }
+    try {
+      await finishResume(row, instance, () => row.endAt);
+    } catch (error) {
+      log.warn('a resumed sandbox is paused again, its agent cannot be set up', { sandboxId: row.id, error });
+      await pauseAgain(row, instance);
+    }
+  };
+
+  return {
+    finishResume,
+    recover: async (id) => {
+      const row = await store.findSandbox(id);
+      if (row?.state !== 'pausing' && row?.state !== 'resuming') return row?.state;
+      const instance = await findInstance(runtime, id);
+      const found = instance === undefined ? 'stopped' : await instance.state();
+      if (instance === undefined || found === 'stopped') {
+        if (await ending.begin(id, 'lost', { from: [row.state] })) void ending.finish(id);
+      } else if (found === 'paused') {
+        // Half done it is paused too, but not yet safe on disk; done, this resolves at once.
+        await instance.pause({ memory: row.pausedWith === 'memory' });
+        await store.changeState(id, { from: [row.state], to: 'paused' });
+      } else {
+        await keepRunning(row, instance);
+      }
+      const state = (await store.findSandbox(id))?.state;
+      log.info('a transition was brought to an end', { sandboxId: id, from: row.state, to: state });
+      return state;
+    },
+  };
+};

@@ -1,0 +1,134 @@
+import { RuntimeError } from '@skerry/runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+
+let fixture: PlaneFixture;
+beforeEach(async () => {
+  fixture = await createPlaneFixture();
+});
+afterEach(() => fixture.close());
+
+const resume = { timeoutMs: 30_000, memory: true };
+const failure = () => new RuntimeError('internal', 'it broke');
+
+describe('resume', () => {
+  it('starts a new run with the same token and variables, a new start and a new end', async () => {
+    const id = await fixture.create();
+    const before = await fixture.rowOf(id);
+    await fixture.plane.pausing.pause(id, 'filesystem');
+    const row = await fixture.plane.resuming.resume(id, resume);
+    expect(row).toEqual({
+      ...before,
+      runId: 'run2',
+      startedAt: expect.any(Number),
+      endAt: row.startedAt + 30_000,
+    });
+    expect((await fixture.route(id))?.runId).toBe('run2');
+    const [first, second] = fixture.runtime.inits;
+    expect(second).toEqual({ ...first, timestamp: expect.any(String) });
+    expect(second).toMatchObject({
+      accessToken: expect.stringMatching(/^[0-9a-f]{64}$/),
+      envVars: { A: 'b' },
+    });
+    await expect(fixture.plane.resuming.resume(id, resume)).rejects.toMatchObject({ code: 'conflict' });
+    fixture.runtime.instances.get(id)?.exit();
+    await expect.poll(async () => (await fixture.rowOf(id))?.cause).toBe('exited');
+    await expect(fixture.plane.resuming.resume(id, resume)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('is joined by another, which gets the longer life', async () => {
+    const id = await fixture.create();
+    await fixture.plane.pausing.pause(id, 'memory');
+    const [first, second] = await Promise.all([
+      fixture.plane.resuming.resume(id, { ...resume, timeoutMs: 1000 }),
+      fixture.plane.resuming.resume(id, { ...resume, timeoutMs: 90_000 }),
+    ]);
+    expect(fixture.runtime.log.filter((line) => line.startsWith('resume'))).toHaveLength(1);
+    expect(second.endAt - first.startedAt).toBeGreaterThanOrEqual(90_000);
+  });
+
+  it('that fails leaves the sandbox paused, as often as it is tried', async () => {
+    const id = await fixture.create();
+    await fixture.plane.pausing.pause(id, 'memory');
+    const before = await fixture.rowOf(id);
+    const failures = [
+      ['internal', failure()],
+      ['unavailable', new RuntimeError('exhausted', 'no slot')],
+      ['timeout', new RuntimeError('unavailable', 'too slow')],
+    ] as const;
+    for (const [code, error] of failures) {
+      fixture.runtime.fail('resume', error);
+      await expect(fixture.plane.resuming.resume(id, resume)).rejects.toMatchObject({ code });
+      expect(await fixture.rowOf(id)).toEqual({ ...before, endAt: expect.any(Number) });
+      expect(await fixture.route(id)).toBeUndefined();
+    }
+    await fixture.plane.resuming.resume(id, resume);
+  });
+
+  it('tries once more to set up an agent that refused', async () => {
+    const id = await fixture.create();
+    await fixture.plane.pausing.pause(id, 'memory');
+    fixture.runtime.fail('init', new Error('not now'));
+    await fixture.plane.resuming.resume(id, resume);
+    expect((await fixture.route(id))?.runId).toBe('run2');
+    expect(fixture.runtime.inits).toHaveLength(3);
+  });
+
+  it('is refused at the limit, and changes nothing then', async () => {
+    const id = await fixture.create();
+    await fixture.plane.pausing.pause(id, 'memory');
+    await fixture.startPlane({ maxSandboxes: 2 });
+    const others = [await fixture.create(), await fixture.create()];
+    await expect(fixture.plane.resuming.resume(id, resume)).rejects.toMatchObject({
+      code: 'resource_exhausted',
+      message: expect.stringContaining('2'),
+    });
+    expect((await fixture.rowOf(id))?.state).toBe('paused');
+    await fixture.plane.lifecycle.kill(others[0] ?? '');
+    await fixture.plane.resuming.resume(id, resume);
+  });
+
+  it('without memory says so to the runtime, and names the field where that cannot be', async () => {
+    const id = await fixture.create();
+    await fixture.plane.pausing.pause(id, 'memory');
+    fixture.runtime.fail('resume', new RuntimeError('unsupported', 'no'));
+    await expect(fixture.plane.resuming.resume(id, { ...resume, memory: false })).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining('body.memory'),
+    });
+    await fixture.plane.resuming.resume(id, { ...resume, memory: false });
+    expect(fixture.runtime.log.at(-1)).toBe(`resume ${id} memory: false`);
+  });
+});
+
+describe('connect', () => {
+  it('resumes a paused sandbox and leaves a running one as it is', async () => {
+    const id = await fixture.create();
+    expect(await fixture.plane.resuming.connect(id, resume)).toMatchObject({ wasPaused: false });
+    await fixture.plane.pausing.pause(id, 'memory');
+    expect(await fixture.plane.resuming.connect(id, resume)).toMatchObject({
+      wasPaused: true,
+      row: { runId: 'run2' },
+    });
+    expect(await fixture.plane.resuming.connect(id, resume)).toMatchObject({ wasPaused: false });
+    await fixture.plane.lifecycle.kill(id);
+    await expect(fixture.plane.resuming.connect(id, resume)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('waits for a pause that is under way, and resumes then', async () => {
+    const id = await fixture.create();
+    const release = fixture.runtime.hold('pause');
+    const pausing = fixture.plane.pausing.pause(id, 'memory');
+    await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('pausing');
+    // Early clients take a refusal of "resume" to mean that the sandbox runs.
+    const connecting = [
+      fixture.plane.resuming.connect(id, resume),
+      fixture.plane.resuming.resume(id, resume).then((row) => ({ row })),
+    ];
+    release();
+    await pausing;
+    const rows = await Promise.all(connecting);
+    expect(rows.map(({ row }) => row.runId)).toEqual(['run2', 'run2']);
+    expect(fixture.runtime.log.filter((line) => line.startsWith('resume'))).toHaveLength(1);
+  });
+});

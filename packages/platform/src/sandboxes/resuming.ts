@@ -1,0 +1,143 @@
+import { ApiError, conflict, invalid } from '@skerry/contract/error';
+import { isRuntimeError, type Runtime } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Limits } from '../limits.ts';
+import type { Log } from '../log.ts';
+import type { SandboxRow, Store } from '../store/store.ts';
+import { limitReached } from './limit-reached.ts';
+import type { Recovery } from './recovery.ts';
+import { isAlive, notRunning, toBusyError } from './running.ts';
+import { toStartError } from './start-error.ts';
+import type { TimeToLive } from './time-to-live.ts';
+import type { Transitions } from './transitions.ts';
+
+export interface ResumeRequest {
+  timeoutMs: number;
+  /** False: start from the files alone, whatever else was kept. */
+  memory: boolean;
+}
+
+/** From paused to running. */
+export interface Resuming {
+  /**
+   * Makes sure that the sandbox runs and is usable, for at least that time; tells whether this resumed it. Waits for a
+   * transition that is under way, a minute at most, and takes up one that nobody works on. When a resume fails the sandbox
+   * is still paused. Rejects with `not_found`, with `conflict` when the wait was in vain, with `resource_exhausted` at the
+   * limit, and with `invalid_argument` when the memory that was kept is to be left out and the runtime cannot do so.
+   */
+  connect(id: string, request: ResumeRequest): Promise<{ row: SandboxRow; wasPaused: boolean }>;
+  /** As `connect`, but rejects with `conflict` when the sandbox is running at the time of the call. */
+  resume(id: string, request: ResumeRequest): Promise<SandboxRow>;
+}
+
+export interface ResumingOptions {
+  store: Store;
+  runtime: Runtime;
+  recovery: Recovery;
+  transitions: Transitions;
+  timeToLive: Pick<TimeToLive, 'extend'>;
+  clock: Clock;
+  log: Log;
+  limits: Limits;
+}
+
+const CONNECT_WAIT_MS = 20_000;
+const CONNECT_WAITS = 3;
+
+export const createResuming = (options: ResumingOptions): Resuming => {
+  const { store, runtime, recovery, transitions, timeToLive, clock, log, limits } = options;
+
+  const explain = async (id: string): Promise<Error> => {
+    const row = await store.findSandbox(id);
+    if (row?.state === 'running') return conflict(`sandbox "${id}" is running already`);
+    return toBusyError(row) ?? notRunning(id);
+  };
+
+  const start = async (row: SandboxRow, { timeoutMs, memory }: ResumeRequest): Promise<SandboxRow> => {
+    let step = 'resume the sandbox';
+    const begunAt = clock.now();
+    try {
+      const signal = AbortSignal.timeout(limits.startTimeoutMs);
+      // Without the memory when that is asked for; otherwise with whatever was kept.
+      await (await runtime.get(row.id)).resume({ signal, ...(!memory && { memory }) });
+      step = 'set up the agent';
+      // The handle of before belongs to the run that was paused.
+      const instance = await runtime.get(row.id);
+      const resumed = await recovery.finishResume(row, instance, (startedAt) => startedAt + timeoutMs);
+      if (resumed === undefined) throw notRunning(row.id);
+      log.info('sandbox resumed', { sandboxId: row.id, kind: row.pausedWith, tookMs: clock.now() - begunAt });
+      return resumed;
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      log.error('sandbox did not resume', { sandboxId: row.id, step, error });
+      // The resume may have got through all the same, where only the answer was lost.
+      await recovery.recover(row.id);
+      const found = await store.findSandbox(row.id);
+      if (found?.state === 'running') return found;
+      if (isRuntimeError(error, 'unsupported') && !memory) {
+        throw invalid('body.memory: this server cannot leave out the memory that was kept', { cause: error });
+      }
+      throw toStartError(step, error);
+    }
+  };
+
+  const resumePaused = async (id: string, { timeoutMs, memory }: ResumeRequest): Promise<SandboxRow> => {
+    const row = await store.findSandbox(id);
+    if (row?.state !== 'paused') throw await explain(id);
+    const endAt = clock.now() + timeoutMs;
+    const reserved = await store.reserveResume(id, { endAt, maxActive: limits.maxSandboxes });
+    if (reserved === 'limit') throw limitReached(limits.maxSandboxes);
+    if (reserved === 'not_paused') throw await explain(id);
+    return start({ ...row, state: 'resuming', endAt }, { timeoutMs, memory });
+  };
+
+  /** Resolves when the transition is over or has taken long; takes up one that nobody works on. */
+  const awaitTransition = async (id: string): Promise<void> => {
+    const current = transitions.current(id);
+    if (current === undefined) {
+      await transitions.run(id, 'recovery', () => recovery.recover(id));
+      return;
+    }
+    let cancel = (): void => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = clock.after(CONNECT_WAIT_MS, resolve);
+    });
+    await Promise.race([current.over, late]);
+    cancel();
+  };
+
+  /** Undefined when the sandbox is in a transition, or went into one between the look and the act. */
+  const tryConnect = async (id: string, request: ResumeRequest) => {
+    const row = await store.findSandbox(id);
+    if (row === undefined || !isAlive(row.state)) throw notRunning(id);
+    try {
+      if (row.state === 'running') {
+        return { row: await timeToLive.extend(id, request.timeoutMs), wasPaused: false };
+      }
+      if (row.state === 'paused' && transitions.current(id) === undefined) {
+        const resumed = await transitions.run(id, 'resume', () => resumePaused(id, request));
+        return { row: resumed, wasPaused: true };
+      }
+    } catch (error) {
+      const hasMoved = error instanceof ApiError && (error.code === 'conflict' || error.code === 'not_found');
+      if (!hasMoved) throw error;
+    }
+    return undefined;
+  };
+
+  const connect: Resuming['connect'] = async (id, request) => {
+    for (let waits = 0; waits <= CONNECT_WAITS; waits += 1) {
+      if (waits > 0) await awaitTransition(id);
+      const connected = await tryConnect(id, request);
+      if (connected !== undefined) return connected;
+    }
+    throw await explain(id);
+  };
+
+  const resume: Resuming['resume'] = async (id, request) => {
+    if ((await store.findSandbox(id))?.state === 'running') throw await explain(id);
+    return (await connect(id, request)).row;
+  };
+
+  return { resume, connect };
+};

@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSystemClock } from '../clock.ts';
+import { createRandomIds } from '../ids.ts';
+import { defaultLimits } from '../limits.ts';
+import { type ControlPlane, createControlPlane } from '../sandboxes/control-plane.ts';
+import type { Route } from '../sandboxes/live.ts';
+import { createStore } from '../store/sqlite.ts';
+import type { PauseKind, SandboxRow, Store } from '../store/store.ts';
+import { createMemoryRuntime, type MemoryRuntime } from './memory-runtime.ts';
+
+/** A control plane over a real store and a runtime of this process. */
+export interface PlaneFixture {
+  readonly store: Store;
+  runtime: MemoryRuntime;
+  /** Of the last `startPlane`. */
+  plane: ControlPlane;
+  /** Over what is there, as a server that starts after another one has ended makes it. */
+  startPlane(limits?: { maxSandboxes?: number }): Promise<ControlPlane>;
+  /** A running sandbox; resolves with its id. */
+  create(options?: { timeoutMs?: number; autoPause?: PauseKind | null }): Promise<string>;
+  rowOf(id: string): Promise<SandboxRow | undefined>;
+  route(id: string): Promise<Route | undefined>;
+  close(): Promise<void>;
+}
+
+export const createPlaneFixture = async (): Promise<PlaneFixture> => {
+  const folder = await mkdtemp(join(tmpdir(), 'skerry-plane-'));
+  const store = await createStore({ path: join(folder, 'skerry.db') });
+  const planes: ControlPlane[] = [];
+  const silent = () => undefined;
+  const runtime = createMemoryRuntime({ memory: true, filesystem: true });
+  const makePlane = async (on: MemoryRuntime, limits = {}): Promise<ControlPlane> => {
+    const made = createControlPlane({
+      store,
+      runtime: on,
+      images: { base: { rootfs: '/' } },
+      secret: 'secret',
+      clock: createSystemClock(),
+      ids: createRandomIds(),
+      log: { debug: silent, info: silent, warn: silent, error: silent },
+      limits: { ...defaultLimits, ...limits },
+    });
+    planes.push(made);
+    await made.start();
+    return made;
+  };
+  const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
+  const template = { id: 't1', name: 'base', ...size };
+  const fixture: PlaneFixture = {
+    store,
+    runtime,
+    plane: await makePlane(runtime),
+    startPlane: async (limits) => {
+      fixture.plane = await makePlane(fixture.runtime, limits);
+      return fixture.plane;
+    },
+    create: async ({ timeoutMs = 60_000, autoPause = null } = {}) => {
+      const rest = { metadata: {}, envVars: { A: 'b' }, secure: true, allowInternet: null };
+      return (await fixture.plane.lifecycle.create({ template, timeoutMs, autoPause, ...rest })).id;
+    },
+    rowOf: (id) => store.findSandbox(id),
+    route: (id) => fixture.plane.directory.find(id),
+    close: async () => {
+      for (const made of planes.splice(0)) await made.close();
+      await store.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+  return fixture;
+};
