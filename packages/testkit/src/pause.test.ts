@@ -42,6 +42,7 @@ describe('a sandbox that is paused without its memory', () => {
       cwd: '/home/user',
     });
     await before.commands.run('sleep 1000', { background: true, timeoutMs: 0 });
+    const bootId = await before.files.read('/proc/sys/kernel/random/boot_id');
     const detail = await get(id);
 
     expect((await pause(id)).response.status).toBe(204);
@@ -67,6 +68,9 @@ describe('a sandbox that is paused without its memory', () => {
       'echo $GREETING $E2B_SANDBOX_ID; whoami; stat -c %a /home/user/dir; pgrep -x sleep | wc -l',
     );
     expect(stdout).toBe(`hallo ${id}\nuser\n700\n0\n`);
+    const nextBootId = await before.files.read('/proc/sys/kernel/random/boot_id');
+    expect(nextBootId).toMatch(/^[0-9a-f-]{36}\n$/);
+    expect(nextBootId).not.toBe(bootId);
     expect((await connect(id)).response.status).toBe(200);
     await kill(id);
   });

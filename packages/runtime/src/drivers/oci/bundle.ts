@@ -13,6 +13,8 @@ export interface BundleOptions {
   root: string;
   agentDir: string;
   guestDir: string;
+  /** A file that stands for the kernel's boot id; undefined where the OCI runtime mounts nothing below /proc. */
+  bootIdFile: string | undefined;
   command: readonly string[];
   /** Root inside as seen from the host, and the path of the user namespace that says so. */
   baseId: number;
@@ -121,7 +123,7 @@ export const toBundleConfig = (options: BundleOptions): object => {
   };
 };
 
-const toMounts = ({ agentDir, guestDir, limits }: BundleOptions): object[] => [
+const toMounts = ({ agentDir, guestDir, bootIdFile, limits }: BundleOptions): object[] => [
   { destination: '/proc', type: 'proc', source: 'proc', options: secure },
   {
     destination: '/dev',
@@ -146,4 +148,14 @@ const toMounts = ({ agentDir, guestDir, limits }: BundleOptions): object[] => [
   { destination: '/sys', type: 'sysfs', source: 'sysfs', options: [...secure, 'ro'] },
   { destination: '/.envd', type: 'bind', source: agentDir, options: ['bind', 'ro', 'nosuid', 'nodev'] },
   { destination: '/run/envd', type: 'bind', source: guestDir, options: ['bind', ...secure] },
+  ...(bootIdFile === undefined
+    ? []
+    : [
+        {
+          destination: '/proc/sys/kernel/random/boot_id',
+          type: 'bind',
+          source: bootIdFile,
+          options: ['bind', 'ro', ...secure],
+        },
+      ]),
 ];

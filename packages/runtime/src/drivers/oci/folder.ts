@@ -17,6 +17,8 @@ export interface SandboxFolder {
   readonly ociLog: string;
   readonly pidFile: string;
   readonly config: string;
+  /** What the kernel's boot id is inside: the id of the run. */
+  readonly bootId: string;
 }
 
 /** What of a sandbox's folder is left while it is paused, by name. */
@@ -40,5 +42,6 @@ export const toSandboxFolder = (dataDir: string, id: string): SandboxFolder => {
     ociLog: `${path}/oci.log`,
     pidFile: `${path}/pid`,
     config: `${path}/config.json`,
+    bootId: `${path}/boot_id`,
   };
 };

@@ -14,6 +14,8 @@ export interface OciRuntime {
   readonly name: 'crun' | 'runc';
   /** Whether it takes a seccomp filter that is compiled already. */
   readonly takesSeccompProgram: boolean;
+  /** Whether it mounts files over those of /proc. */
+  readonly mountsBelowProc: boolean;
   /**
    * Starts the container of the folder's bundle and resolves with the pid of its first process, which inherits
    * `lifeFd`. Rejects with `internal` when the runtime refuses; some of the container may exist then.
@@ -74,6 +76,7 @@ interface Invocation {
 const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => ({
   name,
   takesSeccompProgram: name === 'crun',
+  mountsBelowProc: name === 'crun',
   start: async ({ id, folder, agentDir, lifeFd, signal }) => {
     const { program, options, hidesUnified } = invocation;
     const args = [

@@ -77,6 +77,7 @@ const prepareRoot = async (
     root: folder.root,
     agentDir,
     guestDir: folder.guest,
+    bootIdFile: host.runtime.mountsBelowProc ? folder.bootId : undefined,
     command,
     baseId: toBaseUid(record.slot),
     userNamespace: `/proc/${process.pid}/fd/${userNamespace}`,
@@ -89,6 +90,7 @@ const prepareRoot = async (
   });
   await Promise.all([
     writeFile(folder.config, JSON.stringify(config), { mode: 0o600 }),
+    writeFile(folder.bootId, `${record.runId}\n`, { mode: 0o444 }),
     ...[folder.ociState, folder.root, folder.lower].map((path) => mkdir(path, { mode: 0o700 })),
   ]);
   const { disk, root: target, lower } = folder;
