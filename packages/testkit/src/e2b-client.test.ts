@@ -9,6 +9,7 @@ import type { Given } from './e2b/given.ts';
 import { middleScenario, newestScenario } from './e2b/later-features.ts';
 import { lifecycleScenario } from './e2b/lifecycle.ts';
 import { resolveToLoopback } from './e2b/loopback-names.ts';
+import { newestPausingScenario, pausingScenario } from './e2b/pausing.ts';
 import { startTlsFront, type TlsFront } from './e2b/tls-front.ts';
 import { type Stack, startStack } from './stack.ts';
 
@@ -25,11 +26,15 @@ function program(client: TestedClient, scheme: Scheme, environment: () => Record
   });
   const ask = (): Given => given;
   lifecycleScenario(ask);
+  pausingScenario(ask);
   commandsScenario(ask);
   filesScenario(ask);
   portScenario(ask, scheme);
   if (client.generation !== 'oldest') middleScenario(ask);
-  if (client.generation === 'newest') newestScenario(ask);
+  if (client.generation === 'newest') {
+    newestScenario(ask);
+    newestPausingScenario(ask);
+  }
   signedUrlScenario(ask, scheme);
 }
 
