@@ -187,7 +187,7 @@ describe('createServer', () => {
     const { call } = start();
     expect(await call('POST', '/v2/sandboxes', '{"templateID":')).toMatchObject({
       status: 400,
-      body: { code: 400 },
+      body: { code: 400, message: 'body is not valid JSON' },
     });
     expect(await call('POST', '/v2/sandboxes', 'a=b', 'text/plain')).toMatchObject({
       status: 400,
@@ -216,11 +216,15 @@ describe('createServer', () => {
     expect(seen.slice(0, 2)).toEqual([{ templateID: 'team/app:v2' }, { templateID: 'app:v2' }]);
   });
 
-  it('refuses malformed ids and malformed percent-encoding', async () => {
+  it('refuses malformed ids, overlong parameters and malformed percent-encoding', async () => {
     const { call } = start();
     expect(await call('POST', '/v2/sandboxes/I_1/connect')).toMatchObject({
       status: 400,
       body: { code: 400 },
+    });
+    expect(await call('DELETE', `/templates/${'a'.repeat(1025)}`)).toMatchObject({
+      status: 400,
+      body: { code: 400, message: 'a parameter of the path is longer than 1024 characters' },
     });
     expect(await call('DELETE', '/templates/%zz')).toMatchObject({
       status: 400,

@@ -39,8 +39,12 @@ export const createServer = <Paths, Context>(options: ServerOptions<Paths, Conte
   const server = fastify({
     bodyLimit: options.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    frameworkErrors: (_error, _request, reply) => {
-      void renderError(reply, invalid('the path is not validly percent-encoded'));
+    frameworkErrors: ({ code }, _request, reply) => {
+      const message =
+        code === 'FST_ERR_MAX_PARAM_LENGTH'
+          ? `a parameter of the path is longer than ${MAX_PARAM_LENGTH} characters`
+          : 'the path is not validly percent-encoded';
+      void renderError(reply, invalid(message));
     },
   });
   allowAnyOrigin(server);
@@ -134,7 +138,7 @@ const acceptJson = (server: FastifyInstance): void => {
   server.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
     if (text.trim() === '') return done(null, undefined);
     void parse(request, text, (error, body) =>
-      error ? done(invalid(`body is not valid JSON: ${error.message}`)) : done(null, body),
+      error ? done(invalid('body is not valid JSON')) : done(null, body),
     );
   });
 };
