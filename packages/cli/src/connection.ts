@@ -30,13 +30,15 @@ export function withConnectionFlags(command: Command): Command {
 }
 
 /**
- * Flags, then the environment, then the server that runs on this machine from the data folder.
+ * Flags, then the environment, then the server that runs on this machine from the data folder. That server's own key is
+ * used unless one is given for skerry: `E2B_API_KEY` without a URL is meant for somebody else's service.
  * Throws when none of them gives both a URL and a key.
  */
 export function resolveConnection(flags: ConnectionFlags, env: NodeJS.ProcessEnv = process.env): Connection {
   const local = readServerAddress(flags.data);
   const apiUrl = flags.apiUrl || env.SKERRY_API_URL || env.E2B_API_URL;
-  const apiKey = flags.apiKey || env.SKERRY_API_KEY || env.E2B_API_KEY;
+  const ownKey = flags.apiKey || env.SKERRY_API_KEY;
+  const apiKey = ownKey || env.E2B_API_KEY;
   const domain = flags.domain || env.SKERRY_DOMAIN || env.E2B_DOMAIN;
   if (apiUrl && apiKey)
     return {
@@ -45,7 +47,7 @@ export function resolveConnection(flags: ConnectionFlags, env: NodeJS.ProcessEnv
       ...(domain ? { domain } : {}),
       ...(local?.apiUrl === apiUrl ? { sandboxUrl: local.sandboxUrl } : {}),
     };
-  if (local && !apiUrl) return { ...local, ...(apiKey ? { apiKey } : {}) };
+  if (local && !apiUrl) return { ...local, ...(ownKey ? { apiKey: ownKey } : {}) };
   throw new CliError(
     apiUrl
       ? 'no API key: give --api-key or set SKERRY_API_KEY'

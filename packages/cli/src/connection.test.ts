@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { resolveConnection } from './connection.ts';
+import { openDataFolder, writeServerAddress } from './data-folder.ts';
+
+const local = {
+  apiUrl: 'http://localhost:4900',
+  sandboxUrl: 'http://localhost:4900',
+  domain: 'localhost:4900',
+  apiKey: 'e2b_local',
+};
+const newFolder = (): string => {
+  const folder = openDataFolder(mkdtempSync(join(tmpdir(), 'skerry-connection-')));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+};
+const withServer = (): string => {
+  const data = newFolder();
+  writeServerAddress(data, { ...local, pid: process.pid });
+  return data;
+};
+
+describe('the server that a command talks to', () => {
+  it('is the one of the data folder with its own key when no URL is given, whatever E2B_API_KEY says', () => {
+    const data = withServer();
+    expect(resolveConnection({ data }, {})).toMatchObject(local);
+    expect(resolveConnection({ data }, { E2B_API_KEY: 'e2b_hosted' })).toMatchObject(local);
+  });
+
+  it('gets the key of --api-key before that of SKERRY_API_KEY before its own', () => {
+    const data = withServer();
+    const env = { SKERRY_API_KEY: 'e2b_env', E2B_API_KEY: 'e2b_hosted' };
+    expect(resolveConnection({ data }, env)).toMatchObject({ ...local, apiKey: 'e2b_env' });
+    expect(resolveConnection({ data, apiKey: 'e2b_flag' }, env)).toMatchObject({
+      ...local,
+      apiKey: 'e2b_flag',
+    });
+  });
+
+  it('is the one whose URL is given, with the key of the flag, of SKERRY_API_KEY or of E2B_API_KEY', () => {
+    const data = withServer();
+    const apiUrl = 'https://api.example.test';
+    const env = { E2B_API_URL: apiUrl, E2B_API_KEY: 'e2b_hosted' };
+    expect(resolveConnection({ data }, env)).toEqual({ apiUrl, apiKey: 'e2b_hosted' });
+    expect(resolveConnection({ data }, { ...env, SKERRY_API_KEY: 'e2b_env' })).toEqual({
+      apiUrl,
+      apiKey: 'e2b_env',
+    });
+    expect(resolveConnection({ data, apiUrl, apiKey: 'e2b_flag' }, env)).toEqual({
+      apiUrl,
+      apiKey: 'e2b_flag',
+    });
+  });
+
+  it('never gets the key of another: a URL without a key is refused', () => {
+    const data = withServer();
+    expect(() => resolveConnection({ data, apiUrl: 'https://api.example.test' }, {})).toThrow(/no API key/);
+  });
+
+  it('must be named when none runs from the data folder', () => {
+    expect(() => resolveConnection({ data: newFolder() }, { E2B_API_KEY: 'e2b_hosted' })).toThrow(
+      /no server/,
+    );
+  });
+});
