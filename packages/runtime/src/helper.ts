@@ -56,23 +56,32 @@ function launch({ dataDir, agentDir, mainPath, stateDir }: HelperOptions, socket
   const main = mainPath ?? fileURLToPath(new URL('./main.ts', import.meta.url));
   const args = [main, '--data', dataDir, '--socket', socketPath, '--agent', agentDir];
   if (stateDir !== undefined) args.push('--state', stateDir);
-  return spawn(process.execPath, args, {
+  const child = spawn(process.execPath, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
     // Threads for what waits in the kernel: a link that is being removed must not hold up reading a file.
     env: { PATH: systemPath, UV_THREADPOOL_SIZE: '16' },
     // A session of its own: Ctrl-C in the terminal is for the server, which ends the helper when it is done.
     detached: true,
   });
+  // `untilReady` tells why it did not start. An error that nobody hears, also a later one, would end the server.
+  child.on('error', () => undefined);
+  return child;
 }
 
 async function untilReady(child: ChildProcess): Promise<void> {
-  if (!child.stdout) throw new RuntimeError('internal', 'the helper has no stdout');
+  const failed = once(child, 'error').then(([error]): never => {
+    throw new RuntimeError('unavailable', 'the helper cannot be started', { cause: error });
+  });
+  // Without a descriptor left, Node does not even make the pipes.
+  if (!child.stdout) return failed;
   // A broken pipe to a dead helper is told by its exit.
   child.stdin?.on('error', () => undefined);
   const lines = createInterface({ input: child.stdout });
   const ready = once(lines, 'line').then(() => true);
-  const gone = once(child, 'exit').then(() => false);
-  if (!(await Promise.race([ready, gone]))) {
+  const gone = new Promise<false>((resolve) => {
+    child.once('exit', () => resolve(false));
+  });
+  if (!(await Promise.race([ready, gone, failed]))) {
     throw new RuntimeError('unavailable', `the helper exited with ${child.exitCode ?? child.signalCode}`);
   }
 }
