@@ -50,7 +50,8 @@ export interface paths {
          *     As `application/octet-stream`, the body is the file and `path` is required. `Content-Encoding: gzip` is inflated.
          *
          *     Headers named `X-Metadata-{key}` attach metadata to every file of the request: printable ASCII, at most 246 bytes a
-         *     key and 4096 in all, keys in lower case. Each upload replaces the whole set, so one without such headers clears it.
+         *     key and 4096 in all, keys in lower case, not `__proto__`. Each upload replaces the whole set, so one without such
+         *     headers clears it.
          */
         post: operations["uploadFiles"];
         delete?: never;
