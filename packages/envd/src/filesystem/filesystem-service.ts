@@ -13,6 +13,7 @@ import type { Users } from '../users.ts';
 import { readEntryInfo } from './entry-info.ts';
 import { listDirectory } from './list-directory.ts';
 import { move } from './move.ts';
+import { toEntryFor, toEventFor } from './strict-client.ts';
 import { createWatcherTable } from './watcher-table.ts';
 
 const KEEPALIVE = { event: { case: 'keepalive' as const, value: {} } };
@@ -35,9 +36,12 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
   const watchers = createWatcherTable({ users });
   const resolve = (path: string, context: HandlerContext): string =>
     parsePath(path, { user: userOf(context), workdir: settings.current.defaultWorkdir });
+  const describe = (path: string, context: HandlerContext) => ({
+    entry: toEntryFor(context, readEntryInfo(path, users)),
+  });
 
   return {
-    stat: (request, context) => ({ entry: readEntryInfo(resolve(request.path, context), users) }),
+    stat: (request, context) => describe(resolve(request.path, context), context),
 
     async makeDir(request, context) {
       const path = resolve(request.path, context);
@@ -45,19 +49,20 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
       if (existing === true) throw conflict(`directory "${path}" already exists`);
       if (existing === false) throw invalid(`path "${path}" is a file`);
       await makeDirectories(path, userOf(context));
-      return { entry: readEntryInfo(path, users) };
+      return describe(path, context);
     },
 
     async move(request, context) {
       const destination = resolve(request.destination, context);
       await move(resolve(request.source, context), destination, userOf(context));
-      return { entry: readEntryInfo(destination, users) };
+      return describe(destination, context);
     },
 
     async listDir(request, context) {
       const path = resolve(request.path, context);
       const { signal } = context;
-      return { entries: await listDirectory(path, { depth: Math.max(1, request.depth), users, signal }) };
+      const entries = await listDirectory(path, { depth: Math.max(1, request.depth), users, signal });
+      return { entries: entries.map((entry) => toEntryFor(context, entry)) };
     },
 
     async remove(request, context) {
@@ -80,7 +85,8 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
       try {
         yield { event: { case: 'start' as const, value: {} } };
         for await (const event of follow(queue, { signal: context.signal, keepaliveMs })) {
-          yield event === SILENCE ? KEEPALIVE : { event: { case: 'filesystem' as const, value: event } };
+          if (event === SILENCE) yield KEEPALIVE;
+          else yield { event: { case: 'filesystem' as const, value: toEventFor(context, event) } };
         }
       } finally {
         close();
@@ -91,7 +97,9 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
       watcherId: await watchers.create(resolve(request.path, context), request),
     }),
 
-    getWatcherEvents: ({ watcherId }) => ({ events: watchers.drain(watcherId) }),
+    getWatcherEvents: ({ watcherId }, context) => ({
+      events: watchers.drain(watcherId).map((event) => toEventFor(context, event)),
+    }),
 
     removeWatcher({ watcherId }) {
       watchers.remove(watcherId);

@@ -636,6 +636,9 @@ export const FileTypeSchema: GenEnum<FileType> = /*@__PURE__*/
  *
  * File contents do not pass through here: `GET /files` and `POST /files` stream them over plain HTTP.
  *
+ * A client whose `User-Agent` is exactly `connect-python` fails on fields that it does not know: it gets EntryInfo with
+ * `name`, `type` and `path` alone, and FilesystemEvent with `name` and `type`.
+ *
  * @generated from service filesystem.Filesystem
  */
 export const Filesystem: GenService<{
