@@ -5,6 +5,7 @@ import { toErrorBody } from '@skerry/contract/error';
 import { admit } from './admission.ts';
 import type { Directory, Route, Target } from './directory.ts';
 import { sendError, sendJson } from './error-page.ts';
+import { createFailureLog } from './failure-log.ts';
 import { type HostRules, parseTarget } from './host.ts';
 import { forward } from './proxy.ts';
 import { splice } from './splice.ts';
@@ -36,7 +37,11 @@ export const createEdge = (options: EdgeOptions): Edge => {
   const { directory, log } = options;
   const rules: HostRules = { domain: options.domain, sharedHosts: options.sharedHosts ?? [] };
   const upstreams = createUpstreams();
-  const stopListening = directory.onEnd((sandboxId, runId) => upstreams.end(sandboxId, runId));
+  const failures = createFailureLog({ log, now: () => performance.now() });
+  const stopListening = directory.onEnd((sandboxId, runId) => {
+    upstreams.end(sandboxId, runId);
+    failures.forget(sandboxId);
+  });
 
   const serve = async (request: IncomingMessage, response: ServerResponse, change?: ProtocolChange) => {
     const client = request.socket;
@@ -90,7 +95,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
     const message = isRefused(error)
       ? 'The sandbox is running but port is not open'
       : 'The sandbox is running but the connection broke before an answer';
-    if (!isRefused(error)) log.warn('no answer from a sandbox', { error, ...target });
+    if (!isRefused(error)) failures.note(target, error);
     sendError(request, response, { status: 502, message, target, namesPort: true });
   };
 

@@ -51,6 +51,20 @@ describe('errors', () => {
     expect(JSON.parse(answer.text)).toMatchObject({ sandboxId: id, port: 3000, code: 502 });
   });
 
+  it('fills no log when the server inside never answers', async () => {
+    await net.serveTcp(id, 3000, (socket) => socket.end('garbage\r\n\r\n'));
+    for (let count = 0; count < 5; count += 1) await ask({ host: host(3000) });
+    expect(net.warnings).toEqual([
+      {
+        message: 'no answer from a sandbox',
+        code: 'HPE_INVALID_CONSTANT',
+        sandboxId: id,
+        port: 3000,
+        untold: 0,
+      },
+    ]);
+  });
+
   it('answers 502 and lives on when the server inside does not speak HTTP', async () => {
     await net.serveTcp(id, 3000, (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
     await net.serveTcp(id, 3001, (socket) => socket.end('HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n'));

@@ -20,7 +20,8 @@ export interface Loopback extends AsyncDisposable {
   readonly port: number;
   /** Connections that the edge opened to ports inside, by sandbox. */
   readonly dialled: { sandboxId: string; runId: string; port: number }[];
-  readonly warnings: string[];
+  /** What the edge has logged, each with its fields. */
+  readonly warnings: Record<string, unknown>[];
   /** Starts or restarts a sandbox without servers; the run it had ends. */
   start(sandboxId: string): void;
   /** Listens on a port of a sandbox. */
@@ -39,7 +40,7 @@ export const startLoopback = async (domain = 'example.test'): Promise<Loopback> 
   const listeners = new Set<(sandboxId: string, runId: string) => void>();
   const servers: (Server | TcpServer)[] = [];
   const dialled: Loopback['dialled'] = [];
-  const warnings: string[] = [];
+  const warnings: Loopback['warnings'] = [];
   let runs = 0;
 
   const directory: Directory = {
@@ -69,7 +70,7 @@ export const startLoopback = async (domain = 'example.test'): Promise<Loopback> 
     directory,
     domain,
     sharedHosts: ['shared.test'],
-    log: { warn: (message) => warnings.push(message) },
+    log: { warn: (message, fields) => warnings.push({ message, ...fields }) },
   });
   const server = createServer(edgeServerOptions, (request, response) => edge.handle(request, response));
   server.on('checkContinue', (request, response) => edge.handle(request, response));
