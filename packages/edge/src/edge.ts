@@ -17,6 +17,8 @@ export interface EdgeOptions {
   readonly domain: string;
   /** Further host names on which the routing headers count. */
   readonly sharedHosts?: readonly string[];
+  /** The most requests and changed connections that one sandbox has under way; 1000 when absent. More get a 429. */
+  readonly connectionLimit?: number;
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
 }
 
@@ -32,9 +34,12 @@ export interface Edge {
   close(): Promise<void>;
 }
 
+/** Each takes two file descriptors of the server, which all sandboxes share. */
+const defaultConnectionLimit = 1000;
+
 /** Makes an edge over the sandboxes that the directory knows. It listens on nothing by itself. */
 export const createEdge = (options: EdgeOptions): Edge => {
-  const { directory, log } = options;
+  const { directory, log, connectionLimit = defaultConnectionLimit } = options;
   const rules: HostRules = { domain: options.domain, sharedHosts: options.sharedHosts ?? [] };
   const upstreams = createUpstreams();
   const failures = createFailureLog({ log, now: () => performance.now() });
@@ -54,6 +59,11 @@ export const createEdge = (options: EdgeOptions): Edge => {
     }
     if (client.destroyed) return;
     const run = upstreams.of(target, route);
+    if (run.underWay() >= connectionLimit) {
+      const message = `The sandbox has ${connectionLimit} connections already`;
+      sendError(request, response, { status: 429, message, target, connectionLimit });
+      return;
+    }
     const release = run.track(client);
     // After a change of protocol the run can answer as long as the connection lasts.
     (change === undefined ? response : client).once('close', release);

@@ -8,6 +8,8 @@ export interface EdgeError {
   readonly target: Target;
   /** Whether the JSON body names the port: it does where the port is the cause. */
   readonly namesPort?: boolean;
+  /** The limit that was reached, for the JSON body. */
+  readonly connectionLimit?: number;
 }
 
 /**
@@ -26,6 +28,7 @@ export const sendError = (request: IncomingMessage, response: ServerResponse, er
     message,
     ...(error.namesPort === true ? { port: target.port } : {}),
     code: status,
+    ...(error.connectionLimit === undefined ? {} : { connectionLimit: error.connectionLimit }),
   };
   send(response, status, 'application/json', JSON.stringify(body));
 };

@@ -14,9 +14,9 @@ export const agentHost = host(49_983);
 export let net: Loopback;
 
 /** To be called once in a test file: starts and ends the edge around each test. */
-export const useLoopback = (): void => {
+export const useLoopback = (options: { connectionLimit?: number } = {}): void => {
   beforeEach(async () => {
-    net = await startLoopback();
+    net = await startLoopback(options);
     net.start(id);
   });
   afterEach(() => net[Symbol.asyncDispose]());

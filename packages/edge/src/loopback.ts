@@ -35,7 +35,7 @@ class RefusedError extends Error {
   readonly code = 'refused';
 }
 
-export const startLoopback = async (domain = 'example.test'): Promise<Loopback> => {
+export const startLoopback = async (options: { connectionLimit?: number } = {}): Promise<Loopback> => {
   const sandboxes = new Map<string, { runId: string; ports: Map<number, number> }>();
   const listeners = new Set<(sandboxId: string, runId: string) => void>();
   const servers: (Server | TcpServer)[] = [];
@@ -68,7 +68,8 @@ export const startLoopback = async (domain = 'example.test'): Promise<Loopback> 
 
   const edge = createEdge({
     directory,
-    domain,
+    domain: 'example.test',
+    ...options,
     sharedHosts: ['shared.test'],
     log: { warn: (message, fields) => warnings.push({ message, ...fields }) },
   });

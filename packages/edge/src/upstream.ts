@@ -22,6 +22,8 @@ export interface Run {
    * function is called.
    */
   track(client: Socket): () => void;
+  /** How many of these wait now. */
+  underWay(): number;
   end(): void;
 }
 
@@ -70,6 +72,7 @@ const createRun = (route: Route): Run => {
       waiting.add(entry);
       return () => waiting.delete(entry);
     },
+    underWay: () => waiting.size,
     end() {
       controller.abort();
       // A reset, not a polite end: clients take a polite end for a protocol error instead of a killed sandbox.
