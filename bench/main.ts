@@ -42,7 +42,7 @@ if (unknown.length > 0 || !Number.isInteger(runs) || runs < 1) {
 
 const machine = describeMachine();
 console.log(
-  `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Linux ${machine.kernel}, Node ${machine.node}\n`,
+  `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Linux ${machine.kernel}, Node ${machine.node}, load ${machine.load}\n`,
 );
 
 const stack = await startBenchStack();

@@ -1,10 +1,12 @@
-import { cpus, release, totalmem } from 'node:os';
+import { cpus, loadavg, release, totalmem } from 'node:os';
 
 export interface Machine {
   cpu: string;
   cores: number;
   memoryGiB: number;
   kernel: string;
+  /** Processes that wanted a processor, on average of the minute before: more than a few spoil every figure. */
+  load: number;
   node: string;
 }
 
@@ -15,6 +17,7 @@ export function describeMachine(): Machine {
     cores: processors.length,
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     kernel: release(),
+    load: Number((loadavg()[0] ?? 0).toFixed(1)),
     node: process.versions.node,
   };
 }
