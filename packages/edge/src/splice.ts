@@ -17,9 +17,18 @@ export interface Splice {
 
 /**
  * Writes the answer and joins the two connections byte by byte. A proper end on one side ends the other properly, anything
- * else resets the client and closes the connection inside.
+ * else resets the client and closes the connection inside. So does a side that is gone already.
  */
 export const splice = ({ client, clientHead, upstream, upstreamHead, answer }: Splice): void => {
+  const breakOff = (): void => {
+    reset(client);
+    upstream.destroy();
+  };
+  // A side may go in the moment before the other is told; `pipeline` throws on it, with nobody there to catch.
+  if (client.destroyed || upstream.destroyed) {
+    breakOff();
+    return;
+  }
   const headers = toForwardedHeaders(answer);
   headers.push('Connection', 'Upgrade', 'Upgrade', answer.headers.upgrade ?? '');
   let head = `HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}\r\n`;
@@ -30,9 +39,7 @@ export const splice = ({ client, clientHead, upstream, upstreamHead, answer }: S
   if (clientHead.length > 0) upstream.write(clientHead);
 
   const whenDone = (error: Error | null | undefined): void => {
-    if (!error) return;
-    reset(client);
-    upstream.destroy();
+    if (error) breakOff();
   };
   pipeline(client, upstream, whenDone);
   pipeline(upstream, client, whenDone);
