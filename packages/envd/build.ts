@@ -7,7 +7,11 @@ import { build } from 'rolldown';
 
 const dist = join(import.meta.dirname, 'dist');
 const require = createRequire(import.meta.url);
-const addon = './koffi.node';
+/** What the packages do around their native parts, five times the work of loading them, is choosing the file. */
+const addons = new Map([
+  ['koffi/indirect', './koffi.node'],
+  ['./pty-addon.ts', './pty.node'],
+]);
 
 await rm(dist, { recursive: true, force: true });
 await build({
@@ -15,9 +19,11 @@ await build({
   platform: 'node',
   plugins: [
     {
-      name: 'native part only',
-      // What the package does around it, five times the work of loading it, is choosing the file.
-      resolveId: (id) => (id === 'koffi/indirect' ? { id: addon, external: true } : null),
+      name: 'native parts only',
+      resolveId(id) {
+        const addon = addons.get(id);
+        return addon === undefined ? null : { id: addon, external: true };
+      },
     },
   ],
   // CommonJS: the loader of ES modules takes longer to start, and reads every export of what is imported from Node.
@@ -26,15 +32,23 @@ await build({
 await writeFile(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
 
 const koffi = dirname(require.resolve('koffi/indirect'));
-const native = `linux_${process.arch}/koffi.node`;
-await copyFile(join(koffi, '../@koromix', `koffi-linux-${process.arch}`, native), join(dist, addon));
+const nativeKoffi = `linux_${process.arch}/koffi.node`;
+await copyFile(
+  join(koffi, '../@koromix', `koffi-linux-${process.arch}`, nativeKoffi),
+  join(dist, 'koffi.node'),
+);
 await copyFile(join(koffi, 'LICENSE.txt'), join(dist, 'koffi.LICENSE.txt'));
+const nodePty = dirname(require.resolve('@lydell/node-pty/package.json'));
+await copyFile(join(nodePty, `../node-pty-linux-${process.arch}/pty.node`), join(dist, 'pty.node'));
+await copyFile(join(nodePty, 'LICENSE'), join(dist, 'pty.LICENSE.txt'));
 
 // Runs the bundle once, so that its code lies there compiled. Node drops what another version of itself has made.
 const compiled = join(dist, 'compiled');
 const socketDir = await mkdtemp(join(tmpdir(), 'envd-build-'));
 await mkdir(compiled);
-const load = ['main', 'rpc', 'files'].map((name) => `require(${JSON.stringify(join(dist, `${name}.js`))});`);
+const load = ['main', 'rpc', 'files', 'spawn-terminal'].map(
+  (name) => `require(${JSON.stringify(join(dist, `${name}.js`))});`,
+);
 // Only what has run is compiled; this much later everything that a start runs has.
 execFileSync(process.execPath, ['-e', `${load.join('')}setTimeout(process.exit, 500)`], {
   env: { ENVD_SOCKET_DIR: socketDir, ENVD_PORT: 'off' },

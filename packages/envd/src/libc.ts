@@ -4,11 +4,15 @@ import koffi from 'koffi/indirect';
 export const lib = koffi.load(null);
 
 const cPipe2 = lib.func('int pipe2(_Out_ int *fds, int flags)');
+const cFcntl = lib.func('int fcntl(int fd, int command, ...)');
 const cSyscall = lib.func('long syscall(long number, ...)');
 const cCapget = lib.func('int capget(_Inout_ uint8_t *header, _Out_ uint8_t *data)');
 const cCapset = lib.func('int capset(_Inout_ uint8_t *header, uint8_t *data)');
 
 const O_CLOEXEC = 0o2000000;
+const F_SETFD = 2;
+const F_DUPFD_CLOEXEC = 1030;
+const FD_CLOEXEC = 1;
 const CAP_SETGID = 6;
 
 /** Numbers of the calls whose C wrappers would change every thread at once. */
@@ -38,6 +42,13 @@ export const createPipe = (): { readFd: number; writeFd: number } => {
   check(cPipe2(fds, O_CLOEXEC), 'pipe2');
   return { readFd: fds[0] as number, writeFd: fds[1] as number };
 };
+
+export const setCloseOnExec = (fd: number): void => {
+  check(cFcntl(fd, F_SETFD, 'int', FD_CLOEXEC), 'fcntl');
+};
+
+/** A second descriptor of the same open file, closed on exec (fcntl(2)). */
+export const duplicateFd = (fd: number): number => check(cFcntl(fd, F_DUPFD_CLOEXEC, 'int', 0), 'fcntl');
 
 const setGroups = (number: number, groups: readonly number[]): void => {
   const list = Uint32Array.from(groups);

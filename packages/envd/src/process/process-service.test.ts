@@ -109,7 +109,6 @@ describe('Start', () => {
       { process: { cmd: 'true', envs: { 'A=B': 'c' } } },
       Code.InvalidArgument,
     ],
-    ['a terminal, which comes later', { process: { cmd: 'true' }, pty: {} }, Code.Unimplemented],
   ])('refuses %s', async (_what, request, code) => {
     await expect(collectOutput(agent.processes().start(request))).rejects.toMatchObject({ code });
   });

@@ -11,6 +11,8 @@ import { SlowReaderError } from './process-output.ts';
 import { createProcessTable, type ProcessEntry } from './process-table.ts';
 import type { RunningProcess } from './running-process.ts';
 import { startProcess } from './start-process.ts';
+import type { Terminal } from './terminal.ts';
+import { parseTerminalSize } from './terminal-size.ts';
 import { writeStream } from './write-stream.ts';
 
 const MAX_HOLD_MS = 30_000;
@@ -53,6 +55,11 @@ const toInfo = ({ pid, tag, config }: ProcessEntry) => ({
   ...(tag === undefined ? {} : { tag }),
 });
 
+const terminalOf = ({ pid, terminal }: RunningProcess): Terminal => {
+  if (terminal === undefined) throw new ApiError('internal', `process ${pid} has no terminal`);
+  return terminal;
+};
+
 /** Writes one piece of input; throws `internal` when it does not fit the process, `unimplemented` when it is empty. */
 const writeInput = async (
   process: RunningProcess,
@@ -63,7 +70,7 @@ const writeInput = async (
     case 'stdin':
       return process.write(input.input.value, signal);
     case 'pty':
-      throw new ApiError('internal', `process ${process.pid} has no terminal`);
+      return terminalOf(process).write(input.input.value, signal);
     default:
       throw unimplemented('input is empty; set stdin or pty');
   }
@@ -79,7 +86,6 @@ export const createProcessService = ({ settings }: { settings: SettingsStore }) 
     async *start(request, context) {
       const { process: config, pty, tag, stdin, holdMs } = request;
       if (config === undefined) throw invalid('process is missing');
-      if (pty !== undefined) throw unimplemented('pty is not offered by this version of the agent');
       // A bad header must fail before anything runs.
       keepaliveMsOf(context);
       const entry = await startProcess({
@@ -90,6 +96,7 @@ export const createProcessService = ({ settings }: { settings: SettingsStore }) 
         config,
         tag,
         stdin: stdin ?? true,
+        terminalSize: pty && parseTerminalSize(pty.size),
         lifetimeMs: context.timeoutMs(),
       });
       yield* events(entry, { offset: 0, holdMs, tellsOffset: false }, context);
@@ -103,8 +110,9 @@ export const createProcessService = ({ settings }: { settings: SettingsStore }) 
     },
 
     update(request) {
-      const process = table.findRunning(request.process?.selector);
-      throw unimplemented(`process ${process.pid} cannot be resized by this version of the agent`);
+      const terminal = terminalOf(table.findRunning(request.process?.selector));
+      terminal.resize(parseTerminalSize(request.pty?.size));
+      return {};
     },
 
     async sendInput(request, context) {
@@ -130,7 +138,11 @@ export const createProcessService = ({ settings }: { settings: SettingsStore }) 
     },
 
     closeStdin(request) {
-      table.findRunning(request.process?.selector).closeStdin();
+      const process = table.findRunning(request.process?.selector);
+      if (process.terminal !== undefined) {
+        throw new ConnectError('a terminal cannot be closed; send its end-of-file character', Code.Unknown);
+      }
+      process.closeStdin();
       return {};
     },
   } satisfies ServiceImpl<typeof Process>;

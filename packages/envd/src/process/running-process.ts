@@ -1,15 +1,19 @@
 import type { Socket } from 'node:net';
 import { ApiError } from '@skerry/contract/error';
-import { type ExitStatus, toExitStatus } from './exit-status.ts';
+import type { ExitStatus } from './exit-status.ts';
 import type { OutputBudget } from './output-budget.ts';
+import type { OutputKind } from './output-journal.ts';
 import { createProcessOutput, type ProcessOutput } from './process-output.ts';
 import type { Spawned } from './spawn-process.ts';
+import type { Terminal } from './terminal.ts';
 
 export interface RunningProcess {
   readonly pid: number;
   /** What it writes, which outlives it. */
   readonly output: ProcessOutput;
-  /** Resolves when the bytes are accepted: written, or waiting in a bounded buffer. */
+  /** Undefined when it runs on pipes. */
+  readonly terminal: Terminal | undefined;
+  /** Writes to stdin. Resolves when the bytes are accepted: written, or waiting in a bounded buffer. */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
   /** Closing twice is fine. */
   closeStdin(): void;
@@ -30,9 +34,9 @@ const LAST_OUTPUT_MS = 50;
 
 /** Takes over a process that was just spawned. Its output is read from the start, whether or not anybody subscribes. */
 export const createRunningProcess = (spawned: Spawned, options: RunningProcessOptions): RunningProcess => {
-  const { pid, child, stdin, stdout, stderr } = spawned;
+  const { pid, stdin, terminal, outputs } = spawned;
   const { onEnd, budget, stallMs } = options;
-  let openPipes = 2;
+  let openPipes = outputs.length;
   let status: ExitStatus | undefined;
   let isSignalled = false;
   let isEnded = false;
@@ -41,15 +45,16 @@ export const createRunningProcess = (spawned: Spawned, options: RunningProcessOp
     budget,
     ...(stallMs === undefined ? {} : { stallMs }),
     onHold(isHeldBack) {
-      for (const pipe of [stdout, stderr]) {
-        if (isHeldBack) pipe.pause();
-        else pipe.resume();
+      for (const { stream } of outputs) {
+        if (isHeldBack) stream.pause();
+        else stream.resume();
       }
     },
   });
 
-  const read = (pipe: Socket, kind: 'stdout' | 'stderr'): void => {
+  const read = (pipe: Socket, kind: OutputKind): void => {
     pipe.on('data', (bytes: Buffer) => output.write(kind, bytes));
+    // Also how a terminal says that no process has it open (EIO).
     pipe.on('error', () => pipe.destroy());
     pipe.once('close', () => {
       openPipes -= 1;
@@ -73,22 +78,23 @@ export const createRunningProcess = (spawned: Spawned, options: RunningProcessOp
     else if (isSignalled) setTimeout(end, LAST_OUTPUT_MS, last);
   };
 
-  read(stdout, 'stdout');
-  read(stderr, 'stderr');
+  for (const { kind, stream } of outputs) read(stream, kind);
   // A broken pipe shows when the next write fails.
   stdin?.on('error', () => stdin.destroy());
-  // Reported when a signal cannot be sent; the caller of kill learns nothing from it.
-  child.on('error', () => undefined);
-  child.once('exit', (code, signal) => {
-    status = toExitStatus(code, signal);
+  spawned.onExit((last) => {
+    status = last;
     endWhenDone();
   });
 
   return {
     pid,
     output,
+    terminal,
     async write(bytes, signal) {
-      if (stdin === undefined) throw new ApiError('internal', `process ${pid} was started without stdin`);
+      if (stdin === undefined) {
+        const reason = terminal === undefined ? 'was started without stdin' : 'has a terminal; send pty';
+        throw new ApiError('internal', `process ${pid} ${reason}`);
+      }
       const closed = new ApiError('internal', `stdin of process ${pid} is closed`);
       if (!stdin.writable) throw closed;
       await new Promise<void>((resolve, reject) => {
@@ -112,7 +118,7 @@ export const createRunningProcess = (spawned: Spawned, options: RunningProcessOp
     },
     kill(signal) {
       isSignalled = true;
-      child.kill(signal);
+      spawned.kill(signal);
       endWhenDone();
     },
   };

@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { ApiError, invalid } from '@skerry/contract/error';
 import { createPipe, withGroups } from '../libc.ts';
 import type { User } from '../users.ts';
+import { ExecFailure, notFound } from './exec-failure.ts';
+import { type ExitStatus, toExitStatus } from './exit-status.ts';
 import { withOomScore } from './oom-score.ts';
+import type { Terminal } from './terminal.ts';
 import { isReachable } from './working-directory.ts';
 
 export interface SpawnOptions {
@@ -15,29 +18,20 @@ export interface SpawnOptions {
   env: Record<string, string>;
   cwd: string;
   user: User;
-  /** False connects standard input to /dev/null. */
-  stdin: boolean;
 }
 
+/** A process that was just spawned. */
 export interface Spawned {
   pid: number;
-  child: ChildProcess;
   stdin: Socket | undefined;
-  stdout: Socket;
-  stderr: Socket;
+  terminal?: Terminal;
+  /** What it writes to. Each ends when no process has it open any more. */
+  outputs: readonly { kind: 'stdout' | 'stderr' | 'pty'; stream: Socket }[];
+  /** Calls back once, never before the next turn. */
+  onExit(listener: (status: ExitStatus) => void): void;
+  /** Signals this process only; does nothing when it is gone. */
+  kill(signal: 'SIGKILL' | 'SIGTERM'): void;
 }
-
-/** The program could not be executed; a shell would say so and exit with this code. */
-export class ExecFailure extends Error {
-  readonly exitCode: 126 | 127;
-  constructor(exitCode: 126 | 127, message: string) {
-    super(message);
-    this.exitCode = exitCode;
-  }
-}
-
-const notFound = (cmd: string): ExecFailure =>
-  new ExecFailure(127, cmd.includes('/') ? `${cmd}: No such file or directory` : `${cmd}: command not found`);
 
 /** A folder of PATH that the user may not enter also counts as a refusal for execvp(3), but not for a shell. */
 const isFound = ({ cmd, env, user }: SpawnOptions): boolean => {
@@ -80,7 +74,7 @@ const toSpawnError = (error: NodeJS.ErrnoException, options: SpawnOptions): Erro
 };
 
 /** Without asking for a change, libuv leaves the groups alone. */
-const credentialsOf = ({ uid, gid }: User): { uid?: number; gid?: number } =>
+export const credentialsOf = ({ uid, gid }: User): { uid?: number; gid?: number } =>
   uid === process.getuid?.() && gid === process.getgid?.() ? {} : { uid, gid };
 
 const spawnWith = (options: SpawnOptions, stdio: [number | 'ignore', number, number]): ChildProcess => {
@@ -91,10 +85,10 @@ const spawnWith = (options: SpawnOptions, stdio: [number | 'ignore', number, num
 };
 
 /**
- * Starts a program with the credentials of a user and pipes of its own; nothing runs through a shell. The caller has checked
- * `cwd`. Rejects with `ExecFailure` when the program is missing or not executable, else with `ApiError`.
+ * Starts a program with the credentials of a user and pipes of its own; nothing runs through a shell. Without `stdin` its
+ * standard input is /dev/null. The caller has checked `cwd`. Rejects with `ExecFailure` when the program is missing or not executable, else with `ApiError`.
  */
-export const spawnProcess = async (options: SpawnOptions): Promise<Spawned> => {
+export const spawnProcess = async (options: SpawnOptions & { stdin: boolean }): Promise<Spawned> => {
   const fds: number[] = [];
   const keep = (pipe: { readFd: number; writeFd: number }) => {
     fds.push(pipe.readFd, pipe.writeFd);
@@ -112,12 +106,17 @@ export const spawnProcess = async (options: SpawnOptions): Promise<Spawned> => {
     if (child.pid === undefined) throw (await once(child, 'error'))[0];
     const mine = [input?.writeFd, output.readFd, errors.readFd];
     for (const fd of fds.splice(0)) if (!mine.includes(fd)) closeSync(fd);
+    // Reported when a signal cannot be sent; the caller of kill learns nothing from it.
+    child.on('error', () => undefined);
     return {
       pid: child.pid,
-      child,
       stdin: input && new Socket({ fd: input.writeFd, readable: false, writable: true }),
-      stdout: new Socket({ fd: output.readFd, readable: true, writable: false }),
-      stderr: new Socket({ fd: errors.readFd, readable: true, writable: false }),
+      outputs: [
+        { kind: 'stdout', stream: new Socket({ fd: output.readFd, readable: true, writable: false }) },
+        { kind: 'stderr', stream: new Socket({ fd: errors.readFd, readable: true, writable: false }) },
+      ],
+      onExit: (listener) => child.once('exit', (code, signal) => listener(toExitStatus(code, signal))),
+      kill: (signal) => child.kill(signal),
     };
   } catch (error) {
     for (const fd of fds) closeSync(fd);

@@ -4,12 +4,14 @@ import { parsePath } from '../path.ts';
 import type { Settings } from '../settings.ts';
 import type { User } from '../users.ts';
 import { createEnvironment } from './environment.ts';
+import { ExecFailure } from './exec-failure.ts';
 import { toExitStatus } from './exit-status.ts';
 import type { OutputBudget } from './output-budget.ts';
 import { createProcessOutput } from './process-output.ts';
 import type { ProcessConfig, ProcessEntry, ProcessTable } from './process-table.ts';
 import { createRunningProcess } from './running-process.ts';
-import { ExecFailure, spawnProcess } from './spawn-process.ts';
+import { spawnProcess } from './spawn-process.ts';
+import type { TerminalSize } from './terminal-size.ts';
 import { checkWorkingDirectory } from './working-directory.ts';
 
 export interface StartOptions {
@@ -19,7 +21,10 @@ export interface StartOptions {
   user: User;
   config: ProcessConfig;
   tag: string | undefined;
+  /** With a terminal it is that, whatever this says. */
   stdin: boolean;
+  /** Undefined for pipes. */
+  terminalSize: TerminalSize | undefined;
   /** The process is killed after this time. */
   lifetimeMs: number | undefined;
 }
@@ -27,11 +32,13 @@ export interface StartOptions {
 /** The kernel never gives a pid above 2^22 (PID_MAX_LIMIT), so these cannot meet a real one. */
 let nextFakePid = 2 ** 22 + 1;
 
-/** A program that could not be executed still has a start, a line on stderr and an end. */
-const enterFailure = ({ table, budget, config, tag }: StartOptions, failure: ExecFailure): ProcessEntry => {
+/** A program that could not be executed still has a start, a line on stderr or its terminal, and an end. */
+const enterFailure = (options: StartOptions, failure: ExecFailure): ProcessEntry => {
+  const { table, budget, config, tag, terminalSize } = options;
   const output = createProcessOutput({ budget, onHold: () => undefined });
   const entry: ProcessEntry = { pid: nextFakePid++, tag, output, config, running: undefined };
-  output.write('stderr', Buffer.from(`${failure.message}\n`));
+  if (terminalSize) output.write('pty', Buffer.from(`${failure.message}\r\n`));
+  else output.write('stderr', Buffer.from(`${failure.message}\n`));
   output.end(toExitStatus(failure.exitCode, null));
   table.add(entry);
   table.markEnded(entry);
@@ -39,18 +46,22 @@ const enterFailure = ({ table, budget, config, tag }: StartOptions, failure: Exe
 };
 
 /**
- * Starts a process and enters it in the table. A program that cannot be executed is entered as ended. Throws `invalid_argument` for a bad `cwd`, `cmd` or variable name, and
- * `resource_exhausted` when the sandbox has no room for another process.
+ * Starts a process and enters it in the table. A program that cannot be executed is entered as ended. Throws
+ * `invalid_argument` for a bad `cwd`, `cmd` or variable name, and `resource_exhausted` when the sandbox has no room for another process.
  */
 export const startProcess = async (options: StartOptions): Promise<ProcessEntry> => {
-  const { table, budget, settings, user, config, tag, stdin, lifetimeMs } = options;
+  const { table, budget, settings, user, config, tag, stdin, terminalSize, lifetimeMs } = options;
   if (config.cmd === '') throw invalid('process.cmd must not be empty');
   const requested = parseEnvVars(config.envs, 'process.envs');
   const cwd = parsePath(config.cwd ?? '', { user, workdir: settings.defaultWorkdir });
   checkWorkingDirectory(cwd, user);
   const env = createEnvironment({ user, settings, requested });
   try {
-    const spawned = await spawnProcess({ cmd: config.cmd, args: config.args, env, cwd, user, stdin });
+    const program = { cmd: config.cmd, args: config.args, env, cwd, user };
+    // Most sandboxes never open one.
+    const spawned = terminalSize
+      ? (await import('./spawn-terminal.ts')).spawnTerminal(program, terminalSize)
+      : await spawnProcess({ ...program, stdin });
     let lifetime: NodeJS.Timeout | undefined;
     const running = createRunningProcess(spawned, {
       budget,

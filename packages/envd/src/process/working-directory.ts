@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { invalid } from '@skerry/contract/error';
 import type { User } from '../users.ts';
 
+/** Search for a directory, execute for a file. */
 const SEARCH = 0o1;
 
 /** The permission bits that apply to this user: owner, group or others (path_resolution(7)). */
@@ -10,6 +11,11 @@ const bitsFor = ({ uid, gid, mode }: Stats, user: User): number => {
   if (uid === user.uid) return mode >> 6;
   return gid === user.gid || user.groups.includes(gid) ? mode >> 3 : mode;
 };
+
+/** By its permission bits; access lists are not looked at. For root one bit of three is enough (path_resolution(7)). */
+export const mayExecute = (stats: Stats, user: User): boolean =>
+  ((user.uid === 0 ? stats.mode | (stats.mode >> 3) | (stats.mode >> 6) : bitsFor(stats, user)) & SEARCH) !==
+  0;
 
 /** Whether the user may enter a directory, given by its real path, and all above it. Access lists are not looked at. */
 export const isReachable = (path: string, user: User): boolean => {

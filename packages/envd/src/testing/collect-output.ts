@@ -6,6 +6,7 @@ export interface Collected {
   pid: number | undefined;
   stdout: string;
   stderr: string;
+  pty: string;
   chunkBytes: number[];
   end: Omit<ProcessEvent_EndEvent, '$typeName' | '$unknown'> | undefined;
 }
@@ -19,17 +20,18 @@ export const collectOutput = async (
     pid: undefined,
     stdout: '',
     stderr: '',
+    pty: '',
     chunkBytes: [],
     end: undefined,
   };
-  const chunks: { stdout: Uint8Array[]; stderr: Uint8Array[] } = { stdout: [], stderr: [] };
+  const chunks: Record<'stdout' | 'stderr' | 'pty', Uint8Array[]> = { stdout: [], stderr: [], pty: [] };
   for await (const { event: message } of stream) {
     const event = message?.event;
     if (event === undefined) continue;
     if (event.case === 'data') {
       const { output } = event.value;
       collected.kinds.push(output.case ?? 'nothing');
-      if (output.case === 'stdout' || output.case === 'stderr') chunks[output.case].push(output.value);
+      if (output.case !== undefined) chunks[output.case].push(output.value);
       collected.chunkBytes.push(output.value?.length ?? 0);
       continue;
     }
@@ -43,5 +45,6 @@ export const collectOutput = async (
   }
   collected.stdout = Buffer.concat(chunks.stdout).toString();
   collected.stderr = Buffer.concat(chunks.stderr).toString();
+  collected.pty = Buffer.concat(chunks.pty).toString();
   return collected;
 };

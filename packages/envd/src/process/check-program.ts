@@ -1,0 +1,31 @@
+import { realpathSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { User } from '../users.ts';
+import { ExecFailure, notFound } from './exec-failure.ts';
+import { isReachable, mayExecute } from './working-directory.ts';
+
+const look = (path: string, user: User): 'executable' | 'refused' | 'missing' => {
+  try {
+    const real = realpathSync(path);
+    if (!isReachable(dirname(real), user)) return 'missing';
+    const stats = statSync(real);
+    return stats.isFile() && mayExecute(stats, user) ? 'executable' : 'refused';
+  } catch {
+    // No such file, a loop of links, a file where a folder should be: for a search all the same.
+    return 'missing';
+  }
+};
+
+/**
+ * Looks for a program as execvp(3) would for this user, and throws `ExecFailure` when there is none or it must not be executed.
+ * For those who cannot tell how their exec failed.
+ */
+export const checkProgram = (options: { cmd: string; cwd: string; path: string; user: User }): void => {
+  const { cmd, cwd, path, user } = options;
+  const candidates = cmd.includes('/')
+    ? [resolve(cwd, cmd)]
+    : path.split(':').map((folder) => resolve(cwd, folder, cmd));
+  const found = candidates.map((candidate) => look(candidate, user));
+  if (found.includes('executable')) return;
+  throw found.includes('refused') ? new ExecFailure(126, `${cmd}: Permission denied`) : notFound(cmd);
+};

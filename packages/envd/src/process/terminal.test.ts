@@ -1,0 +1,382 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code } from '@connectrpc/connect';
+import { Signal } from '@skerry/envd-client/process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { collectOutput } from '../testing/collect-output.ts';
+import { byPid } from '../testing/process-requests.ts';
+import { startAgent, type TestAgent } from '../testing/start-agent.ts';
+import { TerminalSession, typed } from '../testing/terminal-session.ts';
+
+let agent: TestAgent;
+beforeAll(async () => {
+  agent = await startAgent();
+  await agent.initialize({ sandboxId: 'i1', templateId: 't1', envVars: {}, defaultUser: 'user' });
+});
+afterAll(() => agent.stop());
+
+const asRoot = { headers: { authorization: `Basic ${btoa('root:')}` } };
+const size = (cols: number, rows: number) => ({ pty: { size: { cols, rows } } });
+const bash = (script: string) => ({
+  process: { cmd: '/bin/bash', args: ['--norc', '-c', script] },
+  ...size(80, 24),
+});
+const run = (script: string) => collectOutput(agent.processes().start(bash(script)));
+const interactive = (envs: Record<string, string> = {}) => ({
+  process: { cmd: '/bin/bash', args: ['--norc', '--noprofile', '-i'], envs: { PS1: '> ', ...envs } },
+  ...size(80, 24),
+});
+
+describe('a process on a terminal', () => {
+  it('has it as its controlling terminal and all three of its files, and owns it', async () => {
+    const { kinds, pty, end } = await run(
+      'tty; for fd in 0 1 2; do readlink /proc/self/fd/$fd; done; stat -c %U $(tty); : < /dev/tty && echo controls',
+    );
+    const lines = pty.split('\r\n');
+    expect(lines[0]).toMatch(/^\/dev\/pts\/\d+$/);
+    expect(lines).toEqual([lines[0], lines[0], lines[0], lines[0], 'user', 'controls', '']);
+    expect(new Set(kinds.slice(1, -1))).toEqual(new Set(['pty']));
+    expect([kinds[0], kinds.at(-1), end?.exitCode]).toEqual(['start', 'end', 0]);
+  });
+
+  it('leads a session of its own and is the foreground of its terminal', async () => {
+    const { pid, pty } = await run(
+      'read -r _ _ _ _ group session _ foreground _ < /proc/self/stat; echo $group $session $foreground',
+    );
+    expect(pty).toBe(`${pid} ${pid} ${pid}\r\n`);
+  });
+
+  it('has the ids and the supplementary groups of its user, and no capability', async () => {
+    const script = 'id -u; id -g; id -G; grep -E "^Cap(Eff|Prm)" /proc/self/status';
+    expect((await run(script)).pty.split('\r\n')).toEqual([
+      '1000',
+      '1000',
+      '1000 2001 2002',
+      'CapPrm:\t0000000000000000',
+      'CapEff:\t0000000000000000',
+      '',
+    ]);
+    const root = await collectOutput(agent.processes(asRoot).start(bash('id -u; id -g; stat -c %U $(tty)')));
+    expect(root.pty).toBe('0\r\n0\r\nroot\r\n');
+  });
+
+  it('has the environment of any process: TERM only when the caller sends it', async () => {
+    const env = (envs: Record<string, string>) =>
+      collectOutput(agent.processes().start({ process: { cmd: 'env', envs }, ...size(80, 24) }));
+    const names = (pty: string) => pty.split('\r\n').map((line) => line.split('=')[0]);
+    const plain = await collectOutput(agent.processes().start({ process: { cmd: 'env' } }));
+    expect(names((await env({})).pty)).toEqual(plain.stdout.split('\n').map((line) => line.split('=')[0]));
+    expect((await env({ TERM: 'xterm-256color', A: 'ä b' })).pty).toMatch(/TERM=xterm-256color\r\nA=ä b\r\n/);
+  });
+
+  it('starts in its directory', async () => {
+    const request = { process: { cmd: 'pwd', cwd: '/usr/lib' }, ...size(80, 24) };
+    expect((await collectOutput(agent.processes().start(request))).pty).toBe('/usr/lib\r\n');
+  });
+
+  it('inherits no file of the agent, nor the terminal of another', async () => {
+    const other = await TerminalSession.start(agent, interactive());
+    const { pty } = await run('ls /proc/self/fd');
+    const plain = await collectOutput(
+      agent.processes().start({ process: { cmd: 'ls', args: ['/proc/self/fd'] } }),
+    );
+    expect(pty.trim().split(/\s+/)).toEqual(plain.stdout.trim().split('\n'));
+    expect((await run('ls -l /proc/self/fd')).pty).not.toContain('ptmx');
+    await other.kill();
+  });
+
+  it('is a more likely victim than the agent when memory runs out', async () => {
+    const own = Number(readFileSync(`/proc/${agent.pid}/oom_score_adj`, 'utf8'));
+    const { pty } = await run('cat /proc/self/oom_score_adj');
+    expect(Number(pty)).toBeGreaterThan(own);
+  });
+
+  it.each([
+    ['exit 3', { exitCode: 3, exited: true, status: 'exit status 3', error: 'exit status 3' }],
+    ['true', { exitCode: 0, exited: true, status: 'exit status 0' }],
+    [
+      'kill -TERM $$',
+      { exitCode: -1, exited: false, status: 'signal: terminated', error: 'signal: terminated' },
+    ],
+    [
+      'kill -SEGV $$',
+      {
+        exitCode: -1,
+        exited: false,
+        status: 'signal: segmentation fault',
+        error: 'signal: segmentation fault',
+      },
+    ],
+  ])('tells how it ended after %s', async (script, end) => {
+    expect((await run(script)).end).toEqual(end);
+  });
+
+  it.each([
+    ['no-such-program', 'no-such-program: command not found\r\n', 127],
+    ['/no/such', '/no/such: No such file or directory\r\n', 127],
+    ['/etc/passwd', '/etc/passwd: Permission denied\r\n', 126],
+    ['/usr/lib', '/usr/lib: Permission denied\r\n', 126],
+  ])('answers like a shell when the program is %s', async (cmd, text, exitCode) => {
+    const { kinds, pty, end } = await collectOutput(
+      agent.processes().start({ process: { cmd }, ...size(80, 24) }),
+    );
+    expect([kinds, pty, end?.exitCode]).toEqual([['start', 'pty', 'end'], text, exitCode]);
+  });
+
+  it('is listed with its config and tag, and found by the tag', async () => {
+    const session = await TerminalSession.start(agent, { ...interactive(), tag: 'shell' });
+    const { processes } = await agent.processes().list({});
+    expect(processes.find(({ pid }) => pid === session.pid)).toMatchObject({
+      tag: 'shell',
+      config: { cmd: '/bin/bash' },
+    });
+    await agent.processes().sendSignal({
+      process: { selector: { case: 'tag', value: 'shell' } },
+      signal: Signal.SIGKILL,
+    });
+    expect((await session.ended)?.status).toBe('signal: killed');
+  });
+
+  it.each([
+    ['no size', { pty: {} }],
+    ['zero columns', size(0, 24)],
+    ['zero rows', size(80, 0)],
+    ['more columns than the kernel can say', size(65_536, 24)],
+  ])('is refused with %s', async (_what, pty) => {
+    const request = { process: { cmd: 'true' }, ...pty };
+    await expect(collectOutput(agent.processes().start(request))).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+    });
+  });
+
+  it.each([
+    ['a missing cwd', { process: { cmd: 'true', cwd: '/no/such' } }],
+    ['a NUL byte in an argument', { process: { cmd: 'true', args: ['a\0b'] } }],
+    ['a NUL byte in a variable', { process: { cmd: 'true', envs: { A: 'a\0b' } } }],
+    ['an empty command', { process: { cmd: '' } }],
+  ])('is refused with %s', async (_what, request) => {
+    await expect(
+      collectOutput(agent.processes().start({ ...request, ...size(80, 24) })),
+    ).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+    });
+  });
+});
+
+describe('sitting at a terminal', () => {
+  it('shows what is typed and what comes of it', async () => {
+    const session = await TerminalSession.start(agent, interactive());
+    await session.see('> ');
+    await session.type('echo $((6 * 7))\n');
+    await session.see('42\r\n');
+    expect(session.screen).toContain('echo $((6 * 7))\r\n');
+    await session.type('exit 7\n');
+    expect(await session.ended).toEqual({ exitCode: 7, status: 'exit status 7' });
+    expect(session.kinds).toEqual(new Set(['pty']));
+  });
+
+  it('interrupts the program in front by Ctrl-C, not the shell', async () => {
+    const session = await TerminalSession.start(agent, interactive());
+    await session.see('> ');
+    await session.type('sleep 60\n');
+    await session.see('sleep 60\r\n');
+    await delay(100);
+    await session.type('\u0003');
+    await session.type('echo status $?\n');
+    await session.see('status 130');
+    await session.type('\u0004');
+    expect((await session.ended)?.exitCode).toBe(0);
+  });
+
+  it('has job control', async () => {
+    const session = await TerminalSession.start(agent, interactive());
+    await session.see('> ');
+    expect(session.screen).not.toContain('job control');
+    await session.type('sleep 60\n');
+    await session.see('sleep 60\r\n');
+    await delay(100);
+    await session.type('\u001a');
+    await session.see('Stopped');
+    await session.kill();
+  });
+
+  it('streams input in order, and a program that does not read loses nothing', async () => {
+    const session = await TerminalSession.start(
+      agent,
+      bash('stty raw -echo; echo ready; sleep 0.5; head -c 300000 | md5sum'),
+    );
+    await session.see('ready');
+    const pieces = Array.from({ length: 30 }, (_, at) => Buffer.alloc(10_000, `piece ${at} `));
+    async function* messages() {
+      yield { event: { case: 'start' as const, value: byPid(session.pid) } };
+      for (const piece of pieces) yield { event: { case: 'data' as const, value: { input: typed(piece) } } };
+    }
+    const sending = agent.processes().streamInput(messages());
+    // While one terminal is full the agent serves everybody else.
+    const started = performance.now();
+    expect((await collectOutput(agent.processes().start({ process: { cmd: 'true' } }))).end?.exitCode).toBe(
+      0,
+    );
+    expect(performance.now() - started).toBeLessThan(450);
+    await sending;
+    await session.ended;
+    expect(session.screen).toContain(createHash('md5').update(Buffer.concat(pieces)).digest('hex'));
+  });
+
+  it('stops waiting for a program that does not read when the caller goes away', async () => {
+    const session = await TerminalSession.start(agent, bash('stty raw -echo; echo ready; exec sleep 60'));
+    await session.see('ready');
+    const processes = agent.processes();
+    const input = { ...byPid(session.pid), input: typed('x'.repeat(500_000)) };
+    await expect(processes.sendInput(input, { timeoutMs: 300 })).rejects.toMatchObject({
+      code: Code.DeadlineExceeded,
+    });
+    await session.kill();
+  });
+
+  it('gives large output unchanged, in pieces of at most 16 KiB and none empty', async () => {
+    const session = await TerminalSession.start(agent, bash('stty raw; seq 1 300000'));
+    expect((await session.ended)?.exitCode).toBe(0);
+    expect(session.screen).toBe(Array.from({ length: 300_000 }, (_, at) => `${at + 1}\n`).join(''));
+    expect(Math.max(...session.chunkBytes)).toBeLessThanOrEqual(16 * 1024);
+    expect(Math.min(...session.chunkBytes)).toBeGreaterThan(0);
+  });
+
+  it('is possible for several at once, from where they came', async () => {
+    const session = await TerminalSession.start(agent, interactive());
+    await session.see('> ');
+    const second = new TerminalSession(agent, agent.processes().connect(byPid(session.pid)));
+    await delay(100);
+    await session.type('echo both; exit\n');
+    expect([(await session.ended)?.exitCode, (await second.ended)?.exitCode]).toEqual([0, 0]);
+    expect(second.screen).toContain('both\r\n');
+    expect(second.screen.startsWith('> ')).toBe(false);
+  });
+});
+
+describe('Update', () => {
+  it('changes the size, and programs are told', async () => {
+    const session = await TerminalSession.start(agent, {
+      ...bash('trap "stty size; exit" WINCH; stty size; while :; do sleep 0.05; done'),
+      ...size(100, 30),
+    });
+    await session.see('30 100\r\n');
+    await agent.processes().update({ ...byPid(session.pid), ...size(132, 43) });
+    await session.ended;
+    expect(session.screen).toBe('30 100\r\n43 132\r\n');
+  });
+
+  it.each([
+    ['no pty', {}],
+    ['no size', { pty: {} }],
+    ['an empty size', { pty: { size: {} } }],
+    ['zero columns', size(0, 24)],
+    ['zero rows', size(80, 0)],
+    ['too many rows', size(80, 70_000)],
+  ])('refuses %s and leaves the terminal as it was', async (_what, pty) => {
+    const session = await TerminalSession.start(agent, { ...bash('read _; stty size'), ...size(91, 33) });
+    await expect(agent.processes().update({ ...byPid(session.pid), ...pty })).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+    });
+    await session.type('\n');
+    await session.see('33 91');
+    await session.ended;
+  });
+
+  it('answers internal for a process without a terminal, not_found for none, unimplemented for no selector', async () => {
+    const { processes } = agent;
+    const plain = await TerminalSession.start(agent, { process: { cmd: 'sleep', args: ['60'] } });
+    const update = (target: object) => processes().update({ ...target, ...size(80, 24) });
+    await expect(update(byPid(plain.pid))).rejects.toMatchObject({ code: Code.Internal });
+    await expect(update(byPid(1))).rejects.toMatchObject({ code: Code.NotFound });
+    await expect(update({})).rejects.toMatchObject({ code: Code.Unimplemented });
+    await plain.kill();
+  });
+});
+
+describe('input of the wrong kind', () => {
+  it('is refused with internal, and CloseStdin on a terminal with unknown', async () => {
+    const processes = agent.processes();
+    const session = await TerminalSession.start(agent, interactive());
+    const stdin = { input: { case: 'stdin' as const, value: Buffer.from('x') } };
+    await expect(processes.sendInput({ ...byPid(session.pid), input: stdin })).rejects.toMatchObject({
+      code: Code.Internal,
+    });
+    await expect(processes.closeStdin(byPid(session.pid))).rejects.toMatchObject({ code: Code.Unknown });
+    await session.kill();
+    const plain = await TerminalSession.start(agent, { process: { cmd: 'sleep', args: ['60'] } });
+    await expect(processes.sendInput({ ...byPid(plain.pid), input: typed('x') })).rejects.toMatchObject({
+      code: Code.Internal,
+    });
+    await plain.kill();
+  });
+});
+
+describe('the end of a terminal', () => {
+  const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
+
+  it('comes by SIGKILL at once, though a child holds the terminal, and by SIGTERM', async () => {
+    const session = await TerminalSession.start(agent, bash('(trap "" HUP; sleep 3) & sleep 60'));
+    await delay(100);
+    const started = performance.now();
+    await session.kill();
+    expect(await session.ended).toEqual({ exitCode: -1, status: 'signal: killed' });
+    expect(performance.now() - started).toBeLessThan(1500);
+    const other = await TerminalSession.start(agent, bash('exec sleep 60'));
+    await agent.processes().sendSignal({ ...byPid(other.pid), signal: Signal.SIGTERM });
+    expect((await other.ended)?.status).toBe('signal: terminated');
+  });
+
+  it('comes at the deadline of Start, by SIGKILL', async () => {
+    const stream = agent.processes().start(bash('trap "" TERM HUP; sleep 60'), { timeoutMs: 300 });
+    const session = new TerminalSession(agent, stream);
+    await expect(session.ended).rejects.toMatchObject({ code: Code.DeadlineExceeded });
+    while (isAlive(session.pid)) await delay(5);
+  });
+
+  it('does not come when the caller goes away', async () => {
+    const abort = new AbortController();
+    const session = new TerminalSession(
+      agent,
+      agent.processes().start(interactive(), { signal: abort.signal }),
+    );
+    await session.see('> ');
+    abort.abort();
+    await expect(session.ended).rejects.toMatchObject({ code: Code.Canceled });
+    const again = new TerminalSession(agent, agent.processes().connect(byPid(session.pid)));
+    await delay(100);
+    await session.type('echo still $((40 + 2)); exit\n');
+    await again.see('still 42');
+    expect((await again.ended)?.exitCode).toBe(0);
+  });
+
+  it('is still told to who asks a moment later', async () => {
+    const { pid } = await run('exit 4');
+    const { kinds, end } = await collectOutput(agent.processes().connect(byPid(pid as number)));
+    expect([kinds, end?.exitCode]).toEqual([['start', 'end'], 4]);
+  });
+
+  it('does not come when the program lets go of the terminal before', async () => {
+    const { end } = await run('exec <&- >&- 2>&-; sleep 0.3; exit 9');
+    expect(end?.exitCode).toBe(9);
+  });
+
+  it('leaves no file and no thread behind', async () => {
+    const fds = () =>
+      readdirSync(`/proc/${agent.pid}/fd`).filter((fd) => {
+        try {
+          return readlinkSync(`/proc/${agent.pid}/fd/${fd}`).includes('ptmx');
+        } catch {
+          // Closed since it was listed.
+          return false;
+        }
+      }).length;
+    const threads = () => readdirSync(`/proc/${agent.pid}/task`).length;
+    await run('true');
+    const before = { fds: fds(), threads: threads() };
+    await Promise.all(Array.from({ length: 20 }, () => run('echo x')));
+    for (let at = 0; at < 100 && (fds() > before.fds || threads() > before.threads); at += 1) await delay(10);
+    expect({ fds: fds(), threads: threads() }).toEqual(before);
+  });
+});
