@@ -6,7 +6,7 @@ import { CommandExitError, type CommandResult } from './command-result.ts';
 import { toSandboxError } from './errors.ts';
 import { explainLostStream } from './event-stream.ts';
 import type { LostOutput } from './output-lost-error.ts';
-import { closeStdin, killProcess, sendStdin } from './process-input.ts';
+import { closeStdin, killProcess, sendInput } from './process-input.ts';
 import type { ProcessStream } from './process-stream.ts';
 
 export interface OutputListeners {
@@ -94,7 +94,7 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
 
   /** Writes to its stdin, which must have been opened with `stdin: true`. */
   sendStdin(data: string | Uint8Array, options: CallOptions = {}): Promise<void> {
-    return sendStdin(this.#options.agent, this.pid, data, options);
+    return sendInput(this.#options.agent, { pid: this.pid, kind: 'stdin' }, data, options);
   }
 
   /** Lets it read the end of its stdin. Closing twice is no error. */

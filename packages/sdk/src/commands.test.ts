@@ -165,6 +165,7 @@ it('kills the command when the signal aborts, and rejects after that', async () 
     router.service(Process, {
       async *start(_request, { signal }) {
         yield start;
+        yield stdout('ready');
         await aborted(signal);
         signal.throwIfAborted();
       },
@@ -175,8 +176,10 @@ it('kills the command when the signal aborts, and rejects after that', async () 
     });
   });
   const controller = new AbortController();
-  const result = new Commands(agent).run('sleep 100', { signal: controller.signal });
-  setTimeout(() => controller.abort(), 50);
+  const result = new Commands(agent).run('sleep 100', {
+    signal: controller.signal,
+    onStdout: () => controller.abort(),
+  });
   await expect(result).rejects.toMatchObject({ code: 'canceled' });
   expect(signals).toEqual([Signal.SIGKILL]);
 });

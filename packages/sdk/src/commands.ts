@@ -3,6 +3,7 @@ import type { CallOptions } from './call.ts';
 import { CommandHandle, type OutputListeners } from './command-handle.ts';
 import type { CommandResult } from './command-result.ts';
 import { toSandboxError } from './errors.ts';
+import { listenToProcess } from './listen-to-process.ts';
 import {
   attachProcess,
   fromNowOn,
@@ -12,8 +13,7 @@ import {
   openProcess,
 } from './open-process.ts';
 import { OutputLostError } from './output-lost-error.ts';
-import { closeStdin, killProcess, type StdinData, sendStdin, streamStdin } from './process-input.ts';
-import { followProcess } from './process-stream.ts';
+import { closeStdin, killProcess, type StdinData, sendInput, streamInput } from './process-input.ts';
 
 export interface RunOptions extends AgentCallOptions, OutputListeners {
   /** Resolve with a handle as soon as the command has started. */
@@ -129,7 +129,7 @@ export class Commands {
 
   /** Writes once to the stdin of a process that was started with `stdin: true`. */
   sendStdin(pid: number, data: StdinData, options: CallOptions = {}): Promise<void> {
-    return sendStdin(this.#agent, pid, data, options);
+    return sendInput(this.#agent, { pid, kind: 'stdin' }, data, options);
   }
 
   /**
@@ -137,7 +137,7 @@ export class Commands {
    * Neither starts nor closes the process's stdin. Without `requestTimeoutMs` it takes as long as the source does.
    */
   streamStdin(pid: number, source: AsyncIterable<StdinData>, options: CallOptions = {}): Promise<void> {
-    return streamStdin(this.#agent, pid, source, options);
+    return streamInput(this.#agent, { pid, kind: 'stdin' }, source, options);
   }
 
   /** Lets a process read the end of its stdin. Closing twice is no error. */
@@ -149,39 +149,9 @@ export class Commands {
     options: AttachOptions & { killSignal?: AbortSignal | undefined },
     open: (options: OpenProcessOptions) => Promise<OpenedProcess>,
   ): Promise<CommandHandle> {
-    const { signal, user, requestTimeoutMs, timeoutMs = 0, onStdout, onStderr, onOutputLost } = options;
-    const listening = new AbortController();
-    const stop = (): void =>
-      listening.abort(toSandboxError('canceled', 'the call was aborted', { cause: signal?.reason }));
-    const release = (): void => signal?.removeEventListener('abort', stop);
-    signal?.addEventListener('abort', stop);
-    if (signal?.aborted) stop();
-    const deadlineMs = timeoutMs > 0 ? Date.now() + timeoutMs : undefined;
-    try {
-      const opened = await open({ user, requestTimeoutMs, timeoutMs, signal: listening.signal });
-      const process = followProcess({
-        agent: this.#agent,
-        user,
-        opened,
-        offset: opened.offset,
-        signal: listening.signal,
-        deadlineMs,
-        onOutputLost,
-      });
-      return new CommandHandle({
-        agent: this.#agent,
-        pid: opened.pid,
-        process,
-        listening,
-        release,
-        onStdout,
-        onStderr,
-        killSignal: options.killSignal,
-      });
-    } catch (error) {
-      release();
-      throw error;
-    }
+    const listened = await listenToProcess(this.#agent, options, open);
+    const { onStdout, onStderr, killSignal } = options;
+    return new CommandHandle({ agent: this.#agent, ...listened, onStdout, onStderr, killSignal });
   }
 }
 

@@ -21,6 +21,8 @@ export type { FileData, WriteInfo, WriteOptions } from './file-transfer.ts';
 export type { Files, ListOptions, WatchOptions, WriteEntry } from './files.ts';
 export { type LostOutput, OutputLostError } from './output-lost-error.ts';
 export type { StdinData } from './process-input.ts';
+export type { Pty, PtyAttachOptions, PtyCreateOptions } from './pty.ts';
+export type { PtyHandle, PtyListeners, PtyResult, PtySize } from './pty-handle.ts';
 export { type FileUrlOptions, type PauseOptions, Sandbox } from './sandbox.ts';
 export type { SandboxInfo, SandboxState } from './sandbox-info.ts';
 export type { SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';

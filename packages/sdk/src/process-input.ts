@@ -9,23 +9,26 @@ import type { Agent } from './agent.ts';
 import type { CallOptions } from './call.ts';
 import { SandboxError } from './errors.ts';
 
-/** Bytes for stdin; text is sent as UTF-8. */
+/** Where input goes: stdin without a terminal, pty with one. */
+type InputKind = 'stdin' | 'pty';
+
+/** Bytes to write; text is sent as UTF-8. */
 export type StdinData = string | Uint8Array;
 
 /**
- * Writes once to the stdin of a process.
+ * Writes once to a process.
  *
  * @internal
  */
-export async function sendStdin(
+export async function sendInput(
   agent: Agent,
-  pid: number,
+  { pid, kind }: { pid: number; kind: InputKind },
   data: StdinData,
   options: CallOptions,
 ): Promise<void> {
   if (data.length === 0) return;
   await agent.rpc(options, ({ process }, rpc) =>
-    process.sendInput({ process: toSelector(pid), input: toInput(data) }, rpc),
+    process.sendInput({ process: toSelector(pid), input: toInput(kind, data) }, rpc),
   );
 }
 
@@ -61,39 +64,40 @@ export async function killProcess(agent: Agent, pid: number, options: CallOption
  *
  * @internal
  */
-export async function streamStdin(
+export async function streamInput(
   agent: Agent,
-  pid: number,
+  target: { pid: number; kind: InputKind },
   source: AsyncIterable<StdinData>,
   options: CallOptions,
 ): Promise<void> {
   if (isBrowser()) {
-    for await (const data of source) await sendStdin(agent, pid, data, options);
+    for await (const data of source) await sendInput(agent, target, data, options);
     return;
   }
   // The source decides how long this takes, so only an explicit timeout counts.
   await agent.rpc({ ...options, requestTimeoutMs: options.requestTimeoutMs ?? 0 }, ({ process }, rpc) =>
-    process.streamInput(toMessages(pid, source), rpc),
+    process.streamInput(toMessages(target, source), rpc),
   );
 }
 
 async function* toMessages(
-  pid: number,
+  { pid, kind }: { pid: number; kind: InputKind },
   source: AsyncIterable<StdinData>,
 ): AsyncGenerator<MessageInitShape<typeof StreamInputRequestSchema>> {
   yield { event: { case: 'start', value: { process: toSelector(pid) } } };
   for await (const data of source) {
-    if (data.length > 0) yield { event: { case: 'data', value: { input: toInput(data) } } };
+    if (data.length > 0) yield { event: { case: 'data', value: { input: toInput(kind, data) } } };
   }
 }
 
-function toSelector(pid: number): MessageInitShape<typeof ProcessSelectorSchema> {
+/** @internal */
+export function toSelector(pid: number): MessageInitShape<typeof ProcessSelectorSchema> {
   return { selector: { case: 'pid', value: pid } };
 }
 
-function toInput(data: StdinData): MessageInitShape<typeof ProcessInputSchema> {
+function toInput(kind: InputKind, data: StdinData): MessageInitShape<typeof ProcessInputSchema> {
   const value = typeof data === 'string' ? new TextEncoder().encode(data) : data;
-  return { input: { case: 'stdin', value } };
+  return { input: { case: kind, value } };
 }
 
 function isBrowser(): boolean {

@@ -6,6 +6,7 @@ import { type Connection, callApi, createConnection } from './connection.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { SandboxError } from './errors.ts';
 import { Files } from './files.ts';
+import { Pty } from './pty.ts';
 import { agentPort, toSandboxHost, toScheme } from './sandbox-address.ts';
 import { type SandboxInfo, toSandboxInfo } from './sandbox-info.ts';
 import { type SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
@@ -36,6 +37,8 @@ export class Sandbox implements AsyncDisposable {
   readonly trafficAccessToken: string | undefined;
   readonly commands: Commands;
   readonly files: Files;
+  /** Terminals, for people and for programs that want one. */
+  readonly pty: Pty;
   readonly #connection: Connection;
   readonly #agent: Agent;
   readonly #accessToken: string | undefined;
@@ -56,6 +59,7 @@ export class Sandbox implements AsyncDisposable {
     });
     this.commands = new Commands(this.#agent);
     this.files = new Files(this.#agent);
+    this.pty = new Pty(this.#agent);
   }
 
   /**

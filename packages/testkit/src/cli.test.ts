@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { spawn as spawnOnTerminal } from '@lydell/node-pty';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runProgram } from './run-program.ts';
 import { type Stack, startStack } from './stack.ts';
@@ -12,6 +14,27 @@ beforeAll(async () => {
 afterAll(() => stack.down());
 
 const skerry = (argv: string[], input?: string): Promise<string> => runProgram(program, argv, input);
+
+/** A program on a terminal of this host. */
+const openTerminal = (file: string, args: string[]) => {
+  const terminal = spawnOnTerminal(file, args, { cols: 90, rows: 30, name: 'xterm' });
+  let screen = '';
+  let changed = (): void => {};
+  terminal.onData((data) => {
+    screen += data;
+    changed();
+  });
+  const text = (): string => stripVTControlCharacters(screen).replaceAll('\r', '');
+  const see = async (pattern: RegExp): Promise<void> => {
+    while (!pattern.test(text())) {
+      await new Promise<void>((resolve) => {
+        changed = resolve;
+      });
+    }
+  };
+  const ended = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)));
+  return { terminal, text, see, ended, screen: () => screen };
+};
 
 describe('skerry sandbox', () => {
   it('creates, lists, uses and kills a sandbox of the server that runs from the data folder', async () => {
@@ -57,6 +80,44 @@ describe('skerry sandbox', () => {
     expect(
       await skerry([...exec, '--user', 'root', '--cwd', '/etc', sandbox.sandboxId, '--', 'whoami; pwd']),
     ).toBe('root\n/etc\n');
+  });
+
+  it('connects a terminal: keys, size, status, and leaves it as it was', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    const exec = [program, 'sandbox', 'exec', '--tty', '--data', stack.dataDir, sandboxId];
+    const script = `stty -g; "$@"; echo "<$?>"; stty -g; read -r x; echo "<$x>"`;
+    const here = openTerminal('/bin/sh', ['-c', script, 'sh', process.execPath, ...exec]);
+    await here.see(/\$ $/);
+    here.terminal.write('stty size; echo "[$TERM $(tty)]"\r');
+    await here.see(/\n30 90\n\[xterm \/dev\/pts\/\d+\]\n/);
+    here.terminal.write('sleep 100\r');
+    await here.see(/sleep 100\n/);
+    here.terminal.write('\u0003');
+    here.terminal.write('echo "[$?]"\r');
+    await here.see(/\[130\]/);
+    here.terminal.resize(120, 40);
+    here.terminal.write('until [ "$(stty size)" = "40 120" ]; do sleep 0.05; done; echo "[large]"\r');
+    await here.see(/\n\[large\]/);
+    here.terminal.write('exit 6\r');
+    await here.see(/<6>\n[\da-f:]+\n/);
+    here.terminal.write('typed\r');
+    await here.see(/<typed>/);
+    const settings = here.text().match(/^[\da-f]+(:[\da-f]+){20,}$/gm);
+    expect(settings).toHaveLength(2);
+    expect(settings?.[1]).toBe(settings?.[0]);
+  });
+
+  it('runs a command on a terminal byte by byte, ends with its status, and wants a terminal', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    const exec = ['sandbox', 'exec', '-t', '--user', 'root', '--data', stack.dataDir, sandboxId];
+    const here = openTerminal(process.execPath, [
+      program,
+      ...exec,
+      '--',
+      'id -un; stty raw; printf "a\\nb"; exit 9',
+    ]);
+    expect([await here.ended, here.screen()]).toEqual([9, 'root\r\na\nb']);
+    await expect(skerry(exec)).rejects.toThrow(/skerry: [^\n]+ must be a terminal for --tty\n$/);
   });
 
   it('says in one line what is wrong', async () => {

@@ -3,33 +3,48 @@ import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { quoteWords } from './quote-words.ts';
+import { sitAtTerminal } from './sit-at-terminal.ts';
 
-type Flags = Parameters<typeof resolveConnection>[0] & { user?: string; cwd?: string; stdin?: boolean };
+type Flags = Parameters<typeof resolveConnection>[0] & {
+  user?: string;
+  cwd?: string;
+  stdin?: boolean;
+  tty?: boolean;
+};
 
-/** `skerry sandbox exec ID -- COMMAND…`: streams the output and ends with the command's own exit status. */
+/**
+ * `skerry sandbox exec ID -- COMMAND…`: streams the output and ends with the command's own exit status. With `--tty` the
+ * command, or else a login shell, runs on a terminal.
+ */
 export function execSandboxCommand(): Command {
   return withConnectionFlags(
     new Command('exec')
       .description('run a command in a sandbox')
       .argument('<id>', 'id of the sandbox')
-      .argument('<command...>', 'command and its arguments, after --')
+      .argument('[command...]', 'command and its arguments, after --; with --tty a login shell unless given')
       .option('-u, --user <name>', 'user to run it as')
       .option('-C, --cwd <path>', 'folder to run it in')
       .option('-i, --stdin', 'pass standard input on')
+      .option('-t, --tty', 'run it on a terminal, connected to this one')
       .passThroughOptions(),
   ).action(async (id: string, passed: string[], flags: Flags) => {
     // Options are passed through from the id on, and so is the mark that ends them.
     const words = passed[0] === '--' ? passed.slice(1) : passed;
-    if (words.length === 0) throw new CliError('name a command after --');
+    if (words.length === 0 && !flags.tty) throw new CliError('name a command after --, or give --tty');
     const sandbox = await Sandbox.connect(id, resolveConnection(flags));
+    const place = { user: flags.user, cwd: flags.cwd };
+    if (flags.tty) {
+      const command = words.length === 0 ? {} : { command: quoteWords(words) };
+      process.exitCode = toExitStatus(await sitAtTerminal(sandbox, { ...place, ...command }));
+      return;
+    }
     const handle = await sandbox.commands.run(quoteWords(words), {
+      ...place,
       background: true,
       stdin: flags.stdin ?? false,
       timeoutMs: 0,
       onStdout: (text) => void process.stdout.write(text),
       onStderr: (text) => void process.stderr.write(text),
-      ...(flags.user ? { user: flags.user } : {}),
-      ...(flags.cwd ? { cwd: flags.cwd } : {}),
     });
     process.once('SIGINT', () => void handle.kill());
     if (flags.stdin) {
@@ -40,7 +55,9 @@ export function execSandboxCommand(): Command {
       if (error instanceof CommandExitError) return error;
       throw error;
     });
-    // A process that a signal ended has no status of its own; shells answer with 128 and more.
-    process.exitCode = exitCode < 0 ? 128 : exitCode;
+    process.exitCode = toExitStatus(exitCode);
   });
 }
+
+/** A process that a signal ended has no status of its own; shells answer with 128 and more. */
+const toExitStatus = (exitCode: number): number => (exitCode < 0 ? 128 : exitCode);

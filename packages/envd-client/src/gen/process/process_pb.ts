@@ -52,7 +52,9 @@ export type StartRequest = Message<"process.StartRequest"> & {
   process?: ProcessConfig | undefined;
 
   /**
-   * Give the process a terminal of this size, in a session of its own, instead of pipes.
+   * Give the process a terminal of this size, in a session of its own, instead of pipes. It controls the process, belongs to
+   * its user, and all output comes as `pty`; the line of a program that is missing too. A size that is missing, has a zero in
+   * it or a number above 65535 fails with `invalid_argument`.
    *
    * @generated from field: optional process.PTY pty = 2;
    */
@@ -67,6 +69,7 @@ export type StartRequest = Message<"process.StartRequest"> & {
 
   /**
    * Keep stdin open for SendInput and StreamInput. Absent means true; with false the process reads from /dev/null.
+   * A process on a terminal reads from that, whatever this says.
    *
    * @generated from field: optional bool stdin = 4;
    */
@@ -811,8 +814,8 @@ export const Process: GenService<{
     output: typeof ConnectResponseSchema;
   },
   /**
-   * Resizes the terminal of a process. Fails with `internal` when it has none and `invalid_argument` when the size is
-   * missing or has a zero in it.
+   * Resizes the terminal of a process, whose programs are told by SIGWINCH. Fails with `internal` when it has none and with
+   * `invalid_argument` when the size is missing, has a zero in it or a number above 65535; the terminal then stays as it was.
    *
    * @generated from rpc process.Process.Update
    */
