@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Code } from '@connectrpc/connect';
 import { EventType, FileType } from '@skerry/envd-client/filesystem';
 import { Signal } from '@skerry/envd-client/process';
 import { type FileEvent, Sandbox, TimeoutError } from '@skerry/sdk';
@@ -141,15 +140,6 @@ describe('commands', () => {
     const alive = async () =>
       (await sdk.commands.list()).filter(({ args }) => args.includes('sleep 1000.25'));
     await expect.poll(alive).toEqual([]);
-  });
-
-  it('are refused, not run without one, when they ask for a terminal', async () => {
-    const start = sandbox.agent.process.start({
-      process: { cmd: '/bin/sh', args: ['-c', 'touch /tmp/ran'] },
-      pty: { size: { cols: 132, rows: 43 } },
-    });
-    await expect(start[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: Code.Unimplemented });
-    expect(await sdk.files.exists('/tmp/ran')).toBe(false);
   });
 });
 

@@ -10,6 +10,7 @@ import { middleScenario, newestScenario } from './e2b/later-features.ts';
 import { lifecycleScenario } from './e2b/lifecycle.ts';
 import { resolveToLoopback } from './e2b/loopback-names.ts';
 import { newestPausingScenario, pausingScenario } from './e2b/pausing.ts';
+import { terminalAttachScenario, terminalsScenario } from './e2b/terminals.ts';
 import { startTlsFront, type TlsFront } from './e2b/tls-front.ts';
 import { type Stack, startStack } from './stack.ts';
 
@@ -28,9 +29,13 @@ function program(client: TestedClient, scheme: Scheme, environment: () => Record
   lifecycleScenario(ask);
   pausingScenario(ask);
   commandsScenario(ask);
+  terminalsScenario(ask);
   filesScenario(ask);
   portScenario(ask, scheme);
-  if (client.generation !== 'oldest') middleScenario(ask);
+  if (client.generation !== 'oldest') {
+    middleScenario(ask);
+    terminalAttachScenario(ask);
+  }
   if (client.generation === 'newest') {
     newestScenario(ask);
     newestPausingScenario(ask);
