@@ -1,11 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'rolldown';
 
-const dist = join(import.meta.dirname, 'dist');
+const target = join(import.meta.dirname, 'dist');
+// It gets its name when it is whole, so that a server that starts meanwhile never takes half a bundle. Kept out of sight until
+// then, on the same file system.
+const work = await mkdtemp(join(import.meta.dirname, 'node_modules/.build-'));
+const dist = join(work, 'new');
 const require = createRequire(import.meta.url);
 /** What the packages do around their native parts, five times the work of loading them, is choosing the file. */
 const addons = new Map([
@@ -13,7 +17,6 @@ const addons = new Map([
   ['./pty-addon.ts', './pty.node'],
 ]);
 
-await rm(dist, { recursive: true, force: true });
 await build({
   input: join(import.meta.dirname, 'src/main.ts'),
   platform: 'node',
@@ -54,3 +57,9 @@ execFileSync(process.execPath, ['-e', `${load.join('')}setTimeout(process.exit, 
   env: { ENVD_SOCKET_DIR: socketDir, ENVD_PORT: 'off' },
 });
 await rm(socketDir, { recursive: true });
+
+await rename(target, join(work, 'old')).catch((error: NodeJS.ErrnoException) => {
+  if (error.code !== 'ENOENT') throw error;
+});
+await rename(dist, target);
+await rm(work, { recursive: true });
