@@ -103,7 +103,7 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
   }
 
   /**
-   * Stops listening. The command runs on; one that writes more than a megabyte may first be held back for ten seconds, in case
+   * Stops listening. The command runs on; one that writes much may first be held back for ten seconds, in case
    * somebody attaches.
    */
   disconnect(): void {

@@ -8,10 +8,11 @@ export interface OutputJournal {
   readonly end: number;
   /** Memory that it takes, for the bytes and for where they change their kind. */
   readonly costBytes: number;
+  /** The caller does not change the bytes any more. */
   append(kind: OutputKind, bytes: Uint8Array): void;
-  /** A copy of what begins at `offset`, as much as fits one message. Undefined at the end. `offset` must be at least `start`. */
+  /** A view of what begins at `offset`, as much as fits one message. Undefined at the end. `offset` must be at least `start`. */
   read(offset: number): { kind: OutputKind; bytes: Uint8Array } | undefined;
-  /** Gives up the oldest bytes, about 64 KiB of them. */
+  /** Gives up the oldest block. */
   dropOldest(): void;
   /** Gives up whole blocks that lie before `offset`, and everything when that is the end. */
   dropBefore(offset: number): void;
@@ -21,10 +22,14 @@ interface Block {
   at: number;
   bytes: Uint8Array;
   usedBytes: number;
+  /** Made here, with room to be filled and to grow. */
+  isOwn: boolean;
 }
 
 const BLOCK_BYTES = 64 * 1024;
 const FIRST_BLOCK_BYTES = 1024;
+/** From this size on bytes are kept as they came. Smaller ones would take more for themselves than for what they hold. */
+const MIN_ADOPTED_BYTES = 16 * 1024;
 /** What the place where the kind changes takes, about. */
 const RUN_BYTES = 32;
 /** As `process.proto` limits its events. */
@@ -43,46 +48,44 @@ const indexAt = (entries: readonly { at: number }[], offset: number): number => 
 };
 
 /**
- * Keeps bytes in blocks of its own, so that the buffers they came in die young, and uses a block that it gave up again: a
- * process that writes for hours makes no garbage here. The first block begins small, since most processes write little.
+ * Keeps large pieces as they came and gathers small ones in blocks. A block begins small, since most processes write little.
+ * Nothing that was written is ever changed, so a view stays good for as long as anybody holds it.
  */
 export const createOutputJournal = (): OutputJournal => {
   let blocks: Block[] = [];
   let runs: { at: number; kind: OutputKind }[] = [];
-  let spare: Uint8Array | undefined;
   let end = 0;
   let blockBytes = 0;
   const startOf = (): number => blocks[0]?.at ?? end;
 
-  const roomAfter = (tail: Block | undefined, wantedBytes: number): Block => {
-    if (tail !== undefined && tail.usedBytes < tail.bytes.length) return tail;
-    if (tail !== undefined && tail.bytes.length < BLOCK_BYTES) {
-      const larger = new Uint8Array(
-        Math.min(BLOCK_BYTES, Math.max(2 * tail.bytes.length, tail.usedBytes + wantedBytes)),
-      );
-      larger.set(tail.bytes);
-      blockBytes += larger.length - tail.bytes.length;
-      tail.bytes = larger;
-      return tail;
-    }
-    const size =
-      tail === undefined ? Math.min(BLOCK_BYTES, Math.max(FIRST_BLOCK_BYTES, wantedBytes)) : BLOCK_BYTES;
-    const bytes = size === BLOCK_BYTES && spare !== undefined ? spare : new Uint8Array(size);
-    if (bytes === spare) spare = undefined;
-    const block = { at: end, bytes, usedBytes: 0 };
+  const push = (bytes: Uint8Array, { isOwn }: { isOwn: boolean }): Block => {
+    const block = { at: end, bytes, usedBytes: 0, isOwn };
     blocks.push(block);
-    blockBytes += size;
+    blockBytes += bytes.length;
     return block;
   };
 
-  const dropBlocks = (count: number): void => {
-    for (const { bytes } of blocks.slice(0, count)) {
-      blockBytes -= bytes.length;
-      if (bytes.length === BLOCK_BYTES) spare = bytes;
+  /** The last block, if there is room in it or it can grow, else a new one. */
+  const roomFor = (wantedBytes: number): Block => {
+    const tail = blocks.at(-1);
+    if (tail === undefined || !tail.isOwn) {
+      return push(new Uint8Array(Math.max(FIRST_BLOCK_BYTES, wantedBytes)), { isOwn: true });
     }
+    if (tail.usedBytes < tail.bytes.length) return tail;
+    if (tail.bytes.length === BLOCK_BYTES) return push(new Uint8Array(BLOCK_BYTES), { isOwn: true });
+    const larger = new Uint8Array(
+      Math.min(BLOCK_BYTES, Math.max(2 * tail.bytes.length, tail.usedBytes + wantedBytes)),
+    );
+    larger.set(tail.bytes);
+    blockBytes += larger.length - tail.bytes.length;
+    tail.bytes = larger;
+    return tail;
+  };
+
+  const dropBlocks = (count: number): void => {
+    for (const { bytes } of blocks.slice(0, count)) blockBytes -= bytes.length;
     blocks = blocks.slice(count);
     runs = blocks.length === 0 ? [] : runs.slice(indexAt(runs, startOf()));
-    if (blocks.length === 0) spare = undefined;
   };
 
   return {
@@ -93,12 +96,17 @@ export const createOutputJournal = (): OutputJournal => {
       return end;
     },
     get costBytes() {
-      return blockBytes + (spare?.length ?? 0) + runs.length * RUN_BYTES;
+      return blockBytes + runs.length * RUN_BYTES;
     },
     append(kind, bytes) {
       if (bytes.length > 0 && runs.at(-1)?.kind !== kind) runs.push({ at: end, kind });
+      if (bytes.length >= MIN_ADOPTED_BYTES) {
+        push(bytes, { isOwn: false }).usedBytes = bytes.length;
+        end += bytes.length;
+        return;
+      }
       for (let from = 0; from < bytes.length; ) {
-        const block = roomAfter(blocks.at(-1), bytes.length - from);
+        const block = roomFor(bytes.length - from);
         const part = bytes.subarray(from, from + block.bytes.length - block.usedBytes);
         block.bytes.set(part, block.usedBytes);
         block.usedBytes += part.length;
@@ -113,8 +121,7 @@ export const createOutputJournal = (): OutputJournal => {
       if (block === undefined || kind === undefined || offset >= end) return undefined;
       const until = Math.min(block.at + block.usedBytes, runs[run + 1]?.at ?? end);
       const from = offset - block.at;
-      // A copy: the block is written over while the message still waits for its socket.
-      const bytes = block.bytes.slice(from, from + Math.min(until - offset, MAX_PIECE_BYTES[kind]));
+      const bytes = block.bytes.subarray(from, from + Math.min(until - offset, MAX_PIECE_BYTES[kind]));
       return { kind, bytes };
     },
     dropOldest() {

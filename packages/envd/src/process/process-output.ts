@@ -50,9 +50,12 @@ interface Reader {
 }
 
 /** A reader this far behind counts as full; the process is held back when every reader is. */
-const FULL_BYTES = 1024 * 1024;
-/** The most that is kept. A reader that needs older bytes is dropped: others kept reading, so nothing held the process back. */
-const MAX_JOURNAL_BYTES = 8 * 1024 * 1024;
+const FULL_BYTES = 256 * 1024;
+/**
+ * The most that is kept. A reader that needs older bytes is dropped: others kept reading, so nothing held the process back.
+ * More would cost more than itself: the heap grows with what lives long, and output becomes slower by a fifth.
+ */
+const MAX_JOURNAL_BYTES = 2 * 1024 * 1024;
 /** The same two while all processes together need more than there is. */
 const TIGHT_FULL_BYTES = 64 * 1024;
 const TIGHT_JOURNAL_BYTES = 256 * 1024;
