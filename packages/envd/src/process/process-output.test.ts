@@ -93,6 +93,18 @@ describe('a reader that has gone', () => {
     expect(held).toEqual([true, false]);
   });
 
+  it('finds megabytes that were taken for it and never arrived', async () => {
+    const { output } = create();
+    const reader = output.subscribe({ holdMs: 5_000 });
+    for (let at = 0; at < 6; at += 1) {
+      writeMebibytes(output, 1);
+      await drain(reader);
+    }
+    reader.unsubscribe();
+    const back = output.subscribe({ offset: 0 });
+    expect([back.offset, (await drain(back)).text.length]).toEqual([0, 6 * MEBIBYTE]);
+  });
+
   it('is not waited for when it did not ask', () => {
     const { output, held } = create();
     output.subscribe().unsubscribe();

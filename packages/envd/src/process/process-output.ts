@@ -45,6 +45,7 @@ export interface ProcessOutputOptions {
 
 interface Reader {
   cursor: number;
+  readonly holdMs: number;
   fail(error: Error): void;
   wake(): void;
 }
@@ -56,6 +57,8 @@ const FULL_BYTES = 256 * 1024;
  * More would cost more than itself: the heap grows with what lives long, and output becomes slower by a fifth.
  */
 const MAX_JOURNAL_BYTES = 2 * 1024 * 1024;
+/** The same while somebody reads who means to come back: by then that one lacks what was under way, several megabytes of it. */
+const MAX_HELD_JOURNAL_BYTES = 8 * 1024 * 1024;
 /** The same two while all processes together need more than there is. */
 const TIGHT_FULL_BYTES = 64 * 1024;
 const TIGHT_JOURNAL_BYTES = 256 * 1024;
@@ -113,6 +116,12 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
   const isFull = ({ cursor }: Reader): boolean =>
     journal.end - cursor >= (budget.isTight ? TIGHT_FULL_BYTES : FULL_BYTES);
   const areAllFull = (): boolean => readers.size > 0 && [...readers].every(isFull);
+  const limit = (): number => {
+    // Readers who are all behind are about to be waited for; one among others that keep up is not.
+    if (budget.isTight && !areAllFull()) return TIGHT_JOURNAL_BYTES;
+    for (const { holdMs } of readers) if (holdMs > 0) return MAX_HELD_JOURNAL_BYTES;
+    return MAX_JOURNAL_BYTES;
+  };
   const balance = (): void => {
     const holdBack = status === undefined && areAllFull();
     if (holdBack === isHeldBack) return;
@@ -136,8 +145,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
     write(kind, bytes) {
       if (status !== undefined) return;
       journal.append(kind, bytes);
-      // Readers who are all behind are about to be waited for; one among others that keep up is not.
-      const maxBytes = budget.isTight && !areAllFull() ? TIGHT_JOURNAL_BYTES : MAX_JOURNAL_BYTES;
+      const maxBytes = limit();
       while (journal.costBytes > maxBytes) journal.dropOldest();
       drop(({ cursor }) => cursor < journal.start);
       charge();
@@ -160,6 +168,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
       let wake: (() => void) | undefined;
       const reader: Reader = {
         cursor: Math.min(Math.max(wanted, journal.start), journal.end),
+        holdMs,
         fail(error) {
           failure ??= error;
           reader.wake();

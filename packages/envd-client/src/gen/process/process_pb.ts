@@ -121,7 +121,8 @@ export type ConnectRequest = Message<"process.ConnectRequest"> & {
    * events, counted from the start of the process. A Start stream begins at 0, so whoever adds up the lengths of its data
    * knows where it stands, and can go on there after a broken connection. What is no longer kept is left out, and an offset
    * behind the end means the end, so the largest number attaches to new output only; `StartEvent.offset` tells which it was.
-   * The latest 2 MiB of each process are kept, and 32 MiB of all together, until 30 seconds after its end.
+   * The latest 2 MiB of each process are kept, 8 MiB where a caller gave `hold_ms`, and 32 MiB of all processes together,
+   * until 30 seconds after the end.
    *
    * An extension of this server. Others ignore the field, which shows in a `start` without an offset.
    *
