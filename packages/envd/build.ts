@@ -11,22 +11,16 @@ const target = join(import.meta.dirname, 'dist');
 const work = await mkdtemp(join(import.meta.dirname, 'node_modules/.build-'));
 const dist = join(work, 'new');
 const require = createRequire(import.meta.url);
-/** What the packages do around their native parts, five times the work of loading them, is choosing the file. */
-const addons = new Map([
-  ['koffi/indirect', './koffi.node'],
-  ['./pty-addon.ts', './pty.node'],
-]);
+const addon = './koffi.node';
 
 await build({
   input: join(import.meta.dirname, 'src/main.ts'),
   platform: 'node',
   plugins: [
     {
-      name: 'native parts only',
-      resolveId(id) {
-        const addon = addons.get(id);
-        return addon === undefined ? null : { id: addon, external: true };
-      },
+      name: 'native part only',
+      // What the package does around it, five times the work of loading it, is choosing the file.
+      resolveId: (id) => (id === 'koffi/indirect' ? { id: addon, external: true } : null),
     },
   ],
   // CommonJS: the loader of ES modules takes longer to start, and reads every export of what is imported from Node.
@@ -35,15 +29,9 @@ await build({
 await writeFile(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
 
 const koffi = dirname(require.resolve('koffi/indirect'));
-const nativeKoffi = `linux_${process.arch}/koffi.node`;
-await copyFile(
-  join(koffi, '../@koromix', `koffi-linux-${process.arch}`, nativeKoffi),
-  join(dist, 'koffi.node'),
-);
+const native = `linux_${process.arch}/koffi.node`;
+await copyFile(join(koffi, '../@koromix', `koffi-linux-${process.arch}`, native), join(dist, addon));
 await copyFile(join(koffi, 'LICENSE.txt'), join(dist, 'koffi.LICENSE.txt'));
-const nodePty = dirname(require.resolve('@lydell/node-pty/package.json'));
-await copyFile(join(nodePty, `../node-pty-linux-${process.arch}/pty.node`), join(dist, 'pty.node'));
-await copyFile(join(nodePty, 'LICENSE'), join(dist, 'pty.LICENSE.txt'));
 
 // Runs the bundle once, so that its code lies there compiled. Node drops what another version of itself has made.
 const compiled = join(dist, 'compiled');

@@ -10,9 +10,7 @@ const cCapget = lib.func('int capget(_Inout_ uint8_t *header, _Out_ uint8_t *dat
 const cCapset = lib.func('int capset(_Inout_ uint8_t *header, uint8_t *data)');
 
 const O_CLOEXEC = 0o2000000;
-const F_SETFD = 2;
 const F_DUPFD_CLOEXEC = 1030;
-const FD_CLOEXEC = 1;
 const CAP_SETGID = 6;
 
 /** Numbers of the calls whose C wrappers would change every thread at once. */
@@ -41,10 +39,6 @@ export const createPipe = (): { readFd: number; writeFd: number } => {
   const fds = [0, 0];
   check(cPipe2(fds, O_CLOEXEC), 'pipe2');
   return { readFd: fds[0] as number, writeFd: fds[1] as number };
-};
-
-export const setCloseOnExec = (fd: number): void => {
-  check(cFcntl(fd, F_SETFD, 'int', FD_CLOEXEC), 'fcntl');
 };
 
 /** A second descriptor of the same open file, closed on exec (fcntl(2)). */

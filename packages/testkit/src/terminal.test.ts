@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { stripVTControlCharacters } from 'node:util';
+import { Code } from '@connectrpc/connect';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from './stack.ts';
@@ -70,7 +71,8 @@ describe('a terminal in a sandbox', () => {
     await expect(handle.resize({ cols: 0, rows: 40 })).rejects.toMatchObject({ code: 'invalid_argument' });
     await handle.resize({ cols: 132, rows: 43 });
     await handle.sendInput('stty size; tput cols; tput lines\r');
-    await see(/\n43 132\n132\n43\n/);
+    // At the prompt: before, the kernel would take the key for the shell and keep it.
+    await see(/\n43 132\n132\n43\n.*\$ $/);
     await handle.sendInput('\u0004');
     expect(await handle.wait()).toEqual({ exitCode: 0 });
   });
@@ -83,8 +85,8 @@ describe('a terminal in a sandbox', () => {
     await handle.sendInput('\u0003');
     await handle.sendInput('echo "[after $?]"\r');
     await see(/\n\[after 130\]/);
-    await handle.sendInput('sleep 100\r');
-    await see(/sleep 100\n$/);
+    await handle.sendInput(`sh -c 'echo "[in front]"; exec sleep 100'\r`);
+    await see(/\n\[in front\]\n/);
     await handle.sendInput('\u001a');
     await see(/Stopped/);
     await handle.sendInput('kill %1; fg\r');
@@ -161,5 +163,48 @@ describe('a terminal in a sandbox', () => {
     await Promise.all(others.map((other) => other.kill()));
     const ends = await Promise.all(others.map((other) => other.wait()));
     expect(new Set(ends.map(({ error }) => error))).toEqual(new Set(['signal: killed']));
+  });
+
+  it('is refused when there is no room for a process, and the sandbox lives on', async () => {
+    const { sandboxId, agent } = await stack.createSandbox();
+    const crowded = await Sandbox.connect(sandboxId, stack.connection);
+    const script = `import os, sys, time
+children = []
+while True:
+    try: child = os.fork()
+    except OSError: break
+    if child == 0:
+        time.sleep(1000)
+        os._exit(0)
+    children.append(child)
+print('full', flush=True)
+for line in sys.stdin:
+    child = children.pop()
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    print('room', flush=True)
+`;
+    await crowded.files.write('crowd.py', script);
+    const crowd = await crowded.commands.run('exec python3 crowd.py', {
+      background: true,
+      stdin: true,
+      timeoutMs: 0,
+    });
+    const said = crowd[Symbol.asyncIterator]();
+    await said.next();
+    const run = async (): Promise<string | undefined> => {
+      let status: string | undefined;
+      const request = { process: { cmd: 'true' }, pty: { size: { cols: 80, rows: 24 } } };
+      for await (const { event } of agent.process.start(request)) {
+        if (event?.event.case === 'end') status = event.event.value.status;
+      }
+      return status;
+    };
+    await expect(run()).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    await crowd.sendStdin('\n');
+    await said.next();
+    expect(await run()).toBe('exit status 0');
+    expect(await crowded.isRunning()).toBe(true);
+    await crowded.kill();
   });
 });

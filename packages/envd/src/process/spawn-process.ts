@@ -40,7 +40,8 @@ const isFound = ({ cmd, env, user }: SpawnOptions): boolean => {
   return folders.some((folder) => isReachable(realpathSync(folder), user));
 };
 
-const toSpawnError = (error: NodeJS.ErrnoException, options: SpawnOptions): Error => {
+/** What a caller is told of an error of this module or of Node. */
+export const toSpawnError = (error: NodeJS.ErrnoException, options: SpawnOptions): Error => {
   const { cmd } = options;
   switch (error.code) {
     case 'ENOENT':
@@ -74,19 +75,28 @@ const toSpawnError = (error: NodeJS.ErrnoException, options: SpawnOptions): Erro
 };
 
 /** Without asking for a change, libuv leaves the groups alone. */
-export const credentialsOf = ({ uid, gid }: User): { uid?: number; gid?: number } =>
+const credentialsOf = ({ uid, gid }: User): { uid?: number; gid?: number } =>
   uid === process.getuid?.() && gid === process.getgid?.() ? {} : { uid, gid };
 
-const spawnWith = (options: SpawnOptions, stdio: [number | 'ignore', number, number]): ChildProcess => {
-  const { cmd, args, env, cwd, user } = options;
+/** Starts a program with the credentials of a user. Rejects with what Node reports. */
+export const spawnChild = async (
+  { cmd, args, env, cwd, user }: SpawnOptions,
+  how: { stdio: [number | 'ignore', number, number]; detached?: boolean },
+): Promise<ChildProcess & { pid: number }> => {
   const run = (): ChildProcess =>
-    withOomScore(() => spawn(cmd, args, { cwd, env, stdio, ...credentialsOf(user) }));
-  return user.uid !== 0 && user.groups.length > 0 ? withGroups(user, run) : run();
+    withOomScore(() => spawn(cmd, args, { cwd, env, ...how, ...credentialsOf(user) }));
+  const child = user.uid !== 0 && user.groups.length > 0 ? withGroups(user, run) : run();
+  // Node reports a failed exec on the next turn.
+  if (child.pid === undefined) throw (await once(child, 'error'))[0];
+  // Reported when a signal cannot be sent; the caller of kill learns nothing from it.
+  child.on('error', () => undefined);
+  return child as ChildProcess & { pid: number };
 };
 
 /**
  * Starts a program with the credentials of a user and pipes of its own; nothing runs through a shell. Without `stdin` its
- * standard input is /dev/null. The caller has checked `cwd`. Rejects with `ExecFailure` when the program is missing or not executable, else with `ApiError`.
+ * standard input is /dev/null. The caller has checked `cwd`. Rejects with `ExecFailure` when the program is missing or not
+ * executable, else with `ApiError`.
  */
 export const spawnProcess = async (options: SpawnOptions & { stdin: boolean }): Promise<Spawned> => {
   const fds: number[] = [];
@@ -96,18 +106,18 @@ export const spawnProcess = async (options: SpawnOptions & { stdin: boolean }): 
     if (options.user.uid !== 0) fchownSync(pipe.readFd, options.user.uid, options.user.gid);
     return pipe;
   };
-  let child: ChildProcess;
   try {
     const input = options.stdin ? keep(createPipe()) : undefined;
     const output = keep(createPipe());
     const errors = keep(createPipe());
-    child = spawnWith(options, [input?.readFd ?? 'ignore', output.writeFd, errors.writeFd]);
-    // Node reports a failed exec on the next turn.
-    if (child.pid === undefined) throw (await once(child, 'error'))[0];
+    const stdio: [number | 'ignore', number, number] = [
+      input?.readFd ?? 'ignore',
+      output.writeFd,
+      errors.writeFd,
+    ];
+    const child = await spawnChild(options, { stdio });
     const mine = [input?.writeFd, output.readFd, errors.readFd];
     for (const fd of fds.splice(0)) if (!mine.includes(fd)) closeSync(fd);
-    // Reported when a signal cannot be sent; the caller of kill learns nothing from it.
-    child.on('error', () => undefined);
     return {
       pid: child.pid,
       stdin: input && new Socket({ fd: input.writeFd, readable: false, writable: true }),

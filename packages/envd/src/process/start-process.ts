@@ -60,7 +60,7 @@ export const startProcess = async (options: StartOptions): Promise<ProcessEntry>
     const program = { cmd: config.cmd, args: config.args, env, cwd, user };
     // Most sandboxes never open one.
     const spawned = terminalSize
-      ? (await import('./spawn-terminal.ts')).spawnTerminal(program, terminalSize)
+      ? await (await import('./spawn-terminal.ts')).spawnTerminal(program, terminalSize)
       : await spawnProcess({ ...program, stdin });
     let lifetime: NodeJS.Timeout | undefined;
     const running = createRunningProcess(spawned, {

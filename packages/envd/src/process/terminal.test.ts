@@ -179,12 +179,19 @@ describe('sitting at a terminal', () => {
   it('interrupts the program in front by Ctrl-C, not the shell', async () => {
     const session = await TerminalSession.start(agent, interactive());
     await session.see('> ');
-    await session.type('sleep 60\n');
-    await session.see('sleep 60\r\n');
-    await delay(100);
+    await session.type("sh -c 'echo in front; exec sleep 60'\n");
+    await session.see('\nin front\r\n');
     await session.type('\u0003');
     await session.type('echo status $?\n');
     await session.see('status 130');
+    await session.type('exit 8\n');
+    expect((await session.ended)?.exitCode).toBe(8);
+  });
+
+  it('ends a program that reads by Ctrl-D', async () => {
+    const session = await TerminalSession.start(agent, { process: { cmd: 'cat' }, ...size(80, 24) });
+    await session.type('line\n');
+    await session.see('line\r\nline\r\n');
     await session.type('\u0004');
     expect((await session.ended)?.exitCode).toBe(0);
   });
@@ -193,9 +200,8 @@ describe('sitting at a terminal', () => {
     const session = await TerminalSession.start(agent, interactive());
     await session.see('> ');
     expect(session.screen).not.toContain('job control');
-    await session.type('sleep 60\n');
-    await session.see('sleep 60\r\n');
-    await delay(100);
+    await session.type("sh -c 'echo in front; exec sleep 60'\n");
+    await session.see('\nin front\r\n');
     await session.type('\u001a');
     await session.see('Stopped');
     await session.kill();

@@ -1,6 +1,7 @@
 import { closeSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '@skerry/contract/error';
+import { resizePty } from './open-pty.ts';
 import type { TerminalSize } from './terminal-size.ts';
 
 /** The terminal of one process, from the side of whoever sits at it. */
@@ -23,14 +24,11 @@ const MAX_WAIT_MS = 100;
  * whole agent, as long as a program does not read. So a full terminal is tried again after a while, which is rare: the kernel
  * itself keeps some kilobytes.
  */
-export const createTerminal = (
-  fd: number,
-  options: { pid: number; resize: (fd: number, cols: number, rows: number) => void },
-): Terminal => {
+export const createTerminal = (fd: number, pid: number): Terminal => {
   let isClosed = false;
   let last: Promise<void> = Promise.resolve();
   const assertOpen = (): void => {
-    if (isClosed) throw new ApiError('internal', `the terminal of process ${options.pid} is closed`);
+    if (isClosed) throw new ApiError('internal', `the terminal of process ${pid} is closed`);
   };
 
   const tryWrite = (bytes: Uint8Array, at: number): number => {
@@ -39,7 +37,7 @@ export const createTerminal = (
       return writeSync(fd, bytes, at);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return 0;
-      throw new ApiError('internal', `cannot write to the terminal of process ${options.pid}`, {
+      throw new ApiError('internal', `cannot write to the terminal of process ${pid}`, {
         cause: error,
       });
     }
@@ -63,9 +61,9 @@ export const createTerminal = (
       last = writing.catch(() => undefined);
       return writing;
     },
-    resize({ cols, rows }) {
+    resize(size) {
       assertOpen();
-      options.resize(fd, cols, rows);
+      resizePty(fd, size);
     },
     close() {
       if (isClosed) return;

@@ -17,15 +17,17 @@ const look = (path: string, user: User): 'executable' | 'refused' | 'missing' =>
 };
 
 /**
- * Looks for a program as execvp(3) would for this user, and throws `ExecFailure` when there is none or it must not be executed.
- * For those who cannot tell how their exec failed.
+ * Path of the program that execvp(3) would execute for this user. Throws `ExecFailure` when there is none or it must not be
+ * executed. For those who cannot tell how their exec failed.
  */
-export const checkProgram = (options: { cmd: string; cwd: string; path: string; user: User }): void => {
+export const findProgram = (options: { cmd: string; cwd: string; path: string; user: User }): string => {
   const { cmd, cwd, path, user } = options;
   const candidates = cmd.includes('/')
     ? [resolve(cwd, cmd)]
     : path.split(':').map((folder) => resolve(cwd, folder, cmd));
-  const found = candidates.map((candidate) => look(candidate, user));
-  if (found.includes('executable')) return;
-  throw found.includes('refused') ? new ExecFailure(126, `${cmd}: Permission denied`) : notFound(cmd);
+  const found = candidates.map((candidate) => ({ candidate, state: look(candidate, user) }));
+  const program = found.find(({ state }) => state === 'executable');
+  if (program !== undefined) return program.candidate;
+  const isRefused = found.some(({ state }) => state === 'refused');
+  throw isRefused ? new ExecFailure(126, `${cmd}: Permission denied`) : notFound(cmd);
 };
