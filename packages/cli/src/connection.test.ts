@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { resolveConnection } from './connection.ts';
 import { openDataFolder, writeServerAddress } from './data-folder.ts';
+import { createTemporaryFolder } from './testing/temporary-folder.ts';
 
 const local = {
   apiUrl: 'http://localhost:4900',
@@ -11,11 +10,7 @@ const local = {
   domain: 'localhost:4900',
   apiKey: 'e2b_local',
 };
-const newFolder = (): string => {
-  const folder = openDataFolder(mkdtempSync(join(tmpdir(), 'skerry-connection-')));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-};
+const newFolder = (): string => openDataFolder(createTemporaryFolder());
 const withServer = (): string => {
   const data = newFolder();
   writeServerAddress(data, { ...local, pid: process.pid });

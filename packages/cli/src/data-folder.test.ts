@@ -1,32 +1,31 @@
-import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { isDataFolder, openDataFolder } from './data-folder.ts';
 import { tryLock } from './data-lock.ts';
 import { takeDown } from './down.ts';
+import { createTemporaryFolder } from './testing/temporary-folder.ts';
 
-const newFolder = (): string => mkdtempSync(join(tmpdir(), 'skerry-data-'));
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 it('makes a missing folder that only its owner may enter', () => {
-  const folder = join(newFolder(), 'new');
+  const folder = join(createTemporaryFolder(), 'new');
   expect(openDataFolder(folder)).toBe(folder);
   expect(modeOf(folder)).toBe(0o700);
 });
 
 it('opens a folder again that a server has used, or that holds nothing but images', () => {
-  const used = openDataFolder(newFolder());
+  const used = openDataFolder(createTemporaryFolder());
   tryLock(used)?.release();
   writeFileSync(join(used, 'skerry.db'), '');
   expect(openDataFolder(used)).toBe(used);
-  const prepared = newFolder();
+  const prepared = createTemporaryFolder();
   mkdirSync(join(prepared, 'images'));
   expect(openDataFolder(prepared)).toBe(prepared);
 });
 
 it('leaves a folder alone that holds something else, also when that has a run folder like /', async () => {
-  const folder = newFolder();
+  const folder = createTemporaryFolder();
   mkdirSync(join(folder, 'run', 'lock'), { recursive: true, mode: 0o755 });
   mkdirSync(join(folder, 'etc'), { mode: 0o755 });
   const before = modeOf(folder);

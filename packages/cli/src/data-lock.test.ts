@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openDataFolder } from './data-folder.ts';
 import { lockDataFolder, tryLock } from './data-lock.ts';
+import { createTemporaryFolder } from './testing/temporary-folder.ts';
 
-const newFolder = (): string => openDataFolder(mkdtempSync(join(tmpdir(), 'skerry-lock-')));
+const newFolder = (): string => openDataFolder(createTemporaryFolder());
 
 it('lets one holder in at a time and the next one after release', async () => {
   const folder = newFolder();
