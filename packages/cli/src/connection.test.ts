@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { resolveConnection } from './connection.ts';
 import { openDataFolder, writeServerAddress } from './data-folder.ts';
