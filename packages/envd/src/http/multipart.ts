@@ -65,6 +65,7 @@ export const readMultipart = async (
     await Promise.race([done, feed().then(() => done)]);
   } catch (error) {
     for (const stream of streams) stream.destroy(error as Error);
+    // What went wrong first is what the caller is told; this only waits for the files to be closed.
     await work.catch(() => undefined);
     throw error;
   } finally {

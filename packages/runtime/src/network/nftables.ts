@@ -40,6 +40,7 @@ export function openRuleSet(): RuleSet {
   return {
     run: async (text) => {
       const run = previous.then(() => library.run(context, text));
+      // Its own caller is told of a failure; the next one only waits.
       previous = run.catch(() => undefined);
       if ((await run) !== 0) {
         throw new RuntimeError('internal', `the rules were refused: ${library.errors(context).trim()}`);

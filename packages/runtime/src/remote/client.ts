@@ -141,6 +141,7 @@ export async function createRemote(options: {
     close: async () => {
       const last = connection;
       isClosed = true;
+      // A connection that could not be made has told its callers, and there is nothing of it to close.
       (await last?.catch(() => undefined))?.close();
       await options.onClose?.();
     },

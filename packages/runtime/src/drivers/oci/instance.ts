@@ -45,6 +45,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
   /** Pausing, resuming and stopping one sandbox never overlap. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const mine = turn.then(work);
+    // Whoever asked for this work is told; the next in turn only waits.
     turn = mine.catch(() => undefined);
     return mine;
   };
