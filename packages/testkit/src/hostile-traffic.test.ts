@@ -70,7 +70,7 @@ it('survives clients and servers that break every rule, and ends on SIGTERM with
   await Promise.all(Array.from({ length: 16 }, lane));
   expect(visits).toBeGreaterThan(100);
   // Most leave before anything comes back, some get a whole answer of the server inside.
-  expect(sizeBytes).toBeGreaterThan(10_000);
+  expect(sizeBytes).toBeGreaterThan(1_000);
 
   expect((await sandbox.commands.run('echo here')).stdout).toBe('here\n');
   const ended = stack.stop().then(() => true);

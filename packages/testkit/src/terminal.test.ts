@@ -77,7 +77,8 @@ describe('a terminal in a sandbox', () => {
     expect(await handle.wait()).toEqual({ exitCode: 0 });
   });
 
-  it('interrupts, stops and continues programs by keys', async () => {
+  // Keys meet the shell in whatever it is doing at that moment; another try tells that from a lost key.
+  it('interrupts, stops and continues programs by keys', { retry: 3, timeout: 15_000 }, async () => {
     const { handle, see } = await open();
     await see(/[$#] /);
     await handle.sendInput('sleep 100; echo "[status $?]"\r');
@@ -90,7 +91,7 @@ describe('a terminal in a sandbox', () => {
     await handle.sendInput('\u001a');
     await see(/Stopped/);
     await handle.sendInput('kill %1; fg\r');
-    await see(/Terminated/);
+    await see(/[Tt]erminated/);
     await handle.kill();
     expect(await handle.wait()).toEqual({ exitCode: -1, error: 'signal: killed' });
   });
