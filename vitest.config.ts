@@ -1,8 +1,5 @@
 import { defineConfig } from 'vitest/config';
 
-// Real processes and sandboxes meet whatever else the machine does; what needed another try says so in the report.
-const retry = process.env.CI ? 2 : 0;
-
 /**
  * Three projects: `unit` needs only files and loopback, `drivers` runs the runtime's suite on every driver of this host,
  * `stack` starts the real service and drives it through the generated clients.
@@ -13,7 +10,6 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          retry,
           include: [
             'packages/*/src/**/*.test.ts',
             'scripts/**/*.test.ts',
@@ -27,7 +23,6 @@ export default defineConfig({
       {
         test: {
           name: 'drivers',
-          retry,
           include: ['packages/runtime/src/**/*.driver.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
@@ -37,7 +32,6 @@ export default defineConfig({
       {
         test: {
           name: 'stack',
-          retry,
           include: ['packages/testkit/src/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 240_000,
