@@ -59,6 +59,7 @@ export async function explainLostStream(
     explained.code,
   );
   if (error instanceof SandboxError || !isAmbiguous) return explained;
+  // An agent that cannot be asked settles nothing, and the first error stands.
   const isRunning = await agent.probe().catch(() => undefined);
   if (isRunning === false) {
     return toSandboxError('sandbox_unavailable', 'the sandbox ended', { cause: error });

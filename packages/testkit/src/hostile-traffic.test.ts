@@ -58,11 +58,13 @@ const visit = async (port: number, requests: readonly string[]): Promise<number>
 it('survives clients and servers that break every rule, and ends on SIGTERM within seconds', async () => {
   const port = Number(new URL(stack.address.apiUrl).port);
   const requests = toRequests(sandbox.getHost(7001));
-  const until = performance.now() + 5000;
+  const begun = performance.now();
+  const isEnough = (): boolean => performance.now() - begun > 5000 && sizeBytes > 10_000;
+  const isLate = (): boolean => performance.now() - begun > 20_000;
   let visits = 0;
   let sizeBytes = 0;
   const lane = async (): Promise<void> => {
-    while (performance.now() < until) {
+    while (!isEnough() && !isLate()) {
       sizeBytes += await visit(port, requests);
       visits += 1;
     }
@@ -70,7 +72,7 @@ it('survives clients and servers that break every rule, and ends on SIGTERM with
   await Promise.all(Array.from({ length: 16 }, lane));
   expect(visits).toBeGreaterThan(100);
   // Most leave before anything comes back, some get a whole answer of the server inside.
-  expect(sizeBytes).toBeGreaterThan(1_000);
+  expect(sizeBytes).toBeGreaterThan(10_000);
 
   expect((await sandbox.commands.run('echo here')).stdout).toBe('here\n');
   const ended = stack.stop().then(() => true);

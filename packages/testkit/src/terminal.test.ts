@@ -77,12 +77,12 @@ describe('a terminal in a sandbox', () => {
     expect(await handle.wait()).toEqual({ exitCode: 0 });
   });
 
-  // Keys meet the shell in whatever it is doing at that moment; another try tells that from a lost key.
-  it('interrupts, stops and continues programs by keys', { retry: 3, timeout: 15_000 }, async () => {
+  it('interrupts, stops and continues programs by keys', async () => {
     const { handle, see } = await open();
     await see(/[$#] /);
-    await handle.sendInput('sleep 100; echo "[status $?]"\r');
-    await see(/sleep 100/);
+    // Between its fork and its exec a child of bash still has bash's handlers, and an interrupt is lost: it must run first.
+    await handle.sendInput(`sh -c 'echo "[running]"; exec sleep 100'; echo "[status $?]"\r`);
+    await see(/\n\[running\]/);
     await handle.sendInput('\u0003');
     await handle.sendInput('echo "[after $?]"\r');
     await see(/\n\[after 130\]/);
@@ -91,7 +91,7 @@ describe('a terminal in a sandbox', () => {
     await handle.sendInput('\u001a');
     await see(/Stopped/);
     await handle.sendInput('kill %1; fg\r');
-    await see(/[Tt]erminated/);
+    await see(/Terminated/);
     await handle.kill();
     expect(await handle.wait()).toEqual({ exitCode: -1, error: 'signal: killed' });
   });
