@@ -32,6 +32,8 @@ export interface UpOptions {
   baseImage?: string;
   /** Public domain of the sandboxes with its port; derived from host and port when absent. */
   domain?: string;
+  /** Sandboxes of the base template that are always started ahead, and the most that recent demand may make it. */
+  warm?: { min: number; max: number };
   log: Log;
   onProgress: (message: string) => void;
   signal: AbortSignal;
@@ -101,6 +103,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     images: { base },
     domain,
     log,
+    ...(options.warm && { limits: { warmMin: options.warm.min, warmMax: options.warm.max } }),
   });
   cleanup.defer(() => platform.close());
   const edge = createEdge({ directory: platform.directory, domain, log });

@@ -96,7 +96,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     },
     directory: plane.directory,
     start: async () => {
-      await store.ensureTemplate({
+      const base = await store.ensureTemplate({
         id: ids.templateId(),
         name: 'base',
         createdAt: clock.now(),
@@ -104,7 +104,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
         memoryMb: limits.memoryMb,
         diskMb: limits.diskMb,
       });
-      await plane.start();
+      await plane.start(base);
       await server.ready();
     },
     close: async () => {

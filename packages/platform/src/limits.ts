@@ -8,6 +8,10 @@ export interface Limits {
   startTimeoutMs: number;
   /** Processes and threads in one sandbox. */
   processCount: number;
+  /** Sandboxes of the base template that are kept started ahead, whether anyone asks for them or not. */
+  warmMin: number;
+  /** The most that are started ahead, however many were asked for lately; 0: none ever. */
+  warmMax: number;
   /** Size of a sandbox from the base template; fixed when the template is made, at the first start. */
   cpuCount: number;
   memoryMb: number;
@@ -19,6 +23,8 @@ export const defaultLimits: Limits = {
   maxRunMs: 86_400_000,
   startTimeoutMs: 30_000,
   processCount: 1024,
+  warmMin: 0,
+  warmMax: 0,
   cpuCount: 2,
   memoryMb: 1024,
   diskMb: 2048,

@@ -1,7 +1,9 @@
 import { Command } from 'commander';
+import { CliError } from '../cli-error.ts';
 import { defaultDataFolder, type ServerAddress } from '../data-folder.ts';
 import { createLog } from '../log.ts';
 import { startServer } from '../up.ts';
+import { parseCount } from './parse-count.ts';
 import { parsePort } from './parse-port.ts';
 
 interface UpFlags {
@@ -11,6 +13,8 @@ interface UpFlags {
   images?: string;
   baseImage?: string;
   domain?: string;
+  warmMin: number;
+  warmMax?: number;
   json?: boolean;
 }
 
@@ -24,6 +28,13 @@ export function upCommand(): Command {
     .option('--images <dir>', 'folder of base images, may be shared (default: in the data folder)')
     .option('--base-image <reference>', 'OCI image to make the base template from')
     .option('--domain <domain>', 'public domain of the sandboxes, with its port')
+    .option(
+      '--warm-min <count>',
+      'sandboxes of the base template that are always started ahead',
+      parseCount,
+      0,
+    )
+    .option('--warm-max <count>', 'the most that are started ahead when many are asked for', parseCount)
     .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
     .action(async (flags: UpFlags) => {
       const stopping = new AbortController();
@@ -41,6 +52,7 @@ export function upCommand(): Command {
         ...(images ? { imagesDir: images } : {}),
         ...(flags.baseImage ? { baseImage: flags.baseImage } : {}),
         ...(flags.domain ? { domain: flags.domain } : {}),
+        warm: parseWarm(flags),
         log: createLog({ write: (line) => process.stderr.write(line) }),
         onProgress: (message) => process.stderr.write(`${message}\n`),
         signal: stopping.signal,
@@ -49,6 +61,12 @@ export function upCommand(): Command {
       await stopped;
       await server.close();
     });
+}
+
+/** Throws when the least is above the most. */
+function parseWarm({ warmMin: min, warmMax: max = min }: UpFlags): { min: number; max: number } {
+  if (min > max) throw new CliError(`--warm-min ${min} is more than --warm-max ${max}`);
+  return { min, max };
 }
 
 /** What a person reads when the service is up, ready to paste. */

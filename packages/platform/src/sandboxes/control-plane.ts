@@ -1,3 +1,4 @@
+import { freemem, totalmem } from 'node:os';
 import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
@@ -15,6 +16,7 @@ import { createRecovery } from './recovery.ts';
 import { createResuming, type Resuming } from './resuming.ts';
 import { createTimeToLive, type TimeToLive } from './time-to-live.ts';
 import { createTransitions } from './transitions.ts';
+import { createWarmPool, type WarmSpec } from './warm-pool.ts';
 
 export interface ControlPlaneOptions {
   store: Store;
@@ -27,6 +29,8 @@ export interface ControlPlaneOptions {
   limits: Limits;
 }
 
+type Size = Pick<Limits, 'cpuCount' | 'memoryMb' | 'diskMb'>;
+
 /** Everything that acts on sandboxes, put together. */
 export interface ControlPlane {
   readonly lifecycle: Lifecycle;
@@ -34,16 +38,22 @@ export interface ControlPlane {
   readonly resuming: Resuming;
   readonly timeToLive: TimeToLive;
   readonly directory: Directory;
-  /** Makes rows and instances agree, then keeps them so. Rejects when the store or the runtime cannot be read. */
-  start(): Promise<void>;
+  /**
+   * Makes rows and instances agree, then keeps them so, and starts sandboxes of the base template ahead. Rejects when the
+   * store or the runtime cannot be read.
+   */
+  start(base: Size): Promise<void>;
   /** Resolves when nothing is under way any more. Sandboxes live on. */
   close(): Promise<void>;
 }
 
 const RECONCILE_INTERVAL_MS = 60_000;
 
+/** Of the host's memory: nothing is started ahead with less than this left. */
+const SPARE_MEMORY = 0.1;
+
 export const createControlPlane = (options: ControlPlaneOptions): ControlPlane => {
-  const { clock, log, images } = options;
+  const { clock, log, images, limits } = options;
   const live = createLive();
   const expiry = createExpiry({
     clock,
@@ -56,15 +66,22 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const adopt = createAdopt({ live, expiry, ending, log });
   const recovery = createRecovery({ ...options, ending, adopt });
   const pausing = createPausing({ ...options, live, expiry, recovery, transitions });
-  const lifecycle = createLifecycle({
-    ...options,
-    live,
-    expiry,
-    ending,
-    pausing,
-    adopt,
-    rootfsOf: () => images.base.rootfs,
+  const toSpec = (size: Size, { allowInternet }: { allowInternet: boolean | null }): WarmSpec => ({
+    rootfs: images.base.rootfs,
+    hostname: 'skerry',
+    limits: {
+      cpuCount: size.cpuCount,
+      memoryBytes: size.memoryMb * 2 ** 20,
+      diskBytes: size.diskMb * 2 ** 20,
+      processCount: limits.processCount,
+    },
+    network: { internet: allowInternet ?? true },
   });
+  const warm = createWarmPool({
+    ...options,
+    hasRoom: () => freemem() > totalmem() * SPARE_MEMORY,
+  });
+  const lifecycle = createLifecycle({ ...options, live, expiry, ending, pausing, adopt, warm, toSpec });
   const timeToLive = createTimeToLive({ ...options, expiry });
   const resuming = createResuming({ ...options, recovery, transitions, timeToLive });
   const reconcile = createReconcile({ ...options, live, ending, adopt, lifecycle, recovery, transitions });
@@ -75,6 +92,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const repeat = (): void => {
     if (closed) return;
     cancelNext = clock.after(RECONCILE_INTERVAL_MS, () => {
+      void warm.adjust();
       round = reconcile
         .run()
         .catch((error) => log.error('reconcile failed and is tried again', { error }))
@@ -88,15 +106,16 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     resuming,
     timeToLive,
     directory: live.directory,
-    start: async () => {
+    start: async (base) => {
       await reconcile.run();
+      await warm.start(toSpec(base, { allowInternet: null }));
       repeat();
     },
     close: async () => {
       closed = true;
       cancelNext();
       expiry.close();
-      await Promise.all([lifecycle.settled(), transitions.settled(), round]);
+      await Promise.all([lifecycle.settled(), transitions.settled(), round, warm.close()]);
       await Promise.all([ending.settled(), reconcile.settled()]);
       live.clear();
       expiry.close();

@@ -1,4 +1,4 @@
-import type { Runtime } from '@skerry/runtime';
+import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
@@ -20,6 +20,7 @@ import type { Pausing } from './pausing.ts';
 import { isAlive, notRunning } from './running.ts';
 import { setUpAgent } from './set-up-agent.ts';
 import { toStartError } from './start-error.ts';
+import type { WarmPool, WarmSpec } from './warm-pool.ts';
 
 export interface CreateRequest {
   template: TemplateRow;
@@ -60,17 +61,28 @@ export interface LifecycleOptions {
   ending: Ending;
   pausing: Pick<Pausing, 'pauseAtEnd'>;
   adopt: Adopt;
+  warm: Pick<WarmPool, 'claim' | 'giveBack' | 'giveWay' | 'adjust'>;
   clock: Clock;
   ids: Ids;
   log: Log;
   limits: Limits;
   secret: string;
-  /** Absolute path of the unpacked image of a template. */
-  rootfsOf(template: TemplateRow): string;
+  /** What the runtime makes of a request. */
+  toSpec(template: TemplateRow, request: Pick<CreateRequest, 'allowInternet'>): WarmSpec;
 }
 
+/** Where a sandbox comes from: an instance that waits for an owner, or nothing but the way to make one. */
+interface Origin {
+  spec: WarmSpec;
+  waiting: Instance | undefined;
+}
+
+/** An agent that waits answers at once or not at all. */
+const WARM_ANSWER_MS = 2_000;
+
 export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
-  const { store, runtime, live, expiry, ending, pausing, adopt, clock, ids, log, limits, secret } = options;
+  const { store, runtime, live, expiry, ending, pausing, adopt, warm, clock, ids, log, limits, secret } =
+    options;
   const starting = new Map<string, Promise<SandboxRow>>();
 
   const undo = async (id: string): Promise<void> => {
@@ -81,31 +93,36 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     }
   };
 
-  const start = async (
-    sandbox: NewSandbox,
-    template: TemplateRow,
-    timeoutMs: number,
-  ): Promise<SandboxRow> => {
+  /** The instance of a sandbox, with its agent set up: the one that waits for it, else a new one. */
+  const launch = async (sandbox: NewSandbox, { spec, waiting }: Origin, onStep: (step: string) => void) => {
     const signal = AbortSignal.timeout(limits.startTimeoutMs);
+    const setUp = (instance: Instance, within = signal): Promise<void> =>
+      setUpAgent(instance, sandbox, { secret, clock, signal: within });
+    if (waiting !== undefined) {
+      try {
+        await setUp(waiting, AbortSignal.timeout(WARM_ANSWER_MS));
+        return waiting;
+      } catch (error) {
+        log.warn('a sandbox that was started ahead does not answer', { sandboxId: sandbox.id, error });
+        await waiting.stop();
+      }
+    }
+    const create = () => runtime.create({ id: sandbox.id, ...spec }, { signal });
+    const instance = await create().catch(async (error: unknown) => {
+      if (!isRuntimeError(error, 'exhausted') || (await warm.giveWay()) === 0) throw error;
+      return create();
+    });
+    onStep('set up the agent');
+    await setUp(instance);
+    return instance;
+  };
+
+  const start = async (sandbox: NewSandbox, origin: Origin, timeoutMs: number): Promise<SandboxRow> => {
     let step = 'make the sandbox';
     try {
-      const instance = await runtime.create(
-        {
-          id: sandbox.id,
-          rootfs: options.rootfsOf(template),
-          hostname: 'skerry',
-          limits: {
-            cpuCount: sandbox.cpuCount,
-            memoryBytes: sandbox.memoryMb * 2 ** 20,
-            diskBytes: sandbox.diskMb * 2 ** 20,
-            processCount: limits.processCount,
-          },
-          network: { internet: sandbox.allowInternet ?? true },
-        },
-        { signal },
-      );
-      step = 'set up the agent';
-      await setUpAgent(instance, sandbox, { secret, clock, signal });
+      const instance = await launch(sandbox, origin, (next) => {
+        step = next;
+      });
       step = 'record the start';
       const startedAt = clock.now();
       const row = await store.changeState(sandbox.id, {
@@ -119,6 +136,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         sandboxId: row.id,
         templateId: row.templateId,
         tookMs: startedAt - row.createdAt,
+        warm: instance === origin.waiting,
       });
       return row;
     } catch (error) {
@@ -131,8 +149,10 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   return {
     create: async ({ template, timeoutMs, ...request }) => {
       const createdAt = clock.now();
+      const spec = options.toSpec(template, request);
+      const waiting = warm.claim(spec);
       const sandbox: NewSandbox = {
-        id: ids.sandboxId(),
+        id: waiting?.id ?? ids.sandboxId(),
         templateId: template.id,
         templateName: template.name,
         createdAt,
@@ -143,12 +163,19 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         diskMb: template.diskMb,
       };
       const run = async (): Promise<SandboxRow> => {
-        if (!(await store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes }))) {
-          throw limitReached(limits.maxSandboxes);
+        let isReserved = false;
+        try {
+          isReserved = await store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes });
+        } finally {
+          if (!isReserved && waiting !== undefined) warm.giveBack(spec, waiting);
         }
-        return start(sandbox, template, timeoutMs);
+        if (!isReserved) throw limitReached(limits.maxSandboxes);
+        return start(sandbox, { spec, waiting }, timeoutMs);
       };
-      const started = run().finally(() => starting.delete(sandbox.id));
+      const started = run().finally(() => {
+        starting.delete(sandbox.id);
+        void warm.adjust();
+      });
       starting.set(sandbox.id, started);
       return started;
     },

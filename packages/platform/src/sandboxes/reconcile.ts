@@ -129,10 +129,12 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
 
       const instances: Instance[] = [];
       for await (const instance of runtime.list()) instances.push(instance);
-      // A row is written before its instance is made, so an instance that was listed before the rows were has one.
+      // A row is written before its instance is made, so an instance that was listed before the rows were has one. Warm
+      // ones first: a claim moves a row from those to the sandboxes.
+      const warm = await store.listWarm();
       const rows = await activeRows();
       await each(rows, (row) => row.id, check);
-      const known = new Set([...expired, ...rows].map((row) => row.id));
+      const known = new Set([...warm, ...expired, ...rows].map((row) => row.id));
       const strays = instances.filter((instance) => !known.has(instance.id));
       removal = removal
         .then(() => removeStrays(strays))

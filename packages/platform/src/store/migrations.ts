@@ -71,7 +71,22 @@ const pause: Migration = {
   },
 };
 
+const warm: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .createTable('warm_instances')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('spec', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .execute();
+  },
+};
+
 /** In order of their names. One that was released never changes again. */
-export const migrations: Record<string, Migration> = { '0001_initial': initial, '0002_pause': pause };
+export const migrations: Record<string, Migration> = {
+  '0001_initial': initial,
+  '0002_pause': pause,
+  '0003_warm': warm,
+};
 
 export type Database = Kysely<Schema>;

@@ -59,6 +59,7 @@ export const createSandboxQueries = (db: Database): SandboxStore => ({
   reserveSandbox: (sandbox, { maxActive }) =>
     db.transaction().execute(async (tx) => {
       if ((await countPlaced(tx)) >= maxActive) return false;
+      await tx.deleteFrom('warm_instances').where('id', '=', sandbox.id).execute();
       await tx
         .insertInto('sandboxes')
         .values({

@@ -4,6 +4,7 @@ import type { EndCause, PauseKind, SandboxState } from './store.ts';
 export interface Schema {
   sandboxes: SandboxTable;
   sandbox_metadata: SandboxMetadataTable;
+  warm_instances: WarmInstanceTable;
   templates: TemplateTable;
   template_names: TemplateNameTable;
   api_keys: ApiKeyTable;
@@ -37,6 +38,12 @@ export interface SandboxMetadataTable {
   sandbox_id: string;
   key: string;
   value: string;
+}
+
+export interface WarmInstanceTable {
+  id: string;
+  spec: string;
+  created_at: number;
 }
 
 export interface TemplateTable {

@@ -9,6 +9,7 @@ import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Schema } from './schema.ts';
 import type { Store } from './store.ts';
 import { createTemplateQueries } from './template-queries.ts';
+import { createWarmQueries } from './warm-queries.ts';
 
 /**
  * Opens the embedded store in one file, making it (mode 0600, in an existing folder) and bringing its tables up to date
@@ -31,6 +32,7 @@ export const createStore = async ({ path }: { path: string }): Promise<Store> =>
   }
   return {
     ...createSandboxQueries(db),
+    ...createWarmQueries(db),
     ...createTemplateQueries(db),
     ...createApiKeyQueries(db),
     close: () => db.destroy(),

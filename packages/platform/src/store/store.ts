@@ -2,14 +2,15 @@
  * What must survive a restart. Every change is on disk when its promise resolves. Times are integers, milliseconds since
  * the epoch. `suite.ts` is the definition in executable form.
  */
-export interface Store extends SandboxStore, TemplateStore, ApiKeyStore {
+export interface Store extends SandboxStore, WarmStore, TemplateStore, ApiKeyStore {
   close(): Promise<void>;
 }
 
 export interface SandboxStore {
   /**
    * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes take a place
-   * (`PLACED_STATES`). False when the limit is reached; then nothing is written.
+   * (`PLACED_STATES`), and takes the warm instance of that id off its list. False when the limit is reached; then nothing
+   * is written.
    */
   reserveSandbox(sandbox: NewSandbox, options: { maxActive: number }): Promise<boolean>;
   /**
@@ -28,6 +29,16 @@ export interface SandboxStore {
   countSandboxes(filter: SandboxFilter): Promise<number>;
   /** Forgets sandboxes that ended before that time. */
   deleteEndedSandboxes(before: number): Promise<void>;
+}
+
+/** Instances that were started ahead and belong to no sandbox yet. */
+export interface WarmStore {
+  /** Written before the instance is made. */
+  addWarm(warm: WarmRow): Promise<void>;
+  /** To be called when nothing of the instance is left; a sandbox takes its id off with `reserveSandbox`. */
+  removeWarm(id: string): Promise<void>;
+  /** The oldest first. */
+  listWarm(): Promise<WarmRow[]>;
 }
 
 export interface TemplateStore {
@@ -132,6 +143,13 @@ export interface SandboxQuery extends SandboxFilter {
   limit?: number;
   /** Only rows behind this position, in that order. */
   after?: { startedAt: number; id: string };
+}
+
+export interface WarmRow {
+  id: string;
+  /** What it was made from, in a form that is equal for what is interchangeable. */
+  spec: string;
+  createdAt: number;
 }
 
 export interface NewTemplate {

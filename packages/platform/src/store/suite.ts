@@ -244,6 +244,29 @@ export const describeStore = (
       });
     });
 
+    describe('warm instances', () => {
+      const warm = (id: string, createdAt = start) => ({ id, spec: '{"rootfs":"/"}', createdAt });
+
+      it('are there after a restart, the oldest first, until they are removed', async () => {
+        await store.addWarm(warm('i2', start + 1));
+        await store.addWarm(warm('i1'));
+        store = await opened.reopen();
+        expect(await store.listWarm()).toEqual([warm('i1'), warm('i2', start + 1)]);
+        await store.removeWarm('i1');
+        await store.removeWarm('i1');
+        expect(await store.listWarm()).toEqual([warm('i2', start + 1)]);
+      });
+
+      it('leave their list in the reservation of the sandbox that takes them, and only then', async () => {
+        await store.addWarm(warm('i1'));
+        expect(await store.reserveSandbox(sandbox('i1'), { maxActive: 0 })).toBe(false);
+        expect(await store.listWarm()).toEqual([warm('i1')]);
+        expect(await store.reserveSandbox(sandbox('i1'), { maxActive: 1 })).toBe(true);
+        expect(await store.listWarm()).toEqual([]);
+        expect((await store.findSandbox('i1'))?.state).toBe('starting');
+      });
+    });
+
     describe('templates', () => {
       const base = { id: 'tbase', name: 'base', createdAt: start, cpuCount: 2, memoryMb: 1024, diskMb: 2048 };
 

@@ -10,7 +10,7 @@ import {
   RuntimeError,
 } from '@skerry/runtime';
 
-type Act = 'pause' | 'resume' | 'init' | 'state';
+type Act = 'create' | 'pause' | 'resume' | 'init' | 'state';
 
 /** What a test may look at, and make go wrong. */
 export interface MemoryRuntime extends Runtime {
@@ -121,8 +121,10 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
       return resolve;
     },
     create: async ({ id }: InstanceSpec) => {
-      runs += 1;
-      instances.set(id, { state: 'running', runId: `run${runs}`, exit: () => {} });
+      await act('create', () => {
+        runs += 1;
+        instances.set(id, { state: 'running', runId: `run${runs}`, exit: () => {} });
+      });
       return toInstance(id);
     },
     get: async (id) => toInstance(id),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemClock } from '../clock.ts';
 import { createRandomIds } from '../ids.ts';
-import { defaultLimits } from '../limits.ts';
+import { defaultLimits, type Limits } from '../limits.ts';
 import { type ControlPlane, createControlPlane } from '../sandboxes/control-plane.ts';
 import type { Route } from '../sandboxes/live.ts';
 import { createStore } from '../store/sqlite.ts';
@@ -17,9 +17,13 @@ export interface PlaneFixture {
   /** Of the last `startPlane`. */
   plane: ControlPlane;
   /** Over what is there, as a server that starts after another one has ended makes it. */
-  startPlane(limits?: { maxSandboxes?: number }): Promise<ControlPlane>;
+  startPlane(limits?: Partial<Limits>): Promise<ControlPlane>;
   /** A running sandbox; resolves with its id. */
-  create(options?: { timeoutMs?: number; autoPause?: PauseKind | null }): Promise<string>;
+  create(options?: {
+    timeoutMs?: number;
+    autoPause?: PauseKind | null;
+    allowInternet?: boolean | null;
+  }): Promise<string>;
   rowOf(id: string): Promise<SandboxRow | undefined>;
   route(id: string): Promise<Route | undefined>;
   close(): Promise<void>;
@@ -31,6 +35,8 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   const planes: ControlPlane[] = [];
   const silent = () => undefined;
   const runtime = createMemoryRuntime({ memory: true, filesystem: true });
+  const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
+  const template = { id: 't1', name: 'base', ...size };
   const makePlane = async (on: MemoryRuntime, limits = {}): Promise<ControlPlane> => {
     const made = createControlPlane({
       store,
@@ -43,11 +49,9 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       limits: { ...defaultLimits, ...limits },
     });
     planes.push(made);
-    await made.start();
+    await made.start(template);
     return made;
   };
-  const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
-  const template = { id: 't1', name: 'base', ...size };
   const fixture: PlaneFixture = {
     store,
     runtime,
@@ -56,8 +60,8 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       fixture.plane = await makePlane(fixture.runtime, limits);
       return fixture.plane;
     },
-    create: async ({ timeoutMs = 60_000, autoPause = null } = {}) => {
-      const rest = { metadata: {}, envVars: { A: 'b' }, secure: true, allowInternet: null };
+    create: async ({ timeoutMs = 60_000, autoPause = null, allowInternet = null } = {}) => {
+      const rest = { metadata: {}, envVars: { A: 'b' }, secure: true, allowInternet };
       return (await fixture.plane.lifecycle.create({ template, timeoutMs, autoPause, ...rest })).id;
     },
     rowOf: (id) => store.findSandbox(id),

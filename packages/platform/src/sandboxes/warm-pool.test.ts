@@ -1,0 +1,113 @@
+import { RuntimeError } from '@skerry/runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+
+let fixture: PlaneFixture;
+beforeEach(async () => {
+  fixture = await createPlaneFixture();
+});
+afterEach(() => fixture.close());
+
+const waiting = async () => (await fixture.store.listWarm()).map((row) => row.id);
+/** Resolves when so many wait, recorded and running. */
+const untilWaiting = async (count: number): Promise<string[]> => {
+  await expect.poll(waiting).toHaveLength(count);
+  await expect
+    .poll(async () => (await waiting()).every((id) => fixture.runtime.instances.has(id)))
+    .toBe(true);
+  return waiting();
+};
+
+describe('sandboxes that are started ahead', () => {
+  it('are not made unless asked for', async () => {
+    await fixture.create();
+    expect(await waiting()).toEqual([]);
+    expect(fixture.runtime.instances.size).toBe(1);
+  });
+
+  it('are kept at the least number, and become the sandbox of whoever asks', async () => {
+    await fixture.startPlane({ warmMin: 1, warmMax: 1 });
+    const [first] = await untilWaiting(1);
+    const id = await fixture.create();
+    expect(id).toBe(first);
+    expect(fixture.runtime.inits).toMatchObject([{ sandboxId: id, envVars: { A: 'b' } }]);
+    expect((await fixture.route(id))?.runId).toBe('run1');
+    const [next] = await untilWaiting(1);
+    expect(next).not.toBe(first);
+    expect(await fixture.route(String(next))).toBeUndefined();
+    expect(await fixture.rowOf(String(next))).toBeUndefined();
+  });
+
+  it('grow with what is asked for, up to the most', async () => {
+    await fixture.startPlane({ warmMin: 0, warmMax: 2 });
+    await fixture.create();
+    await untilWaiting(1);
+    await Promise.all([fixture.create(), fixture.create(), fixture.create()]);
+    await untilWaiting(2);
+    expect(fixture.runtime.instances.size).toBe(6);
+  });
+
+  it('serve only requests for the same kind', async () => {
+    await fixture.startPlane({ warmMin: 1, warmMax: 1 });
+    const [first] = await untilWaiting(1);
+    const id = await fixture.create({ allowInternet: false });
+    expect(id).not.toBe(first);
+  });
+
+  it('are taken over by the next server, and none is left without a record', async () => {
+    await fixture.startPlane({ warmMin: 2, warmMax: 2 });
+    const before = await untilWaiting(2);
+    await fixture.plane.close();
+    await fixture.startPlane({ warmMin: 2, warmMax: 2 });
+    expect(await waiting()).toEqual(before);
+    expect(before).toContain(await fixture.create());
+    await untilWaiting(2);
+    expect(fixture.runtime.instances.size).toBe(3);
+  });
+
+  it('are given up by a server that wants none, and forgotten when they are gone', async () => {
+    await fixture.startPlane({ warmMin: 2, warmMax: 2 });
+    const [gone] = await untilWaiting(2);
+    await fixture.plane.close();
+    fixture.runtime.instances.delete(String(gone));
+    await fixture.startPlane();
+    await untilWaiting(0);
+    expect(fixture.runtime.instances.size).toBe(0);
+  });
+
+  it('are replaced when they end by themselves', async () => {
+    await fixture.startPlane({ warmMin: 1, warmMax: 1 });
+    const [first] = await untilWaiting(1);
+    fixture.runtime.instances.get(String(first))?.exit();
+    await expect.poll(waiting).not.toContain(first);
+    const id = await fixture.create();
+    expect(id).not.toBe(first);
+  });
+
+  it('that do not answer are stopped, and the sandbox is made anew', async () => {
+    await fixture.startPlane({ warmMin: 1, warmMax: 1 });
+    const [first] = await untilWaiting(1);
+    fixture.runtime.fail('init', new Error('no answer'));
+    const id = await fixture.create();
+    expect(id).toBe(first);
+    expect(fixture.runtime.log).toEqual([`stop ${id}`]);
+    expect((await fixture.rowOf(id))?.state).toBe('running');
+    expect((await fixture.route(id))?.runId).not.toBe('run1');
+  });
+
+  it('go on waiting when the limit of sandboxes refuses the request', async () => {
+    await fixture.startPlane({ warmMin: 1, warmMax: 1, maxSandboxes: 0 });
+    const before = await untilWaiting(1);
+    await expect(fixture.create()).rejects.toMatchObject({ code: 'resource_exhausted' });
+    expect(await waiting()).toEqual(before);
+  });
+
+  it('give way when the host has no room for another kind', async () => {
+    await fixture.startPlane({ warmMin: 1, warmMax: 1 });
+    const [first] = await untilWaiting(1);
+    fixture.runtime.fail('create', new RuntimeError('exhausted', 'full'));
+    const id = await fixture.create({ allowInternet: false });
+    expect((await fixture.rowOf(id))?.state).toBe('running');
+    expect(fixture.runtime.log).toContain(`stop ${first}`);
+  });
+});

@@ -1,0 +1,177 @@
+import type { Instance, InstanceSpec, Runtime } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Ids } from '../ids.ts';
+import type { Limits } from '../limits.ts';
+import type { Log } from '../log.ts';
+import type { WarmStore } from '../store/store.ts';
+import { findInstance } from './find-instance.ts';
+
+/** All that makes two instances interchangeable until one of them is given an owner. */
+export type WarmSpec = Omit<InstanceSpec, 'id'>;
+
+/**
+ * Instances that run before anyone asks for them: their agents wait and nothing of a sandbox is in them yet. How many of
+ * a kind there are follows from how many were asked for in the last minute, between `warmMin` and `warmMax`.
+ */
+export interface WarmPool {
+  /** Counts a wish for this kind, and gives an instance for it when one is ready. The caller owns it, and calls `adjust` after. */
+  claim(spec: WarmSpec): Instance | undefined;
+  /** Takes back what was claimed and not used. */
+  giveBack(spec: WarmSpec, instance: Instance): void;
+  /** Stops everything that waits, so that the host has room. Resolves with how many there were. */
+  giveWay(): Promise<number>;
+  /** Takes over what an earlier process left, and begins to fill up: `warmMin` is for this kind. */
+  start(base: WarmSpec): Promise<void>;
+  /** Adjusts every kind to what is asked for now. Resolves when it is done. */
+  adjust(): Promise<void>;
+  /** Stops filling up and waits for what is under way. What waits lives on for the next process. */
+  close(): Promise<void>;
+}
+
+export interface WarmPoolOptions {
+  store: WarmStore;
+  runtime: Pick<Runtime, 'create' | 'get'>;
+  ids: Pick<Ids, 'sandboxId'>;
+  clock: Pick<Clock, 'now'>;
+  log: Log;
+  limits: Pick<Limits, 'warmMin' | 'warmMax' | 'startTimeoutMs'>;
+  /** Whether the host can spare the memory of one more. */
+  hasRoom(): boolean;
+}
+
+const DEMAND_WINDOW_MS = 60_000;
+
+interface Waiting {
+  readonly instance: Instance;
+  readonly unsubscribe: () => void;
+}
+
+interface Kind {
+  readonly spec: WarmSpec;
+  /** The oldest first. */
+  readonly ready: Waiting[];
+  /** When it was asked for, the oldest first. */
+  readonly wishes: number[];
+}
+
+export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
+  const { store, runtime, ids, clock, log, limits } = options;
+  const kinds = new Map<string, Kind>();
+  let baseKey: string | undefined;
+  let closed = false;
+  let filling = Promise.resolve();
+
+  const kindOf = (spec: WarmSpec): Kind => {
+    const key = toKey(spec);
+    const known = kinds.get(key) ?? { spec, ready: [], wishes: [] };
+    kinds.set(key, known);
+    return known;
+  };
+
+  const target = (kind: Kind): number => {
+    const since = clock.now() - DEMAND_WINDOW_MS;
+    while (kind.wishes[0] !== undefined && kind.wishes[0] <= since) kind.wishes.shift();
+    const least = toKey(kind.spec) === baseKey ? limits.warmMin : 0;
+    return Math.min(limits.warmMax, Math.max(least, kind.wishes.length));
+  };
+
+  const discard = async (instance: Instance): Promise<void> => {
+    try {
+      await instance.stop();
+      await store.removeWarm(instance.id);
+    } catch (error) {
+      // Its record stays, so the next process tries again.
+      log.error('a warm instance could not be stopped', { instanceId: instance.id, error });
+    }
+  };
+
+  const keep = (kind: Kind, instance: Instance): void => {
+    const unsubscribe = instance.onExit(() => {
+      kind.ready.splice(
+        kind.ready.findIndex((waiting) => waiting.instance === instance),
+        1,
+      );
+      log.warn('a warm instance ended by itself', { instanceId: instance.id });
+      void discard(instance);
+    });
+    kind.ready.push({ instance, unsubscribe });
+  };
+
+  const take = (kind: Kind): Instance | undefined => {
+    const waiting = kind.ready.shift();
+    waiting?.unsubscribe();
+    return waiting?.instance;
+  };
+
+  const make = async (kind: Kind): Promise<void> => {
+    const id = ids.sandboxId();
+    await store.addWarm({ id, spec: toKey(kind.spec), createdAt: clock.now() });
+    try {
+      const signal = AbortSignal.timeout(limits.startTimeoutMs);
+      keep(kind, await runtime.create({ id, ...kind.spec }, { signal }));
+    } catch (error) {
+      await store.removeWarm(id);
+      throw error;
+    }
+  };
+
+  const adjustKind = async (key: string, kind: Kind): Promise<void> => {
+    while (!closed && kind.ready.length < target(kind) && options.hasRoom()) await make(kind);
+    while (kind.ready.length > target(kind) || (kind.ready.length > 0 && !options.hasRoom())) {
+      const surplus = take(kind);
+      if (surplus !== undefined) await discard(surplus);
+    }
+    if (kind.ready.length === 0 && target(kind) === 0) kinds.delete(key);
+  };
+
+  const adjust = (): Promise<void> => {
+    filling = filling.then(async () => {
+      try {
+        // One after another: a start ahead may not take the processor from one that is waited for.
+        for (const [key, kind] of kinds) if (!closed) await adjustKind(key, kind);
+      } catch (error) {
+        log.warn('no sandbox could be started ahead, the next wish tries again', { error });
+      }
+    });
+    return filling;
+  };
+
+  return {
+    claim: (spec) => {
+      if (limits.warmMax === 0) return undefined;
+      const kind = kindOf(spec);
+      kind.wishes.push(clock.now());
+      // More wishes than can be met say nothing new.
+      if (kind.wishes.length > limits.warmMax) kind.wishes.shift();
+      return take(kind);
+    },
+    giveBack: (spec, instance) => keep(kindOf(spec), instance),
+    giveWay: async () => {
+      const given: Promise<void>[] = [];
+      for (const kind of kinds.values()) {
+        for (let next = take(kind); next !== undefined; next = take(kind)) given.push(discard(next));
+      }
+      await Promise.all(given);
+      return given.length;
+    },
+    start: async (base) => {
+      baseKey = toKey(base);
+      for (const row of await store.listWarm()) {
+        const instance = await findInstance(runtime, row.id);
+        if (instance === undefined) await store.removeWarm(row.id);
+        else if ((await instance.state()) !== 'running') await discard(instance);
+        else keep(kindOf(JSON.parse(row.spec) as WarmSpec), instance);
+      }
+      kindOf(base);
+      void adjust();
+    },
+    adjust,
+    close: async () => {
+      closed = true;
+      await filling;
+    },
+  };
+};
+
+/** Equal for interchangeable instances: one function writes all specs, so their fields have one order. */
+const toKey = (spec: WarmSpec): string => JSON.stringify(spec);

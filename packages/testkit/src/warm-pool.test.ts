@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Sandbox } from '@skerry/sdk';
+import { expect, it } from 'vitest';
+import { startStack } from './stack.ts';
+
+/** Of the sandboxes that started so far: whether each was one that waited. */
+const startedWarm = (log: string): boolean[] =>
+  log
+    .split('\n')
+    .filter((line) => line.includes('"sandbox started"'))
+    .map((line) => (JSON.parse(line) as { warm: boolean }).warm);
+
+/** Creates until a sandbox is one that waited; the pool fills up behind the requests. */
+const createWarm = async (create: () => Promise<Sandbox>, log: () => string): Promise<Sandbox> => {
+  for (;;) {
+    const sandbox = await create();
+    if (startedWarm(log()).at(-1)) return sandbox;
+    await sandbox.kill();
+    await delay(200);
+  }
+};
+
+it('gives a sandbox that was started ahead its own id, variables and token, also after the server was killed', async () => {
+  const args = ['--warm-min', '1', '--warm-max', '2'];
+  await using first = await startStack({ args });
+  const create = () =>
+    Sandbox.create({ ...first.connection, envs: { COLOUR: 'red' }, metadata: { for: 'warm' } });
+  const sandbox = await createWarm(create, first.log);
+  const shown = await sandbox.commands.run(
+    'echo $COLOUR $E2B_SANDBOX_ID; whoami; cat /proc/sys/kernel/random/uuid',
+  );
+  expect(shown.stdout.split('\n').slice(0, 2)).toEqual([`red ${sandbox.sandboxId}`, 'user']);
+  const listed = await Sandbox.list(first.connection).nextItems();
+  expect(listed.map((row) => row.sandboxId)).toEqual([sandbox.sandboxId]);
+
+  await first.kill();
+  await using second = await startStack({ args, dataDir: first.dataDir });
+  const other = await createWarm(
+    () => Sandbox.create({ ...second.connection, envs: { COLOUR: 'blue' } }),
+    second.log,
+  );
+  expect((await other.commands.run('echo $COLOUR $E2B_SANDBOX_ID')).stdout).toBe(`blue ${other.sandboxId}\n`);
+  const again = await Sandbox.connect(sandbox.sandboxId, second.connection);
+  expect((await again.commands.run('echo $COLOUR')).stdout).toBe('red\n');
+  await second.down();
+});
