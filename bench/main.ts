@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { agentStart } from './src/agent-start.ts';
 import type { Benchmark } from './src/benchmark.ts';
 import { createCold } from './src/create-cold.ts';
+import { createWarm } from './src/create-warm.ts';
 import { execRoundtrip } from './src/exec-roundtrip.ts';
 import { fileDownload, fileUpload } from './src/file-transfer.ts';
 import { describeMachine } from './src/machine.ts';
@@ -15,6 +16,7 @@ import { startBenchStack } from './src/stack.ts';
 
 const benchmarks: Record<string, Benchmark> = {
   'create.cold': createCold,
+  'create.warm': createWarm,
   'exec.roundtrip': execRoundtrip,
   'agent.start': agentStart,
   'memory.idle': memoryIdle,

@@ -13,10 +13,10 @@ export interface BenchStack {
   down(): Promise<void>;
 }
 
-/** Starts the real service from this checkout with a data folder of its own. */
-export async function startBenchStack(): Promise<BenchStack> {
+/** Starts the real service from this checkout with a data folder of its own; `args` are added to `skerry up`. */
+export async function startBenchStack({ args = [] }: { args?: readonly string[] } = {}): Promise<BenchStack> {
   const dataDir = mkdtempSync(join(tmpdir(), 'skerry-bench-'));
-  const stack = await startStack({ dataDir });
+  const stack = await startStack({ dataDir, args });
   const { apiUrl, apiKey, domain, sandboxUrl } = stack.address;
   const connection = { apiUrl, apiKey, domain, sandboxUrl };
   return {

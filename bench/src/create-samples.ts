@@ -1,0 +1,29 @@
+import type { BenchStack } from './stack.ts';
+
+/** The first creates make what all sandboxes share, and warm the service up. */
+const WARM_UP_RUNS = 3;
+
+/**
+ * From the create call to the first output of a command, in milliseconds, one after the other; `between` is waited for before
+ * each.
+ */
+export async function sampleCreates(
+  stack: Pick<BenchStack, 'createSandbox'>,
+  { runs, between = async () => {} }: { runs: number; between?: () => Promise<void> },
+): Promise<number[]> {
+  const samples: number[] = [];
+  for (let run = -WARM_UP_RUNS; run < runs; run += 1) {
+    await between();
+    const started = performance.now();
+    const sandbox = await stack.createSandbox();
+    let firstOutputAt = 0;
+    await sandbox.commands.run('echo ready', {
+      onStdout: () => {
+        firstOutputAt ||= performance.now();
+      },
+    });
+    if (run >= 0) samples.push(firstOutputAt - started);
+    await sandbox.kill();
+  }
+  return samples;
+}
