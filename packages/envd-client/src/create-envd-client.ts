@@ -24,7 +24,7 @@ export interface EnvdClientOptions {
 }
 
 export interface EnvdClient {
-  /** `GET /health`, `GET /files` and `POST /files`, typed by path. */
+  /** `GET /health`, `GET` and `POST /files` and `POST /files/compose`, typed by path. */
   files: FetchClient<paths>;
   /** Starts, feeds and ends processes. */
   process: Client<typeof Process>;

@@ -1,28 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { ApiError, invalid, notFound } from '@skerry/contract/error';
+import { notFound } from '@skerry/contract/error';
 import { parseInitialization } from './initialize.ts';
 import { createHttpServer } from './listen.ts';
 import type { Log } from './log.ts';
+import { readJson } from './read-json.ts';
 import { replyError } from './reply.ts';
 import type { SettingsStore } from './settings.ts';
 import { tunnel } from './tunnel.ts';
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
-
-const readJson = async (req: IncomingMessage): Promise<unknown> => {
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > MAX_BODY_BYTES) throw new ApiError('invalid_argument', 'body is too large');
-    chunks.push(chunk);
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
-  } catch (error) {
-    throw invalid('body is not JSON', { cause: error });
-  }
-};
 
 /**
  * The private channel of the host: initialisation, and tunnels to ports inside. It listens on a socket that only the host
@@ -38,7 +24,10 @@ export const createControlServer = (options: {
   let newestMs = 0;
 
   const initialize = async (req: IncomingMessage): Promise<void> => {
-    const { timestampMs, settings: next } = parseInitialization(await readJson(req), settings.current);
+    const { timestampMs, settings: next } = parseInitialization(
+      await readJson(req, { maxBytes: MAX_BODY_BYTES }),
+      settings.current,
+    );
     // A retry that was overtaken by a newer initialisation must not undo it.
     if (timestampMs !== undefined && timestampMs < newestMs) return;
     settings.replace(next);

@@ -58,7 +58,6 @@ describe('routes', () => {
   });
 
   it.each([
-    ['POST', '/files/compose'],
     ['GET', '/metrics'],
     ['GET', '/envs'],
   ])('says 501 for %s %s, which is specified but not built', async (method, path) => {

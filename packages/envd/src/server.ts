@@ -25,10 +25,11 @@ export type FileHandler = (
 export interface FileHandlers {
   download: FileHandler;
   upload: FileHandler;
+  compose: FileHandler;
 }
 
 /** Specified, and built later. */
-const LATER = new Set(['POST /files/compose', 'GET /metrics', 'GET /envs']);
+const LATER = new Set(['GET /metrics', 'GET /envs']);
 
 const METHODS: ReadonlyMap<string, string> = new Map([
   ['/health', 'GET, HEAD'],
@@ -73,6 +74,8 @@ export const createRequestListener = (options: ServerOptions): RequestListener =
         return (await options.loadFiles()).download(req, res, query);
       case 'POST /files':
         return (await options.loadFiles()).upload(req, res, query);
+      case 'POST /files/compose':
+        return (await options.loadFiles()).compose(req, res, query);
     }
     if (LATER.has(route)) throw unimplemented(`${route} is not offered by this version of the agent`);
     const allowed = METHODS.get(path);

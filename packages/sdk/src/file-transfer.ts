@@ -110,6 +110,33 @@ export async function writeFile(
   }
 }
 
+/**
+ * Joins files into one inside the sandbox.
+ *
+ * @internal
+ */
+export async function composeFile(
+  agent: Agent,
+  sources: readonly string[],
+  destination: string,
+  options: AgentCallOptions,
+): Promise<WriteInfo> {
+  const call = startCall(options, uploadTimeoutMs);
+  const { user } = options;
+  try {
+    const { data, error, response } = await agent.client.files.POST('/files/compose', {
+      body: { source_paths: [...sources], destination, ...(user ? { username: user } : {}) },
+      signal: call.signal,
+    });
+    if (!data) throw fromResponse({ status: response.status, headers: response.headers, body: error });
+    return { path: data.path, name: data.name };
+  } catch (error) {
+    throw call.explain(error);
+  } finally {
+    call.end();
+  }
+}
+
 function toQuery(path: string, { user }: AgentCallOptions): { path: string; username?: string } {
   return { path, ...(user ? { username: user } : {}) };
 }

@@ -259,3 +259,37 @@ it('tells a watch that the sandbox has ended', async () => {
   const handle = await new Files(served.agent).watchDir('d');
   await expect(handle[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(SandboxUnavailableError);
 });
+
+it('joins files for the user that was named', async () => {
+  const bodies: Promise<string>[] = [];
+  const { agent, seen } = await serveAgent(
+    () => {},
+    (request, response) => {
+      bodies.push(text(request));
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end('{"path":"/home/user/all","name":"all","type":"file"}');
+    },
+  );
+  const files = new Files(agent);
+  const joined = { path: '/home/user/all', name: 'all' };
+  expect(await files.compose(['b', 'a'], 'all', { user: 'root' })).toEqual(joined);
+  expect(await files.compose(['a'], 'all')).toEqual(joined);
+  expect(seen.map(({ method, url }) => `${method} ${url}`)).toEqual(Array(2).fill('POST /files/compose'));
+  expect(await Promise.all(bodies)).toEqual([
+    '{"source_paths":["b","a"],"destination":"all","username":"root"}',
+    '{"source_paths":["a"],"destination":"all"}',
+  ]);
+});
+
+it('says which source is missing when it joins files', async () => {
+  const { agent } = await serveAgent(
+    () => {},
+    (_request, response) =>
+      void response
+        .writeHead(404, { 'content-type': 'application/json' })
+        .end('{"code":404,"message":"file \\"/a\\" not found"}'),
+  );
+  const joining = new Files(agent).compose(['/a'], 'all');
+  await expect(joining).rejects.toThrow(NotFoundError);
+  await expect(joining).rejects.toThrow('file "/a" not found');
+});

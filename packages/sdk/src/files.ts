@@ -2,7 +2,14 @@ import { type Agent, type AgentCallOptions, toUserHeader } from './agent.ts';
 import { type EntryInfo, toEntryInfo } from './entry-info.ts';
 import { SandboxError } from './errors.ts';
 import { keepaliveHeader, openStream } from './event-stream.ts';
-import { type FileData, readFile, type WriteInfo, type WriteOptions, writeFile } from './file-transfer.ts';
+import {
+  composeFile,
+  type FileData,
+  readFile,
+  type WriteInfo,
+  type WriteOptions,
+  writeFile,
+} from './file-transfer.ts';
 import { type FileEvent, WatchHandle } from './watch-handle.ts';
 
 export interface ListOptions extends AgentCallOptions {
@@ -83,6 +90,20 @@ export class Files {
     if (typeof target === 'string')
       return writeFile(this.#agent, target, dataOrOptions as FileData, options ?? {});
     return this.#writeAll(target, (dataOrOptions as WriteOptions | undefined) ?? {});
+  }
+
+  /**
+   * Joins files in their order into one that takes the place of `destination` in one step, and then deletes them: large files
+   * can be written in parts, several at a time. Their bytes do not leave the sandbox, whose disk holds both for a moment.
+   * Throws `NotFoundError` for a source that is missing, `InvalidArgumentError` when one is no regular file or is the
+   * destination, and `insufficient_storage` when the disk is full; nothing is lost then.
+   */
+  compose(
+    sources: readonly string[],
+    destination: string,
+    options: AgentCallOptions = {},
+  ): Promise<WriteInfo> {
+    return composeFile(this.#agent, sources, destination, options);
   }
 
   /** What a directory holds, depth first. Throws `NotFoundError`, and `InvalidArgumentError` when it is no directory. */

@@ -60,6 +60,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/files/compose": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Join files into one
+         * @description Writes the sources one after another into a new file, gives it the destination's name in one step, and then deletes
+         *     the sources. Until that step the destination is what it was, and whatever fails before it, the caller's going away
+         *     included, changes nothing but missing parents that were made. Where a source is a symbolic link, what it leads to is
+         *     read and the link is deleted. A source that somebody has replaced meanwhile stays.
+         *
+         *     A destination that exists keeps its mode and owner and loses its metadata; through a symbolic link it is the file
+         *     that the link leads to. A new one gets 0644 and belongs to the user, like missing parents. Sources and result are on the
+         *     disk at the same time. A signature does not open this operation.
+         */
+        post: operations["composeFiles"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -96,6 +123,14 @@ export interface components {
             error_code?: string;
             /** @description For people; may change. Programs decide on `code`. */
             message: string;
+        };
+        FileComposition: {
+            /** @description Where the result goes. Paths mean what they mean in `/files`. */
+            destination: string;
+            /** @description What to join, in this order. Regular files, or symbolic links to such; none may be the destination. */
+            source_paths: string[];
+            /** @description As the query parameter of `/files`. */
+            username?: string;
         };
         /** @description Answered by the edge in place of a sandbox that cannot. Both spellings of the id hold the same value. */
         SandboxNotFoundError: {
@@ -368,6 +403,36 @@ export interface operations {
             };
             400: components["responses"]["BadPath"];
             401: components["responses"]["FileAccessDenied"];
+            500: components["responses"]["InternalServerError"];
+            502: components["responses"]["SandboxNotFound"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    composeFiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FileComposition"];
+            };
+        };
+        responses: {
+            /** @description What was written. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadedFile"];
+                };
+            };
+            400: components["responses"]["BadPath"];
+            401: components["responses"]["FileAccessDenied"];
+            404: components["responses"]["FileNotFound"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
             507: components["responses"]["InsufficientStorage"];

@@ -1,45 +1,14 @@
-import { constants, type Stats } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, constants as zlib } from 'node:zlib';
-import { ApiError, invalid, notFound } from '@skerry/contract/error';
-import { isErrno } from '../errno.ts';
 import { replyJson } from '../reply.ts';
 import { checkConditions, parseByteRange, type Validators } from './byte-range.ts';
 import { chooseContentEncoding } from './content-encoding.ts';
+import { openRegularFile } from './open-regular-file.ts';
 import { sendBytes } from './send-bytes.ts';
-
-const toOpenError = (error: unknown, path: string): unknown => {
-  if (!isErrno(error)) return error;
-  switch (error.code) {
-    case 'ENOENT':
-    case 'ENOTDIR':
-      return notFound(`file "${path}" not found`, { cause: error });
-    case 'ENXIO':
-    case 'ENODEV':
-    case 'ELOOP':
-    case 'ENAMETOOLONG':
-      return invalid(`path "${path}" cannot be opened as a file`, { cause: error });
-    default:
-      return new ApiError('internal', `file "${path}" cannot be opened: ${error.code}`, { cause: error });
-  }
-};
-
-/** Opened without blocking: a FIFO would otherwise hold a thread of the pool until somebody writes to it. */
-const openRegularFile = async (path: string): Promise<{ file: FileHandle; stats: Stats }> => {
-  let file: FileHandle;
-  try {
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
-  } catch (error) {
-    throw toOpenError(error, path);
-  }
-  const stats = await file.stat();
-  if (stats.isFile()) return { file, stats };
-  await file.close();
-  throw invalid(`path "${path}" is ${stats.isDirectory() ? 'a directory' : 'not a regular file'}`);
-};
 
 const toDisposition = (path: string): string => {
   const name = basename(path);

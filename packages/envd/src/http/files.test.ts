@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,6 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collectOutput } from '../testing/collect-output.ts';
 import { createFileRequests } from '../testing/file-requests.ts';
+import { openFilesOf } from '../testing/open-files.ts';
 import { startAgent, type TestAgent } from '../testing/start-agent.ts';
 import { createSignature } from './signature.ts';
 
@@ -102,11 +95,7 @@ describe('GET /files', () => {
     const path = join(agent.dir, 'unwanted');
     writeFileSync(path, '');
     truncateSync(path, 200 * 1024 * 1024);
-    const isOpen = (): boolean =>
-      readdirSync(`/proc/${agent.pid}/fd`).some((fd) => {
-        const target = join(`/proc/${agent.pid}/fd`, fd);
-        return existsSync(target) && readlinkSync(target) === path;
-      });
+    const isOpen = (): boolean => openFilesOf(agent.pid).includes(path);
     const outgoing = request({ socketPath: join(agent.socketDir, 'http.sock'), path: query({ path }) });
     outgoing.once('response', (response) => response.pause());
     outgoing.end();

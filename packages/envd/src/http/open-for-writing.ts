@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ApiError, invalid } from '@skerry/contract/error';
 import { fromErrno, isErrno } from '../errno.ts';
@@ -10,32 +10,50 @@ const { O_CREAT, O_EXCL, O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;
 
 export interface WritableFile {
   file: FileHandle;
+  /** To be called when all is written: gives back the bits of the mode that each write takes away. */
+  restoreMode(): Promise<void>;
   /** Takes the file away again when this upload has created it. */
   undo(): Promise<void>;
 }
 
+const nothing = async (): Promise<void> => undefined;
+
 const create = async (path: string, user: User): Promise<WritableFile> => {
   const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NONBLOCK, 0o644);
   await file.chown(user.uid, user.gid);
-  return { file, undo: () => rm(path, { force: true }) };
+  return { file, restoreMode: nothing, undo: () => rm(path, { force: true }) };
+};
+
+/** Set-user-id, set-group-id and sticky. */
+const SPECIAL_BITS = 0o7000;
+
+const requireRegular = (path: string, stats: Stats): void => {
+  if (!stats.isFile() && !stats.isDirectory()) throw invalid(`path "${path}" is not a regular file`);
 };
 
 const openExisting = async (path: string): Promise<WritableFile> => {
+  // A FIFO is not opened, since that would set free who waits to read from it.
+  requireRegular(path, await stat(path));
   const file = await open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
-  const stats = await file.stat();
-  if (!stats.isFile()) {
+  try {
+    const stats = await file.stat();
+    requireRegular(path, stats);
+    await file.truncate(0);
+    const restoreMode = async (): Promise<void> => {
+      if ((stats.mode & SPECIAL_BITS) !== 0) await file.chmod(stats.mode & 0o7777);
+    };
+    return { file, restoreMode, undo: nothing };
+  } catch (error) {
     await file.close();
-    throw invalid(`path "${path}" is not a regular file`);
+    throw error;
   }
-  await file.truncate(0);
-  return { file, undo: async () => undefined };
 };
 
 /** A link that leads nowhere: the file is created where it points, as a write through it would. */
 const createThroughLink = async (path: string, user: User): Promise<WritableFile> => {
   const file = await open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY, 0o644);
   await file.chown(user.uid, user.gid);
-  return { file, undo: async () => undefined };
+  return { file, restoreMode: nothing, undo: nothing };
 };
 
 const attempt = async (path: string, user: User): Promise<WritableFile> => {
@@ -52,12 +70,14 @@ const attempt = async (path: string, user: User): Promise<WritableFile> => {
   }
 };
 
-const toWriteError = (error: unknown, path: string): unknown => {
+/** What a caller is told when writing to `path` has failed. */
+export const toWriteError = (error: unknown, path: string): unknown => {
   if (!isErrno(error)) return error;
   switch (error.code) {
     case 'EISDIR':
       return invalid(`path "${path}" is a directory`, { cause: error });
     case 'ENXIO':
+    case 'ENODEV':
       return invalid(`path "${path}" is not a regular file`, { cause: error });
     case 'ENOTDIR':
       return new ApiError('internal', `a parent of "${path}" is not a directory`, { cause: error });

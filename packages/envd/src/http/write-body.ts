@@ -54,9 +54,10 @@ export const writeBody = async (
   body: AsyncIterable<Uint8Array>,
   { path, user, metadata }: { path: string; user: User; metadata: FileMetadata },
 ): Promise<UploadRecord> => {
-  const { file, undo } = await openForWriting(path, user);
+  const { file, restoreMode, undo } = await openForWriting(path, user);
   try {
     await pump(body, file);
+    await restoreMode();
     const stored = replaceMetadata(file.fd, metadata);
     const record: UploadRecord = { path, name: basename(path), type: 'file' };
     return Object.keys(stored).length === 0 ? record : { ...record, metadata: stored };

@@ -58,6 +58,9 @@ export interface TestAgent {
   initialize(body: Record<string, unknown>): Promise<Answer>;
   processes(options?: ClientOptions): Client<typeof Process>;
   files(options?: ClientOptions): Client<typeof Filesystem>;
+  /** Ends it with SIGKILL and waits; its folders stay. Idempotent, like `stop`. */
+  kill(): Promise<void>;
+  /** Kills it and deletes its folders. */
   stop(): Promise<void>;
 }
 
@@ -159,6 +162,13 @@ export const startAgent = async (): Promise<TestAgent> => {
   const http = (request: HttpRequest): Promise<Answer> =>
     send(join(socketDir, request.socket ?? 'http.sock'), request);
 
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  };
+
   const log = (): string => readFileSync(join(socketDir, 'envd.log'), 'utf8');
   return {
     pid: child.pid ?? 0,
@@ -180,10 +190,9 @@ export const startAgent = async (): Promise<TestAgent> => {
       http({ method: 'POST', path: '/init', socket: 'control.sock', body: JSON.stringify(body) }),
     processes: (options = {}) => createClient(Process, transport(options)),
     files: (options = {}) => createClient(Filesystem, transport(options)),
+    kill,
     async stop() {
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
+      await kill();
       rmSync(root, { recursive: true, force: true });
     },
   };
