@@ -3,7 +3,16 @@ import type { RequestListener, Server } from 'node:http';
 import type { ListenOptions } from 'node:net';
 
 /** Long enough for the idle connections that clients and the edge keep open: they count on at least 620 s. */
-const KEEP_ALIVE_MS = 650_000;
+export const KEEP_ALIVE_MS = 650_000;
+
+/** How long the headers of a request may take. */
+export const HEADERS_TIMEOUT_MS = 10_000;
+
+/** How late the end of that time may be noticed. */
+const HEADERS_CHECK_MS = 5_000;
+
+/** The most that the headers of a request may measure. */
+export const MAX_HEADER_BYTES = 16 * 1024;
 
 /**
  * Not imported: an import reads every export of the module, and some of `node:http` load the whole of undici when read, which
@@ -14,7 +23,14 @@ const { createServer } = process.getBuiltinModule('node:http');
 /** An HTTP server without a limit on how long a request may take: uploads and input streams last as long as they last. */
 export const createHttpServer = (listener: RequestListener): Server => {
   const server = createServer(
-    { requestTimeout: 0, headersTimeout: 10_000, keepAliveTimeout: KEEP_ALIVE_MS, noDelay: true },
+    {
+      requestTimeout: 0,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: HEADERS_CHECK_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      noDelay: true,
+    },
     listener,
   );
   server.timeout = 0;

@@ -2,8 +2,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createControlServer } from './control.ts';
-import { createHttpServer, listen, listenAtPath } from './listen.ts';
+import { listen, listenAtPath } from './listen.ts';
 import { createLog } from './log.ts';
+import { createPublicServer } from './public-server.ts';
 import { createRequestListener } from './server.ts';
 import { createSettingsStore } from './settings.ts';
 import { trimHeap } from './trim-heap.ts';
@@ -76,10 +77,10 @@ const preloading = setTimeout(preload, PRELOAD_MS);
 const control = createControlServer({ settings, log, onInitialized: preload });
 
 const start = async (): Promise<void> => {
-  const publicServer = createHttpServer(listener);
+  const publicServer = createPublicServer(listener);
   await listenAtPath(publicServer, join(socketDir, 'http.sock'));
   if (port !== 'off') {
-    const tcp = createHttpServer(listener);
+    const tcp = createPublicServer(listener);
     try {
       // Without a host Node takes all addresses of both families, or of IPv4 where IPv6 is off.
       await listen(tcp, { port: Number(port) });

@@ -97,7 +97,7 @@ export const createRpcListener = (options: {
     if (timeout === undefined) delete req.headers['connect-timeout-ms'];
     else req.headers['connect-timeout-ms'] = timeout;
     // It plays no part here, and connect-es throws on one that is missing or does not parse.
-    req.headers.host = 'sandbox';
+    req.headers[req.httpVersionMajor === 2 ? ':authority' : 'host'] = 'sandbox';
     adapter(req, res);
   };
 };

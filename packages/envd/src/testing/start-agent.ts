@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Client, createClient, type Interceptor } from '@connectrpc/connect';
@@ -37,6 +38,8 @@ export interface HttpRequest {
 export interface ClientOptions {
   headers?: Record<string, string>;
   binary?: boolean;
+  /** Over HTTP/2 instead of HTTP/1.1. */
+  http2?: boolean;
 }
 
 /** A real agent in a process and mount namespace of its own, with accounts, a home and a small disk made for it. */
@@ -151,13 +154,14 @@ export const startAgent = async (): Promise<TestAgent> => {
   await waitForFile(socketDir, 'control.sock', child);
 
   const socketPath = join(socketDir, 'http.sock');
-  const transport = ({ headers = {}, binary = false }: ClientOptions) =>
+  const transport = ({ headers = {}, binary = false, http2 = false }: ClientOptions) =>
     createConnectTransport({
       baseUrl: 'http://sandbox',
-      httpVersion: '1.1',
       useBinaryFormat: binary,
       interceptors: [withHeaders(headers)],
-      nodeOptions: { socketPath },
+      ...(http2
+        ? { httpVersion: '2', nodeOptions: { createConnection: () => connect(socketPath) } }
+        : { httpVersion: '1.1', nodeOptions: { socketPath } }),
     });
   const http = (request: HttpRequest): Promise<Answer> =>
     send(join(socketDir, request.socket ?? 'http.sock'), request);

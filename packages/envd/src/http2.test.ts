@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:http2';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { Code } from '@connectrpc/connect';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { collectOutput } from './testing/collect-output.ts';
+import { type Http2Session, openHttp2 } from './testing/http2-session.ts';
+import { startAgent, type TestAgent } from './testing/start-agent.ts';
+
+let agent: TestAgent;
+let http2: Http2Session;
+beforeAll(async () => {
+  agent = await startAgent();
+});
+beforeEach(() => {
+  http2 = openHttp2({ path: join(agent.socketDir, 'http.sock') });
+});
+afterEach(() => http2[Symbol.dispose]());
+afterAll(() => agent.stop());
+
+const countDescriptors = (): number => readdirSync(`/proc/${agent.pid}/fd`).length;
+const raw = { 'content-type': 'application/octet-stream' };
+
+describe('HTTP/2 on the socket and on the port', () => {
+  it('answers the plain routes as HTTP/1.1 does, side by side with it', async () => {
+    using tcp = openHttp2({ host: '127.0.0.1', port: agent.port });
+    for (const session of [http2, tcp]) {
+      const { status, headers, body } = await session.send({ path: '/health' });
+      expect([status, headers['cache-control'], body.length]).toEqual([204, 'no-store', 0]);
+    }
+    expect((await agent.http({ path: '/health' })).status).toBe(204);
+  });
+
+  it.each([
+    ['GET', '/init', 404],
+    ['POST', '/init', 404],
+    ['DELETE', '/files', 405],
+    ['GET', '/metrics', 501],
+    ['GET', '/files?path=/nothing', 404],
+    ['GET', '/files?path=/', 400],
+    ['POST', '/process.Process/Explode', 404],
+  ])('answers %s %s with %i and the same body as over HTTP/1.1', async (method, path, status) => {
+    const answers = [await http2.send({ method, path }), await agent.http({ method, path })];
+    for (const answer of answers)
+      expect([answer.status, answer.json]).toMatchObject([status, { code: status }]);
+    expect(answers[0]?.json).toEqual(answers[1]?.json);
+  });
+
+  it('lets browsers in: a preflight is answered before the token is asked for', async () => {
+    const headers = { origin: 'https://example.com', 'access-control-request-method': 'POST' };
+    const { status, headers: answer } = await http2.send({ method: 'OPTIONS', path: '/files', headers });
+    expect([status, answer['access-control-allow-origin'], answer['access-control-max-age']]).toEqual([
+      204,
+      '*',
+      '7200',
+    ]);
+  });
+
+  it.each([false, true])('carries calls and streams, errors and all (protobuf: %s)', async (binary) => {
+    const processes = agent.processes({ http2: true, binary });
+    const script = { process: { cmd: '/bin/sh', args: ['-c', 'echo out; echo err >&2; exit 3'] } };
+    expect(await collectOutput(processes.start(script))).toMatchObject({
+      stdout: 'out\n',
+      stderr: 'err\n',
+      end: { exitCode: 3 },
+    });
+    const files = agent.files({ http2: true, binary });
+    expect((await files.stat({ path: agent.dir })).entry?.path).toBe(agent.dir);
+    await expect(files.stat({ path: '/no/such' })).rejects.toMatchObject({ code: Code.NotFound });
+    const missing = processes.connect({ process: { selector: { case: 'pid', value: 999_999 } } });
+    await expect(collectOutput(missing)).rejects.toMatchObject({ code: Code.NotFound });
+  });
+
+  it('survives an authority that is no host name', async () => {
+    const stream = http2.session.request({
+      ':method': 'POST',
+      ':path': '/process.Process/List',
+      ':authority': '[:::',
+      'content-type': 'application/json',
+      'connect-protocol-version': '1',
+    });
+    stream.end('{}');
+    const [headers] = await once(stream, 'response');
+    expect(headers[':status']).toBe(200);
+  });
+
+  it('opens no tunnel', async () => {
+    const stream = http2.session.request({ ':method': 'CONNECT', ':authority': 'localhost:22' });
+    const [headers] = await once(stream, 'response');
+    expect(headers[':status']).toBe(405);
+  });
+});
+
+describe('files over HTTP/2', () => {
+  it('go up and come down byte for byte, whole, in part and compressed', async () => {
+    const bytes = randomBytes(5 << 20);
+    const path = `/files?path=${agent.dir}/big`;
+    const upload = await http2.send({ method: 'POST', path, headers: raw, body: bytes });
+    expect([upload.status, upload.json]).toEqual([
+      200,
+      [{ path: `${agent.dir}/big`, name: 'big', type: 'file' }],
+    ]);
+    expect(readFileSync(`${agent.dir}/big`).equals(bytes)).toBe(true);
+    expect((await http2.send({ path })).body.equals(bytes)).toBe(true);
+    const part = await http2.send({ path, headers: { range: 'bytes=1000-1999' } });
+    expect([part.status, part.body.equals(bytes.subarray(1000, 2000))]).toEqual([206, true]);
+    const packed = await http2.send({ path, headers: { 'accept-encoding': 'gzip, identity;q=0' } });
+    expect(gunzipSync(packed.body).equals(bytes)).toBe(true);
+    expect((await http2.send({ path: '/files?path=/proc/version' })).body.toString()).toMatch(/^Linux/);
+  });
+
+  it('whose upload is reset in the middle are not taken for whole: nothing is left', async () => {
+    const stream = http2.open({ method: 'POST', path: `/files?path=${agent.dir}/half`, headers: raw });
+    stream.on('error', () => undefined);
+    stream.write(randomBytes(30_000));
+    await expect.poll(() => readdirSync(agent.dir)).toContain('half');
+    stream.destroy();
+    await expect.poll(() => readdirSync(agent.dir)).not.toContain('half');
+    expect(agent.log()).not.toContain('request failed');
+  });
+
+  it('whose upload is refused need not be sent to their end', async () => {
+    const stream = http2.open({ method: 'POST', path: '/files', headers: raw });
+    stream.on('error', () => undefined);
+    stream.write(randomBytes(4 << 20));
+    const [headers] = await once(stream, 'response');
+    expect(headers[':status']).toBe(400);
+    stream.close();
+    expect((await http2.send({ path: '/health' })).status).toBe(204);
+  });
+
+  it('that turn out shorter than promised do not look complete', async () => {
+    const path = `${agent.dir}/shrinking`;
+    writeFileSync(path, randomBytes(64 << 20));
+    const stream = http2.open({ path: `/files?path=${path}` });
+    stream.end();
+    await once(stream, 'response');
+    writeFileSync(path, '');
+    stream.resume();
+    await expect(once(stream, 'end')).rejects.toThrow(/INTERNAL_ERROR/);
+    expect(statSync(path).size).toBe(0);
+  });
+
+  it('leave no descriptor behind when their readers reset the stream', async () => {
+    writeFileSync(`${agent.dir}/long`, randomBytes(8 << 20));
+    const before = countDescriptors();
+    for (const headers of [{}, { 'accept-encoding': 'gzip, identity;q=0' }]) {
+      for (let round = 0; round < 5; round += 1) {
+        const stream = http2.open({ path: `/files?path=${agent.dir}/long`, headers });
+        stream.end();
+        await once(stream, 'response');
+        stream.close(constants.NGHTTP2_CANCEL);
+      }
+    }
+    await expect.poll(countDescriptors).toBeLessThanOrEqual(before);
+    expect(agent.log()).not.toMatch(/uncaught|unhandled/);
+  });
+});
+
+describe('a reset stream', () => {
+  it('ends a watch and stops listening to a process, which runs on', async () => {
+    const abort = new AbortController();
+    const options = { signal: abort.signal };
+    const watch = agent.files({ http2: true }).watchDir({ path: agent.dir }, options)[Symbol.asyncIterator]();
+    await watch.next();
+    const sleep = { process: { cmd: 'sleep', args: ['1000.5'] } };
+    const process = agent.processes({ http2: true }).start(sleep, options)[Symbol.asyncIterator]();
+    const { value } = await process.next();
+    const pid = value?.event?.event.case === 'start' ? value.event.event.value.pid : 0;
+    abort.abort();
+    await expect(watch.next()).rejects.toMatchObject({ code: Code.Canceled });
+    const running = async () => (await agent.processes().list({})).processes.map((each) => each.pid);
+    expect(await running()).toContain(pid);
+    await agent.processes().sendSignal({ process: { selector: { case: 'pid', value: pid } }, signal: 9 });
+    await expect.poll(running).not.toContain(pid);
+  });
+
+  it('of an input stream is not taken for its end', async () => {
+    const headers = { 'content-type': 'application/connect+json', 'connect-protocol-version': '1' };
+    const stream = http2.open({ method: 'POST', path: '/process.Process/StreamInput', headers });
+    stream.on('error', () => undefined);
+    stream.write(Buffer.from([0, 0, 0, 0, 50]));
+    stream.close(constants.NGHTTP2_CANCEL);
+    expect((await http2.send({ path: '/health' })).status).toBe(204);
+    expect(agent.log()).not.toMatch(/uncaught|unhandled/);
+  });
+});
+
+describe('limits of a connection', () => {
+  it('are announced, and what a client opens beyond them is refused while the rest lives', async () => {
+    using eager = openHttp2({ path: join(agent.socketDir, 'http.sock') }, { peerMaxConcurrentStreams: 5000 });
+    const headers = { 'content-type': 'application/connect+json', 'connect-protocol-version': '1' };
+    let refused = 0;
+    // Sent before the limits of the agent have arrived.
+    const streams = Array.from({ length: 1100 }, () =>
+      eager.open({ method: 'POST', path: '/process.Process/StreamInput', headers }),
+    );
+    for (const stream of streams) stream.on('error', () => (refused += 1));
+    await once(eager.session, 'remoteSettings');
+    const { maxConcurrentStreams, maxHeaderListSize } = eager.session.remoteSettings;
+    expect([maxConcurrentStreams, maxHeaderListSize]).toEqual([1000, 16 * 1024]);
+    await expect.poll(() => refused).toBe(100);
+    expect(streams.filter((stream) => !stream.closed).length).toBe(1000);
+    expect((await http2.send({ path: '/health' })).status).toBe(204);
+  });
+
+  it('refuse headers that are too long, on that stream alone', async () => {
+    await http2.send({ path: '/health' });
+    const long = http2.open({ path: '/health', headers: { 'x-long': 'x'.repeat(20_000) } });
+    long.end();
+    await expect(once(long, 'response')).rejects.toThrow(/ENHANCE_YOUR_CALM/);
+    expect((await http2.send({ path: '/health' })).status).toBe(204);
+  });
+});
