@@ -6,6 +6,7 @@ export const lib = koffi.load(null);
 const cPipe2 = lib.func('int pipe2(_Out_ int *fds, int flags)');
 const cFcntl = lib.func('int fcntl(int fd, int command, ...)');
 const cSyscall = lib.func('long syscall(long number, ...)');
+const cMallocTrim = lib.func('int malloc_trim(size_t pad)');
 const cCapget = lib.func('int capget(_Inout_ uint8_t *header, _Out_ uint8_t *data)');
 const cCapset = lib.func('int capset(_Inout_ uint8_t *header, uint8_t *data)');
 
@@ -43,6 +44,11 @@ export const createPipe = (): { readFd: number; writeFd: number } => {
 
 /** A second descriptor of the same open file, closed on exec (fcntl(2)). */
 export const duplicateFd = (fd: number): number => check(cFcntl(fd, F_DUPFD_CLOEXEC, 'int', 0), 'fcntl');
+
+/** Gives free memory of the C heap back to the kernel, in the midst of the heap too (malloc_trim(3)). */
+export const releaseFreeMemory = (): void => {
+  cMallocTrim(0);
+};
 
 const setGroups = (number: number, groups: readonly number[]): void => {
   const list = Uint32Array.from(groups);

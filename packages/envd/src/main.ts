@@ -7,7 +7,6 @@ import { createLog } from './log.ts';
 import { createPublicServer } from './public-server.ts';
 import { createRequestListener } from './server.ts';
 import { createSettingsStore } from './settings.ts';
-import { trimHeap } from './trim-heap.ts';
 import { createUsers } from './users.ts';
 
 const PUBLIC_PORT = 49_983;
@@ -54,11 +53,17 @@ const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
     return loading;
   };
 };
+const trim = (): void => {
+  import('./trim-heap.ts').then(
+    ({ trimHeap }) => trimHeap(),
+    (error: unknown) => log('cannot trim the heap', { error }),
+  );
+};
 const loadRpc = once(async () => {
   const startedMs = performance.now();
   const listener = (await import('./rpc.ts')).createRpcListener({ settings, users, log });
   log('calls loaded', { tookMs: Math.round(performance.now() - startedMs) });
-  setTimeout(trimHeap, TRIM_MS);
+  setTimeout(trim, TRIM_MS);
   return listener;
 });
 const loadFiles = once(async () => (await import('./http/files.ts')).createFileHandlers({ settings, users }));

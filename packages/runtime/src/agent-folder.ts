@@ -16,6 +16,7 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { readInterpreter, replaceInterpreter } from './elf.ts';
+import { replaceVariable } from './elf-variable.ts';
 import { RuntimeError } from './error.ts';
 import { runCommand } from './run-command.ts';
 
@@ -29,6 +30,16 @@ const tiniPaths = ['/usr/bin/tini-static', '/sbin/tini-static'];
  * What glibc before 2.34 loads by name when the agent looks up a host or a user: no program lists them as needed.
  */
 const loadedByName = ['libnss_files.so.2', 'libnss_dns.so.2', 'libresolv.so.2'];
+
+/**
+ * Node's releases contain Abseil built for debugging: each process looks for deadlocks among its mutexes, and keeps a table
+ * of 1 MiB for that. 2 is OnDeadlockCycle::kAbort, 0 is kIgnore (absl/synchronization/mutex.h).
+ */
+const deadlockDetection = {
+  symbol: '_ZN4absl12_GLOBAL__N_124synch_deadlock_detectionE',
+  from: 2,
+  to: 0,
+};
 
 export interface AgentFolderOptions {
   /** Holds the folders of all agents; made when it is missing. */
@@ -141,7 +152,7 @@ async function listBundle(bundleDir: string): Promise<string[]> {
 
 /** Reads small files and takes the identity of large ones, so that a start does not read 130 MB to learn a name. */
 async function toName(files: Map<string, string>): Promise<string> {
-  const hash = createHash('sha256').update(`1 ${agentMountPoint}\n`);
+  const hash = createHash('sha256').update(`2 ${agentMountPoint}\n`);
   for (const [path, source] of files) {
     const { size, mtimeNs, ino } = await stat(source, { bigint: true });
     const identity = size > 1_048_576n ? `${source} ${ino} ${mtimeNs}` : await readFile(source);
@@ -154,7 +165,10 @@ async function copyInto(path: string, source: string, isNode: boolean): Promise<
   await mkdir(dirname(path), { recursive: true });
   await copyFile(source, path, constants.COPYFILE_FICLONE);
   await chmod(path, 0o755);
-  if (isNode) await replaceInterpreter(path, join(agentMountPoint, 'ld.so'));
+  if (isNode) {
+    await replaceInterpreter(path, join(agentMountPoint, 'ld.so'));
+    await replaceVariable(path, deadlockDetection);
+  }
   await openAndSync(path);
   await openAndSync(dirname(path));
 }
