@@ -6,6 +6,7 @@ import type { Runtime } from '@skerry/runtime';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
 import { createListHandlers } from './handlers/listing.ts';
+import { createMetricHandlers } from './handlers/metrics.ts';
 import { notImplemented } from './handlers/not-implemented.ts';
 import { createPauseHandlers } from './handlers/pausing.ts';
 import type { HandlerContext, PlatformHandlers } from './handlers/platform-handlers.ts';
@@ -62,6 +63,8 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     pausing: plane.pausing,
     resuming: plane.resuming,
     timeToLive: plane.timeToLive,
+    sampling: plane.sampling,
+    clock,
     features: options.runtime.features,
     maxRunMs: limits.maxRunMs,
     secret,
@@ -71,6 +74,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createSandboxHandlers(context),
     ...createPauseHandlers(context),
     ...createListHandlers(context),
+    ...createMetricHandlers(context),
     ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });

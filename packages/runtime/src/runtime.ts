@@ -95,8 +95,12 @@ export type InstanceState = 'running' | 'paused' | 'stopped';
 export type SnapshotId = string;
 
 export interface Usage {
+  /** Of all processes of the present run together, the ended ones too. */
   cpuTimeMs: number;
+  /** Without file pages that nobody has used lately: those are given up before anything is killed. */
   memoryBytes: number;
+  /** Pages of files that are kept in memory, whether or not `memoryBytes` counts them. */
+  cacheBytes: number;
   diskBytes: number;
   processCount: number;
 }

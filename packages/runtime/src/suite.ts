@@ -229,6 +229,7 @@ const lifeSuite = (host: SuiteHost): void => {
       expect(before.processCount).toBeGreaterThanOrEqual(2);
       expect(after.cpuTimeMs - before.cpuTimeMs).toBeGreaterThan(50);
       expect(after.diskBytes - before.diskBytes).toBeGreaterThan(19_000_000);
+      expect(after.cacheBytes - before.cacheBytes).toBeGreaterThan(19_000_000);
     });
 
     it('leaves nothing when a create is aborted, at whatever moment', async () => {

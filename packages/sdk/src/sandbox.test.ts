@@ -244,3 +244,31 @@ const twice = vectors.cases.filter(
 it.each(twice)('encodes a metadata filter: $title', ({ value, result }) => {
   expect(toMetadataFilter(Object.fromEntries(result as [string, string][]))).toBe(value);
 });
+
+it('asks for metrics in whole seconds and gives them with units', async () => {
+  const sample = {
+    timestamp: '2026-11-20T10:00:05.123Z',
+    timestampUnix: 1795168805,
+    cpuCount: 2,
+    cpuUsedPct: 12.5,
+    memUsed: 1,
+    memTotal: 2,
+    memCache: 3,
+    diskUsed: 4,
+    diskTotal: 5,
+  };
+  const { sent, options } = await serve(() => ({ status: 200, body: [sample] }));
+  const start = new Date('2026-11-20T10:00:00.999Z');
+  const [metric] = await Sandbox.getMetrics(sandboxID, { ...options, start });
+  expect(sent[0]?.url).toBe(`/sandboxes/${sandboxID}/metrics?start=1795168800`);
+  expect(metric).toEqual({
+    timestamp: new Date(sample.timestamp),
+    cpuCount: 2,
+    cpuUsedPct: 12.5,
+    memoryUsedBytes: 1,
+    memoryTotalBytes: 2,
+    memoryCacheBytes: 3,
+    diskUsedBytes: 4,
+    diskTotalBytes: 5,
+  });
+});

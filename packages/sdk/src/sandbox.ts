@@ -9,6 +9,7 @@ import { Files } from './files.ts';
 import { Pty } from './pty.ts';
 import { agentPort, toSandboxHost, toScheme } from './sandbox-address.ts';
 import { type SandboxInfo, toSandboxInfo } from './sandbox-info.ts';
+import { getSandboxMetrics, type MetricsOptions, type SandboxMetric } from './sandbox-metrics.ts';
 import { type SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
 import { createSignature } from './signature.ts';
 import { type ConnectOptions, resumeSandbox, type SandboxOptions, startSandbox } from './start-sandbox.ts';
@@ -132,6 +133,22 @@ export class Sandbox implements AsyncDisposable {
       api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID: this.sandboxId } }, signal }),
     );
     return toSandboxInfo(data);
+  }
+
+  /** As the method of the same name, by id. */
+  static getMetrics(
+    sandboxId: string,
+    options: MetricsOptions & ConnectionOptions = {},
+  ): Promise<SandboxMetric[]> {
+    return getSandboxMetrics(createConnection(options), sandboxId, options);
+  }
+
+  /**
+   * What it has used, oldest first: a sample every 5 seconds, further apart over an hour or more. Also after its end, for 7
+   * days. Throws `NotFoundError`, and `InvalidArgumentError` when `start` is after `end`.
+   */
+  getMetrics(options: MetricsOptions = {}): Promise<SandboxMetric[]> {
+    return getSandboxMetrics(this.#connection, this.sandboxId, options);
   }
 
   /** Asks the agent inside. False when the sandbox is gone or paused. */

@@ -159,8 +159,11 @@ export interface paths {
         };
         /**
          * Get what a sandbox used
-         * @description Samples of one sandbox, oldest first. They are taken every 5 seconds; over an hour or more the steps grow. A window
-         *     before the creation is empty, and a start after the end is refused with 400.
+         * @description Samples of one sandbox, oldest first, taken every 5 seconds while it runs. Without a window it is the whole life of the
+         *     sandbox. The steps grow with the window: 5 seconds below 1 hour, 30 below 6, 1 minute below 12, 2 below 24, then 5
+         *     minutes and, from 7 days on, 15; samples of an earlier hour are kept for each minute only, those of an earlier day for
+         *     each quarter of an hour. A window before the creation is empty, and a start after the end is refused with 400. What has
+         *     ended can be asked about for 7 more days.
          */
         get: operations["getSandboxMetrics"];
         put?: never;
@@ -336,6 +339,26 @@ export interface paths {
          *     set and is answered 404. Traffic never extends the time to live.
          */
         post: operations["setSandboxTimeout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandboxes/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what several sandboxes use
+         * @description The latest sample of each sandbox. One that does not exist, or was not sampled yet, is left out.
+         */
+        get: operations["getSandboxesMetrics"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1207,6 +1230,12 @@ export interface components {
             };
             network?: components["schemas"]["SandboxNetwork"];
         };
+        SandboxesMetrics: {
+            /** @description By sandbox id. */
+            sandboxes: {
+                [key: string]: components["schemas"]["SandboxMetric"];
+            };
+        };
         SandboxLogs: {
             logEntries: components["schemas"]["LogEntry"][];
             logs: {
@@ -1219,19 +1248,23 @@ export interface components {
         SandboxMetric: {
             /** Format: int32 */
             cpuCount: number;
-            /** @description Of one core, so up to 100 times `cpuCount`. */
+            /** @description Since the sample before. 100 when all `cpuCount` cores are busy. */
             cpuUsedPct: number;
             /** Format: int64 */
             diskTotal: number;
             /** Format: int64 */
             diskUsed: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Pages of files that are kept in memory.
+             */
             memCache: number;
             /** Format: int64 */
             memTotal: number;
             /**
              * Format: int64
-             * @description In bytes, as all that follow.
+             * @description In bytes, as all that follow. Without pages of files that nobody has used lately: they are given up before anything
+             *     is refused.
              */
             memUsed: number;
             /** Format: date-time */
@@ -1765,7 +1798,6 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            501: components["responses"]["NotImplemented"];
         };
     };
     updateSandboxNetwork: {
@@ -1971,6 +2003,38 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+        };
+    };
+    getSandboxesMetrics: {
+        parameters: {
+            query: {
+                /**
+                 * @description At most 100, each once, joined by commas; repeating the parameter works too.
+                 * @example [
+                 *       "i1a2b3c4d5e6f7g8h9j0k"
+                 *     ]
+                 */
+                sandbox_ids: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The samples. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxesMetrics"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
         };

@@ -4,7 +4,6 @@ import type { PlatformRoute } from './platform-handlers.ts';
 /** Operations of the document that this server does not offer. */
 const operations = [
   'GET /sandboxes/{sandboxID}/logs',
-  'GET /sandboxes/{sandboxID}/metrics',
   'GET /snapshots',
   'GET /templates',
   'GET /templates/aliases/{alias}',

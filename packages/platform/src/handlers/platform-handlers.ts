@@ -1,6 +1,8 @@
 import type { Handlers, RouteKey } from '@skerry/contract/routes';
 import type { paths } from '@skerry/platform-client';
 import type { Features } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Sampling } from '../metrics/sampling.ts';
 import type { Lifecycle } from '../sandboxes/lifecycle.ts';
 import type { Pausing } from '../sandboxes/pausing.ts';
 import type { Resuming } from '../sandboxes/resuming.ts';
@@ -20,5 +22,7 @@ export interface HandlerContext extends ReplyContext {
   /** What the runtime of this server can do. */
   features: Features;
   timeToLive: TimeToLive;
+  sampling: Sampling;
+  clock: Clock;
   maxRunMs: number;
 }

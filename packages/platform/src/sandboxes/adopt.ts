@@ -1,22 +1,24 @@
 import type { Instance } from '@skerry/runtime';
 import type { Log } from '../log.ts';
+import type { Sampling } from '../metrics/sampling.ts';
 import type { SandboxRow } from '../store/store.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
 import type { Live } from './live.ts';
 
-/** Makes a running instance reachable, announces its end, and closes its row when the run is over by itself. */
+/** Makes a running instance reachable, announces its end, observes it, and closes its row when the run is over by itself. */
 export type Adopt = (row: SandboxRow, instance: Instance) => void;
 
 export interface AdoptOptions {
   live: Live;
   expiry: Pick<Expiry, 'schedule'>;
   ending: Pick<Ending, 'begin' | 'finish'>;
+  sampling: Pick<Sampling, 'begin'>;
   log: Log;
 }
 
 export const createAdopt =
-  ({ live, expiry, ending, log }: AdoptOptions): Adopt =>
+  ({ live, expiry, ending, sampling, log }: AdoptOptions): Adopt =>
   (row, instance) => {
     live.add(instance, () => {
       const when = { from: ['running'], runId: instance.runId } as const;
@@ -28,4 +30,5 @@ export const createAdopt =
         );
     });
     expiry.schedule(row.id, row.endAt);
+    sampling.begin(row, instance);
   };

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
+import { createSampling, type Sampling } from '../metrics/sampling.ts';
 import type { Store } from '../store/store.ts';
 import { createAdopt } from './adopt.ts';
 import { createEnding } from './ending.ts';
@@ -37,6 +38,7 @@ export interface ControlPlane {
   readonly pausing: Pausing;
   readonly resuming: Resuming;
   readonly timeToLive: TimeToLive;
+  readonly sampling: Sampling;
   readonly directory: Directory;
   /**
    * Makes rows and instances agree, then keeps them so, and starts sandboxes of the base template ahead. Rejects when the
@@ -63,7 +65,9 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   });
   const transitions = createTransitions();
   const ending = createEnding({ ...options, live, transitions, expiry });
-  const adopt = createAdopt({ live, expiry, ending, log });
+  const sampling = createSampling(options);
+  live.directory.onEnd((id) => sampling.end(id));
+  const adopt = createAdopt({ live, expiry, ending, sampling, log });
   const recovery = createRecovery({ ...options, ending, adopt });
   const pausing = createPausing({ ...options, live, expiry, recovery, transitions });
   const toSpec = (size: Size, { allowInternet }: { allowInternet: boolean | null }): WarmSpec => ({
@@ -84,7 +88,16 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const lifecycle = createLifecycle({ ...options, live, expiry, ending, pausing, adopt, warm, toSpec });
   const timeToLive = createTimeToLive({ ...options, expiry });
   const resuming = createResuming({ ...options, recovery, transitions, timeToLive });
-  const reconcile = createReconcile({ ...options, live, ending, adopt, lifecycle, recovery, transitions });
+  const reconcile = createReconcile({
+    ...options,
+    live,
+    ending,
+    adopt,
+    lifecycle,
+    recovery,
+    transitions,
+    sampling,
+  });
 
   let closed = false;
   let cancelNext = (): void => {};
@@ -105,6 +118,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     pausing,
     resuming,
     timeToLive,
+    sampling,
     directory: live.directory,
     start: async (base) => {
       await reconcile.run();
@@ -119,6 +133,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       await Promise.all([ending.settled(), reconcile.settled()]);
       live.clear();
       expiry.close();
+      await sampling.close();
     },
   };
 };

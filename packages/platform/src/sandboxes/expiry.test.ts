@@ -1,31 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../clock.ts';
+import { createManualClock } from '../testing/manual-clock.ts';
 import { createExpiry } from './expiry.ts';
-
-/** A clock that stands still until it is told to advance. */
-const createManualClock = () => {
-  let now = 1_000_000_000_123;
-  const timers = new Map<() => void, number>();
-  const clock: Clock = {
-    now: () => now,
-    after: (delayMs, run) => {
-      timers.set(run, now + delayMs);
-      return () => timers.delete(run);
-    },
-  };
-  const advance = (ms: number) => {
-    const target = now + ms;
-    for (;;) {
-      const next = [...timers].filter(([, at]) => at <= target).sort((a, b) => a[1] - b[1])[0];
-      if (next === undefined) break;
-      timers.delete(next[0]);
-      now = Math.max(now, next[1]);
-      next[0]();
-    }
-    now = target;
-  };
-  return { clock, advance, timers };
-};
 
 const start = () => {
   const { clock, advance, timers } = createManualClock();

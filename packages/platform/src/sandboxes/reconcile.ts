@@ -1,6 +1,7 @@
 import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
+import type { Sampling } from '../metrics/sampling.ts';
 import {
   ACTIVE_STATES,
   type EndCause,
@@ -25,6 +26,7 @@ export interface ReconcileOptions {
   lifecycle: Pick<Lifecycle, 'isStarting' | 'expire'>;
   recovery: Pick<Recovery, 'recover'>;
   transitions: Pick<Transitions, 'current' | 'run'>;
+  sampling: Pick<Sampling, 'prune'>;
   clock: Clock;
   log: Log;
 }
@@ -49,7 +51,8 @@ const KEEP_ENDED_MS = 30 * 86_400_000;
  * 4. an instance without a row is removed.
  */
 export const createReconcile = (options: ReconcileOptions): Reconcile => {
-  const { store, runtime, live, ending, adopt, lifecycle, recovery, transitions, clock, log } = options;
+  const { store, runtime, live, ending, adopt, lifecycle, recovery, transitions, sampling, clock, log } =
+    options;
 
   const end = async (id: string, cause: EndCause, from: SandboxState, endAtMost?: number): Promise<void> => {
     const row = await ending.begin(id, cause, {
@@ -140,6 +143,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
         .then(() => removeStrays(strays))
         .catch((error) => log.error('reconcile failed for stray instances', { error }));
       await store.deleteEndedSandboxes(now - KEEP_ENDED_MS);
+      await sampling.prune();
     },
     settled: () => removal,
   };

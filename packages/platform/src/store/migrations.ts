@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
+import { metrics } from './metric-tables.ts';
 import type { Schema } from './schema.ts';
 
 const initial: Migration = {
@@ -87,6 +88,7 @@ export const migrations: Record<string, Migration> = {
   '0001_initial': initial,
   '0002_pause': pause,
   '0003_warm': warm,
+  '0004_metrics': metrics,
 };
 
 export type Database = Kysely<Schema>;

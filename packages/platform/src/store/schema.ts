@@ -1,3 +1,4 @@
+import type { MetricTable } from './metric-tables.ts';
 import type { EndCause, PauseKind, SandboxState } from './store.ts';
 
 /** The tables as both databases hold them: times and flags as integers, maps as JSON text. */
@@ -8,6 +9,7 @@ export interface Schema {
   templates: TemplateTable;
   template_names: TemplateNameTable;
   api_keys: ApiKeyTable;
+  sandbox_metrics: MetricTable;
 }
 
 export interface SandboxTable {

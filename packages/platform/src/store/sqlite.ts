@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { createApiKeyQueries } from './api-key-queries.ts';
+import { createMetricQueries } from './metric-queries.ts';
 import { migrations } from './migrations.ts';
 import { createNodeSqliteDialect } from './node-sqlite.ts';
 import { createSandboxQueries } from './sandbox-queries.ts';
@@ -35,6 +36,7 @@ export const createStore = async ({ path }: { path: string }): Promise<Store> =>
     ...createWarmQueries(db),
     ...createTemplateQueries(db),
     ...createApiKeyQueries(db),
+    ...createMetricQueries(db),
     close: () => db.destroy(),
   };
 };

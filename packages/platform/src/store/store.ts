@@ -2,7 +2,7 @@
  * What must survive a restart. Every change is on disk when its promise resolves. Times are integers, milliseconds since
  * the epoch. `suite.ts` is the definition in executable form.
  */
-export interface Store extends SandboxStore, WarmStore, TemplateStore, ApiKeyStore {
+export interface Store extends SandboxStore, TemplateStore, ApiKeyStore, WarmStore, MetricStore {
   close(): Promise<void>;
 }
 
@@ -53,6 +53,16 @@ export interface ApiKeyStore {
   addApiKey(key: ApiKeyRow): Promise<void>;
   findApiKey(hash: string): Promise<ApiKeyRow | undefined>;
   touchApiKey(hash: string, lastUsedAt: number): Promise<void>;
+}
+
+export interface MetricStore {
+  /** Writes samples of sandboxes whose rows exist. One of the same sandbox and moment is there already and stays. */
+  addMetrics(rows: readonly MetricRow[]): Promise<void>;
+  /** Samples between two moments, both included, that are of this grain or a coarser one, oldest first. */
+  listMetrics(query: { sandboxId: string; from: number; to: number; grain: number }): Promise<MetricRow[]>;
+  findLatestMetric(sandboxId: string): Promise<MetricRow | undefined>;
+  /** Forgets the samples of a grain that are older than that. */
+  deleteMetrics(limits: readonly { grain: number; before: number }[]): Promise<void>;
 }
 
 export type SandboxState = 'starting' | 'running' | 'pausing' | 'paused' | 'resuming' | 'killing' | 'ended';
@@ -162,6 +172,19 @@ export interface NewTemplate {
 }
 
 export type TemplateRow = NewTemplate;
+
+/** What one sandbox used at one moment. */
+export interface MetricRow {
+  sandboxId: string;
+  at: number;
+  /** The first sample of a longer stretch of time is of a coarser grain, and kept for longer. */
+  grain: number;
+  /** Since the sample before; 100 when all its cores were busy. */
+  cpuUsedPct: number;
+  memoryBytes: number;
+  cacheBytes: number;
+  diskBytes: number;
+}
 
 export interface ApiKeyRow {
   /** SHA-256 of the key, hex. */

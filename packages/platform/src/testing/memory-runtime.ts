@@ -95,7 +95,7 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
         });
       },
       snapshot: () => Promise.reject(new RuntimeError('unsupported', 'no snapshots here')),
-      usage: async () => ({ cpuTimeMs: 0, memoryBytes: 0, diskBytes: 0, processCount: 0 }),
+      usage: async () => ({ cpuTimeMs: 0, memoryBytes: 0, cacheBytes: 0, diskBytes: 0, processCount: 0 }),
       stop: async () => {
         log.push(`stop ${id}`);
         instances.delete(id);

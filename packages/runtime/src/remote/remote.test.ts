@@ -20,6 +20,7 @@ let remote: AddressedRuntime;
 let errors: Error[];
 const onError = (error: Error): void => void errors.push(error);
 const socketPath = (): string => join(dir, 'runtime.sock');
+const used = { cpuTimeMs: 1, memoryBytes: 2, cacheBytes: 3, diskBytes: 4, processCount: 5 };
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'remote-'));
@@ -65,7 +66,7 @@ describe('a runtime over a unix socket', () => {
     for await (const { id } of remote.list()) listed.push(id);
     expect(listed.sort()).toEqual(['one', 'two']);
     expect(await made.state()).toBe('running');
-    expect(await made.usage()).toEqual({ cpuTimeMs: 1, memoryBytes: 2, diskBytes: 3, processCount: 4 });
+    expect(await made.usage()).toEqual(used);
     await made.stop();
     await made.stop();
     expect(await made.state()).toBe('stopped');
@@ -312,7 +313,7 @@ function createSocketRuntime(folder: string): AddressedRuntime & { log: string[]
         runId = `run${++runs}`;
       },
       snapshot: () => Promise.reject(new Error('secret of the host')),
-      usage: async () => ({ cpuTimeMs: 1, memoryBytes: 2, diskBytes: 3, processCount: 4 }),
+      usage: async () => used,
       stop: async () => {
         state = 'stopped';
         instances.delete(id);

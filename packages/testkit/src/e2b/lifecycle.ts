@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { Ask } from './given.ts';
 
 /** Creating, finding and ending sandboxes. */
@@ -90,5 +90,26 @@ export function lifecycleScenario(ask: Ask): void {
     expect(String(template)).toContain('404: template "no-such-template" was not found');
     const user = 'nobody-here' as 'user';
     await expect(sandbox.commands.run('true', { user })).rejects.toBeInstanceOf(AuthenticationError);
+  });
+
+  it('reads what a sandbox uses', async () => {
+    const { sandbox } = ask();
+    const { cpuCount, memoryMB } = await sandbox.getInfo();
+    const metrics = await vi.waitUntil(
+      async () => {
+        const found = await sandbox.getMetrics();
+        return found.length > 0 && found;
+      },
+      { timeout: 30_000, interval: 500 },
+    );
+    const [first] = metrics;
+    expect(first).toMatchObject({ cpuCount, memTotal: memoryMB * 2 ** 20 });
+    expect(first?.timestamp).toBeInstanceOf(Date);
+    expect(first?.memUsed).toBeGreaterThan(5 * 2 ** 20);
+    expect(first?.memUsed).toBeLessThan(memoryMB * 2 ** 20);
+    expect(first?.cpuUsedPct).toBeGreaterThanOrEqual(0);
+    expect(first?.cpuUsedPct).toBeLessThanOrEqual(100);
+    expect(first?.diskUsed).toBeGreaterThan(0);
+    expect(first?.diskTotal).toBeGreaterThan(first?.diskUsed ?? 0);
   });
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmdirSync, statfsSync } from 'node:fs';
 import { readFile, rmdir, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
-import type { InstanceState } from '../../runtime.ts';
+import type { InstanceState, Usage } from '../../runtime.ts';
 
 const root = '/sys/fs/cgroup';
 const CGROUP2_SUPER_MAGIC = 0x63677270;
@@ -44,7 +44,7 @@ export interface Cgroup {
   /** As the OCI runtime is told. */
   readonly path: string;
   state(): Promise<InstanceState>;
-  usage(): Promise<{ cpuTimeMs: number; memoryBytes: number; processCount: number }>;
+  usage(): Promise<Omit<Usage, 'diskBytes'>>;
   /** Resolves when no member runs. Rejects with `internal`, all of them running, when they cannot be held. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
@@ -86,11 +86,13 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
         read('memory', 'memory.stat'),
         read('cpuacct', version2 ? 'cpu.stat' : 'cpuacct.usage'),
       ]);
-      // File pages that nobody has used lately are given up before anything is killed: they are not in use.
-      const idleFiles = toField(memoryStat, version1 ? 'total_inactive_file' : 'inactive_file');
+      const [idle, active] = ['inactive_file', 'active_file'].map((name) =>
+        toField(memoryStat, version1 ? `total_${name}` : name),
+      ) as [number, number];
       return {
         cpuTimeMs: version1 ? toNumber(cpu) / 1e6 : toField(cpu, 'usage_usec') / 1e3,
-        memoryBytes: Math.max(0, toNumber(memory) - idleFiles),
+        memoryBytes: Math.max(0, toNumber(memory) - idle),
+        cacheBytes: idle + active,
         processCount: toNumber(processes),
       };
     },
