@@ -232,41 +232,6 @@ describe('files', () => {
   });
 });
 
-describe('commands', () => {
-  it('of programs that do not exist end with 127, that may not run with 126', async () => {
-    await sdk.files.write('/tmp/not-executable', 'x');
-    expect(await run('no-such-program')).toEqual({ seen: ['start', 'data', 'end'], exitCode: 127 });
-    expect(await run('/no/such/program')).toMatchObject({ exitCode: 127 });
-    expect(await run('/tmp/not-executable')).toMatchObject({ exitCode: 126 });
-    await expect(sdk.commands.run('no-such-program')).rejects.toMatchObject({ exitCode: 127 });
-  });
-
-  it('in a directory that does not exist are refused with its name', async () => {
-    expect(await codeOf(run('true', [], { cwd: '/no/such/dir' }))).toEqual({
-      code: 'InvalidArgument',
-      message: expect.stringContaining('/no/such/dir'),
-    });
-    expect(await codeOf(run('true', [], { cwd: '/etc/hostname' }))).toMatchObject({
-      code: 'InvalidArgument',
-    });
-  });
-
-  it('that nobody started cannot be reached', async () => {
-    const process = { selector: { case: 'pid', value: 999_999 } } as const;
-    const { agent } = sandbox;
-    expect(await codeOf(agent.process.sendSignal({ process, signal: 9 }))).toMatchObject({
-      code: 'NotFound',
-    });
-    expect(await codeOf(agent.process.closeStdin({ process }))).toMatchObject({ code: 'NotFound' });
-    expect(
-      await codeOf(
-        agent.process.sendInput({ process, input: { input: { case: 'stdin', value: new Uint8Array() } } }),
-      ),
-    ).toMatchObject({ code: 'NotFound' });
-    expect(await sdk.commands.kill(999_999)).toBe(false);
-  });
-});
-
 describe('calls', () => {
   it.each([
     ['no protocol version', { 'content-type': 'application/json' }, '{"path":"/"}', 400],

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import type { EnvdClient } from '@skerry/envd-client';
@@ -107,7 +108,6 @@ describe('a stream from an offset on', () => {
     const chunks: Uint8Array[] = [];
     for await (const { event } of rest)
       if (event?.event.case === 'data') chunks.push(event.event.value.output.value ?? new Uint8Array());
-    const { createHash } = await import('node:crypto');
     const hash = createHash('sha256').update(Buffer.concat(chunks)).digest('hex');
     const tail = await runScript(agent, `${keystream} | tail -c +${offset + 1n} | sha256sum`);
     expect(tail.stdout).toBe(`${hash}  -\n`);

@@ -169,6 +169,7 @@ describe('the user and the directory of a process', () => {
     for (const cwd of ['/no/such', '/etc/hostname', '/root', '~root']) {
       await expect(pwd(cwd)).rejects.toMatchObject({ code: Code.InvalidArgument });
     }
+    await expect(pwd('/no/such')).rejects.toThrow('/no/such');
     expect(await pwd('/root', asRoot)).toBe('/root');
   });
 });
