@@ -12,6 +12,7 @@ export interface Subscription {
   take(): Promise<OutputEvent | undefined>;
   /** Makes a waiting and all later calls of `take` fail. */
   discard(error: Error): void;
+  /** Idempotent. */
   unsubscribe(): void;
 }
 
@@ -228,7 +229,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
         },
         discard: reader.fail,
         unsubscribe() {
-          if (!readers.has(reader)) return;
+          if (!readers.has(reader) || expected.has(reader)) return;
           if (status === undefined && holdMs > 0) {
             const giveUp = (): void => {
               leave(reader);
