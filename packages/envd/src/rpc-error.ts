@@ -9,6 +9,9 @@ import type { Log } from './log.ts';
  */
 export const toConnectError = (error: unknown, { log, url }: { log: Log; url: string }): ConnectError => {
   if (error instanceof ConnectError) return error;
+  // What Node's own functions throw for a signal: its reason is in the cause.
+  if (error instanceof Error && error.name === 'AbortError' && error.cause instanceof ConnectError)
+    return error.cause;
   const apiError = toApiError(fromErrno(error));
   if (apiError.code === 'internal') log('call failed', { url, error: apiError.cause ?? apiError });
   return new ConnectError(apiError.message, apiError.connectCode);

@@ -7,7 +7,6 @@ import {
   type Interceptor,
 } from '@connectrpc/connect';
 import { compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node';
-import { notFound } from '@skerry/contract/error';
 import { Filesystem } from '@skerry/envd-client/filesystem';
 import { Process } from '@skerry/envd-client/process';
 import { basicUserOf } from './auth.ts';
@@ -16,9 +15,9 @@ import { createSizeEncoder } from './filesystem/numeric-sizes.ts';
 import type { Log } from './log.ts';
 import { PlainHeaders } from './plain-headers.ts';
 import { createProcessService } from './process/process-service.ts';
-import { replyError } from './reply.ts';
 import { USER } from './rpc-context.ts';
 import { toConnectError } from './rpc-error.ts';
+import { checkRpcRequest } from './rpc-request.ts';
 import type { SettingsStore } from './settings.ts';
 import type { Users } from './users.ts';
 
@@ -75,24 +74,26 @@ export const createRpcListener = (options: {
   };
   // connect-es passes what it serialises through this encoder; its types do not say so, a test does.
   const sizesAsNumbers = { ignoreUnknownFields: true, textEncoder: createSizeEncoder() };
+  const protocols = { grpc: false, grpcWeb: false };
   const adapter = connectNodeAdapter({
     routes: (router) => {
       router.service(Process, createProcessService({ settings }));
       router.service(Filesystem, createFilesystemService({ settings, users }), {
+        // Not taken from below: connect-es turns on what the options of a service leave out.
+        ...protocols,
         jsonOptions: sizesAsNumbers,
       });
     },
-    grpc: false,
-    grpcWeb: false,
+    ...protocols,
     acceptCompression: [compressionGzip],
     readMaxBytes: MAX_MESSAGE_BYTES,
     requireConnectProtocolHeader: true,
     requestGate: identify,
     interceptors: [createErrorInterceptor(log)],
     contextValues: () => createContextValues(),
-    fallback: (req, res) => replyError(res as never, notFound(`no procedure ${req.url}`)),
   });
   return (req, res) => {
+    checkRpcRequest(req);
     const timeout = toTimeout(req.headers['connect-timeout-ms'] as string | undefined);
     if (timeout === undefined) delete req.headers['connect-timeout-ms'];
     else req.headers['connect-timeout-ms'] = timeout;

@@ -232,27 +232,6 @@ describe('files', () => {
   });
 });
 
-describe('calls', () => {
-  it.each([
-    ['no protocol version', { 'content-type': 'application/json' }, '{"path":"/"}', 400],
-    ['another protocol version', { ...rpc, 'connect-protocol-version': '2' }, '{"path":"/"}', 400],
-    ['a malformed timeout', { ...rpc, 'connect-timeout-ms': 'soon' }, '{"path":"/"}', 400],
-    ['a body that is not JSON', rpc, '{"path":', 400],
-    ['a field of the wrong type', rpc, '{"path":7}', 400],
-    ['an unknown field', rpc, '{"path":"/","later":1}', 200],
-  ])('with %s are answered in the form of Connect', async (_title, headers, body, status) => {
-    const answer = await call('POST /filesystem.Filesystem/Stat', { headers, body });
-    expect(answer.status).toBe(status);
-    if (status === 400) expect(JSON.parse(answer.text)).toMatchObject({ code: 'invalid_argument' });
-  });
-
-  it('that do not exist give 404 or 405', async () => {
-    expect((await call('POST /filesystem.Filesystem/Burn', { headers: rpc, body: '{}' })).status).toBe(404);
-    expect((await call('GET /nowhere')).status).toBe(404);
-    expect([404, 405]).toContain((await call('DELETE /files?path=/tmp')).status);
-  });
-});
-
 describe('a sandbox that is killed in the middle', () => {
   const doomed = async (): Promise<{ sandbox: StackSandbox; sdk: Sandbox }> => {
     const made = await stack.createSandbox();

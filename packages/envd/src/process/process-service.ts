@@ -67,6 +67,8 @@ const writeInput = async (
   input: ProcessInput | undefined,
   signal: AbortSignal,
 ): Promise<void> => {
+  // A deadline can pass while the request is read; whoever waits below hears only of what comes later.
+  signal.throwIfAborted();
   switch (input?.input.case) {
     case 'stdin':
       return process.write(input.input.value, signal);

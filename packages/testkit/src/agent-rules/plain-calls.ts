@@ -48,8 +48,13 @@ export const createPlainCalls = (
     const { stack, sandbox } = ask();
     const [method = '', path = ''] = route.split(' ');
     const given = token === undefined ? sandbox.accessToken : token;
-    const outgoing = request(stack.address.sandboxUrl + path, {
+    const { hostname, port } = new URL(stack.address.sandboxUrl);
+    const outgoing = request({
+      hostname,
+      port,
       method,
+      // Not as part of a URL, which would clean it.
+      path,
       agent: false,
       headers: {
         ...toRouting(sandbox.sandboxId),
@@ -58,6 +63,8 @@ export const createPlainCalls = (
       },
     });
     const answer = once(outgoing, 'response');
+    // What is refused may be answered before it is sent, and the rest then meets a closed connection.
+    outgoing.on('error', () => undefined);
     if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) outgoing.end(body);
     else await Promise.race([pipeline(body, outgoing), answer]);
     const [response] = (await answer) as [IncomingMessage];
