@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createEnvdClient } from '@skerry/envd-client';
@@ -33,15 +32,6 @@ const call = async (route: string, { body, headers = {}, token = sandbox.accessT
   const text = await response.text();
   return { status: response.status, type: response.headers.get('content-type'), text };
 };
-/** The status and message of an answer that must be the JSON error of the agent. */
-const refusal = async (route: string, options?: Call) => {
-  const { status, type, text } = await call(route, options);
-  expect(type).toMatch(/^application\/json/);
-  const { code, message } = JSON.parse(text) as { code: number; message: string };
-  expect(code).toBe(status);
-  return { status, message };
-};
-const raw = { 'content-type': 'application/octet-stream' };
 const rpc = { 'content-type': 'application/json', 'connect-protocol-version': '1' };
 const codeOf = async (promise: Promise<unknown>): Promise<{ code: string; message: string }> => {
   const error: unknown = await promise.then(
@@ -68,167 +58,38 @@ const run = async (cmd: string, args: string[] = [], more: { cwd?: string; user?
   return { seen: [...new Set(seen)], exitCode };
 };
 
-describe('the access token', () => {
-  it.each([
-    ['missing', ''],
-    ['wrong', '0'.repeat(64)],
-    ['of another length', 'x'],
-  ])(
-    'that is %s gives 401 on files and unauthenticated on calls, but not on /health',
-    async (_title, token) => {
-      expect(await refusal('GET /files?path=/etc/hostname', { token })).toMatchObject({ status: 401 });
-      expect(await refusal('POST /files?path=/tmp/x', { token, headers: raw, body: 'x' })).toMatchObject({
-        status: 401,
-      });
-      const answer = await call('POST /filesystem.Filesystem/Stat', {
-        token,
-        headers: rpc,
-        body: '{"path":"/"}',
-      });
-      expect(answer.status).toBe(401);
-      const agent = createEnvdClient({
-        baseUrl: stack.address.sandboxUrl,
-        headers: toRouting(sandbox.sandboxId),
-        accessToken: token,
-      });
-      expect(await codeOf(agent.filesystem.stat({ path: '/' }))).toMatchObject({ code: 'Unauthenticated' });
-      expect((await call('GET /health', { token })).status).toBe(204);
-      expect(await sdk.files.exists('/tmp/x')).toBe(false);
-    },
-  );
-
-  it('of one sandbox does not open another', async () => {
-    const other = await stack.createSandbox();
-    const { accessToken: token } = other;
-    expect(token).not.toBe(sandbox.accessToken);
-    expect(await refusal('GET /files?path=/etc/hostname', { token })).toMatchObject({ status: 401 });
-    await other.kill();
+describe('commands', () => {
+  it('of programs that do not exist end with 127, that may not run with 126', async () => {
+    await sdk.files.write('/tmp/not-executable', 'x');
+    expect(await run('no-such-program')).toEqual({ seen: ['start', 'data', 'end'], exitCode: 127 });
+    expect(await run('/no/such/program')).toMatchObject({ exitCode: 127 });
+    expect(await run('/tmp/not-executable')).toMatchObject({ exitCode: 126 });
+    await expect(sdk.commands.run('no-such-program')).rejects.toMatchObject({ exitCode: 127 });
   });
 
-  it('is overruled by no signature', async () => {
-    const url = new URL(await sdk.downloadUrl('/etc/hostname'));
-    expect(await refusal(`GET ${url.pathname}${url.search}`, { token: 'wrong' })).toMatchObject({
-      status: 401,
+  it('in a directory that does not exist are refused with its name', async () => {
+    expect(await codeOf(run('true', [], { cwd: '/no/such/dir' }))).toEqual({
+      code: 'InvalidArgument',
+      message: expect.stringContaining('/no/such/dir'),
     });
-  });
-});
-
-describe('an unknown user', () => {
-  it('gives 401 and unauthenticated, with the name in the message', async () => {
-    const message = "invalid username: 'ghost'";
-    expect(await refusal('GET /files?path=a&username=ghost')).toEqual({ status: 401, message });
-    expect(await refusal('POST /files?path=a&username=ghost', { headers: raw, body: 'x' })).toEqual({
-      status: 401,
-      message,
-    });
-    expect(await codeOf(run('true', [], { user: 'ghost' }))).toEqual({ code: 'Unauthenticated', message });
-  });
-});
-
-describe('files', () => {
-  it.each([
-    ['GET /files?path=/etc', 400],
-    ['GET /files?path=~other/x', 400],
-    ['GET /files?path=/etc/missing', 404],
-    ['GET /files?path=/etc/hostname/x', 404],
-    ['GET /files?path=/etc/hostname&signature_expiration=soon', 200],
-  ])('%s gives %i', async (route, status) => {
-    expect((await call(route)).status).toBe(status);
-  });
-
-  it('refuses a download whose encodings it cannot make, listing those that it can', async () => {
-    const answer = await refusal('GET /files?path=/etc/hostname', {
-      headers: { 'accept-encoding': 'identity;q=0, br' },
-    });
-    expect(answer).toEqual({ status: 406, message: expect.stringMatching(/identity.*gzip/) });
-  });
-
-  it('refuses an upload to a directory with 400 and below a file with 500, and changes neither', async () => {
-    await sdk.files.write('/tmp/plain', 'kept');
-    const upload = { headers: raw, body: 'new' };
-    expect(await refusal('POST /files?path=/tmp', upload)).toMatchObject({ status: 400 });
-    expect(await refusal('POST /files?path=/tmp/plain/below', upload)).toMatchObject({ status: 500 });
-    expect(await sdk.files.read('/tmp/plain')).toBe('kept');
-    expect(await codeOf(sandbox.agent.filesystem.makeDir({ path: '/tmp/plain' }))).toMatchObject({
+    expect(await codeOf(run('true', [], { cwd: '/etc/hostname' }))).toMatchObject({
       code: 'InvalidArgument',
     });
-    expect(await codeOf(sandbox.agent.filesystem.makeDir({ path: '/tmp/plain/below' }))).toMatchObject({
-      code: 'Internal',
-    });
-    expect(await codeOf(sandbox.agent.filesystem.listDir({ path: '/tmp/plain' }))).toMatchObject({
-      code: 'InvalidArgument',
-    });
-    expect(await codeOf(sandbox.agent.filesystem.stat({ path: '/tmp/missing' }))).toMatchObject({
+  });
+
+  it('that nobody started cannot be reached', async () => {
+    const process = { selector: { case: 'pid', value: 999_999 } } as const;
+    const { agent } = sandbox;
+    expect(await codeOf(agent.process.sendSignal({ process, signal: 9 }))).toMatchObject({
       code: 'NotFound',
     });
-    expect(await codeOf(sandbox.agent.filesystem.makeDir({ path: '/tmp' }))).toMatchObject({
-      code: 'AlreadyExists',
-    });
-  });
-
-  const form = { 'content-type': 'multipart/form-data; boundary=b' };
-  const part = (name: string, content: string): string =>
-    `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n${content}\r\n`;
-
-  it.each([
-    ['no content type', {}, new Uint8Array([1])],
-    ['another content type', { 'content-type': 'application/json' }, '{}'],
-    ['a form without a boundary', { 'content-type': 'multipart/form-data' }, '--b--\r\n'],
-    [
-      'a form that ends in the middle',
-      form,
-      '--b\r\nContent-Disposition: form-data; name="file"; filename="/tmp/cut"\r\n\r\nhal',
-    ],
-    [
-      'a form without a file',
-      form,
-      '--b\r\nContent-Disposition: form-data; name="other"\r\n\r\nx\r\n--b--\r\n',
-    ],
-    ['a form that is none', form, 'nothing of the kind'],
-    ['a raw body that is not the gzip it claims to be', { ...raw, 'content-encoding': 'gzip' }, 'plain'],
-    ['an encoding that nobody knows', { ...raw, 'content-encoding': 'br' }, 'plain'],
-  ])('refuses an upload with %s', async (title, headers, body) => {
-    const path = title.startsWith('a form') ? '' : '?path=/tmp/refused';
+    expect(await codeOf(agent.process.closeStdin({ process }))).toMatchObject({ code: 'NotFound' });
     expect(
-      await refusal(`POST /files${path}`, { headers: headers as Record<string, string>, body }),
-    ).toMatchObject({
-      status: 400,
-    });
-  });
-
-  it('refuses a raw upload without a path', async () => {
-    expect(await refusal('POST /files', { headers: raw, body: 'x' })).toMatchObject({ status: 400 });
-  });
-
-  it('refuses the second of two parts with one target and keeps the first', async () => {
-    const body = `${part('/tmp/twice', 'first')}${part('/tmp/twice', 'second')}--b--\r\n`;
-    expect(await refusal('POST /files', { headers: form, body })).toMatchObject({ status: 400 });
-    expect(await sdk.files.read('/tmp/twice')).toBe('first');
-  });
-
-  it('answers 507 when the disk is full, and goes on working when there is room again', async () => {
-    const full = await stack.createSandbox();
-    const inside = await Sandbox.connect(full.sandboxId, stack.connection);
-    // Reserved and not written: full within a moment, except for 2 MiB.
-    await inside.commands.run(
-      'fallocate -l $(( $(df --output=avail -B1 . | tail -1) - (2 << 20) )) /home/user/big',
-    );
-    const agent = { ...toRouting(full.sandboxId), 'X-Access-Token': full.accessToken };
-    const response = await fetch(`${stack.address.sandboxUrl}/files?path=more`, {
-      method: 'POST',
-      headers: { ...agent, ...raw },
-      body: randomBytes(8 << 20),
-    });
-    expect(response.status).toBe(507);
-    expect(await response.json()).toMatchObject({ code: 507 });
-    await expect(inside.files.write('more', randomBytes(8 << 20))).rejects.toMatchObject({
-      code: 'insufficient_storage',
-    });
-    expect(await inside.files.read('/etc/hostname')).not.toBe('');
-    await inside.files.remove('/home/user/big');
-    await inside.files.write('more', 'fits');
-    expect(await inside.files.read('more')).toBe('fits');
-    await full.kill();
+      await codeOf(
+        agent.process.sendInput({ process, input: { input: { case: 'stdin', value: new Uint8Array() } } }),
+      ),
+    ).toMatchObject({ code: 'NotFound' });
+    expect(await sdk.commands.kill(999_999)).toBe(false);
   });
 });
 

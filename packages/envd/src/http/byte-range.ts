@@ -40,12 +40,14 @@ const isStale = (ifRange: string | undefined, now: Validators): boolean =>
 
 /**
  * The one range a request asks for. Undefined when it wants the whole file: no header, one we do not understand, several
- * ranges, or a range of an older state of the file. `unsatisfiable` when the file has no such bytes.
+ * ranges, a range of an older state of the file, or one of an empty file, of which some clients always ask for a first part.
+ * `unsatisfiable` when the file has no such bytes.
  */
 export const parseByteRange = (
   headers: IncomingHttpHeaders,
   { sizeBytes, validators }: { sizeBytes: number; validators: Validators },
 ): ByteRange | 'unsatisfiable' | undefined => {
+  if (sizeBytes === 0) return undefined;
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(headers.range?.replaceAll(' ', '') ?? '');
   if (match === null || isStale(headers['if-range'] as string | undefined, validators)) return undefined;
   const [, first = '', last = ''] = match;

@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, constants as zlib } from 'node:zlib';
 import { replyJson } from '../reply.ts';
-import { checkConditions, parseByteRange, type Validators } from './byte-range.ts';
+import { type ByteRange, checkConditions, parseByteRange, type Validators } from './byte-range.ts';
 import { chooseContentEncoding } from './content-encoding.ts';
 import { openRegularFile } from './open-regular-file.ts';
 import { sendBytes } from './send-bytes.ts';
@@ -32,13 +32,24 @@ const hasConditions = ({ headers }: IncomingMessage): boolean =>
 const sendUnsized = async (file: FileHandle, res: ServerResponse): Promise<void> => {
   const first = Buffer.allocUnsafe(64 * 1024);
   const { bytesRead } = await file.read(first, 0, first.length, 0);
-  if (bytesRead === 0) res.setHeader('Content-Length', 0);
+  // One that has a size by now was empty when it was opened, and is being written.
+  if (bytesRead === 0 || (await file.stat()).size > 0) res.setHeader('Content-Length', 0);
   else {
     res.write(first.subarray(0, bytesRead));
-    await pipeline(file.createReadStream({ start: bytesRead }), res, { end: false });
+    await pipeline(file.createReadStream({ start: bytesRead, autoClose: false }), res, { end: false });
   }
   res.end();
 };
+
+/** Fails when the file ends before: compressed, no length would tell a reader that something is missing. */
+async function* readRange(file: FileHandle, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+  let sizeBytes = 0;
+  for await (const chunk of file.createReadStream({ start, end, autoClose: false })) {
+    sizeBytes += (chunk as Buffer).length;
+    yield chunk as Buffer;
+  }
+  if (sizeBytes <= end - start) throw new Error('the file has become shorter');
+}
 
 const send = async (
   req: IncomingMessage,
@@ -86,7 +97,7 @@ const send = async (
     return;
   }
   if (encoding === 'gzip') {
-    await pipeline(file.createReadStream({ start, end }), createGzip({ level: zlib.Z_BEST_SPEED }), res);
+    await pipeline(readRange(file, { start, end }), createGzip({ level: zlib.Z_BEST_SPEED }), res);
     return;
   }
   const length = end - start + 1;

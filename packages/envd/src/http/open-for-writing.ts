@@ -70,6 +70,8 @@ const attempt = async (path: string, user: User): Promise<WritableFile> => {
   }
 };
 
+const isMissing = (error: unknown): boolean => isErrno(error) && error.code === 'ENOENT';
+
 /** What a caller is told when writing to `path` has failed. */
 export const toWriteError = (error: unknown, path: string): unknown => {
   if (!isErrno(error)) return error;
@@ -89,18 +91,19 @@ export const toWriteError = (error: unknown, path: string): unknown => {
 /**
  * Opens a file for an upload and empties it. A new file gets mode 0644 and belongs to the user, missing parents are made;
  * an existing one keeps its mode and owner. Throws `invalid_argument` for a directory or special file, `internal` when a
- * parent is no directory, `insufficient_storage` when the disk is full.
+ * parent is no directory or a link leads into one that is missing, `insufficient_storage` when the disk is full.
  */
 export const openForWriting = async (path: string, user: User): Promise<WritableFile> => {
   try {
     return await attempt(path, user);
   } catch (error) {
-    if (!isErrno(error) || error.code !== 'ENOENT') throw toWriteError(error, path);
+    if (!isMissing(error)) throw toWriteError(error, path);
   }
   try {
     await makeDirectories(dirname(path), user);
     return await attempt(path, user);
   } catch (error) {
+    if (isMissing(error)) throw new ApiError('internal', `path "${path}" leads nowhere`, { cause: error });
     throw toWriteError(error, path);
   }
 };

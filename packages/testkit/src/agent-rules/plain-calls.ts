@@ -63,7 +63,8 @@ export const createPlainCalls = (
       },
     });
     const answer = once(outgoing, 'response');
-    // What is refused may be answered before it is sent, and the rest then meets a closed connection.
+    // What is refused may be answered before it is sent, and the rest then meets a closed connection. Whoever waits for the
+    // answer, or reads its body, is told of anything else.
     outgoing.on('error', () => undefined);
     if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) outgoing.end(body);
     else await Promise.race([pipeline(body, outgoing), answer]);
