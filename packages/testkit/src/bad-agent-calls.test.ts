@@ -15,24 +15,6 @@ beforeAll(async () => {
 });
 afterAll(() => stack.down());
 
-interface Call {
-  body?: BodyInit;
-  headers?: Record<string, string>;
-  token?: string | undefined;
-}
-
-/** One plain request to the agent through the edge. */
-const call = async (route: string, { body, headers = {}, token = sandbox.accessToken }: Call = {}) => {
-  const [method = '', path = ''] = route.split(' ');
-  const response = await fetch(stack.address.sandboxUrl + path, {
-    method,
-    headers: { ...toRouting(sandbox.sandboxId), ...(token ? { 'X-Access-Token': token } : {}), ...headers },
-    ...(body === undefined ? {} : { body }),
-  });
-  const text = await response.text();
-  return { status: response.status, type: response.headers.get('content-type'), text };
-};
-const rpc = { 'content-type': 'application/json', 'connect-protocol-version': '1' };
 const codeOf = async (promise: Promise<unknown>): Promise<{ code: string; message: string }> => {
   const error: unknown = await promise.then(
     () => undefined,

@@ -21,7 +21,9 @@ const wordy = { process: { cmd: '/bin/sh', args: ['-c', 'head -c 100000 /dev/zer
 
 /** The flags of all messages, and the bytes of stdout. */
 const read = ({ messages }: StreamAnswer) => {
-  const flags = [...new Set(messages.map((message) => message.flags))].toSorted((left, right) => left - right);
+  const flags = [...new Set(messages.map((message) => message.flags))].toSorted(
+    (left, right) => left - right,
+  );
   const sizes = messages.map(({ flags: flag, payload }) => {
     const text = flag % 2 === 1 ? gunzipSync(payload) : payload;
     const { event } = JSON.parse(text.toString()) as { event?: { data?: { stdout?: string } } };
