@@ -15,10 +15,12 @@ import { createSizeEncoder } from './filesystem/numeric-sizes.ts';
 import type { Log } from './log.ts';
 import { PlainHeaders } from './plain-headers.ts';
 import { createProcessService } from './process/process-service.ts';
+import { blameCaller, IS_OURS, withBlame } from './rpc-blame.ts';
 import { USER } from './rpc-context.ts';
 import { toConnectError } from './rpc-error.ts';
 import { checkRpcRequest } from './rpc-request.ts';
 import type { SettingsStore } from './settings.ts';
+import { dropUnread } from './unread-body.ts';
 import type { Users } from './users.ts';
 
 // connect-es takes the global one, whose load would hold up the first call and stay in memory for good.
@@ -69,6 +71,7 @@ export const createRpcListener = (options: {
     try {
       values.set(USER, users.get(name));
     } catch (error) {
+      values.set(IS_OURS, true);
       throw toConnectError(error, { log, url: 'authorization' });
     }
   };
@@ -83,13 +86,14 @@ export const createRpcListener = (options: {
         ...protocols,
         jsonOptions: sizesAsNumbers,
       });
+      router.handlers.splice(0, Infinity, ...router.handlers.map(withBlame));
     },
     ...protocols,
     acceptCompression: [compressionGzip],
     readMaxBytes: MAX_MESSAGE_BYTES,
     requireConnectProtocolHeader: true,
     requestGate: identify,
-    interceptors: [createErrorInterceptor(log)],
+    interceptors: [createErrorInterceptor(log), blameCaller],
     contextValues: () => createContextValues(),
   });
   return (req, res) => {
@@ -97,8 +101,14 @@ export const createRpcListener = (options: {
     const timeout = toTimeout(req.headers['connect-timeout-ms'] as string | undefined);
     if (timeout === undefined) delete req.headers['connect-timeout-ms'];
     else req.headers['connect-timeout-ms'] = timeout;
+    // What a client sends compressed, it need not be able to read: without this connect-es takes the one for the other.
+    for (const prefix of ['', 'connect-']) {
+      if (req.headers[`${prefix}content-encoding`] !== undefined)
+        req.headers[`${prefix}accept-encoding`] ||= 'identity';
+    }
     // It plays no part here, and connect-es throws on one that is missing or does not parse.
     req.headers[req.httpVersionMajor === 2 ? ':authority' : 'host'] = 'sandbox';
+    dropUnread(req, res);
     adapter(req, res);
   };
 };
