@@ -3,6 +3,7 @@ import { ApiError, notFound, toApiError, unimplemented } from '@skerry/contract/
 import { checkAccess } from './access.ts';
 import { accessTokenOf, basicUserOf } from './auth.ts';
 import { applyCors } from './cors.ts';
+import { fromErrno } from './errno.ts';
 import type { Log } from './log.ts';
 import { replyError } from './reply.ts';
 import type { SettingsStore } from './settings.ts';
@@ -85,7 +86,7 @@ export const createRequestListener = (options: ServerOptions): RequestListener =
 
   return (req, res) => {
     dispatch(req, res).catch((error: unknown) => {
-      const apiError = toApiError(error);
+      const apiError = toApiError(fromErrno(error));
       if (apiError.code === 'internal')
         log('request failed', { url: req.url, error: apiError.cause ?? apiError });
       replyError(res, apiError);
