@@ -1,13 +1,16 @@
 import type { RequestListener } from 'node:http';
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, MAX_HEADER_BYTES } from './listen.ts';
+import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS } from './listen.ts';
 
 /**
  * Streams of one connection. Well above what a client has at once: Node counts a stream until it has been torn down, and refuses
  * the next of a client that is at the limit and took it for free.
  */
 const MAX_STREAMS = 1000;
+
+/** The most that the headers of a request may measure. */
+const MAX_HEADER_BYTES = 16 * 1024;
 
 /** Takes over connections that start with the preface of HTTP/2. */
 export interface Http2Connections {

@@ -11,8 +11,8 @@ export const HEADERS_TIMEOUT_MS = 10_000;
 /** How late the end of that time may be noticed. */
 const HEADERS_CHECK_MS = 5_000;
 
-/** The most that the headers of a request may measure. */
-export const MAX_HEADER_BYTES = 16 * 1024;
+/** The most that the headers of a request may measure: what the edge passes on and what it adds. */
+const MAX_HEADER_BYTES = 80 * 1024;
 
 /**
  * Not imported: an import reads every export of the module, and some of `node:http` load the whole of undici when read, which
