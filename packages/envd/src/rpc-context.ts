@@ -21,3 +21,12 @@ export const keepaliveMsOf = ({ requestHeader }: HandlerContext): number => {
   if (seconds === 0) throw invalid('Keepalive-Ping-Interval must be a positive number of seconds');
   return seconds * 1000;
 };
+
+/**
+ * Calls `release` when the caller has gone or its time is up, perhaps right now. What a stream holds must not wait for its iteration
+ * to end: connect-es may wait for ever for room in a connection that is closed, and then asks for no further message.
+ */
+export const whenGone = ({ signal }: HandlerContext, release: () => void): void => {
+  if (signal.aborted) release();
+  else signal.addEventListener('abort', release, { once: true });
+};

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -75,5 +76,25 @@ describe('clients that vanish at any point', () => {
     expect(countDescriptors()).toBeLessThanOrEqual(before);
     expect(agent.log()).not.toMatch(/uncaught|unhandled/);
     expect((await agent.http({ path: '/health' })).status).toBe(204);
+  });
+
+  it('hold no process back, also those who go while their connection is full', async () => {
+    const { processes } = await agent.processes().list({});
+    expect(processes).toEqual([]);
+    const start = stream('/process.Process/Start', {
+      process: { cmd: 'head', args: ['-c', '6000000', '/dev/zero'] },
+    });
+    for (let round = 0; round < 40; round += 1) {
+      const socket = connect(join(agent.socketDir, 'http.sock')).on('error', () => undefined);
+      socket.write(start);
+      await once(socket, 'data');
+      socket.pause();
+      // Now the agent waits for room in the connection.
+      if (round % 2 === 0) await delay(round % 8);
+      socket.destroy();
+    }
+    await expect
+      .poll(async () => (await agent.processes().list({})).processes.length, { timeout: 15_000 })
+      .toBe(0);
   });
 });

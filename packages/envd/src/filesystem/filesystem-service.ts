@@ -7,7 +7,7 @@ import { isErrno } from '../errno.ts';
 import { follow, SILENCE } from '../event-queue.ts';
 import { makeDirectories } from '../make-directories.ts';
 import { parsePath } from '../path.ts';
-import { keepaliveMsOf, userOf } from '../rpc-context.ts';
+import { keepaliveMsOf, userOf, whenGone } from '../rpc-context.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Users } from '../users.ts';
 import { readEntryInfo } from './entry-info.ts';
@@ -82,6 +82,7 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
     async *watchDir(request, context) {
       const keepaliveMs = keepaliveMsOf(context);
       const { queue, close } = await watchers.watch(resolve(request.path, context), request);
+      whenGone(context, close);
       try {
         yield { event: { case: 'start' as const, value: {} } };
         for await (const event of follow(queue, { signal: context.signal, keepaliveMs })) {

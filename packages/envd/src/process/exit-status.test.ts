@@ -11,6 +11,17 @@ describe('toExitStatus', () => {
       'SIGTERM',
       { exitCode: -1, exited: false, status: 'signal: terminated', error: 'signal: terminated' },
     ],
+    [
+      null,
+      35,
+      {
+        exitCode: -1,
+        exited: false,
+        status: 'signal: real-time signal 1',
+        error: 'signal: real-time signal 1',
+      },
+    ],
+    [null, 32, { exitCode: -1, exited: false, status: 'signal: signal 32', error: 'signal: signal 32' }],
   ])('words code %s and signal %s as clients compare them', (code, signal, expected) => {
     expect(toExitStatus(code, signal)).toEqual(expected);
   });

@@ -35,14 +35,22 @@ const SIGNAL_TEXTS: Readonly<Record<string, string>> = {
   SIGSYS: 'bad system call',
 };
 
-/** Takes what `ChildProcess` reports with its `exit` event: one of the two is null. */
-export const toExitStatus = (code: number | null, signal: string | null): ExitStatus => {
-  if (code !== null) {
-    const status = `exit status ${code}`;
-    return code === 0
-      ? { exitCode: 0, exited: true, status }
-      : { exitCode: code, exited: true, status, error: status };
+/** The first that programs may use: the C library keeps two for itself (signal(7)). */
+const SIGRTMIN = 34;
+
+const toSignalText = (signal: string | number): string => {
+  if (typeof signal === 'string') return SIGNAL_TEXTS[signal] ?? signal.toLowerCase();
+  return signal < SIGRTMIN ? `signal ${signal}` : `real-time signal ${signal - SIGRTMIN}`;
+};
+
+/** From what `ChildProcess` reports with its `exit` event. A signal without a name is given by its number; beside one, a code means nothing. */
+export const toExitStatus = (code: number | null, signal: string | number | null): ExitStatus => {
+  if (signal !== null) {
+    const status = `signal: ${toSignalText(signal)}`;
+    return { exitCode: -1, exited: false, status, error: status };
   }
-  const status = `signal: ${SIGNAL_TEXTS[signal ?? ''] ?? signal?.toLowerCase() ?? 'unknown'}`;
-  return { exitCode: -1, exited: false, status, error: status };
+  const status = `exit status ${code}`;
+  return code === 0 || code === null
+    ? { exitCode: 0, exited: true, status }
+    : { exitCode: code, exited: true, status, error: status };
 };

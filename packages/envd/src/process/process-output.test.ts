@@ -113,6 +113,40 @@ describe('a reader that has gone', () => {
   });
 });
 
+describe('a reader among others that read on', () => {
+  /** Writes while the process is not held back, with a reader that takes everything at once. */
+  const writeTo = async (rounds: number, { output, held }: ReturnType<typeof create>, fast: Subscription) => {
+    for (let at = 0; at < rounds && held.at(-1) !== true; at += 1) {
+      writeMebibytes(output, 1 / 8);
+      await drain(fast);
+    }
+  };
+
+  it('is waited for when it falls behind, and goes on when it catches up, as often as it does', async () => {
+    const all = create();
+    const [fast, slow] = [all.output.subscribe(), all.output.subscribe()];
+    let text = '';
+    for (let times = 0; times < 3; times += 1) {
+      await writeTo(20, all, fast);
+      expect(all.held.at(-1)).toBe(true);
+      text += (await drain(slow)).text;
+      expect(all.held.at(-1)).toBe(false);
+    }
+    expect(text.length).toBeGreaterThan(4 * MEBIBYTE);
+  });
+
+  it('is waited for once when it does not, and then dropped', async () => {
+    const all = create();
+    const [fast, stuck] = [all.output.subscribe(), all.output.subscribe()];
+    await writeTo(20, all, fast);
+    expect(all.held).toEqual([true]);
+    await delay(400);
+    await writeTo(20, all, fast);
+    expect(all.held).toEqual([true, false]);
+    await expect(stuck.take()).rejects.toBeInstanceOf(SlowReaderError);
+  });
+});
+
 describe('the budget over all processes', () => {
   const budgetOf = (megabytesInAll: number) => createOutputBudget({ maxBytes: megabytesInAll * MEBIBYTE });
   const costs = (budget: OutputBudget) => {

@@ -12,6 +12,7 @@ export interface Subscription {
   take(): Promise<OutputEvent | undefined>;
   /** Makes a waiting and all later calls of `take` fail. */
   discard(error: Error): void;
+  /** Idempotent. */
   unsubscribe(): void;
 }
 
@@ -46,6 +47,8 @@ export interface ProcessOutputOptions {
 interface Reader {
   cursor: number;
   readonly holdMs: number;
+  /** What ends the time in which the others wait for it, or that they have waited in vain. */
+  grace: NodeJS.Timeout | 'spent' | undefined;
   fail(error: Error): void;
   wake(): void;
 }
@@ -63,10 +66,15 @@ const MAX_HELD_JOURNAL_BYTES = 8 * 1024 * 1024;
 const TIGHT_FULL_BYTES = 64 * 1024;
 const TIGHT_JOURNAL_BYTES = 256 * 1024;
 const STALL_MS = 60_000;
+/**
+ * How long everybody waits for one reader that is about to lose output: it may only have had a bad moment. One that has not caught up
+ * by then is not waited for again, so among others a reader either takes several megabytes a second or is dropped.
+ */
+const GRACE_MS = 250;
 
 /**
  * All readers share one bounded journal, each with a place of its own in it, so that memory does not grow with their number
- * and none waits for another. With no reader the process is never held back, and only the latest output is kept.
+ * and none waits for another, but for a moment before that one is dropped. With no reader the process is never held back, and only the latest output is kept.
  */
 export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutput => {
   const { budget, onHold, stallMs = STALL_MS } = options;
@@ -113,8 +121,8 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
   };
   budget.addLive(holder);
 
-  const isFull = ({ cursor }: Reader): boolean =>
-    journal.end - cursor >= (budget.isTight ? TIGHT_FULL_BYTES : FULL_BYTES);
+  const fullBytes = (): number => (budget.isTight ? TIGHT_FULL_BYTES : FULL_BYTES);
+  const isFull = ({ cursor }: Reader): boolean => journal.end - cursor >= fullBytes();
   const areAllFull = (): boolean => readers.size > 0 && [...readers].every(isFull);
   const limit = (): number => {
     // Readers who are all behind are about to be waited for; one among others that keep up is not.
@@ -123,7 +131,8 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
     return MAX_JOURNAL_BYTES;
   };
   const balance = (): void => {
-    const holdBack = status === undefined && areAllFull();
+    const isWaitedFor = (reader: Reader): boolean => typeof reader.grace === 'object' && isFull(reader);
+    const holdBack = status === undefined && (areAllFull() || [...readers].some(isWaitedFor));
     if (holdBack === isHeldBack) return;
     isHeldBack = holdBack;
     clearTimeout(stall);
@@ -133,6 +142,17 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
       drop(isFull);
       balance();
     }, stallMs);
+  };
+  const waitFor = (reader: Reader): void => {
+    reader.grace = setTimeout(() => {
+      // Nobody has waited in vain while nobody read.
+      reader.grace = areAllFull() ? undefined : 'spent';
+      balance();
+    }, GRACE_MS).unref();
+  };
+  const catchUp = (reader: Reader): void => {
+    if (typeof reader.grace === 'object') clearTimeout(reader.grace);
+    reader.grace = undefined;
   };
   const releaseIfUnused = (): void => {
     if (!isForgotten || readers.size > 0) return;
@@ -149,7 +169,11 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
       while (journal.costBytes > maxBytes) journal.dropOldest();
       drop(({ cursor }) => cursor < journal.start);
       charge();
-      for (const reader of readers) reader.wake();
+      const lateBytes = maxBytes - fullBytes();
+      for (const reader of readers) {
+        reader.wake();
+        if (reader.grace === undefined && journal.end - reader.cursor >= lateBytes) waitFor(reader);
+      }
       balance();
     },
     end(last) {
@@ -169,6 +193,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
       const reader: Reader = {
         cursor: Math.min(Math.max(wanted, journal.start), journal.end),
         holdMs,
+        grace: undefined,
         fail(error) {
           failure ??= error;
           reader.wake();
@@ -188,6 +213,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
             const piece = journal.read(reader.cursor);
             if (piece !== undefined) {
               reader.cursor += piece.bytes.length;
+              if (reader.grace !== undefined && !isFull(reader)) catchUp(reader);
               if (isHeldBack) balance();
               return { case: piece.kind, value: piece.bytes };
             }
@@ -203,7 +229,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
         },
         discard: reader.fail,
         unsubscribe() {
-          if (!readers.has(reader)) return;
+          if (!readers.has(reader) || expected.has(reader)) return;
           if (status === undefined && holdMs > 0) {
             const giveUp = (): void => {
               leave(reader);

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { release } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
@@ -46,6 +47,16 @@ describe('Start', () => {
       error: 'signal: killed',
     });
     expect((await run('kill -SEGV $$')).end?.status).toBe('signal: segmentation fault');
+  });
+
+  it('reports an end by a real-time signal as one where the kernel can tell, though Node has no name for it', async () => {
+    const [major = 0, minor = 0] = release().split('.').map(Number);
+    const status = 'signal: real-time signal 3';
+    const told = { exitCode: -1, exited: false, status, error: status };
+    const untold = { exitCode: 0, exited: true, status: 'exit status 0' };
+    const canTell = major > 6 || (major === 6 && minor >= 15);
+    const script = 'exec bash -c "kill -RTMIN+3 \\$\\$"';
+    expect((await run(script)).end).toEqual(canTell ? told : untold);
   });
 
   it('sends the same messages in the binary codec', async () => {

@@ -2,7 +2,7 @@ import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@conn
 import { ApiError, invalid, unimplemented } from '@skerry/contract/error';
 import { type Process, type ProcessInput, Signal } from '@skerry/envd-client/process';
 import { follow, SILENCE } from '../event-queue.ts';
-import { keepaliveMsOf, userOf } from '../rpc-context.ts';
+import { keepaliveMsOf, userOf, whenGone } from '../rpc-context.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { ExitStatus } from './exit-status.ts';
 import { createOutputBudget } from './output-budget.ts';
@@ -34,6 +34,7 @@ async function* events(
 ) {
   const keepaliveMs = keepaliveMsOf(context);
   const reader = output.subscribe({ offset, holdMs: Math.min(holdMs, MAX_HOLD_MS) });
+  whenGone(context, reader.unsubscribe);
   try {
     yield startEvent(tellsOffset ? { pid, offset: BigInt(reader.offset) } : { pid });
     for await (const event of follow(reader, { signal: context.signal, keepaliveMs })) {

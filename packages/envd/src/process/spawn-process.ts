@@ -7,6 +7,7 @@ import { ApiError, invalid } from '@skerry/contract/error';
 import { createPipe, withGroups } from '../libc.ts';
 import type { User } from '../users.ts';
 import { ExecFailure, notFound } from './exec-failure.ts';
+import { holdExitSignal } from './exit-signal.ts';
 import { type ExitStatus, toExitStatus } from './exit-status.ts';
 import { withOomScore } from './oom-score.ts';
 import type { Terminal } from './terminal.ts';
@@ -82,7 +83,7 @@ const credentialsOf = ({ uid, gid }: User): { uid?: number; gid?: number } =>
 export const spawnChild = async (
   { cmd, args, env, cwd, user }: SpawnOptions,
   how: { stdio: [number | 'ignore', number, number]; detached?: boolean },
-): Promise<ChildProcess & { pid: number }> => {
+): Promise<Pick<Spawned, 'pid' | 'onExit' | 'kill'>> => {
   const run = (): ChildProcess =>
     withOomScore(() => spawn(cmd, args, { cwd, env, ...how, ...credentialsOf(user) }));
   const child = user.uid !== 0 && user.groups.length > 0 ? withGroups(user, run) : run();
@@ -90,7 +91,20 @@ export const spawnChild = async (
   if (child.pid === undefined) throw (await once(child, 'error'))[0];
   // Reported when a signal cannot be sent; the caller of kill learns nothing from it.
   child.on('error', () => undefined);
-  return child as ChildProcess & { pid: number };
+  const readExitSignal = holdExitSignal(child.pid);
+  const listeners: ((status: ExitStatus) => void)[] = [];
+  child.once('exit', (code, signal) => {
+    const number = readExitSignal();
+    const status = toExitStatus(code, signal ?? number ?? null);
+    for (const listener of listeners) listener(status);
+  });
+  return {
+    pid: child.pid,
+    onExit(listener) {
+      listeners.push(listener);
+    },
+    kill: (signal) => child.kill(signal),
+  };
 };
 
 /**
@@ -125,8 +139,8 @@ export const spawnProcess = async (options: SpawnOptions & { stdin: boolean }): 
         { kind: 'stdout', stream: new Socket({ fd: output.readFd, readable: true, writable: false }) },
         { kind: 'stderr', stream: new Socket({ fd: errors.readFd, readable: true, writable: false }) },
       ],
-      onExit: (listener) => child.once('exit', (code, signal) => listener(toExitStatus(code, signal))),
-      kill: (signal) => child.kill(signal),
+      onExit: child.onExit,
+      kill: child.kill,
     };
   } catch (error) {
     for (const fd of fds) closeSync(fd);

@@ -1,7 +1,6 @@
 import { closeSync, fchownSync } from 'node:fs';
 import { ReadStream } from 'node:tty';
 import { duplicateFd } from '../libc.ts';
-import { toExitStatus } from './exit-status.ts';
 import { findProgram } from './find-program.ts';
 import { openPty } from './open-pty.ts';
 import { type Spawned, type SpawnOptions, spawnChild, toSpawnError } from './spawn-process.ts';
@@ -35,14 +34,14 @@ export const spawnTerminal = async (options: SpawnOptions, size: TerminalSize): 
     fds.length = 0;
     closeSync(slaveFd);
     const terminal = createTerminal(controlFd, child.pid);
-    child.once('exit', () => terminal.close());
+    child.onExit(() => terminal.close());
     return {
       pid: child.pid,
       stdin: undefined,
       terminal,
       outputs: [{ kind: 'pty', stream: new ReadStream(masterFd) }],
-      onExit: (listener) => child.once('exit', (code, signal) => listener(toExitStatus(code, signal))),
-      kill: (signal) => child.kill(signal),
+      onExit: child.onExit,
+      kill: child.kill,
     };
   } catch (error) {
     for (const fd of fds) closeSync(fd);

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code } from '@connectrpc/connect';
+import type { EnvdClient } from '@skerry/envd-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { begin, byPid, byTag, runScript, sh, stdin, trace } from './process-events.ts';
+import { postStream } from './raw-stream.ts';
+
+const MEGABYTE = 1_000_000;
+const RETAINED_MS = 30_000;
+
+let stack: Stack;
+let sandbox: StackSandbox;
+let agent: EnvdClient;
+beforeAll(async () => {
+  stack = await startStack();
+  sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
+  agent = sandbox.agent;
+});
+afterAll(() => stack.down());
+
+/** Numbered lines: each says where it stands, so a byte that is missing, doubled or moved shows. */
+const lines = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at}\n`).join('');
+/** Leaves a stream behind its start message, as a client that is cut off. */
+const startAndLeave = async (request: Parameters<EnvdClient['process']['start']>[0]): Promise<number> => {
+  const controller = new AbortController();
+  const { pid } = await begin(agent.process.start(request, { signal: controller.signal }));
+  controller.abort();
+  return pid;
+};
+
+describe('Connect', () => {
+  it('rule 6.2-3, 6.3-13: any number of callers get start, then what comes from now on', async () => {
+    const script = 'echo old; read a; echo "new $a"; echo err >&2; exit 3';
+    const { pid } = await begin(agent.process.start({ ...sh(script), tag: 'many' }));
+    const first = trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
+    await delay(300);
+    const others = Array.from({ length: 20 }, (_, at) =>
+      trace(agent.process.connect(at % 2 === 0 ? byPid(pid) : byTag('many'))),
+    );
+    await delay(300);
+    await agent.process.sendInput({ ...byPid(pid), input: stdin('x\n') });
+    expect((await first).stdout).toBe('old\nnew x\n');
+    for (const { stdout, stderr, end, ...rest } of await Promise.all(others)) {
+      expect([rest.pid, stdout, stderr, end?.exitCode]).toEqual([pid, 'new x\n', 'err\n', 3]);
+    }
+  });
+
+  it('rule 6.3-14: for 30 seconds after the end it answers start and end, then the process is not found', async () => {
+    const { pid } = await runScript(agent, 'echo text; exit 7');
+    const endedMs = performance.now();
+    const again = await trace(agent.process.connect(byPid(pid)));
+    expect([again.kinds, again.end?.exitCode]).toEqual([['end'], 7]);
+    await delay(RETAINED_MS - 3_000);
+    expect((await trace(agent.process.connect(byPid(pid)))).end?.exitCode).toBe(7);
+    expect(performance.now() - endedMs).toBeLessThan(RETAINED_MS);
+    await delay(RETAINED_MS + 1_000 - (performance.now() - endedMs));
+    await expect(trace(agent.process.connect(byPid(pid)))).rejects.toMatchObject({ code: Code.NotFound });
+  });
+
+  it('rule 6.1-9: its timeout ends the stream only', async () => {
+    const { pid } = await begin(agent.process.start(sh('sleep 1; echo alive')));
+    const short = trace(agent.process.connect(byPid(pid), { timeoutMs: 200 }));
+    await expect(short).rejects.toMatchObject({ code: Code.DeadlineExceeded });
+    expect((await trace(agent.process.connect(byPid(pid)))).stdout).toBe('alive\n');
+  });
+});
+
+describe('a stream from an offset on', () => {
+  it('rule 6.3-22: what was missed comes first, from the middle of a line and across both kinds, then what follows', async () => {
+    const pid = await startAndLeave(sh('echo one; sleep 0.1; echo two >&2; sleep 0.6; echo three'));
+    await delay(300);
+    const { offset, stdout, stderr, kinds } = await trace(
+      agent.process.connect({ ...byPid(pid), offset: 2n }),
+    );
+    expect([offset, stdout, stderr, kinds]).toEqual([
+      2n,
+      'e\nthree\n',
+      'two\n',
+      ['stdout', 'stderr', 'stdout', 'end'],
+    ]);
+  });
+
+  it('rule 6.3-22: two readers at different places get what is behind each, also after the end of the process', async () => {
+    const text = lines(20_000);
+    const { pid } = await runScript(agent, 'for ((at = 0; at < 20000; at++)); do echo "line $at"; done');
+    for (const from of [0, 1, 65_536, text.length - 1, text.length]) {
+      const { offset, stdout, end } = await trace(
+        agent.process.connect({ ...byPid(pid), offset: BigInt(from) }),
+      );
+      expect([offset, end?.exitCode]).toEqual([BigInt(from), 0]);
+      expect(stdout === text.slice(from)).toBe(true);
+    }
+  });
+
+  it('rule 6.3-22: a gap is told by a larger offset in start, and what comes is what stands there', async () => {
+    const sizeBytes = 30 * MEGABYTE;
+    const keystream = `openssl enc -aes-128-ctr -nosalt -K 00 -iv 00 -in /dev/zero 2>/dev/null | head -c ${sizeBytes}`;
+    const pid = await startAndLeave(sh(`${keystream}; touch /tmp/written; sleep 1`));
+    await expect
+      .poll(async () => (await runScript(agent, 'ls /tmp/written')).end?.exitCode, { timeout: 20_000 })
+      .toBe(0);
+    const { offset = 0n, rest } = await begin(agent.process.connect({ ...byPid(pid), offset: 1n }));
+    // At most 2 MiB are kept for nobody.
+    expect(sizeBytes - Number(offset)).toBeLessThanOrEqual(2 * 1024 * 1024);
+    expect(sizeBytes - Number(offset)).toBeGreaterThan(MEGABYTE);
+    const chunks: Uint8Array[] = [];
+    for await (const { event } of rest)
+      if (event?.event.case === 'data') chunks.push(event.event.value.output.value ?? new Uint8Array());
+    const hash = createHash('sha256').update(Buffer.concat(chunks)).digest('hex');
+    const tail = await runScript(agent, `${keystream} | tail -c +${offset + 1n} | sha256sum`);
+    expect(tail.stdout).toBe(`${hash}  -\n`);
+  });
+
+  it('rule 6.3-22: nothing is lost of a fast process whose caller asked to be waited for', async () => {
+    const sizeBytes = 30 * MEGABYTE;
+    const pid = await startAndLeave({
+      ...sh(`head -c ${sizeBytes} /dev/zero; echo end >&2`),
+      holdMs: 10_000,
+    });
+    await delay(500);
+    const { offset, stdout, stderr } = await trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
+    expect([offset, stdout.length, stderr]).toEqual([0n, sizeBytes, 'end\n']);
+  });
+
+  it('rule 6.3-22: of a terminal it is the same', async () => {
+    const request = { ...sh('printf first; read a; printf second'), pty: { size: { cols: 80, rows: 24 } } };
+    const pid = await startAndLeave(request);
+    await delay(300);
+    const reading = trace(agent.process.connect({ ...byPid(pid), offset: 2n }));
+    const input = { input: { case: 'pty' as const, value: Buffer.from('x\r') } };
+    await agent.process.sendInput({ ...byPid(pid), input });
+    expect((await reading).pty).toBe('rstx\r\nsecond');
+  });
+
+  it('rule 6.3-22: one behind the end begins at the end, which start tells', async () => {
+    const pid = await startAndLeave(sh('printf 12345; sleep 0.6; printf 678'));
+    await delay(300);
+    const { offset, stdout } = await trace(agent.process.connect({ ...byPid(pid), offset: 2n ** 64n - 1n }));
+    expect([offset, stdout]).toEqual([5n, '678']);
+  });
+
+  it('rule 6.3-22: a client that does not know of offsets gets the fields it knows and no others', async () => {
+    const { pid } = await runScript(agent, 'echo text');
+    const messages = [{ process: { pid } }];
+    const connected = await postStream(stack, sandbox, { procedure: 'process.Process/Connect', messages });
+    expect(connected.envelopes.map(({ json }) => json)).toEqual([
+      { event: { start: { pid } } },
+      { event: { end: { exited: true, status: 'exit status 0' } } },
+      {},
+    ]);
+    const asking = [{ process: { pid }, offset: '2' }];
+    const attached = await postStream(stack, sandbox, {
+      procedure: 'process.Process/Connect',
+      messages: asking,
+    });
+    expect(attached.envelopes[0]?.json).toEqual({ event: { start: { pid, offset: '2' } } });
+    const started = await postStream(stack, sandbox, {
+      procedure: 'process.Process/Start',
+      messages: [sh('true')],
+    });
+    expect(started.envelopes[0]?.json).toEqual({ event: { start: { pid: expect.any(Number) } } });
+  });
+});

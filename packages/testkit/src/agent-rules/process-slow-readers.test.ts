@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Code } from '@connectrpc/connect';
+import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Stack, type StackSandbox, startStack, toRouting } from '../stack.ts';
+import { begin, byPid, type ProcessStream, runScript, sh } from './process-events.ts';
+
+const MEGABYTE = 1_000_000;
+/** For how long a process waits for its only readers. */
+const STALL_MS = 60_000;
+
+let stack: Stack;
+let sandbox: StackSandbox;
+let agent: EnvdClient;
+beforeAll(async () => {
+  stack = await startStack();
+  sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
+  const { sandboxUrl: baseUrl } = stack.address;
+  const headers = toRouting(sandbox.sandboxId);
+  agent = createEnvdClient({ baseUrl, accessToken: sandbox.accessToken, headers, codec: 'binary' });
+});
+afterAll(() => stack.down());
+
+/** Bytes that differ everywhere, so that a lost, doubled or swapped piece shows. */
+const keystream = (sizeBytes: number): string =>
+  `openssl enc -aes-128-ctr -nosalt -K 00 -iv 00 -in /dev/zero 2>/dev/null | head -c ${sizeBytes}`;
+const digestOf = async (sizeBytes: number): Promise<string> =>
+  (await runScript(agent, `${keystream(sizeBytes)} | sha256sum | head -c 64`)).stdout;
+
+const digest = async (stream: ProcessStream) => {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  let last: string | undefined;
+  for await (const { event } of stream) {
+    last = event?.event.case;
+    if (event?.event.case !== 'data') continue;
+    const bytes = event.event.value.output.value ?? new Uint8Array();
+    hash.update(bytes);
+    sizeBytes += bytes.length;
+  }
+  return { hash: hash.digest('hex'), sizeBytes, last };
+};
+const exists = async (path: string): Promise<boolean> =>
+  (await runScript(agent, `[ -e ${path} ]`)).end?.exitCode === 0;
+
+describe.concurrent('a reader that stops reading', () => {
+  it('rule 11-1: it stalls none of the others, who get 100 MB byte for byte, and is dropped with aborted', async () => {
+    const sizeBytes = 100 * MEGABYTE;
+    const expected = await digestOf(sizeBytes);
+    const { pid, rest } = await begin(agent.process.start(sh(`sleep 0.5; ${keystream(sizeBytes)}`)));
+    const stuck = await begin(agent.process.connect(byPid(pid)));
+    const third = await begin(agent.process.connect(byPid(pid)));
+    for (const got of await Promise.all([digest(rest), digest(third.rest)])) {
+      expect(got).toEqual({ hash: expected, sizeBytes, last: 'end' });
+    }
+    await expect(digest(stuck.rest)).rejects.toMatchObject({
+      code: Code.Aborted,
+      message: expect.stringContaining('too slow'),
+    });
+  });
+
+  it('rule 11-1: as the only one it holds the process back, and gets everything when it reads on', async () => {
+    const sizeBytes = 60 * MEGABYTE;
+    const expected = await digestOf(sizeBytes);
+    const { rest } = await begin(agent.process.start(sh(`${keystream(sizeBytes)}; touch /tmp/all-written`)));
+    await delay(3_000);
+    expect(await exists('/tmp/all-written')).toBe(false);
+    expect(await digest(rest)).toEqual({ hash: expected, sizeBytes, last: 'end' });
+    expect(await exists('/tmp/all-written')).toBe(true);
+  });
+
+  it('rule 11-1: as the only one it is dropped after a minute, and the process goes on', async ({
+    expect: expectHere,
+  }) => {
+    const script = `head -c ${60 * MEGABYTE} /dev/zero; touch /tmp/went-on`;
+    const { rest } = await begin(agent.process.start(sh(script)));
+    await delay(STALL_MS - 5_000);
+    expect(await exists('/tmp/went-on')).toBe(false);
+    await expectHere.poll(() => exists('/tmp/went-on'), { timeout: 20_000 }).toBe(true);
+    await expect(digest(rest)).rejects.toMatchObject({ code: Code.Aborted });
+  }, 90_000);
+});
