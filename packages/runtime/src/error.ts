@@ -9,6 +9,8 @@ export type RuntimeErrorCode =
   | 'unavailable'
   /** The instance was reached and nothing listens on that port. */
   | 'refused'
+  /** What was kept on disk is torn or was altered; the message says how that shows. */
+  | 'damaged'
   | 'internal';
 
 /** What every driver throws. The message is for the operator's log, never for a caller of the API. */

@@ -11,5 +11,7 @@ export type {
   Limits,
   Runtime,
   SnapshotId,
+  SnapshotInfo,
+  Snapshots,
   Usage,
 } from './runtime.ts';

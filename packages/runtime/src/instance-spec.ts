@@ -1,14 +1,15 @@
 import { isAbsolute, normalize } from 'node:path';
 import { RuntimeError } from './error.ts';
-import type { InstanceSpec } from './runtime.ts';
+import type { InstanceOrigin, InstanceSpec } from './runtime.ts';
 
 /** Lower-case letters and digits only: it becomes part of paths, cgroups and container names. */
 export const isInstanceId = (value: unknown): value is string =>
   typeof value === 'string' && /^[a-z0-9]{1,40}$/.test(value);
 
-export function parseInstanceId(value: unknown): string {
+/** @throws RuntimeError `internal`, naming the field */
+export function parseInstanceId(value: unknown, field = 'id'): string {
   if (isInstanceId(value)) return value;
-  throw invalid('id', 'is 1 to 40 of a-z and 0-9');
+  throw invalid(field, 'is 1 to 40 of a-z and 0-9');
 }
 
 /**
@@ -16,13 +17,13 @@ export function parseInstanceId(value: unknown): string {
  * range: whoever built it is a part of skerry, no user.
  */
 export function parseInstanceSpec(value: unknown): InstanceSpec {
-  const spec = parseFields(value, 'spec', ['id', 'rootfs', 'hostname', 'limits', 'network']);
+  const spec = parseFields(value, 'spec', ['id', 'rootfs', 'snapshot', 'hostname', 'limits', 'network']);
   const limits = parseFields(spec.limits, 'limits', ['cpuCount', 'memoryBytes', 'diskBytes', 'processCount']);
   const network = parseFields(spec.network, 'network', ['internet']);
   if (typeof network.internet !== 'boolean') throw invalid('network.internet', 'is true or false');
   return {
+    ...parseOrigin(spec),
     id: parseInstanceId(spec.id),
-    rootfs: parseFolder(spec.rootfs),
     hostname: parseHostname(spec.hostname),
     limits: {
       cpuCount: parseNumber(limits.cpuCount, 'limits.cpuCount', { above: 0, whole: false }),
@@ -32,6 +33,12 @@ export function parseInstanceSpec(value: unknown): InstanceSpec {
     },
     network: { internet: network.internet },
   };
+}
+
+function parseOrigin({ rootfs, snapshot }: { rootfs: unknown; snapshot: unknown }): InstanceOrigin {
+  if (snapshot === undefined) return { rootfs: parseFolder(rootfs) };
+  if (rootfs === undefined) return { snapshot: parseInstanceId(snapshot, 'snapshot') };
+  throw invalid('snapshot', 'stands in the place of rootfs, not beside it');
 }
 
 function parseFields<Name extends string>(

@@ -10,22 +10,31 @@ export interface Runtime {
   /**
    * Resolves when the agent inside accepts on its control channel. Leaves nothing behind when it rejects:
    * `already_exists` for an id in use, `exhausted` when the host is full, `unavailable` when the agent did not
-   * come up in time or the signal aborted, `internal` for the rest.
+   * come up in time or the signal aborted, `not_found` for a snapshot that is not there, `damaged` for one that is not
+   * whole any more, `internal` for the rest.
    */
   create(spec: InstanceSpec, options?: { signal?: AbortSignal }): Promise<Instance>;
   /** Also finds an instance that an earlier process made. Rejects with `not_found`. */
   get(id: string): Promise<Instance>;
   /** Every instance that left a trace, the half made and the dead ones too: those answer `stopped` and can be stopped. */
   list(): AsyncIterable<Instance>;
+  readonly snapshots: Snapshots;
   /** Lets go of everything this process holds. Instances live on. */
   close(): Promise<void>;
 }
 
-export interface InstanceSpec {
+export type InstanceSpec = InstanceSettings & InstanceOrigin;
+
+/** What the files of an instance are at its start. */
+export type InstanceOrigin =
+  /** Absolute path of an unpacked image. It is shared by all its instances and never written to. */
+  | { rootfs: string }
+  /** What was captured, of which the instance gets a copy. `diskBytes` must be as they were at the capture. */
+  | { snapshot: SnapshotId };
+
+export interface InstanceSettings {
   /** `^[a-z0-9]{1,40}$` */
   id: string;
-  /** Absolute path of an unpacked image. It is shared by all its instances and never written to. */
-  rootfs: string;
   hostname: string;
   limits: Limits;
   network: { internet: boolean };
@@ -78,8 +87,14 @@ export interface Instance {
    * not come up in time or the signal aborted, `internal` when what the pause kept is not whole any more.
    */
   resume(options?: { memory?: boolean; signal?: AbortSignal }): Promise<void>;
-  /** The instance keeps running. */
-  snapshot(options: { memory: boolean }): Promise<SnapshotId>;
+  /**
+   * Captures the files of one moment or, with `memory`, the processes too, under an id that the caller has recorded. The
+   * instance stays what it is, running or paused; a running one stands still for a moment. Durable and verified when it
+   * resolves. When it rejects there is no such snapshot, or what there is can be deleted: with `unsupported` when the
+   * features say so, `already_exists` for an id in use, `exhausted` when the host is full, `unavailable` when the
+   * instance has ended.
+   */
+  snapshot(options: { id: SnapshotId; memory: boolean }): Promise<void>;
   usage(): Promise<Usage>;
   /** Ends every process and removes every trace, what a pause kept too. Idempotent, from any half-made state. */
   stop(): Promise<void>;
@@ -92,7 +107,27 @@ export interface Instance {
 
 export type InstanceState = 'running' | 'paused' | 'stopped';
 
+/** `^[a-z0-9]{1,40}$` */
 export type SnapshotId = string;
+
+/** What `Instance.snapshot` has made. A snapshot outlives its instance, and no instance needs it once it is created. */
+export interface Snapshots {
+  /** Every one that is complete. */
+  list(): AsyncIterable<SnapshotInfo>;
+  /**
+   * Reads all of it. Resolves with what is not as it was when it was made, in words; with nothing when it is whole.
+   * Rejects with `not_found`.
+   */
+  verify(id: SnapshotId): Promise<string[]>;
+  /** Removes every trace of it, complete or not. Idempotent. */
+  delete(id: SnapshotId): Promise<void>;
+}
+
+export interface SnapshotInfo {
+  id: SnapshotId;
+  /** What it takes on the host's disk. */
+  sizeBytes: number;
+}
 
 export interface Usage {
   /** Of all processes of the present run together, the ended ones too. */
@@ -110,7 +145,7 @@ export interface Features {
   /** What stands between the sandbox and the host's kernel. */
   level: 'container' | 'gvisor' | 'microvm';
   pause: { memory: boolean; filesystem: boolean };
-  snapshot: boolean;
+  snapshot: { memory: boolean; filesystem: boolean };
   /** Sandboxes can have their own network with a way out. */
   network: boolean;
 }

@@ -4,7 +4,7 @@ import { listSlots } from './slots.ts';
 
 /**
  * Everything on this host that belongs to the sandboxes of a data folder, or to none at all: mounts, loop devices,
- * cgroups, processes, reserved slots, network links and folders. Other servers on the host do not disturb it. `ids`
+ * cgroups, processes, reserved slots, network links, folders and snapshots. Other servers on the host do not disturb it. `ids`
  * are all that the test has used.
  */
 export const findTraces = async (options: {
@@ -21,6 +21,7 @@ export const findTraces = async (options: {
     findSlots({ dataDir, stateDir }),
     findStrayLinks(stateDir),
     readOrNone(readdir(`${dataDir}/sandboxes`)).then((names) => names.map((name) => `folder ${name}`)),
+    readOrNone(readdir(`${dataDir}/snapshots`)).then((names) => names.map((name) => `snapshot ${name}`)),
     readOrNone(readdir(`${dataDir}/run`)).then((names) =>
       names.filter((name) => name.startsWith('format-')).map((name) => `file run/${name}`),
     ),

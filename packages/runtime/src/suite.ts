@@ -10,6 +10,7 @@ import { callGuest, runInside } from './suite-client.ts';
 import { isolationSuite } from './suite-isolation.ts';
 import { pauseSuite } from './suite-pause.ts';
 import { prepareSuiteRootfs } from './suite-rootfs.ts';
+import { snapshotSuite } from './suite-snapshot.ts';
 import { findTraces } from './suite-traces.ts';
 
 export interface SuiteContext {
@@ -58,12 +59,12 @@ export const runtimeSuite = (name: string, open: (context: SuiteContext) => Prom
         ids.push(id);
         return {
           id,
-          rootfs,
+          ...(change && 'snapshot' in change ? {} : { rootfs }),
           hostname: 'box',
           limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
           network: { internet: false },
           ...change,
-        };
+        } as InstanceSpec;
       },
       create: (change) => runtime.create(host.spec(change)),
       reopen: async () => {
@@ -85,6 +86,7 @@ export const runtimeSuite = (name: string, open: (context: SuiteContext) => Prom
 
     afterEach(async () => {
       for await (const instance of runtime.list()) await instance.stop();
+      for await (const { id } of runtime.snapshots.list()) await runtime.snapshots.delete(id);
       await expectNoTraces(host);
     });
 
@@ -95,6 +97,7 @@ export const runtimeSuite = (name: string, open: (context: SuiteContext) => Prom
 
     lifeSuite(host);
     pauseSuite(host);
+    snapshotSuite(host);
     isolationSuite(host);
   });
 };
@@ -262,7 +265,8 @@ const lifeSuite = (host: SuiteHost): void => {
       if (!pause.memory) tried.pauseMemory = await code(instance.pause({ memory: true }));
       if (!pause.filesystem) tried.pauseFiles = await code(instance.pause({ memory: false }));
       if (!pause.memory && !pause.filesystem) tried.resume = await code(instance.resume());
-      if (!snapshot) tried.snapshot = await code(instance.snapshot({ memory: false }));
+      if (!snapshot.memory) tried.snapshot = await code(instance.snapshot({ id: 's1', memory: true }));
+      if (!snapshot.filesystem) tried.files = await code(instance.snapshot({ id: 's2', memory: false }));
       expect(new Set(Object.values(tried))).toEqual(
         new Set(Object.keys(tried).length > 0 ? ['unsupported'] : []),
       );

@@ -9,8 +9,9 @@ import {
   connectGuestSocket,
 } from '../guest-socket.ts';
 import { isInstanceId, parseInstanceSpec } from '../instance-spec.ts';
+import type { SnapshotInfo } from '../runtime.ts';
 import { type CallOptions, type Connection, createConnection } from './connection.ts';
-import type { InstanceDescription, Method, Params, Result } from './protocol.ts';
+import type { InstanceDescription, Item, Method, Params, Result } from './protocol.ts';
 import { openSocketPath } from './socket-path.ts';
 import { createWatches } from './watches.ts';
 
@@ -83,6 +84,12 @@ export async function createRemote(options: {
     callOptions?: CallOptions,
   ): Promise<Result<M>> => (await acquire()).call(method, params, callOptions);
 
+  const collect = async <T extends Item>(method: 'list' | 'listSnapshots'): Promise<T[]> => {
+    const found: T[] = [];
+    await call(method, {}, { onItem: (item) => void found.push(item as T) });
+    return found;
+  };
+
   const toInstance = ({ id, birthId, sockets, ...first }: InstanceDescription): AddressedInstance => {
     const target = { instance: id, birthId };
     let { runId } = first;
@@ -101,7 +108,8 @@ export async function createRemote(options: {
         const params = { ...target, ...(memory !== undefined && { memory }) };
         ({ runId } = await call('resume', params, { signal }));
       },
-      snapshot: ({ memory }) => call('snapshot', { ...target, memory }),
+      snapshot: async ({ id: snapshot, memory }) =>
+        void (await call('snapshot', { ...target, snapshot, memory })),
       usage: () => call('usage', target),
       stop: async () => void (await ifGone(call('stop', target), null)),
       onExit: (listener) => {
@@ -134,9 +142,14 @@ export async function createRemote(options: {
       return toInstance(await call('get', { instance: id }));
     },
     async *list() {
-      const found: InstanceDescription[] = [];
-      await call('list', {}, { onItem: (item) => void found.push(item) });
-      for (const description of found) yield toInstance(description);
+      for (const description of await collect<InstanceDescription>('list')) yield toInstance(description);
+    },
+    snapshots: {
+      async *list() {
+        yield* await collect<SnapshotInfo>('listSnapshots');
+      },
+      verify: (snapshot) => call('verifySnapshot', { snapshot }),
+      delete: async (snapshot) => void (await call('deleteSnapshot', { snapshot })),
     },
     close: async () => {
       const last = connection;

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { RuntimeError } from '../error.ts';
 import { readLines } from './lines.ts';
 import {
-  type InstanceDescription,
+  type Item,
   type Message,
   type Method,
   maxMessageBytes,
@@ -13,7 +13,7 @@ import {
 export interface CallOptions {
   /** Cancels the call on the other side. The promise still waits for the reply: by then all it made is gone. */
   signal?: AbortSignal | undefined;
-  onItem?: (item: InstanceDescription) => void;
+  onItem?: (item: Item) => void;
 }
 
 export interface Connection {
@@ -25,7 +25,7 @@ export interface Connection {
 interface Pending {
   resolve: (result: unknown) => void;
   reject: (error: RuntimeError) => void;
-  onItem?: ((item: InstanceDescription) => void) | undefined;
+  onItem?: ((item: Item) => void) | undefined;
 }
 
 /** Speaks the protocol on a connected socket, which it takes over. */

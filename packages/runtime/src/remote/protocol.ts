@@ -1,11 +1,11 @@
 import { RuntimeError, type RuntimeErrorCode } from '../error.ts';
 import type { GuestSockets } from '../guest-socket.ts';
 import { parseInstanceId, parseInstanceSpec } from '../instance-spec.ts';
-import type { Features, InstanceSpec, InstanceState, SnapshotId, Usage } from '../runtime.ts';
+import type { Features, InstanceSpec, InstanceState, SnapshotInfo, Usage } from '../runtime.ts';
 
 /*
  * One JSON object a line, both ways. The client numbers its requests and may have any number under way; each gets
- * exactly one reply, and `list` any number of items before it. Events come unasked, after `watch`.
+ * exactly one reply, and a list any number of items before it. Events come unasked, after `watch`.
  */
 
 export interface Calls {
@@ -18,7 +18,10 @@ export interface Calls {
   stop: { params: Target; result: null };
   pause: { params: Target & { memory: boolean }; result: null };
   resume: { params: Target & { memory?: boolean }; result: InstanceDescription };
-  snapshot: { params: Target & { memory: boolean }; result: SnapshotId };
+  snapshot: { params: Target & { snapshot: string; memory: boolean }; result: null };
+  listSnapshots: { params: object; result: null };
+  verifySnapshot: { params: { snapshot: string }; result: string[] };
+  deleteSnapshot: { params: { snapshot: string }; result: null };
   /** Asks for an `exit` event when that run is over; it comes at once when it is over already. */
   watch: { params: Run; result: null };
   /** Aborts a request that is under way; that one still gets its reply, when everything it made is gone. */
@@ -51,10 +54,13 @@ export interface InstanceDescription {
   sockets: GuestSockets;
 }
 
+/** What a list consists of. */
+export type Item = InstanceDescription | SnapshotInfo;
+
 export type Message =
   | { id: number; result: unknown }
   | { id: number; error: { code: RuntimeErrorCode; message: string } }
-  | { id: number; item: InstanceDescription }
+  | { id: number; item: Item }
   | { event: 'exit'; instance: string; runId: string };
 
 /** Longer than the longest path Linux takes, twice. */
@@ -71,6 +77,7 @@ export function parseRequest(line: string): Request {
     spec: unknown;
     instance: unknown;
     memory: unknown;
+    snapshot: unknown;
     birthId: unknown;
     runId: unknown;
     request: unknown;
@@ -82,6 +89,7 @@ export function parseRequest(line: string): Request {
   switch (method) {
     case 'describe':
     case 'list':
+    case 'listSnapshots':
       return make([], {});
     case 'create':
       return make(['spec'], { spec: parseInstanceSpec(fields.spec) });
@@ -94,15 +102,21 @@ export function parseRequest(line: string): Request {
     case 'watch':
       return make(['instance', 'runId'], parseRun(fields));
     case 'resume':
-      if (fields.memory !== undefined && typeof fields.memory !== 'boolean') throw malformed('memory');
       return make(['instance', 'birthId', 'memory'], {
         ...parseTarget(fields),
-        ...(fields.memory !== undefined && { memory: fields.memory }),
+        ...(fields.memory !== undefined && parseMemory(fields)),
       });
     case 'pause':
+      return make(['instance', 'birthId', 'memory'], { ...parseTarget(fields), ...parseMemory(fields) });
     case 'snapshot':
-      if (typeof fields.memory !== 'boolean') throw malformed('memory');
-      return make(['instance', 'birthId', 'memory'], { ...parseTarget(fields), memory: fields.memory });
+      return make(['instance', 'birthId', 'snapshot', 'memory'], {
+        ...parseTarget(fields),
+        ...parseSnapshot(fields),
+        ...parseMemory(fields),
+      });
+    case 'verifySnapshot':
+    case 'deleteSnapshot':
+      return make(['snapshot'], parseSnapshot(fields));
     case 'cancel':
       if (!Number.isSafeInteger(fields.request)) throw malformed('request');
       return make(['request'], { request: fields.request });
@@ -114,6 +128,15 @@ export function parseRequest(line: string): Request {
 function parseTarget({ instance, birthId }: { instance: unknown; birthId: unknown }): Target {
   if (typeof birthId !== 'string') throw malformed('birthId');
   return { instance: parseInstanceId(instance), birthId };
+}
+
+function parseMemory({ memory }: { memory: unknown }): { memory: boolean } {
+  if (typeof memory !== 'boolean') throw malformed('memory');
+  return { memory };
+}
+
+function parseSnapshot({ snapshot }: { snapshot: unknown }): { snapshot: string } {
+  return { snapshot: parseInstanceId(snapshot, 'snapshot') };
 }
 
 function parseRun({ instance, runId }: { instance: unknown; runId: unknown }): Run {

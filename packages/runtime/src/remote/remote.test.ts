@@ -1,17 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { connect, createServer, type Server } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RuntimeError } from '../error.ts';
-import { type AddressedInstance, type AddressedRuntime, agentPort } from '../guest-socket.ts';
-import type { InstanceSpec } from '../runtime.ts';
+import { type AddressedRuntime, agentPort } from '../guest-socket.ts';
+import type { InstanceSpec, SnapshotInfo } from '../runtime.ts';
 import { createRemoteRuntime } from './client.ts';
 import { type RuntimeServer, serveRuntime } from './server.ts';
+import { createSocketRuntime, used } from './testing/socket-runtime.ts';
 
 let dir: string;
 let local: ReturnType<typeof createSocketRuntime>;
@@ -20,7 +21,6 @@ let remote: AddressedRuntime;
 let errors: Error[];
 const onError = (error: Error): void => void errors.push(error);
 const socketPath = (): string => join(dir, 'runtime.sock');
-const used = { cpuTimeMs: 1, memoryBytes: 2, cacheBytes: 3, diskBytes: 4, processCount: 5 };
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'remote-'));
@@ -71,6 +71,29 @@ describe('a runtime over a unix socket', () => {
     await made.stop();
     expect(await made.state()).toBe('stopped');
     await expect(remote.get('one')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('makes, lists, verifies and deletes snapshots of the runtime behind it', async () => {
+    const made = await remote.create(toSpec('one'));
+    for (const id of ['whole', 'torn']) await made.snapshot({ id, memory: false });
+    expect(local.log.slice(1)).toEqual(['snapshot one whole false', 'snapshot one torn false']);
+    const list = async () => {
+      const found: SnapshotInfo[] = [];
+      for await (const snapshot of remote.snapshots.list()) found.push(snapshot);
+      return found;
+    };
+    expect(await list()).toEqual([
+      { id: 'whole', sizeBytes: 5 },
+      { id: 'torn', sizeBytes: 5 },
+    ]);
+    expect(await remote.snapshots.verify('whole')).toEqual([]);
+    expect(await remote.snapshots.verify('torn')).toEqual(['its disk is gone']);
+    await remote.snapshots.delete('torn');
+    expect(await list()).toHaveLength(1);
+    await expect(remote.snapshots.verify('torn')).rejects.toMatchObject({ code: 'not_found' });
+    const { rootfs: _, ...rest } = { rootfs: '', ...toSpec('two') };
+    await remote.create({ ...rest, snapshot: 'whole' });
+    expect(local.log.at(-1)).toBe('create two of whole');
   });
 
   it('leaves a later run of the same id alone', async () => {
@@ -142,7 +165,9 @@ describe('a runtime over a unix socket', () => {
     });
     const made = await remote.get('one');
     await expect(made.pause({ memory: true })).rejects.toMatchObject({ code: 'unsupported' });
-    const failure = await made.snapshot({ memory: false }).catch((error: RuntimeError) => error);
+    const failure = await made
+      .snapshot({ id: 'secret', memory: false })
+      .catch((error: RuntimeError) => error);
     expect(failure).toEqual(new RuntimeError('internal', 'snapshot failed'));
     expect(errors).toMatchObject([{ cause: { message: 'secret of the host' } }]);
   });
@@ -269,101 +294,3 @@ describe('a runtime over a unix socket', () => {
     });
   });
 });
-
-/** A runtime without isolation: each instance is two sockets that say who they are. An id with "slow" waits for `release`. */
-function createSocketRuntime(folder: string): AddressedRuntime & { log: string[]; release: () => void } {
-  const instances = new Map<string, { instance: AddressedInstance; servers: Server[] }>();
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const log: string[] = [];
-  let runs = 0;
-
-  const listen = async (id: string, name: string): Promise<Server> => {
-    const listener = createServer((socket) => socket.end(`${name} of ${id}`));
-    await once(listener.listen(join(folder, `${id}.${name}`)), 'listening');
-    return listener;
-  };
-
-  const toInstance = (id: string, servers: Server[]): AddressedInstance => {
-    const listeners = new Set<() => void>();
-    let state: 'running' | 'paused' | 'stopped' = 'running';
-    let runId = `run${++runs}`;
-    return {
-      id,
-      birthId: `birth of ${runId}`,
-      get runId() {
-        return runId;
-      },
-      sockets: { http: join(folder, `${id}.http`), control: join(folder, `${id}.control`) },
-      state: async () => state,
-      connect: () => Promise.reject(new RuntimeError('unsupported', 'not here')),
-      control: () => Promise.reject(new RuntimeError('unsupported', 'not here')),
-      pause: async ({ memory }) => {
-        if (memory) throw new RuntimeError('unsupported', 'not here');
-        state = 'paused';
-        for (const listener of listeners) listener();
-        listeners.clear();
-      },
-      resume: async ({ memory, signal } = {}) => {
-        log.push(`resume ${id} ${memory}`);
-        if (id.startsWith('slow')) {
-          await new Promise((resolve) => signal?.addEventListener('abort', resolve));
-          throw new RuntimeError('unavailable', 'aborted');
-        }
-        state = 'running';
-        runId = `run${++runs}`;
-      },
-      snapshot: () => Promise.reject(new Error('secret of the host')),
-      usage: async () => used,
-      stop: async () => {
-        state = 'stopped';
-        instances.delete(id);
-        for (const listener of servers) listener.close();
-        for (const listener of listeners) listener();
-      },
-      onExit: (listener) => {
-        listeners.add(listener);
-        return () => listeners.delete(listener);
-      },
-    };
-  };
-
-  return {
-    name: 'sockets',
-    features: {
-      level: 'container',
-      pause: { memory: false, filesystem: false },
-      snapshot: false,
-      network: false,
-    },
-    log,
-    release,
-    create: async ({ id }, { signal } = {}) => {
-      log.push(`create ${id}`);
-      if (instances.has(id)) throw new RuntimeError('already_exists', id);
-      if (id.startsWith('slow')) {
-        const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve));
-        await Promise.race([released, aborted]);
-        if (signal?.aborted) {
-          await setTimeout(30);
-          log.push(`undone ${id}`);
-          throw new RuntimeError('unavailable', 'aborted');
-        }
-      }
-      const servers = [await listen(id, 'http'), await listen(id, 'control')];
-      const instance = toInstance(id, servers);
-      instances.set(id, { instance, servers });
-      return instance;
-    },
-    get: async (id) => {
-      const known = instances.get(id);
-      if (!known) throw new RuntimeError('not_found', id);
-      return known.instance;
-    },
-    async *list() {
-      for (const { instance } of instances.values()) yield instance;
-    },
-    close: async () => {
-      for (const { servers } of instances.values()) for (const listener of servers) listener.close();
-    },
-  };
-}

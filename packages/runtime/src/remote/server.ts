@@ -111,6 +111,16 @@ function serveConnection(
           send({ id: request.id, item: toDescription(instance) });
         }
         return null;
+      case 'listSnapshots':
+        for await (const snapshot of runtime.snapshots.list()) {
+          signal.throwIfAborted();
+          send({ id: request.id, item: snapshot });
+        }
+        return null;
+      case 'verifySnapshot':
+        return runtime.snapshots.verify(request.snapshot);
+      case 'deleteSnapshot':
+        return runtime.snapshots.delete(request.snapshot);
       case 'cancel':
         underWay.get(request.request)?.abort();
         return null;
@@ -168,7 +178,7 @@ async function performOn(
     case 'pause':
       return instance.pause({ memory: request.memory });
     case 'snapshot':
-      return instance.snapshot({ memory: request.memory });
+      return instance.snapshot({ id: request.snapshot, memory: request.memory });
   }
 }
 

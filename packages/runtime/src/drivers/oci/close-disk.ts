@@ -75,8 +75,11 @@ const refuseWrites = async (target: string): Promise<void> => {
 /** Its exit status is a set of bits: e2fsck(8). */
 const CORRECTED = 1 | 2;
 
-/** Mends, without asking, what a power cut left. Rejects with `internal` when that would cost files. */
-const repair = async (image: string): Promise<void> => {
+/**
+ * Mends, without asking, what a power cut left, or a copy that was made while the file system was mounted. Rejects with
+ * `internal` when that would cost files.
+ */
+export const repair = async (image: string): Promise<void> => {
   try {
     await run('e2fsck', ['-p', image], { env: { PATH: systemPath } });
   } catch (error) {

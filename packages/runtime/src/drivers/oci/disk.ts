@@ -3,7 +3,8 @@ import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, rmSyn
 import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { ioctl, MountFlag, mount, SyscallError, seekSparse, unmountEvery } from './syscalls.ts';
+import { readDataRanges } from './copy-disk.ts';
+import { ioctl, MountFlag, mount, SyscallError, unmountEvery } from './syscalls.ts';
 
 const run = promisify(execFile);
 
@@ -82,14 +83,11 @@ const makeFormat = async (scratchDir: string, sizeBytes: number): Promise<Format
 const readBlocks = (path: string): Format['blocks'] => {
   const fd = openSync(path, 'r');
   try {
-    const { size } = fstatSync(fd);
     const blocks: Format['blocks'] = [];
-    for (let start = seekSparse(fd, 0, { hole: false }); start !== undefined && start < size; ) {
-      const end = seekSparse(fd, start, { hole: true }) ?? size;
-      const bytes = Buffer.alloc(end - start);
-      readSync(fd, bytes, 0, bytes.length, start);
-      blocks.push({ offset: start, bytes });
-      start = seekSparse(fd, end, { hole: false });
+    for (const { offset, length } of readDataRanges(fd)) {
+      const bytes = Buffer.alloc(length);
+      readSync(fd, bytes, 0, length, offset);
+      blocks.push({ offset, bytes });
     }
     return blocks;
   } finally {

@@ -26,6 +26,24 @@ export const keptNames: readonly string[] = ['record.json', 'disk.ext4'];
 
 export const toSandboxesDir = (dataDir: string): string => `${dataDir}/sandboxes`;
 
+/** Where one snapshot keeps what it is made of. */
+export interface SnapshotFolder {
+  readonly path: string;
+  /** Written before anything else is made; only one that says `sealed` is a snapshot. */
+  readonly record: string;
+  /** The copy of the sandbox's disk. */
+  readonly image: string;
+  /** Where that is mounted, in passing, while its files are read. */
+  readonly view: string;
+}
+
+export const toSnapshotsDir = (dataDir: string): string => `${dataDir}/snapshots`;
+
+export const toSnapshotFolder = (dataDir: string, id: string): SnapshotFolder => {
+  const path = `${toSnapshotsDir(dataDir)}/${id}`;
+  return { path, record: `${path}/record.json`, image: `${path}/disk.ext4`, view: `${path}/view` };
+};
+
 export const toSandboxFolder = (dataDir: string, id: string): SandboxFolder => {
   const path = `${toSandboxesDir(dataDir)}/${id}`;
   const disk = `${path}/disk`;

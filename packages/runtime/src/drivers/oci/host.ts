@@ -6,6 +6,7 @@ import { readHostAllowance } from './host-allowance.ts';
 import { findOciRuntime, type OciRuntime, type OciRuntimeName } from './oci-runtime.ts';
 import { compileSeccomp } from './seccomp.ts';
 import { seccompProfile } from './seccomp-rules.ts';
+import { createSnapshots, type OciSnapshots } from './snapshots.ts';
 
 /** What the driver found out about this host and its own data folder; the same for all sandboxes. */
 export interface OciHost {
@@ -17,6 +18,7 @@ export interface OciHost {
   readonly cgroups: CgroupLayout;
   /** The folder that the cgroups of this data folder, and of no other, share. */
   readonly cgroupParent: string;
+  readonly snapshots: OciSnapshots;
   readonly formatDisk: ReturnType<typeof createDiskFormatter>;
   cgroup(id: string): Cgroup;
 }
@@ -41,6 +43,7 @@ export const readHost = (options: {
     allowance: readHostAllowance(),
     cgroups,
     cgroupParent,
+    snapshots: createSnapshots(dataDir),
     formatDisk: createDiskFormatter(`${dataDir}/run`),
     cgroup: (id) => openCgroup(cgroups, cgroupParent, id),
   };

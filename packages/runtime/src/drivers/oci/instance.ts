@@ -2,6 +2,7 @@ import { stat, statfs } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../../guest-socket.ts';
 import type { Usage } from '../../runtime.ts';
+import { capturePaused, captureRunning } from './capture.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { LifeLine } from './life-line.ts';
@@ -42,7 +43,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
   let isRemoved = false;
   let turn: Promise<unknown> = Promise.resolve();
 
-  /** Pausing, resuming and stopping one sandbox never overlap. */
+  /** Pausing, resuming, capturing and stopping one sandbox never overlap. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const mine = turn.then(work);
     // Whoever asked for this work is told; the next in turn only waits.
@@ -90,6 +91,18 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     }
   };
 
+  /** Makes a copy of the disk at that path, and resolves with the record of the sandbox. */
+  const capture = async (image: string): Promise<SandboxRecord> => {
+    const paused = await settled();
+    if (paused !== undefined) {
+      await capturePaused(host, paused, image);
+      return paused;
+    }
+    if (run.record === undefined || !isAlive()) throw ended(id);
+    await captureRunning(host, run.record, image);
+    return run.record;
+  };
+
   return {
     id,
     birthId: run.record?.birthId ?? '',
@@ -99,7 +112,8 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     sockets,
     state: async () => {
       if (!isRemoved && run.record && isPaused(run.record)) return 'paused';
-      return isAlive() ? cgroup.state() : 'stopped';
+      // Standing still for a snapshot it runs, too.
+      return isAlive() && (await cgroup.state()) !== 'stopped' ? 'running' : 'stopped';
     },
     connect: (port, connectOptions) => connectGuest({ sockets, port, signal: connectOptions?.signal }),
     control: (controlOptions) =>
@@ -114,8 +128,10 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       const anySignal = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
       await inTurn(() => resume(memory, anySignal)).finally(() => resumes.delete(abort));
     },
-    snapshot: async () => {
-      throw new RuntimeError('unsupported', 'this runtime cannot take a snapshot of an instance');
+    snapshot: async ({ id: snapshotId, memory }) => {
+      if (memory)
+        throw new RuntimeError('unsupported', 'this runtime cannot capture the memory of an instance');
+      await host.snapshots.make(snapshotId, (image) => inTurn(() => capture(image)));
     },
     usage: async (): Promise<Usage> => {
       const [used, diskBytes] = await Promise.all([cgroup.usage(), readDiskUsage(folder)]);

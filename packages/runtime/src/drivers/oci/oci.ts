@@ -12,10 +12,11 @@ import { readHost } from './host.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
 import type { LifeLine } from './life-line.ts';
 import type { OciRuntimeName } from './oci-runtime.ts';
+import { openOrigin } from './origin.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { removeSandbox } from './remove.ts';
 import { reopenDisk } from './resume.ts';
-import { makeDisk, startSandbox } from './start.ts';
+import { startSandbox } from './start.ts';
 import { toStartError } from './start-error.ts';
 
 export interface OciOptions {
@@ -38,7 +39,7 @@ const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '/.envd/app/main.js'
 const features: Features = {
   level: 'container',
   pause: { memory: false, filesystem: true },
-  snapshot: false,
+  snapshot: { memory: false, filesystem: true },
   network: true,
 };
 
@@ -147,20 +148,22 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
   };
 
   const make = async (spec: InstanceSpec, signal: AbortSignal | undefined): Promise<AddressedInstance> => {
-    const { id } = spec;
+    const { id, hostname, limits, network } = spec;
     try {
+      const { prepareDisk, rootfs, diskBaseId, ...origin } = await openOrigin(host, spec);
       const slot = await reserveSlot({ dataDir, id, stateDir });
       const record: SandboxRecord = {
         version: 1,
-        spec,
+        spec: { id, rootfs, hostname, limits, network },
+        ...origin,
         birthId: randomUUID(),
         runId: randomUUID(),
         slot,
-        diskBaseId: toBaseUid(slot),
+        diskBaseId: diskBaseId ?? toBaseUid(slot),
         phase: 'starting',
       };
       await writeRecord(toSandboxFolder(dataDir, id).record, record);
-      return remember(id, await boot(record, { signal, prepareDisk: () => makeDisk(host, record) }));
+      return remember(id, await boot(record, { signal, prepareDisk: () => prepareDisk(record) }));
     } catch (error) {
       await stop(id);
       throw error;
@@ -194,6 +197,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
         if (instance) yield instance;
       }
     },
+    snapshots: host.snapshots,
     close: async () => {
       await Promise.allSettled(stopping.values());
       for (const instance of known.values()) instance.close();

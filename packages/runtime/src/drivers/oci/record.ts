@@ -1,19 +1,25 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { InstanceSpec } from '../../runtime.ts';
+import type { InstanceSettings, SnapshotId } from '../../runtime.ts';
 import type { KeptDisk } from './kept-disk.ts';
 import { syncPath } from './sync-path.ts';
 
 /** What is on disk about a sandbox before anything of it exists, so that whoever comes after a crash finds all of it. */
 export interface SandboxRecord {
   version: 1;
-  spec: InstanceSpec;
+  /** With the image below its own files, whatever it began with. */
+  spec: InstanceSettings & { rootfs: string };
+  /** What its disk was copied from. */
+  snapshot?: SnapshotId;
   /** Given once, at the create. */
   birthId: string;
   runId: string;
   /** Of the present run, or of the last one. A paused sandbox holds none. */
   slot: number;
-  /** The host's id for root on the disk: the one of the first run. Later runs in another slot see it shifted. */
+  /**
+   * The host's id for root on the disk: the one of the first run, of the sandbox that the disk was first made for. Later
+   * runs in another slot see it shifted.
+   */
   diskBaseId: number;
   phase: Phase;
   /** What the disk was like when the pause was done. There while paused. */

@@ -4,8 +4,8 @@ import koffi from 'koffi';
 
 /**
  * The system calls that Node does not offer, called in this process: starting `mount`, `losetup` or `mkfifo`
- * for each would cost more than all of a sandbox's mounts together. All of them return at once; none but `syncFiles`
- * waits for a disk or another process.
+ * for each would cost more than all of a sandbox's mounts together. All of them return at once; none but `syncFiles`,
+ * `readAhead` and `copyRange`, which have a thread of their own, waits for a disk or another process.
  */
 const libc = koffi.load(null);
 
@@ -46,6 +46,18 @@ const nativeIoctl = libc.func('int ioctl(int, unsigned long, uint64_t)');
 const nativeIoctlBuffer = libc.func('ioctl', 'int', ['int', 'unsigned long', 'void *']);
 const nativeMemfd = libc.func('int memfd_create(const char *, unsigned int)');
 const nativeSyncfs = promisify(libc.func('int syncfs(int)').async) as (fd: number) => Promise<number>;
+const nativeReadahead = promisify(libc.func('long readahead(int, int64_t, size_t)').async) as (
+  ...args: unknown[]
+) => Promise<number>;
+const nativeCopyRange = libc.func('copy_file_range', 'long', [
+  'int',
+  'void *',
+  'int',
+  'void *',
+  'size_t',
+  'unsigned int',
+]);
+const nativeCopyRangeAside = promisify(nativeCopyRange.async) as (...args: unknown[]) => Promise<number>;
 const nativeUnshare = libc.func('int unshare(int)');
 const nativeSetns = libc.func('int setns(int, int)');
 const nativeFchdir = libc.func('int fchdir(int)');
@@ -118,6 +130,32 @@ export const ioctl = (fd: number, request: number, argument: number | Buffer): n
 export const syncFiles = async (fd: number): Promise<void> => {
   if ((await nativeSyncfs(fd)) !== 0) throw new SyscallError('syncfs', constants.errno.EIO);
 };
+
+/** readahead(2), in a thread of its own: has the kernel read that part of the file into memory. It may do less. */
+export const readAhead = async (fd: number, offset: number, length: number): Promise<void> => {
+  await nativeReadahead(fd, offset, length);
+};
+
+/**
+ * copy_file_range(2), in a thread of its own, from and to the same offset. Resolves with how many bytes that was, 0 at
+ * the end of the file. Rejects with a SyscallError.
+ */
+export const copyRange = async (from: number, to: number, range: FileRange): Promise<number> => {
+  const args = (): unknown[] => {
+    const [offsetFrom, offsetTo] = [Buffer.alloc(8), Buffer.alloc(8)];
+    offsetFrom.writeBigInt64LE(BigInt(range.offset));
+    offsetTo.writeBigInt64LE(BigInt(range.offset));
+    return [from, offsetFrom, to, offsetTo, range.length, 0];
+  };
+  const copied = await nativeCopyRangeAside(...args());
+  // What went wrong is known to that thread only; here the same says it again.
+  return copied < 0 ? checked('copy_file_range', nativeCopyRange(...args())) : copied;
+};
+
+export interface FileRange {
+  offset: number;
+  length: number;
+}
 
 /** An anonymous file in memory, closed on exec. @throws SyscallError */
 export const createMemoryFile = (name: string): number => checked('memfd_create', nativeMemfd(name, 1));

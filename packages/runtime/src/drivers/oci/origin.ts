@@ -1,0 +1,90 @@
+import { closeSync, constants, openSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { RuntimeError } from '../../error.ts';
+import { resolvConf } from '../../network/resolvers.ts';
+import type { InstanceSpec, SnapshotId } from '../../runtime.ts';
+import { toBaseUid } from '../../slots.ts';
+import { copyDisk } from './copy-disk.ts';
+import { toSandboxFolder } from './folder.ts';
+import type { OciHost } from './host.ts';
+import type { SandboxRecord } from './record.ts';
+import { reopenDisk } from './resume.ts';
+import type { SealedSnapshot } from './snapshot-record.ts';
+import { makeDisk } from './start.ts';
+
+/** What a new sandbox begins with. */
+export interface Origin {
+  /** What its record says of that. */
+  readonly rootfs: string;
+  readonly snapshot?: SnapshotId;
+  /** Undefined: the disk is made new. */
+  readonly diskBaseId: number | undefined;
+  /** Makes the disk of the sandbox of that record, laid out, and mounts it at the folder's `disk`. */
+  prepareDisk(record: SandboxRecord): Promise<void>;
+}
+
+/** Rejects with `not_found` and `damaged` for a snapshot that cannot be used, `internal` when the disk is of another size. */
+export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Origin> => {
+  if ('rootfs' in spec) {
+    const { rootfs } = spec;
+    return { rootfs, diskBaseId: undefined, prepareDisk: (record) => makeDisk(host, record) };
+  }
+  const { snapshot } = spec;
+  const origin = await host.snapshots.open(snapshot);
+  const { rootfs, diskBaseId, diskBytes } = origin.sealed;
+  if (diskBytes !== spec.limits.diskBytes) {
+    throw new RuntimeError('internal', `the disk of snapshot ${snapshot} has ${diskBytes} bytes`);
+  }
+  return { rootfs, snapshot, diskBaseId, prepareDisk: (record) => copyOrigin(host, record, origin) };
+};
+
+const copyOrigin = async (
+  host: OciHost,
+  record: SandboxRecord,
+  origin: { sealed: SealedSnapshot; image: string },
+): Promise<void> => {
+  const folder = toSandboxFolder(host.dataDir, record.spec.id);
+  await copyDisk(origin.image, folder.image);
+  await reopenDisk(host, record);
+  const { internet } = record.spec.network;
+  if (internet !== origin.sealed.internet) {
+    await writeResolvers({ disk: folder.disk, baseId: toBaseUid(record.slot), internet });
+  }
+};
+
+/**
+ * Names are looked up through the host's resolvers, or not at all. Does nothing where whoever was inside has made
+ * something else of /etc: on its disk, a link would lead to a file of the host.
+ */
+const writeResolvers = async (options: {
+  disk: string;
+  baseId: number;
+  internet: boolean;
+}): Promise<void> => {
+  const { disk, baseId, internet } = options;
+  const text = internet ? await resolvConf() : '';
+  const etc = openPlainFolder(`${disk}/upper/etc`);
+  if (etc === undefined) return;
+  try {
+    const path = `/proc/self/fd/${etc}/resolv.conf`;
+    // Removes a link, and does not follow it.
+    await rm(path, { recursive: true, force: true });
+    await using file = await open(path, 'wx', 0o644);
+    await file.writeFile(text);
+    await file.chmod(0o644);
+    await file.chown(baseId, baseId);
+  } finally {
+    closeSync(etc);
+  }
+};
+
+/** `upper` is ours, and `etc` may be anything. */
+const openPlainFolder = (path: string): number | undefined => {
+  try {
+    return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return undefined;
+    throw error;
+  }
+};

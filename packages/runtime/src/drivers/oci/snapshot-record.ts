@@ -1,0 +1,59 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { SnapshotId } from '../../runtime.ts';
+import type { SandboxRecord } from './record.ts';
+import type { SealedDisk } from './sealed-disk.ts';
+import { syncPath } from './sync-path.ts';
+
+/** What is on disk about a snapshot before anything of it exists. */
+export type SnapshotRecord =
+  /** Not complete: only good to be removed. */
+  { version: 1; phase: 'capturing' } | SealedSnapshot;
+
+/** A snapshot that is complete and on the medium. It never changes. */
+export interface SealedSnapshot {
+  version: 1;
+  phase: 'sealed';
+  /** The sandbox that it was made of, and the snapshot that one had begun with. */
+  sandbox: string;
+  parent?: SnapshotId;
+  /** The image below its files. */
+  rootfs: string;
+  diskBaseId: number;
+  diskBytes: number;
+  internet: boolean;
+  disk: SealedDisk;
+}
+
+export const toSealedSnapshot = (source: SandboxRecord, disk: SealedDisk): SealedSnapshot => ({
+  version: 1,
+  phase: 'sealed',
+  sandbox: source.spec.id,
+  ...(source.snapshot !== undefined && { parent: source.snapshot }),
+  rootfs: source.spec.rootfs,
+  diskBaseId: source.diskBaseId,
+  diskBytes: source.spec.limits.diskBytes,
+  internet: source.spec.network.internet,
+  disk,
+});
+
+/** Replaces the record in one rename; it and its name are on the medium when this resolves. */
+export const keepSnapshotRecord = async (path: string, record: SnapshotRecord): Promise<void> => {
+  const next = `${path}.next`;
+  await writeFile(next, JSON.stringify(record), { mode: 0o600, flush: true });
+  await rename(next, path);
+  const folder = dirname(path);
+  for (const holder of [folder, dirname(folder), dirname(dirname(folder))]) await syncPath(holder);
+};
+
+/** Undefined unless there is a snapshot, and it is complete. */
+export const readSealedSnapshot = async (path: string): Promise<SealedSnapshot | undefined> => {
+  try {
+    const record = JSON.parse(await readFile(path, 'utf8')) as SnapshotRecord;
+    return record.phase === 'sealed' ? record : undefined;
+  } catch (error) {
+    // A file that is no JSON can only be from a power cut in the middle of making it.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+};
