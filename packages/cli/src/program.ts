@@ -8,6 +8,9 @@ import { listSandboxesCommand } from './commands/sandbox/list.ts';
 import { sandboxMetricsCommand } from './commands/sandbox/metrics.ts';
 import { pauseSandboxCommand } from './commands/sandbox/pause.ts';
 import { resumeSandboxCommand } from './commands/sandbox/resume.ts';
+import { createSnapshotCommand } from './commands/snapshot/create.ts';
+import { deleteSnapshotCommand } from './commands/snapshot/delete.ts';
+import { listSnapshotsCommand } from './commands/snapshot/list.ts';
 import { upCommand } from './commands/up.ts';
 
 /** The whole command line, ready to parse. */
@@ -22,6 +25,12 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(pauseSandboxCommand())
     .addCommand(resumeSandboxCommand())
     .addCommand(killSandboxCommand());
+  const snapshot = new Command('snapshot')
+    .description('work with snapshots of sandboxes')
+    .enablePositionalOptions()
+    .addCommand(createSnapshotCommand())
+    .addCommand(listSnapshotsCommand())
+    .addCommand(deleteSnapshotCommand());
   return new Command('skerry')
     .description('isolated Linux sandboxes on your own machine')
     .version(version)
@@ -29,5 +38,6 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(upCommand())
     .addCommand(downCommand())
     .addCommand(doctorCommand())
-    .addCommand(sandbox);
+    .addCommand(sandbox)
+    .addCommand(snapshot);
 }

@@ -11,6 +11,7 @@ import { notImplemented } from './handlers/not-implemented.ts';
 import { createPauseHandlers } from './handlers/pausing.ts';
 import type { HandlerContext, PlatformHandlers } from './handlers/platform-handlers.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
+import { createSnapshotHandlers } from './handlers/snapshots.ts';
 import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
@@ -62,6 +63,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     lifecycle: plane.lifecycle,
     pausing: plane.pausing,
     resuming: plane.resuming,
+    snapshotting: plane.snapshotting,
     timeToLive: plane.timeToLive,
     sampling: plane.sampling,
     clock,
@@ -75,6 +77,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createPauseHandlers(context),
     ...createListHandlers(context),
     ...createMetricHandlers(context),
+    ...createSnapshotHandlers(context),
     ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 export interface Ids {
   sandboxId(): string;
   templateId(): string;
+  snapshotId(): string;
 }
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
@@ -17,4 +18,5 @@ const randomText = (length: number): string => {
 export const createRandomIds = (): Ids => ({
   sandboxId: () => `i${randomText(20)}`,
   templateId: () => randomText(20),
+  snapshotId: () => randomText(20),
 });

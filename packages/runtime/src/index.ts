@@ -6,6 +6,8 @@ export { probeHost } from './probes/probe-host.ts';
 export type {
   Features,
   Instance,
+  InstanceOrigin,
+  InstanceSettings,
   InstanceSpec,
   InstanceState,
   Limits,

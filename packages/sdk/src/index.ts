@@ -27,5 +27,11 @@ export { type FileUrlOptions, type PauseOptions, Sandbox } from './sandbox.ts';
 export type { SandboxInfo, SandboxState } from './sandbox-info.ts';
 export type { MetricsOptions, SandboxMetric } from './sandbox-metrics.ts';
 export type { SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
+export type {
+  SnapshotInfo,
+  SnapshotListOptions,
+  SnapshotOptions,
+  SnapshotPaginator,
+} from './snapshots.ts';
 export type { ConnectOptions, SandboxOptions } from './start-sandbox.ts';
 export type { FileChange, FileEvent, WatchHandle } from './watch-handle.ts';

@@ -12,6 +12,14 @@ import { type SandboxInfo, toSandboxInfo } from './sandbox-info.ts';
 import { getSandboxMetrics, type MetricsOptions, type SandboxMetric } from './sandbox-metrics.ts';
 import { type SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
 import { createSignature } from './signature.ts';
+import {
+  createSnapshot,
+  deleteSnapshot,
+  type SnapshotInfo,
+  type SnapshotListOptions,
+  type SnapshotOptions,
+  SnapshotPaginator,
+} from './snapshots.ts';
 import { type ConnectOptions, resumeSandbox, type SandboxOptions, startSandbox } from './start-sandbox.ts';
 
 export interface PauseOptions extends CallOptions {
@@ -110,6 +118,41 @@ export class Sandbox implements AsyncDisposable {
    */
   pause(options: PauseOptions = {}): Promise<void> {
     return pauseSandbox(this.#connection, this.sandboxId, options);
+  }
+
+  /** As the method of the same name, by id. */
+  static createSnapshot(
+    sandboxId: string,
+    options: SnapshotOptions & ConnectionOptions = {},
+  ): Promise<SnapshotInfo> {
+    return createSnapshot(createConnection(options), sandboxId, options);
+  }
+
+  /**
+   * Captures the sandbox, which goes on after standing still for a moment, as a template that outlives it: sandboxes are made
+   * of it with `Sandbox.create({ template: snapshotId })`. It is safe on disk when this resolves.
+   * Throws `NotFoundError`, `InvalidArgumentError` when the service cannot capture memory, and a `SandboxError` of code
+   * `conflict` while the sandbox is being paused, resumed or captured.
+   */
+  createSnapshot(options: SnapshotOptions = {}): Promise<SnapshotInfo> {
+    return createSnapshot(this.#connection, this.sandboxId, options);
+  }
+
+  /** The snapshots of this API key. Nothing is sent before the first page is asked for. */
+  static listSnapshots(options: SnapshotListOptions = {}): SnapshotPaginator {
+    return new SnapshotPaginator(createConnection(options), options);
+  }
+
+  /** The snapshots that were made of this sandbox. */
+  listSnapshots(
+    options: Omit<SnapshotListOptions, 'sandboxId' | keyof ConnectionOptions> = {},
+  ): SnapshotPaginator {
+    return new SnapshotPaginator(this.#connection, { ...options, sandboxId: this.sandboxId });
+  }
+
+  /** Deletes a snapshot, by its id or name. False when there is none. Throws `InvalidArgumentError` while sandboxes use it. */
+  static deleteSnapshot(snapshotId: string, options: ConnectionOptions = {}): Promise<boolean> {
+    return deleteSnapshot(createConnection(options), snapshotId, options);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -70,6 +70,30 @@ describe('skerry sandbox', () => {
     await skerry(['sandbox', 'kill', ...data, id]);
   });
 
+  it('captures a sandbox, lists what was captured, makes others of it and deletes it', async () => {
+    const { sandboxId: id } = await stack.createSandbox();
+    const data = ['--data', stack.dataDir];
+    const create = ['snapshot', 'create', ...data, '--no-memory', id];
+    const unnamed = (await skerry(create)).trim();
+    expect(unnamed).toMatch(/^[a-z0-9]{20}:default$/);
+    expect(await skerry([...create, '--name', 'by-hand'])).toBe('local/by-hand:default\n');
+    expect(await skerry(['snapshot', 'list', ...data, '--sandbox', id])).toBe(
+      `local/by-hand:default\n${unnamed}\n`,
+    );
+    const [line = ''] = (await skerry(['snapshot', 'list', ...data, '--name', 'by-hand', '--json'])).split('\n');
+    expect(JSON.parse(line)).toEqual({
+      snapshotId: 'local/by-hand:default',
+      names: ['local/by-hand:default'],
+    });
+    const copy = (await skerry(['sandbox', 'create', ...data, 'by-hand'])).trim();
+    await expect(skerry(['snapshot', 'delete', ...data, 'by-hand', unnamed, 'none'])).rejects.toThrow(
+      /ended with 1\nskerry: by-hand: [^\n]+ running or paused[^\n]*\nskerry: no snapshot none\n$/,
+    );
+    await skerry(['sandbox', 'kill', ...data, copy, id]);
+    expect(await skerry(['snapshot', 'delete', ...data, 'by-hand'])).toBe('');
+    expect(await skerry(['snapshot', 'list', ...data])).toBe('');
+  });
+
   it('passes standard input on and ends with the status of the command', async () => {
     const sandbox = await stack.createSandbox();
     const exec = ['sandbox', 'exec', '--data', stack.dataDir];

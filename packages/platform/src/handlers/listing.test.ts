@@ -41,6 +41,7 @@ describe('listing', () => {
       id,
       templateId: `t${template}`,
       templateName: template,
+      snapshotId: null,
       createdAt: start,
       endAt: at + 1000,
     };

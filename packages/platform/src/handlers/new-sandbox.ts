@@ -75,7 +75,7 @@ export const parseTimeout = (seconds: number, maxRunMs: number): number => {
 export const parseNewSandbox = (
   body: NewSandbox | NewSandboxV1,
   { timeoutSeconds, maxRunMs }: NewSandboxDefaults,
-): Omit<CreateRequest, 'template'> => {
+): Omit<CreateRequest, 'template' | 'snapshot'> => {
   const refused = refusals(body).map((field) => `body.${field}`);
   if (refused.length > 0) throw invalid(`${refused.join(', ')}: not supported by this server`);
   return {

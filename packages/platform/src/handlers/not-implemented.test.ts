@@ -10,7 +10,7 @@ it('answers 501 to exactly the operations that SCOPE.md lists', () => {
 });
 
 it('throws an error that names the operation', () => {
-  expect(notImplemented['GET /snapshots']).toThrow(
-    expect.objectContaining({ code: 'unimplemented', message: expect.stringContaining('GET /snapshots') }),
+  expect(notImplemented['GET /templates']).toThrow(
+    expect.objectContaining({ code: 'unimplemented', message: expect.stringContaining('GET /templates') }),
   );
 });

@@ -4,7 +4,6 @@ import type { PlatformRoute } from './platform-handlers.ts';
 /** Operations of the document that this server does not offer. */
 const operations = [
   'GET /sandboxes/{sandboxID}/logs',
-  'GET /snapshots',
   'GET /templates',
   'GET /templates/aliases/{alias}',
   'GET /templates/{templateID}/builds/{buildID}/status',
@@ -12,9 +11,7 @@ const operations = [
   'GET /templates/{templateID}/tags',
   'PATCH /v2/templates/{templateID}',
   'DELETE /templates/tags',
-  'DELETE /templates/{templateID}',
   'POST /sandboxes/{sandboxID}/fork',
-  'POST /sandboxes/{sandboxID}/snapshots',
   'POST /templates/tags',
   'POST /v2/templates',
   'POST /v2/templates/{templateID}/builds/{buildID}',

@@ -6,6 +6,7 @@ import type { Sampling } from '../metrics/sampling.ts';
 import type { Lifecycle } from '../sandboxes/lifecycle.ts';
 import type { Pausing } from '../sandboxes/pausing.ts';
 import type { Resuming } from '../sandboxes/resuming.ts';
+import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { TimeToLive } from '../sandboxes/time-to-live.ts';
 import type { Store } from '../store/store.ts';
 import type { ReplyContext } from './sandbox-replies.ts';
@@ -19,6 +20,7 @@ export interface HandlerContext extends ReplyContext {
   lifecycle: Lifecycle;
   pausing: Pausing;
   resuming: Resuming;
+  snapshotting: Snapshotting;
   /** What the runtime of this server can do. */
   features: Features;
   timeToLive: TimeToLive;

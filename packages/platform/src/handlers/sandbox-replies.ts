@@ -17,12 +17,14 @@ const CLIENT_ID = 'skerry';
 const toTokenField = (row: SandboxRow, secret: string) =>
   row.secure ? { envdAccessToken: toAccessToken(secret, row.id) } : {};
 
+const toAliasField = ({ templateName }: SandboxRow) => (templateName === null ? {} : { alias: templateName });
+
 export const toSandbox = (row: SandboxRow, { secret, domain }: ReplyContext): Schemas['Sandbox'] => ({
   templateID: row.templateId,
   sandboxID: row.id,
   clientID: CLIENT_ID,
   envdVersion: AGENT_VERSION,
-  alias: row.templateName,
+  ...toAliasField(row),
   ...toTokenField(row, secret),
   trafficAccessToken: null,
   domain,
@@ -39,7 +41,7 @@ export const toListedSandbox = (row: SandboxRow): Schemas['ListedSandbox'] => ({
   diskSizeMB: row.diskMb,
   state: row.state === 'running' ? 'running' : 'paused',
   envdVersion: AGENT_VERSION,
-  alias: row.templateName,
+  ...toAliasField(row),
   ...(Object.keys(row.metadata).length > 0 && { metadata: row.metadata }),
 });
 

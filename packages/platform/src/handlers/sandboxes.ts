@@ -27,8 +27,8 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
   const create = async (body: CreateBody, timeoutSeconds: number) => {
     const request = parseNewSandbox(body, { timeoutSeconds, maxRunMs });
     if (request.autoPause !== null) requirePause(features, request.autoPause, 'body.autoPauseMemory');
-    const template = await requireTemplate(store, body.templateID);
-    const row = await lifecycle.create({ ...request, template });
+    const origin = await requireTemplate(store, body.templateID);
+    const row = await lifecycle.create({ ...request, ...origin });
     return { status: 201, body: toSandbox(row, context) } as const;
   };
 

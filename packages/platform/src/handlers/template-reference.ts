@@ -1,5 +1,5 @@
 import { invalid, notFound } from '@skerry/contract/error';
-import type { TemplateRow, TemplateStore } from '../store/store.ts';
+import type { SnapshotStore, TaggedSnapshot, TemplateRow, TemplateStore } from '../store/store.ts';
 
 const form = /^(?:([a-z0-9_-]{1,128})\/)?([a-z0-9_-]{1,128})(?::([a-z0-9._-]{1,128}))?$/;
 
@@ -19,19 +19,40 @@ export const parseTemplateReference = (field: string, text: string): TemplateRef
   return { name, ...(namespace !== undefined && { namespace }), ...(tag !== undefined && { tag }) };
 };
 
-/** Undefined when there is no such template, namespace or tag. */
+/** Of every name that is given here: an installation has one owner. */
+export const NAMESPACE = 'local';
+
+const DEFAULT_TAG = 'default';
+
+/** The template of that name or id. Undefined when there is none, or the namespace is another one. */
 export const findTemplate = async (
   store: TemplateStore,
-  { namespace, name, tag = 'default' }: TemplateReference,
-): Promise<TemplateRow | undefined> => {
-  // Templates of the installation have no namespace and one build, which is tagged "default".
-  if (namespace !== undefined || tag !== 'default') return undefined;
-  return store.findTemplate(name);
+  { namespace, name }: TemplateReference,
+): Promise<TemplateRow | undefined> =>
+  namespace === undefined || namespace === NAMESPACE ? store.findTemplate(name) : undefined;
+
+/** The template that a create names, and what it leads to. Rejects with `invalid_argument` or `not_found`. */
+export const requireTemplate = async (
+  store: TemplateStore & SnapshotStore,
+  text: string,
+): Promise<{ template: TemplateRow; snapshot: TaggedSnapshot | null }> => {
+  const reference = parseTemplateReference('body.templateID', text);
+  const { tag = DEFAULT_TAG } = reference;
+  const template = await findTemplate(store, reference);
+  if (template?.kind === 'image' && tag === DEFAULT_TAG) return { template, snapshot: null };
+  const snapshot = template && (await store.findSnapshot(template.id, tag));
+  if (template === undefined || snapshot === undefined) throw notFound(`template "${text}" was not found`);
+  return { template, snapshot };
 };
 
-/** The template that a create names. Rejects with `invalid_argument` or `not_found`. */
-export const requireTemplate = async (store: TemplateStore, text: string): Promise<TemplateRow> => {
-  const template = await findTemplate(store, parseTemplateReference('body.templateID', text));
-  if (template === undefined) throw notFound(`template "${text}" was not found`);
-  return template;
+// RFC 9562: with such a tag one could not tell a build from a tag.
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** Reads the name that a template is to get. Throws `invalid_argument`, naming the field. */
+export const parseNewName = (field: string, text: string): { name: string; tag: string } => {
+  const { namespace = NAMESPACE, name, tag = DEFAULT_TAG } = parseTemplateReference(field, text);
+  if (namespace !== NAMESPACE)
+    throw invalid(`${field} must be in the namespace "${NAMESPACE}", got "${text}"`);
+  if (uuid.test(tag)) throw invalid(`${field} must not have a UUID as its tag, got "${text}"`);
+  return { name, tag };
 };

@@ -9,15 +9,16 @@ import type { Store } from '../store/store.ts';
 import { createAdopt } from './adopt.ts';
 import { createEnding } from './ending.ts';
 import { createExpiry } from './expiry.ts';
-import { createLifecycle, type Lifecycle } from './lifecycle.ts';
+import { createLifecycle, type Lifecycle, type LifecycleOptions, type Size } from './lifecycle.ts';
 import { createLive, type Directory } from './live.ts';
 import { createPausing, type Pausing } from './pausing.ts';
 import { createReconcile } from './reconcile.ts';
 import { createRecovery } from './recovery.ts';
 import { createResuming, type Resuming } from './resuming.ts';
+import { createSnapshotting, type Snapshotting } from './snapshotting.ts';
 import { createTimeToLive, type TimeToLive } from './time-to-live.ts';
 import { createTransitions } from './transitions.ts';
-import { createWarmPool, type WarmSpec } from './warm-pool.ts';
+import { createWarmPool } from './warm-pool.ts';
 
 export interface ControlPlaneOptions {
   store: Store;
@@ -30,13 +31,12 @@ export interface ControlPlaneOptions {
   limits: Limits;
 }
 
-type Size = Pick<Limits, 'cpuCount' | 'memoryMb' | 'diskMb'>;
-
 /** Everything that acts on sandboxes, put together. */
 export interface ControlPlane {
   readonly lifecycle: Lifecycle;
   readonly pausing: Pausing;
   readonly resuming: Resuming;
+  readonly snapshotting: Snapshotting;
   readonly timeToLive: TimeToLive;
   readonly sampling: Sampling;
   readonly directory: Directory;
@@ -70,8 +70,8 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const adopt = createAdopt({ live, expiry, ending, sampling, log });
   const recovery = createRecovery({ ...options, ending, adopt });
   const pausing = createPausing({ ...options, live, expiry, recovery, transitions });
-  const toSpec = (size: Size, { allowInternet }: { allowInternet: boolean | null }): WarmSpec => ({
-    rootfs: images.base.rootfs,
+  const toSpec: LifecycleOptions['toSpec'] = (size, { allowInternet, snapshot }) => ({
+    ...(snapshot === null ? { rootfs: images.base.rootfs } : { snapshot: snapshot.id }),
     hostname: 'skerry',
     limits: {
       cpuCount: size.cpuCount,
@@ -88,6 +88,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const lifecycle = createLifecycle({ ...options, live, expiry, ending, pausing, adopt, warm, toSpec });
   const timeToLive = createTimeToLive({ ...options, expiry });
   const resuming = createResuming({ ...options, recovery, transitions, timeToLive });
+  const snapshotting = createSnapshotting({ ...options, transitions });
   const reconcile = createReconcile({
     ...options,
     live,
@@ -108,6 +109,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       void warm.adjust();
       round = reconcile
         .run()
+        .then(snapshotting.collect)
         .catch((error) => log.error('reconcile failed and is tried again', { error }))
         .then(repeat);
     });
@@ -117,12 +119,14 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     lifecycle,
     pausing,
     resuming,
+    snapshotting,
     timeToLive,
     sampling,
     directory: live.directory,
     start: async (base) => {
       await reconcile.run();
-      await warm.start(toSpec(base, { allowInternet: null }));
+      await snapshotting.collect();
+      await warm.start(toSpec(base, { allowInternet: null, snapshot: null }));
       repeat();
     },
     close: async () => {

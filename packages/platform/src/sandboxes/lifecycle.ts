@@ -1,3 +1,4 @@
+import { notFound } from '@skerry/contract/error';
 import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
@@ -7,7 +8,9 @@ import {
   type NewSandbox,
   PAUSED_STATES,
   type PauseKind,
+  type SandboxReservation,
   type SandboxRow,
+  type SnapshotRow,
   type Store,
   type TemplateRow,
 } from '../store/store.ts';
@@ -24,6 +27,8 @@ import type { WarmPool, WarmSpec } from './warm-pool.ts';
 
 export interface CreateRequest {
   template: TemplateRow;
+  /** What it begins with; null: the image of the template. */
+  snapshot: SnapshotRow | null;
   timeoutMs: number;
   metadata: Record<string, string>;
   envVars: Record<string, string>;
@@ -33,6 +38,9 @@ export interface CreateRequest {
   /** What to keep at the end of its time; null: it is killed then. */
   autoPause: PauseKind | null;
 }
+
+/** What a sandbox may use. */
+export type Size = Pick<Limits, 'cpuCount' | 'memoryMb' | 'diskMb'>;
 
 /** From the request for a sandbox to its end. */
 export interface Lifecycle {
@@ -68,7 +76,7 @@ export interface LifecycleOptions {
   limits: Limits;
   secret: string;
   /** What the runtime makes of a request. */
-  toSpec(template: TemplateRow, request: Pick<CreateRequest, 'allowInternet'>): WarmSpec;
+  toSpec(size: Size, request: Pick<CreateRequest, 'allowInternet' | 'snapshot'>): WarmSpec;
 }
 
 /** Where a sandbox comes from: an instance that waits for an owner, or nothing but the way to make one. */
@@ -147,29 +155,34 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   };
 
   return {
-    create: async ({ template, timeoutMs, ...request }) => {
+    create: async ({ template, snapshot, timeoutMs, ...request }) => {
       const createdAt = clock.now();
-      const spec = options.toSpec(template, request);
-      const waiting = warm.claim(spec);
+      const spec = options.toSpec(snapshot ?? template, { ...request, snapshot });
+      // Only what begins with an image is started ahead.
+      const waiting = snapshot === null ? warm.claim(spec) : undefined;
+      const { cpuCount, memoryMb, diskMb } = snapshot ?? template;
       const sandbox: NewSandbox = {
         id: waiting?.id ?? ids.sandboxId(),
         templateId: template.id,
         templateName: template.name,
+        snapshotId: snapshot?.id ?? null,
         createdAt,
         endAt: createdAt + timeoutMs,
         ...request,
-        cpuCount: template.cpuCount,
-        memoryMb: template.memoryMb,
-        diskMb: template.diskMb,
+        cpuCount,
+        memoryMb,
+        diskMb,
       };
       const run = async (): Promise<SandboxRow> => {
-        let isReserved = false;
+        let reserved: SandboxReservation | undefined;
         try {
-          isReserved = await store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes });
+          reserved = await store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes });
         } finally {
-          if (!isReserved && waiting !== undefined) warm.giveBack(spec, waiting);
+          if (reserved !== 'reserved' && waiting !== undefined) warm.giveBack(spec, waiting);
         }
-        if (!isReserved) throw limitReached(limits.maxSandboxes);
+        if (reserved === 'limit') throw limitReached(limits.maxSandboxes);
+        // Deleted between the look and now.
+        if (reserved === 'no_snapshot') throw notFound(`the snapshot of template "${template.id}" is gone`);
         return start(sandbox, { spec, waiting }, timeoutMs);
       };
       const started = run().finally(() => {

@@ -3,10 +3,20 @@ import { type Features, isRuntimeError } from '@skerry/runtime';
 import type { PauseKind, SandboxState } from '../store/store.ts';
 
 /** Throws when this host cannot pause so, naming `field`, which asked for it: 400, or 501 where it cannot pause at all. */
-export const requirePause = ({ pause }: Pick<Features, 'pause'>, kind: PauseKind, field: string): void => {
-  if (pause[kind]) return;
-  if (!pause.memory && !pause.filesystem)
-    throw unimplemented('this server cannot pause sandboxes on its host');
+export const requirePause = ({ pause }: Pick<Features, 'pause'>, kind: PauseKind, field: string): void =>
+  requireCapture(pause, kind, { field, act: 'pause sandboxes' });
+
+/** As `requirePause`, for a snapshot. */
+export const requireSnapshot = ({ snapshot }: Pick<Features, 'snapshot'>, kind: PauseKind): void =>
+  requireCapture(snapshot, kind, { field: 'body.memory', act: 'make snapshots of sandboxes' });
+
+const requireCapture = (
+  can: { memory: boolean; filesystem: boolean },
+  kind: PauseKind,
+  { field, act }: { field: string; act: string },
+): void => {
+  if (can[kind]) return;
+  if (!can.memory && !can.filesystem) throw unimplemented(`this server cannot ${act} on its host`);
   throw invalid(
     kind === 'memory'
       ? `${field}: this server cannot keep the memory of a sandbox; false keeps its files`

@@ -95,6 +95,9 @@ export const createPausing = (options: PausingOptions): Pausing => {
       if (paused === undefined) throw await explain(id);
     },
     pauseAtEnd: async (id, kind) => {
+      const current = transitions.current(id);
+      // Whoever makes a snapshot of it knows nothing of its end.
+      if (current?.kind === 'snapshot') await current.over;
       if (transitions.current(id) !== undefined) return;
       try {
         const due = { endAtMost: clock.now() };

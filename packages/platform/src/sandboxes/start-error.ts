@@ -9,6 +9,12 @@ export const toStartError = (step: string, cause: unknown): ApiError => {
       reason: 'sandbox_capacity_unavailable',
     });
   }
+  if (isRuntimeError(cause, 'damaged')) {
+    return new ApiError('internal', `the snapshot is damaged and cannot be used: ${cause.message}`, {
+      cause,
+      reason: 'sandbox_create_failed',
+    });
+  }
   const aborted = cause instanceof Error && (cause.name === 'TimeoutError' || cause.name === 'AbortError');
   if (aborted || isRuntimeError(cause, 'unavailable')) {
     return new ApiError('timeout', `the sandbox did not start in time (step: ${step})`, {

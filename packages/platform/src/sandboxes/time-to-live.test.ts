@@ -33,6 +33,7 @@ describe('createTimeToLive', () => {
         id: 'i1',
         templateId: 't1',
         templateName: 'base',
+        snapshotId: null,
         createdAt: start,
         endAt,
         metadata: {},

@@ -1,5 +1,8 @@
-/** What moves a sandbox between running and paused. `recovery` finishes what an earlier process left half way. */
-export type TransitionKind = 'pause-memory' | 'pause-filesystem' | 'resume' | 'recovery';
+/**
+ * What moves a sandbox between running and paused, or needs it to stay what it is. `recovery` finishes what an earlier
+ * process left half way.
+ */
+export type TransitionKind = 'pause-memory' | 'pause-filesystem' | 'resume' | 'recovery' | 'snapshot';
 
 export interface Transition {
   readonly kind: TransitionKind;

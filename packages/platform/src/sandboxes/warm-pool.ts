@@ -1,4 +1,4 @@
-import type { Instance, InstanceSpec, Runtime } from '@skerry/runtime';
+import type { Instance, InstanceOrigin, InstanceSettings, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
@@ -7,7 +7,7 @@ import type { WarmStore } from '../store/store.ts';
 import { findInstance } from './find-instance.ts';
 
 /** All that makes two instances interchangeable until one of them is given an owner. */
-export type WarmSpec = Omit<InstanceSpec, 'id'>;
+export type WarmSpec = Omit<InstanceSettings, 'id'> & InstanceOrigin;
 
 /**
  * Instances that run before anyone asks for them: their agents wait and nothing of a sandbox is in them yet. How many of

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { metrics } from './metric-tables.ts';
 import type { Schema } from './schema.ts';
+import { snapshots } from './snapshot-tables.ts';
 
 const initial: Migration = {
   async up(db: Kysely<unknown>) {
@@ -89,6 +90,7 @@ export const migrations: Record<string, Migration> = {
   '0002_pause': pause,
   '0003_warm': warm,
   '0004_metrics': metrics,
+  '0005_snapshots': snapshots,
 };
 
 export type Database = Kysely<Schema>;

@@ -8,7 +8,8 @@ const toFlag = (value: boolean): number => (value ? 1 : 0);
 const toSandboxRow = (row: Selectable<SandboxTable>): SandboxRow => ({
   id: row.id,
   templateId: row.template_id,
-  templateName: row.template_name,
+  templateName: row.template_name === '' ? null : row.template_name,
+  snapshotId: row.snapshot_id,
   state: row.state,
   runId: row.run_id,
   createdAt: row.created_at,
@@ -54,18 +55,25 @@ const countAll = async (query: SelectQueryBuilder<Schema, 'sandboxes', unknown>)
 const countPlaced = (db: Database): Promise<number> =>
   countAll(db.selectFrom('sandboxes').where('state', 'in', PLACED_STATES));
 
+const isReady = async (db: Database, snapshotId: string): Promise<boolean> => {
+  const found = db.selectFrom('snapshots').select('id').where('id', '=', snapshotId);
+  return (await found.where('state', '=', 'ready').executeTakeFirst()) !== undefined;
+};
+
 /** The sandbox part of a store, in SQL that every dialect understands. */
 export const createSandboxQueries = (db: Database): SandboxStore => ({
   reserveSandbox: (sandbox, { maxActive }) =>
     db.transaction().execute(async (tx) => {
-      if ((await countPlaced(tx)) >= maxActive) return false;
+      if ((await countPlaced(tx)) >= maxActive) return 'limit';
+      if (sandbox.snapshotId !== null && !(await isReady(tx, sandbox.snapshotId))) return 'no_snapshot';
       await tx.deleteFrom('warm_instances').where('id', '=', sandbox.id).execute();
       await tx
         .insertInto('sandboxes')
         .values({
           id: sandbox.id,
           template_id: sandbox.templateId,
-          template_name: sandbox.templateName,
+          template_name: sandbox.templateName ?? '',
+          snapshot_id: sandbox.snapshotId,
           state: 'starting',
           run_id: null,
           created_at: sandbox.createdAt,
@@ -88,7 +96,7 @@ export const createSandboxQueries = (db: Database): SandboxStore => ({
       for (const [key, value] of Object.entries(sandbox.metadata)) {
         await tx.insertInto('sandbox_metadata').values({ sandbox_id: sandbox.id, key, value }).execute();
       }
-      return true;
+      return 'reserved';
     }),
 
   reserveResume: (id, { endAt, maxActive }) =>

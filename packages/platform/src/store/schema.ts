@@ -1,5 +1,6 @@
 import type { MetricTable } from './metric-tables.ts';
-import type { EndCause, PauseKind, SandboxState } from './store.ts';
+import type { SnapshotTable, TemplateTagTable } from './snapshot-tables.ts';
+import type { EndCause, PauseKind, SandboxState, TemplateKind } from './store.ts';
 
 /** The tables as both databases hold them: times and flags as integers, maps as JSON text. */
 export interface Schema {
@@ -8,6 +9,8 @@ export interface Schema {
   warm_instances: WarmInstanceTable;
   templates: TemplateTable;
   template_names: TemplateNameTable;
+  template_tags: TemplateTagTable;
+  snapshots: SnapshotTable;
   api_keys: ApiKeyTable;
   sandbox_metrics: MetricTable;
 }
@@ -15,7 +18,9 @@ export interface Schema {
 export interface SandboxTable {
   id: string;
   template_id: string;
+  /** Empty: the template has none. */
   template_name: string;
+  snapshot_id: string | null;
   state: SandboxState;
   run_id: string | null;
   created_at: number;
@@ -50,6 +55,7 @@ export interface WarmInstanceTable {
 
 export interface TemplateTable {
   id: string;
+  kind: TemplateKind;
   created_at: number;
   cpu_count: number;
   memory_mb: number;

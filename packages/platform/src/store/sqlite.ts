@@ -8,6 +8,7 @@ import { migrations } from './migrations.ts';
 import { createNodeSqliteDialect } from './node-sqlite.ts';
 import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Schema } from './schema.ts';
+import { createSnapshotQueries } from './snapshot-queries.ts';
 import type { Store } from './store.ts';
 import { createTemplateQueries } from './template-queries.ts';
 import { createWarmQueries } from './warm-queries.ts';
@@ -35,6 +36,7 @@ export const createStore = async ({ path }: { path: string }): Promise<Store> =>
     ...createSandboxQueries(db),
     ...createWarmQueries(db),
     ...createTemplateQueries(db),
+    ...createSnapshotQueries(db),
     ...createApiKeyQueries(db),
     ...createMetricQueries(db),
     close: () => db.destroy(),

@@ -2,17 +2,23 @@
  * What must survive a restart. Every change is on disk when its promise resolves. Times are integers, milliseconds since
  * the epoch. `suite.ts` is the definition in executable form.
  */
-export interface Store extends SandboxStore, TemplateStore, ApiKeyStore, WarmStore, MetricStore {
+export interface Store
+  extends SandboxStore,
+    TemplateStore,
+    SnapshotStore,
+    ApiKeyStore,
+    WarmStore,
+    MetricStore {
   close(): Promise<void>;
 }
 
 export interface SandboxStore {
   /**
    * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes take a place
-   * (`PLACED_STATES`), and takes the warm instance of that id off its list. False when the limit is reached; then nothing
-   * is written.
+   * (`PLACED_STATES`) and that its snapshot is ready, and takes the warm instance of that id off its list. `limit` when the
+   * limit is reached, `no_snapshot` when that is gone; then nothing is written.
    */
-  reserveSandbox(sandbox: NewSandbox, options: { maxActive: number }): Promise<boolean>;
+  reserveSandbox(sandbox: NewSandbox, options: { maxActive: number }): Promise<SandboxReservation>;
   /**
    * Moves a paused row to `resuming` with that end, in one transaction with the same check. `limit` when the limit is
    * reached, `not_paused` when the row is in another state or missing; then nothing is written.
@@ -48,6 +54,34 @@ export interface TemplateStore {
   findTemplate(idOrName: string): Promise<TemplateRow | undefined>;
 }
 
+export interface SnapshotStore {
+  /** Writes a row in state `making`. */
+  beginSnapshot(snapshot: NewSnapshot): Promise<void>;
+  /**
+   * Makes a snapshot ready and lets a tag lead to it, in one transaction: of the template of that name, made first when
+   * there is none, or of a new one without a name. A snapshot that the tag led to before has none any more.
+   * `taken` when the name is that of another kind of template; undefined when the row is not in state `making`.
+   */
+  publishSnapshot(id: string, as: SnapshotPlace): Promise<TaggedSnapshot | 'taken' | undefined>;
+  /** What a tag leads to. */
+  findSnapshot(templateId: string, tag: string): Promise<TaggedSnapshot | undefined>;
+  /** By its own id, in whatever state. */
+  findSnapshotRow(id: string): Promise<SnapshotRow | undefined>;
+  /** What the tags of snapshots lead to, newest first, ties by id. */
+  listSnapshots(query: SnapshotQuery): Promise<TaggedSnapshot[]>;
+  /** Ids of the rows in that state. */
+  listSnapshotIds(state: SnapshotState): Promise<string[]>;
+  /**
+   * Takes a tag away, or without one the whole template with all its tags, in one transaction with the check that no
+   * sandbox runs or is paused that began with it. What no tag leads to any more is `removing`.
+   */
+  retireSnapshots(which: { templateId: string; tag?: string }): Promise<'retired' | 'in_use' | 'not_found'>;
+  /** Moves what is ready, and to which neither a tag nor a sandbox leads, to `removing`. */
+  retireUnused(): Promise<void>;
+  /** The row of a snapshot whose files are gone: kept as `removed` while one that came of it is there, else deleted. */
+  forgetSnapshot(id: string): Promise<void>;
+}
+
 export interface ApiKeyStore {
   /** Leaves an existing key of the same hash as it is. */
   addApiKey(key: ApiKeyRow): Promise<void>;
@@ -77,6 +111,9 @@ export const ACTIVE_STATES: readonly SandboxState[] = [
   'killing',
 ];
 
+/** States of a sandbox that is there, or is about to be. */
+export const ALIVE_STATES: readonly SandboxState[] = ACTIVE_STATES.filter((state) => state !== 'killing');
+
 /** States that callers see as `paused`: it is on disk, on its way there, or not usable again yet. */
 export const PAUSED_STATES: readonly SandboxState[] = ['pausing', 'paused', 'resuming'];
 
@@ -85,6 +122,8 @@ export const PLACED_STATES: readonly SandboxState[] = ['starting', 'running', 'p
 
 /** What a pause keeps: processes with their memory and files, or files alone. */
 export type PauseKind = 'memory' | 'filesystem';
+
+export type SandboxReservation = 'reserved' | 'limit' | 'no_snapshot';
 
 export type ResumeReservation = 'reserved' | 'limit' | 'not_paused';
 
@@ -97,7 +136,10 @@ export type EndCause = 'killed' | 'expired' | 'exited' | 'failed' | 'lost';
 export interface NewSandbox {
   id: string;
   templateId: string;
-  templateName: string;
+  /** Null when the template has none. */
+  templateName: string | null;
+  /** What it began with; null: the image of its template. */
+  snapshotId: string | null;
   createdAt: number;
   endAt: number;
   metadata: Record<string, string>;
@@ -171,7 +213,61 @@ export interface NewTemplate {
   diskMb: number;
 }
 
-export type TemplateRow = NewTemplate;
+/** An `image` of the installation has one state, tagged `default`; the tags of a `snapshot` lead to snapshots. */
+export type TemplateKind = 'image' | 'snapshot';
+
+export interface TemplateRow extends Omit<NewTemplate, 'name'> {
+  kind: TemplateKind;
+  name: string | null;
+}
+
+/**
+ * `making` until its files are safe, then `ready`, and `removing` until they are gone. `removed` is left for the sake of
+ * those that came of it.
+ */
+export type SnapshotState = 'making' | 'ready' | 'removing' | 'removed';
+
+export interface NewSnapshot {
+  /** Also its id in the runtime. */
+  id: string;
+  sandboxId: string;
+  /** The snapshot that its sandbox had begun with. */
+  parentId: string | null;
+  kind: PauseKind;
+  createdAt: number;
+  cpuCount: number;
+  memoryMb: number;
+  diskMb: number;
+}
+
+export interface SnapshotRow extends NewSnapshot {
+  state: SnapshotState;
+  /** Null until it is ready. */
+  templateId: string | null;
+}
+
+/** Where a snapshot is found. */
+export interface SnapshotPlace {
+  /** Of the template, if one has to be made. */
+  templateId: string;
+  name: string | null;
+  tag: string;
+}
+
+export interface TaggedSnapshot extends SnapshotRow {
+  templateId: string;
+  templateName: string | null;
+  tag: string;
+}
+
+export interface SnapshotQuery {
+  sandboxId?: string;
+  templateId?: string;
+  tag?: string;
+  limit?: number;
+  /** Only rows behind this position. */
+  after?: { createdAt: number; id: string };
+}
 
 /** What one sandbox used at one moment. */
 export interface MetricRow {

@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describeSnapshots } from './snapshot-suite.ts';
 import type { NewSandbox, Store } from './store.ts';
 
 const day = 86_400_000;
 const start = Date.UTC(2026, 0, 1);
 
+/** A sandbox that is to be; all that a test does not care for is given. */
 const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
   id,
   templateId: 'tbase',
   templateName: 'base',
+  snapshotId: null,
   createdAt: start,
   endAt: start + 15_000,
   metadata: {},
@@ -39,7 +42,7 @@ export const describeStore = (
     afterEach(() => opened.remove());
 
     const run = async (more: NewSandbox, startedAt = more.createdAt) => {
-      expect(await store.reserveSandbox(more, { maxActive: 100 })).toBe(true);
+      expect(await store.reserveSandbox(more, { maxActive: 100 })).toBe('reserved');
       return store.changeState(more.id, {
         from: ['starting'],
         to: 'running',
@@ -74,18 +77,18 @@ export const describeStore = (
 
       it('refuses one more than the limit of starting and running ones, and writes nothing then', async () => {
         await run(sandbox('i1'));
-        expect(await store.reserveSandbox(sandbox('i2'), { maxActive: 2 })).toBe(true);
-        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe(false);
+        expect(await store.reserveSandbox(sandbox('i2'), { maxActive: 2 })).toBe('reserved');
+        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe('limit');
         expect(await store.findSandbox('i3')).toBeUndefined();
         await store.changeState('i1', { from: ['running'], to: 'killing' });
-        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe(true);
+        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe('reserved');
       });
 
       it('never passes the limit when many reserve at once', async () => {
         const answers = await Promise.all(
           Array.from({ length: 20 }, (_, i) => store.reserveSandbox(sandbox(`i${i}`), { maxActive: 7 })),
         );
-        expect(answers.filter(Boolean)).toHaveLength(7);
+        expect(answers.filter((answer) => answer === 'reserved')).toHaveLength(7);
         expect(await store.countSandboxes({ states: ['starting'] })).toBe(7);
       });
 
@@ -162,14 +165,14 @@ export const describeStore = (
         const resume = (id: string, maxActive: number) =>
           store.reserveResume(id, { endAt: start + 20_000, maxActive });
         // Until the pause has succeeded its place is not free.
-        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe(false);
+        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe('limit');
         expect(await resume('i1', 9)).toBe('not_paused');
         await store.changeState('i1', { from: ['pausing'], to: 'paused' });
-        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe(true);
+        expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe('reserved');
         expect(await resume('i1', 2)).toBe('limit');
         expect(await store.findSandbox('i1')).toMatchObject({ state: 'paused', endAt: start + 15_000 });
         expect(await Promise.all([resume('i1', 3), resume('i1', 3)])).toEqual(['reserved', 'not_paused']);
-        expect(await store.reserveSandbox(sandbox('i4'), { maxActive: 3 })).toBe(false);
+        expect(await store.reserveSandbox(sandbox('i4'), { maxActive: 3 })).toBe('limit');
         expect(await resume('i2', 9)).toBe('not_paused');
         expect(await resume('i9', 9)).toBe('not_paused');
       });
@@ -259,9 +262,9 @@ export const describeStore = (
 
       it('leave their list in the reservation of the sandbox that takes them, and only then', async () => {
         await store.addWarm(warm('i1'));
-        expect(await store.reserveSandbox(sandbox('i1'), { maxActive: 0 })).toBe(false);
+        expect(await store.reserveSandbox(sandbox('i1'), { maxActive: 0 })).toBe('limit');
         expect(await store.listWarm()).toEqual([warm('i1')]);
-        expect(await store.reserveSandbox(sandbox('i1'), { maxActive: 1 })).toBe(true);
+        expect(await store.reserveSandbox(sandbox('i1'), { maxActive: 1 })).toBe('reserved');
         expect(await store.listWarm()).toEqual([]);
         expect((await store.findSandbox('i1'))?.state).toBe('starting');
       });
@@ -315,14 +318,17 @@ export const describeStore = (
       const base = { id: 'tbase', name: 'base', createdAt: start, cpuCount: 2, memoryMb: 1024, diskMb: 2048 };
 
       it('makes a template once and finds it by id and by name', async () => {
-        expect(await store.ensureTemplate(base)).toEqual(base);
-        expect(await store.ensureTemplate({ ...base, id: 'tnew', cpuCount: 8 })).toEqual(base);
+        const made = { ...base, kind: 'image' };
+        expect(await store.ensureTemplate(base)).toEqual(made);
+        expect(await store.ensureTemplate({ ...base, id: 'tnew', cpuCount: 8 })).toEqual(made);
         store = await opened.reopen();
-        expect(await store.findTemplate('base')).toEqual(base);
-        expect(await store.findTemplate('tbase')).toEqual(base);
+        expect(await store.findTemplate('base')).toEqual(made);
+        expect(await store.findTemplate('tbase')).toEqual(made);
         expect(await store.findTemplate('tnew')).toBeUndefined();
       });
     });
+
+    describeSnapshots(() => store, { sandbox, reopen: () => opened.reopen() });
 
     describe('api keys', () => {
       const key = {

@@ -4,9 +4,10 @@ import type { TemplateRow, TemplateStore } from './store.ts';
 const select = (db: Database) =>
   db
     .selectFrom('templates')
-    .innerJoin('template_names', 'template_names.template_id', 'templates.id')
+    .leftJoin('template_names', 'template_names.template_id', 'templates.id')
     .select([
       'templates.id as id',
+      'templates.kind as kind',
       'template_names.name as name',
       'templates.created_at as createdAt',
       'templates.cpu_count as cpuCount',
@@ -24,6 +25,7 @@ export const createTemplateQueries = (db: Database): TemplateStore => ({
         .insertInto('templates')
         .values({
           id: template.id,
+          kind: 'image',
           created_at: template.createdAt,
           cpu_count: template.cpuCount,
           memory_mb: template.memoryMb,
@@ -34,7 +36,7 @@ export const createTemplateQueries = (db: Database): TemplateStore => ({
         .insertInto('template_names')
         .values({ name: template.name, template_id: template.id })
         .execute();
-      return template;
+      return { ...template, kind: 'image' };
     }),
 
   findTemplate: (idOrName) =>

@@ -10,7 +10,7 @@ import {
   RuntimeError,
 } from '@skerry/runtime';
 
-type Act = 'create' | 'pause' | 'resume' | 'init' | 'state';
+type Act = 'create' | 'pause' | 'resume' | 'init' | 'state' | 'snapshot';
 
 /** What a test may look at, and make go wrong. */
 export interface MemoryRuntime extends Runtime {
@@ -22,9 +22,9 @@ export interface MemoryRuntime extends Runtime {
   /** The next act of this kind does nothing and rejects so. */
   fail(act: Act, error: Error): void;
   /** The next act of this kind gets through, but its answer is lost. */
-  loseAnswer(act: 'pause' | 'resume'): void;
+  loseAnswer(act: 'pause' | 'resume' | 'snapshot'): void;
   /** The next act of this kind waits for the returned function. */
-  hold(act: 'pause' | 'resume'): () => void;
+  hold(act: 'pause' | 'resume' | 'snapshot'): () => void;
 }
 
 /** The runtime's port over nothing but this process: states and runs are real, sandboxes are not. */
@@ -35,6 +35,7 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
   const failures = new Map<Act, Error>();
   const lost = new Set<Act>();
   const held = new Map<Act, Promise<void>>();
+  const kept = new Set<string>();
   let runs = 0;
 
   const agent = createServer((request, response) => {
@@ -94,7 +95,10 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
           found.runId = `run${runs}`;
         });
       },
-      snapshot: () => Promise.reject(new RuntimeError('unsupported', 'no snapshots here')),
+      snapshot: async ({ id: snapshot, memory }) => {
+        log.push(`snapshot ${id} ${memory ? 'memory' : 'filesystem'}`);
+        await act('snapshot', () => void kept.add(snapshot));
+      },
       usage: async () => ({ cpuTimeMs: 0, memoryBytes: 0, cacheBytes: 0, diskBytes: 0, processCount: 0 }),
       stop: async () => {
         log.push(`stop ${id}`);
@@ -109,7 +113,7 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
 
   return {
     name: 'memory',
-    features: { level: 'container', pause, snapshot: false, network: false },
+    features: { level: 'container', pause, snapshot: pause, network: false },
     instances,
     log,
     inits,
@@ -130,6 +134,16 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
     get: async (id) => toInstance(id),
     list: async function* () {
       for (const id of instances.keys()) yield toInstance(id);
+    },
+    snapshots: {
+      list: async function* () {
+        for (const id of kept) yield { id, sizeBytes: 1 };
+      },
+      verify: async () => [],
+      delete: async (id) => {
+        log.push(`delete snapshot ${id}`);
+        kept.delete(id);
+      },
     },
     close: async () => {},
   };

@@ -36,7 +36,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   const silent = () => undefined;
   const runtime = createMemoryRuntime({ memory: true, filesystem: true });
   const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
-  const template = { id: 't1', name: 'base', ...size };
+  const template = { id: 't1', name: 'base', kind: 'image' as const, ...size };
   const makePlane = async (on: MemoryRuntime, limits = {}): Promise<ControlPlane> => {
     const made = createControlPlane({
       store,
@@ -61,7 +61,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       return fixture.plane;
     },
     create: async ({ timeoutMs = 60_000, autoPause = null, allowInternet = null } = {}) => {
-      const rest = { metadata: {}, envVars: { A: 'b' }, secure: true, allowInternet };
+      const rest = { snapshot: null, metadata: {}, envVars: { A: 'b' }, secure: true, allowInternet };
       return (await fixture.plane.lifecycle.create({ template, timeoutMs, autoPause, ...rest })).id;
     },
     rowOf: (id) => store.findSandbox(id),

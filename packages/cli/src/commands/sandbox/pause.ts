@@ -1,7 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { forEachSandbox } from './for-each-sandbox.ts';
+import { forEach } from '../for-each.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { memory: boolean };
 
@@ -14,6 +14,6 @@ export function pauseSandboxCommand(): Command {
       .option('--no-memory', 'keep the files only'),
   ).action(async (ids: string[], flags: Flags) => {
     const options = { ...resolveConnection(flags), ...(flags.memory ? {} : { memory: false }) };
-    await forEachSandbox(ids, (id) => Sandbox.pause(id, options));
+    await forEach(ids, (id) => Sandbox.pause(id, options));
   });
 }

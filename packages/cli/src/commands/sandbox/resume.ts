@@ -1,7 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { forEachSandbox } from './for-each-sandbox.ts';
+import { forEach } from '../for-each.ts';
 import { parseSeconds } from './parse-seconds.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { timeout?: number };
@@ -16,6 +16,6 @@ export function resumeSandboxCommand(): Command {
   ).action(async (ids: string[], flags: Flags) => {
     const connection = resolveConnection(flags);
     const timeout = flags.timeout === undefined ? {} : { timeoutMs: flags.timeout * 1000 };
-    await forEachSandbox(ids, (id) => Sandbox.connect(id, { ...connection, ...timeout }));
+    await forEach(ids, (id) => Sandbox.connect(id, { ...connection, ...timeout }));
   });
 }

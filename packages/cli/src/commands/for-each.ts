@@ -1,7 +1,7 @@
 import { SandboxError } from '@skerry/sdk';
 
 /** Does it to each, one after the other. What the service refuses is told in a line, and the others still get their turn. */
-export async function forEachSandbox(ids: string[], act: (id: string) => Promise<unknown>): Promise<void> {
+export async function forEach(ids: string[], act: (id: string) => Promise<unknown>): Promise<void> {
   for (const id of ids) {
     try {
       await act(id);

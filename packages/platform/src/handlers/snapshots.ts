@@ -1,0 +1,81 @@
+import { invalid, notFound } from '@skerry/contract/error';
+import type { components } from '@skerry/platform-client';
+import type { SnapshotQuery, TaggedSnapshot } from '../store/store.ts';
+import { parseCursor, toCursor } from './cursor.ts';
+import { parsePauseKind } from './pausing.ts';
+import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
+import { parseSandboxId } from './sandbox-id.ts';
+import { findTemplate, NAMESPACE, parseNewName, parseTemplateReference } from './template-reference.ts';
+
+type SnapshotRoute =
+  | 'POST /sandboxes/{sandboxID}/snapshots'
+  | 'GET /snapshots'
+  | 'DELETE /templates/{templateID}';
+
+const toSnapshotInfo = (row: TaggedSnapshot): components['schemas']['SnapshotInfo'] => {
+  if (row.templateName === null) return { snapshotID: `${row.templateId}:${row.tag}`, names: [] };
+  const fullName = `${NAMESPACE}/${row.templateName}:${row.tag}`;
+  return { snapshotID: fullName, names: [fullName] };
+};
+
+/** Making, listing and deleting snapshots. */
+export const createSnapshotHandlers = (
+  context: Pick<HandlerContext, 'store' | 'snapshotting'>,
+): Pick<PlatformHandlers, SnapshotRoute> => {
+  const { store, snapshotting } = context;
+
+  /** Undefined when nothing can match. */
+  const parseFilter = async (query: {
+    sandboxID?: string;
+    name?: string;
+  }): Promise<SnapshotQuery | undefined> => {
+    const filter: SnapshotQuery = {};
+    if (query.sandboxID !== undefined) filter.sandboxId = parseSandboxId({ sandboxID: query.sandboxID });
+    if (query.name === undefined) return filter;
+    const reference = parseTemplateReference('query.name', query.name);
+    const template = await findTemplate(store, reference);
+    if (template === undefined) return undefined;
+    filter.templateId = template.id;
+    if (reference.tag !== undefined) filter.tag = reference.tag;
+    return filter;
+  };
+
+  return {
+    'POST /sandboxes/{sandboxID}/snapshots': async ({ params, body }) => {
+      const made = await snapshotting.create(parseSandboxId(params), {
+        kind: parsePauseKind(body),
+        ...(body.name === undefined ? { name: null, tag: 'default' } : parseNewName('body.name', body.name)),
+      });
+      return { status: 201, body: toSnapshotInfo(made) };
+    },
+    'GET /snapshots': async ({ query }) => {
+      const { limit = 100, nextToken } = query;
+      const filter = await parseFilter(query);
+      if (nextToken !== undefined && filter !== undefined) {
+        const { startedAt: createdAt, id } = parseCursor(nextToken, 'desc');
+        filter.after = { createdAt, id };
+      }
+      // One row more than asked for tells whether there is a next page.
+      const rows = filter ? await store.listSnapshots({ ...filter, limit: limit + 1 }) : [];
+      const page = rows.slice(0, limit);
+      const last = rows.length > limit ? page.at(-1) : undefined;
+      return {
+        status: 200,
+        headers: last ? { 'X-Next-Token': toCursor({ startedAt: last.createdAt, id: last.id }, 'desc') } : {},
+        body: page.map(toSnapshotInfo),
+      };
+    },
+    'DELETE /templates/{templateID}': async ({ params }) => {
+      const text = params.templateID;
+      const reference = parseTemplateReference('path.templateID', text);
+      const template = await findTemplate(store, reference);
+      if (template === undefined) throw notFound(`template "${text}" was not found`);
+      if (template.kind === 'image') {
+        throw invalid(`template "${text}" belongs to this installation and cannot be deleted`);
+      }
+      const { tag } = reference;
+      await snapshotting.delete({ templateId: template.id, ...(tag !== undefined && { tag }) });
+      return { status: 204 };
+    },
+  };
+};

@@ -1,0 +1,233 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Instance, Runtime } from '../../runtime.ts';
+import { prepareSuiteAgent } from '../../suite-agent.ts';
+import { runInside } from '../../suite-client.ts';
+import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
+import { findTraces } from '../../suite-traces.ts';
+import { toSnapshotFolder } from './folder.ts';
+import { createOci } from './oci.ts';
+import { mount, unmountEvery } from './syscalls.ts';
+
+const program = fileURLToPath(new URL('./snapshot-endlessly.ts', import.meta.url));
+const MIB = 2 ** 20;
+
+let base: string;
+let dataDir: string;
+let agentDir: string;
+let rootfs: string;
+let runtime: Runtime;
+const ids: string[] = [];
+
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), 'runtime-snapshot-'));
+  dataDir = join(base, 'data');
+  [agentDir, rootfs] = await Promise.all([prepareSuiteAgent(base), prepareSuiteRootfs()]);
+  runtime = createOci({ dataDir, agentDir });
+});
+afterEach(async () => {
+  for await (const instance of runtime.list()) await instance.stop();
+  for await (const { id } of runtime.snapshots.list()) await runtime.snapshots.delete(id);
+  await expect.poll(() => findTraces({ dataDir, ids }), { timeout: 2_000 }).toEqual([]);
+});
+afterAll(async () => {
+  await runtime.close();
+  await rm(base, { recursive: true, force: true });
+});
+
+const toId = (): string => {
+  const id = `snapshot${process.pid}x${ids.length}`;
+  ids.push(id);
+  return id;
+};
+
+const settings = {
+  hostname: 'box',
+  limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
+  network: { internet: false },
+};
+
+const create = (origin: { rootfs: string } | { snapshot: string } = { rootfs }): Promise<Instance> =>
+  runtime.create({ id: toId(), ...settings, ...origin });
+
+const reopen = async (): Promise<void> => {
+  await runtime.close();
+  runtime = createOci({ dataDir, agentDir });
+};
+
+const listSnapshots = async (from = runtime): Promise<string[]> => {
+  const found: string[] = [];
+  for await (const { id } of from.snapshots.list()) found.push(id);
+  return found.sort();
+};
+
+/** One with a file of its own, of a sandbox that is gone. */
+const makeSnapshot = async (): Promise<{ id: string; image: string }> => {
+  const source = await create();
+  await runInside(source, 'seq 100000 > /root/file');
+  const id = toId();
+  await source.snapshot({ id, memory: false });
+  await source.stop();
+  return { id, image: toSnapshotFolder(dataDir, id).image };
+};
+
+/** Changes one byte in the middle of what is written in the image, and its time back. */
+const flipByte = async (image: string): Promise<void> => {
+  const { atime, mtime } = await stat(image);
+  await using file = await open(image, 'r+');
+  const bytes = Buffer.alloc(4096);
+  for (let offset = 0; ; offset += bytes.length) {
+    await file.read(bytes, 0, bytes.length, offset);
+    if (!bytes.includes('\n50000\n')) continue;
+    await file.write(Buffer.of((bytes[0] ?? 0) ^ 1), 0, 1, offset);
+    break;
+  }
+  await utimes(image, atime, mtime);
+};
+
+describe('a snapshot that the OCI driver has made', () => {
+  it.each<[string, RegExp, (image: string) => Promise<void>]>([
+    ['was cut off', /has 10485760 bytes/, (image) => truncate(image, 10 * MIB)],
+    ['has one other byte, and its time put back', /the hash of its disk/, flipByte],
+    ['is gone', /cannot be read/, (image) => rm(image)],
+    ['was emptied', /has 0 bytes/, (image) => writeFile(image, '')],
+  ])('is refused and told of when its disk %s', async (_what, reason, damage) => {
+    const { id, image } = await makeSnapshot();
+    await damage(image);
+    await reopen();
+    await expect(create({ snapshot: id })).rejects.toMatchObject({
+      code: 'damaged',
+      message: expect.stringMatching(reason),
+    });
+    expect(await runtime.snapshots.verify(id)).toEqual([expect.stringMatching(reason)]);
+    expect(await listSnapshots()).toEqual([id]);
+  });
+
+  it('is taken as it is after it was copied to another disk and back, holes filled in', async () => {
+    const { id, image } = await makeSnapshot();
+    await copyFile(image, `${base}/away`);
+    await rename(`${base}/away`, image);
+    // A plain copy has every block.
+    const { size, blocks } = await stat(image);
+    expect(blocks * 512).toBeGreaterThanOrEqual(size);
+    await reopen();
+    expect(await runtime.snapshots.verify(id)).toEqual([]);
+    const copy = await create({ snapshot: id });
+    expect((await runInside(copy, 'tail -n 1 /root/file')).output).toBe('100000\n');
+  });
+
+  it('takes the room of what is written in it, not of what could be', async () => {
+    const { image } = await makeSnapshot();
+    const { size, blocks } = await stat(image);
+    expect(size).toBe(64 * MIB);
+    expect(blocks * 512).toBeLessThan(16 * MIB);
+  });
+
+  it('is refused of a paused sandbox whose disk somebody has touched', async () => {
+    const source = await create();
+    await source.pause({ memory: false });
+    await utimes(join(dataDir, 'sandboxes', source.id, 'disk.ext4'), 1, 1);
+    await expect(source.snapshot({ id: toId(), memory: false })).rejects.toMatchObject({ code: 'damaged' });
+    expect(await listSnapshots()).toEqual([]);
+  });
+
+  it('leaves nothing, and its sandbox running, when the disk of the host is full', async () => {
+    const small = join(base, 'small');
+    await mkdir(small);
+    mount({ source: 'none', target: small, type: 'tmpfs', flags: 0, data: 'size=20m' });
+    const other = createOci({ dataDir: small, agentDir });
+    try {
+      const source = await other.create({ id: toId(), rootfs, ...settings });
+      await runInside(
+        source,
+        'head -c 12000000 /dev/urandom > /root/file; setsid sleep 1234 >/dev/null 2>&1 </dev/null &',
+      );
+      const before = await runInside(source, 'md5sum /root/file');
+      const failed = source.snapshot({ id: toId(), memory: false });
+      await expect(failed).rejects.toMatchObject({ code: 'exhausted' });
+      expect(await readdir(join(small, 'snapshots'))).toEqual([]);
+      expect(await source.state()).toBe('running');
+      expect(await runInside(source, 'md5sum /root/file')).toEqual(before);
+      expect((await runInside(source, 'cat /proc/[0-9]*/cmdline')).output).toContain('1234');
+      await runInside(source, 'rm /root/file; sync');
+      await source.stop();
+    } finally {
+      await other.close();
+      unmountEvery(small);
+    }
+  });
+});
+
+describe('the OCI driver when it is killed while it makes, uses and deletes snapshots', () => {
+  const killAfter = async (delayMs: number, id: string) => {
+    const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, id], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    await expect.poll(() => said, { timeout: 10_000, interval: 5 }).toContain('made');
+    await sleep(delayMs);
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    const numbers = (word: string) =>
+      [...said.matchAll(new RegExp(`^${word} (\\d+)$`, 'gm'))].map(([, turn]) => Number(turn));
+    return { kept: numbers('kept'), deleted: numbers('deleted') };
+  };
+
+  it('loses no snapshot that was acknowledged, leaves no half of one, and its sandbox runs on', async () => {
+    await runtime.close();
+    const cut = { capture: 0, other: 0 };
+    for (let round = 0; round < 10; round++) {
+      const id = toId();
+      const { kept, deleted } = await killAfter(Math.random() * 700, id);
+      const folders = (await readdir(join(dataDir, 'snapshots'))).length;
+      const next = createOci({ dataDir, agentDir });
+      const found = await listSnapshots(next);
+      if (folders > found.length) cut.capture += 1;
+      else cut.other += 1;
+      expect(await readdir(join(dataDir, 'snapshots'))).toHaveLength(found.length);
+      const last = kept.at(-1) ?? 0;
+      // The one that was just being deleted may be there or not, and so may one whose end was not told any more.
+      const certain = kept.filter(
+        (turn) => turn > (deleted.at(-1) ?? 0) && (turn === last || last - turn > 1),
+      );
+      expect(found).toEqual(expect.arrayContaining(certain.map((turn) => `${id}s${turn}`)));
+      for (const snapshot of found) expect(await next.snapshots.verify(snapshot)).toEqual([]);
+      const source = await next.get(id);
+      expect(await source.state()).toBe('running');
+      expect((await runInside(source, 'echo on')).output).toBe('on\n');
+      if (last > 0) {
+        const copy = await next.create({ id: toId(), ...settings, snapshot: `${id}s${last}` });
+        const check = `ls /root | grep -c '^[0-9]'; tail -n 1 /root/last`;
+        expect((await runInside(copy, check)).output).toBe(`${last}\n${last * 500}\n`);
+      }
+      for await (const instance of next.list()) await instance.stop();
+      for (const snapshot of await listSnapshots(next)) await next.snapshots.delete(snapshot);
+      await next.close();
+      await expect.poll(() => findTraces({ dataDir, ids: [id] }), { timeout: 2_000 }).toEqual([]);
+    }
+    runtime = createOci({ dataDir, agentDir });
+    // Both kinds of moment were met, or the delays are wrong.
+    expect(Object.values(cut).every((count) => count > 0)).toBe(true);
+  }, 120_000);
+});
