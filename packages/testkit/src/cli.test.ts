@@ -80,7 +80,9 @@ describe('skerry sandbox', () => {
     expect(await skerry(['snapshot', 'list', ...data, '--sandbox', id])).toBe(
       `local/by-hand:default\n${unnamed}\n`,
     );
-    const [line = ''] = (await skerry(['snapshot', 'list', ...data, '--name', 'by-hand', '--json'])).split('\n');
+    const [line = ''] = (await skerry(['snapshot', 'list', ...data, '--name', 'by-hand', '--json'])).split(
+      '\n',
+    );
     expect(JSON.parse(line)).toEqual({
       snapshotId: 'local/by-hand:default',
       names: ['local/by-hand:default'],

@@ -205,7 +205,7 @@ describe('a snapshot of the files', () => {
     const outcomes = await Promise.all(
       [1, 2].map(() => snapshot(source.sandboxId, { memory: false }).then(({ response }) => response.status)),
     );
-    expect(outcomes.toSorted()).toEqual([201, 409]);
+    expect(outcomes.toSorted((a, b) => a - b)).toEqual([201, 409]);
     const last = snapshot(source.sandboxId, { memory: false });
     await source.setTimeout(0);
     expect((await last).response.status).toBe(201);

@@ -306,9 +306,10 @@ export interface paths {
         put?: never;
         /**
          * Make a snapshot of a sandbox
-         * @description Makes a template from a running sandbox, which runs on. Create sandboxes from it by `snapshotID`, list it with
+         * @description Makes a template from a running or paused sandbox, which stays what it is; a running one stands still for a moment.
+         *     The snapshot is safe on disk when this answers. Create sandboxes from it by `snapshotID`, list it with
          *     `GET /snapshots`, delete it with `DELETE /templates/{templateID}`. With the name of a snapshot that exists, the same
-         *     template gets a new build.
+         *     template gets a new build, to which the tag then leads.
          */
         post: operations["createSnapshot"];
         delete?: never;
@@ -424,7 +425,8 @@ export interface paths {
         post?: never;
         /**
          * Delete a template or snapshot
-         * @description Takes an id, a name, or the id of a snapshot. Refused with 400 while running or paused sandboxes use it.
+         * @description Takes an id, a name, or the id of a snapshot. With a tag only what the tag leads to is deleted, without one the whole
+         *     template. Refused with 400 while running or paused sandboxes use it, and for the templates of the installation.
          */
         delete: operations["deleteTemplate"];
         options?: never;
