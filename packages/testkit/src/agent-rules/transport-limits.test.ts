@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { findAgentProcess } from './agent-process.ts';
 import { envelope, readEnvelopes } from './envelopes.ts';
 import { createPlainCalls } from './plain-calls.ts';
 import { createRpcCalls, jsonOf, streamJson } from './rpc-calls.ts';
@@ -82,19 +81,13 @@ describe('a message over the limit', () => {
 });
 
 describe('the memory of the agent', () => {
-  const rssBytes = (): number => {
-    const cgroup = join(stack.dataDir, 'sandboxes', sandbox.sandboxId, 'pid');
-    const status = readFileSync(`/proc/${readFileSync(cgroup, 'utf8').trim()}/status`, 'utf8');
-    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
-  };
-
   it('rule 10-48: does not grow with streams that nobody reads and bodies that do not end', async () => {
     const answers = [];
     for (let index = 0; index < 40; index += 1) {
       const script = { process: { cmd: '/bin/sh', args: ['-c', 'head -c 200000000 /dev/zero'] } };
       answers.push(await plain.open(`POST /${start}`, { headers: streamJson, body: envelope(script) }));
     }
-    expect(rssBytes()).toBeLessThan(400 << 20);
+    expect(findAgentProcess(stack, sandbox.sandboxId).peakBytes()).toBeLessThan(400 << 20);
     for (const answer of answers) answer.destroy();
     expect((await sdk.commands.run('echo on')).stdout).toBe('on\n');
   });
