@@ -1,9 +1,15 @@
-// Usage: pnpm bench [--only NAME] [--runs N] [--json FILE]
-// Measures skerry beside a reference in one run and prints a table; figures are worth comparing only within a run.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+// Usage: pnpm bench [--only NAME]… [--runs N] [--quick] [--write] [--check]
+// Measures skerry beside references in one run and prints a table; figures are worth comparing only within a run.
 import { parseArgs } from 'node:util';
+import { agentExec } from './src/agent-exec.ts';
+import { agentListdir } from './src/agent-listdir.ts';
+import { agentOutput } from './src/agent-output.ts';
+import { agentProcesses } from './src/agent-processes.ts';
+import { agentSmallfiles } from './src/agent-smallfiles.ts';
 import { agentStart } from './src/agent-start.ts';
+import { agentDownload, agentUpload } from './src/agent-transfer.ts';
+import { agentUnary } from './src/agent-unary.ts';
+import { agentWatch } from './src/agent-watch.ts';
 import type { Benchmark } from './src/benchmark.ts';
 import { createCold } from './src/create-cold.ts';
 import { createWarm } from './src/create-warm.ts';
@@ -11,55 +17,81 @@ import { execRoundtrip } from './src/exec-roundtrip.ts';
 import { fileDownload, fileUpload } from './src/file-transfer.ts';
 import { describeMachine } from './src/machine.ts';
 import { memoryIdle } from './src/memory-idle.ts';
+import { findStale, readReport, writeReport } from './src/report.ts';
 import { type Row, toTable } from './src/row.ts';
-import { startBenchStack } from './src/stack.ts';
+import { runBenchmarks } from './src/run-benchmarks.ts';
 
 const benchmarks: Record<string, Benchmark> = {
   'create.cold': createCold,
   'create.warm': createWarm,
   'exec.roundtrip': execRoundtrip,
-  'agent.start': agentStart,
-  'memory.idle': memoryIdle,
   'file.download': fileDownload,
   'file.upload': fileUpload,
+  'memory.idle': memoryIdle,
+  'agent.start': agentStart,
+  'agent.unary': agentUnary,
+  'agent.exec': agentExec,
+  'agent.output': agentOutput,
+  'agent.smallfiles': agentSmallfiles,
+  'agent.listdir': agentListdir,
+  'agent.upload': agentUpload,
+  'agent.download': agentDownload,
+  'agent.processes': agentProcesses,
+  'agent.watch': agentWatch,
 };
 
 const { values } = parseArgs({
   args: process.argv.slice(2).filter((word) => word !== '--'),
   options: {
+    /** The names to measure; all unless given. */
     only: { type: 'string', multiple: true },
     runs: { type: 'string', default: '20' },
-    json: { type: 'string' },
+    /** A tenth of the sizes, a quarter of the runs. */
+    quick: { type: 'boolean', default: false },
+    /** Keeps the result and writes it into the READMEs. */
+    write: { type: 'boolean', default: false },
+    /** Measures nothing: whether the READMEs say what was kept. */
+    check: { type: 'boolean', default: false },
   },
 });
-const runs = Number(values.runs);
+
+if (values.check) {
+  const stale = findStale(readReport());
+  for (const path of stale)
+    console.error(`the figures in ${path} are not those of bench/results/latest.json`);
+  process.exit(stale.length === 0 ? 0 : 1);
+}
+
 const names = values.only ?? Object.keys(benchmarks);
 const unknown = names.filter((name) => !(name in benchmarks));
+const runs = Math.ceil(Number(values.runs) * (values.quick ? 0.25 : 1));
 if (unknown.length > 0 || !Number.isInteger(runs) || runs < 1) {
   console.error(
     `unknown benchmark ${unknown.join(', ')} or bad --runs; names: ${Object.keys(benchmarks).join(' ')}`,
   );
   process.exit(2);
 }
+if (values.write && (values.only !== undefined || values.quick)) {
+  console.error('--write keeps one whole run: it goes neither with --only nor with --quick');
+  process.exit(2);
+}
 
 const machine = describeMachine();
-console.log(
-  `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, Linux ${machine.kernel}, Node ${machine.node}, load ${machine.load}\n`,
-);
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort(signal));
 
-const stack = await startBenchStack();
 const rows: Row[] = [];
 try {
-  for (const name of names) {
-    console.error(`measuring ${name}`);
-    rows.push(...((await benchmarks[name]?.({ name, runs, stack })) ?? []));
-  }
-} finally {
-  await stack.down();
+  for await (const measured of runBenchmarks(
+    names.map((name) => ({ name, benchmark: benchmarks[name] as Benchmark })),
+    { runs, scale: values.quick ? 0.1 : 1, signal: stop.signal },
+  ))
+    rows.push(...measured);
+} catch (error) {
+  if (error !== stop.signal.reason) throw error;
+  console.error(`stopped by ${stop.signal.reason}; what was started is gone`);
+  process.exit(130);
 }
-console.log(toTable(rows));
-if (values.json) {
-  mkdirSync(dirname(values.json), { recursive: true });
-  writeFileSync(values.json, `${JSON.stringify(rows, null, 2)}\n`);
-  writeFileSync(values.json.replace(/(\.json)?$/, '.machine.json'), `${JSON.stringify(machine, null, 2)}\n`);
-}
+console.log(toTable(machine, rows));
+if (values.write) writeReport({ machine, rows });
+process.exit(0);

@@ -19,7 +19,15 @@ export const agentStart: Benchmark = async ({ name, runs }) => {
     samples.push(measured);
     reference.push(compared);
   }
-  return [toRow({ name, unit: 'ms', samples, reference: { name: 'bare node:http', samples: reference } })];
+  return [
+    toRow({
+      name,
+      unit: 'ms',
+      samples,
+      reference: { name: 'bare node:http', samples: reference },
+      bound: { of: 'p50', atMost: 60 },
+    }),
+  ];
 };
 
 async function timeUntilListening(argv: string[]): Promise<number> {

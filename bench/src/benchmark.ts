@@ -1,5 +1,16 @@
 import type { Row } from './row.ts';
 import type { BenchStack } from './stack.ts';
 
-/** Measures one named figure with at least `runs` samples, against the stack that every benchmark of a run shares. */
-export type Benchmark = (context: { name: string; runs: number; stack: BenchStack }) => Promise<Row[]>;
+export interface BenchmarkContext {
+  name: string;
+  /** At least so many samples; those that take seconds each have fewer. */
+  runs: number;
+  /** What sizes and numbers are multiplied with: 1, or less for a quick look. */
+  scale: number;
+  stack: BenchStack;
+  /** Undone when the benchmark is over, and when the program is ended before. */
+  resources: AsyncDisposableStack;
+}
+
+/** Measures one named figure against the stack that every benchmark of a run shares. */
+export type Benchmark = (context: BenchmarkContext) => Promise<Row[]>;

@@ -8,12 +8,8 @@ import { startBenchStack } from './stack.ts';
 const REFILL_MS = 500;
 
 /** As `create.cold`, on a service of its own that keeps sandboxes started ahead; each create finds one waiting. */
-export const createWarm: Benchmark = async ({ name, runs }) => {
-  const stack = await startBenchStack({ args: ['--warm-min', '2'] });
-  try {
-    const samples = await sampleCreates(stack, { runs, between: () => delay(REFILL_MS) });
-    return [toRow({ name, unit: 'ms', samples })];
-  } finally {
-    await stack.down();
-  }
+export const createWarm: Benchmark = async ({ name, runs, resources }) => {
+  const stack = await startBenchStack({ resources, args: ['--warm-min', '2'] });
+  const samples = await sampleCreates(stack, { runs, between: () => delay(REFILL_MS) });
+  return [toRow({ name, unit: 'ms', samples })];
 };

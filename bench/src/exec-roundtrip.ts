@@ -14,9 +14,11 @@ const WARM_UP_RUNS = 30;
 type Client = ReturnType<typeof createEnvdClient>;
 
 /** `Start` of /bin/true through the edge until its end; beside it the same call to a server that starts nothing. */
-export const execRoundtrip: Benchmark = async ({ name, runs, stack }) => {
+export const execRoundtrip: Benchmark = async ({ name, runs, stack, resources }) => {
   const sandbox = await stack.createBareSandbox();
+  resources.defer(() => sandbox.kill());
   const bare = await startBareServer();
+  resources.defer(bare.close);
   const through = createEnvdClient({
     baseUrl: stack.connection.sandboxUrl,
     headers: toRouting(sandbox.sandboxId),
@@ -32,8 +34,6 @@ export const execRoundtrip: Benchmark = async ({ name, runs, stack }) => {
     samples.push(measured);
     reference.push(compared);
   }
-  await sandbox.kill();
-  bare.close();
   return [toRow({ name, unit: 'ms', samples, reference: { name: 'bare connect-node', samples: reference } })];
 };
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { toRouting } from '@skerry/testkit';
-import type { Benchmark } from './benchmark.ts';
+import type { Benchmark, BenchmarkContext } from './benchmark.ts';
 import { toRow } from './row.ts';
 
 const SIZE_BYTES = 100 * 2 ** 20;
@@ -26,14 +26,17 @@ export const fileDownload: Benchmark = (context) => measureTransfers(context, do
 export const fileUpload: Benchmark = (context) => measureTransfers(context, upload);
 
 async function measureTransfers(
-  { name, runs, stack }: Parameters<Benchmark>[0],
+  { name, runs, stack, resources }: BenchmarkContext,
   transfer: (endpoint: Endpoint, source: string) => Promise<void>,
 ): ReturnType<Benchmark> {
   const folder = mkdtempSync(join(tmpdir(), 'skerry-transfer-'));
+  resources.defer(() => rmSync(folder, { recursive: true, force: true }));
   const source = join(folder, 'source');
   writeFileSync(source, randomBytes(SIZE_BYTES));
   const plain = await startPlainServer(join(folder, 'served'));
+  resources.defer(plain.close);
   const sandbox = await stack.createBareSandbox();
+  resources.defer(() => sandbox.kill());
   const through: Endpoint = {
     url: `${stack.connection.sandboxUrl}/files?path=transfer.bin`,
     headers: {
@@ -52,9 +55,6 @@ async function measureTransfers(
     samples.push(measured);
     reference.push(compared);
   }
-  await sandbox.kill();
-  plain.close();
-  rmSync(folder, { recursive: true });
   const plainly = { name: 'plain node:http', samples: reference };
   return [toRow({ name, unit: 'MiB/s', samples, better: 'more', reference: plainly })];
 }

@@ -1,38 +1,57 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Benchmark } from './benchmark.ts';
+import type { Benchmark, BenchmarkContext } from './benchmark.ts';
+import { pidsOf, pssBytesOf } from './process-memory.ts';
 import { toRow } from './row.ts';
 
-/** Sandboxes that idle beside each other; shared pages are divided among those who share them. */
-const SANDBOXES = 20;
-/** What a sandbox still allocates after its create has been answered. */
-const SETTLE_MS = 3_000;
+/** One and 50 others that idle beside it; shared pages are divided among those who share them. */
+const SANDBOXES = 51;
+const BARE_SERVERS = 5;
+/** What a sandbox still allocates, and gives back, after its create has been answered. */
+const SETTLE_MS = 6_000;
+const MIB = 2 ** 20;
 
-/** Proportional set size of everything that runs in a sandbox, for each of 20 idle ones. */
-export const memoryIdle: Benchmark = async ({ name, stack }) => {
-  const sandboxes = [];
-  for (let index = 0; index < SANDBOXES; index += 1) sandboxes.push(await stack.createSandbox());
+/**
+ * Proportional set size of everything that runs in a sandbox, for each of 51 idle ones; beside it, at the same time and
+ * sharing the same pages, the same Node with a server of one line.
+ */
+export const memoryIdle: Benchmark = async (context) => {
+  const { name, stack, scale, resources } = context;
+  const sandboxes: string[] = [];
+  for (let index = 0; index < Math.round(SANDBOXES * scale); index += 1) {
+    const sandbox = await stack.createBareSandbox();
+    resources.defer(() => sandbox.kill());
+    sandboxes.push(sandbox.sandboxId);
+  }
+  const servers = Array.from({ length: BARE_SERVERS }, () => startBareServer(context));
   await delay(SETTLE_MS);
-  const samples = sandboxes.map(({ sandboxId }) => pssBytesOf(sandboxId) / 2 ** 20);
-  await Promise.all(sandboxes.map((sandbox) => sandbox.kill()));
-  return [toRow({ name, unit: 'MiB', samples })];
+  const samples = sandboxes.map((id) => pidsOf(id).reduce((sum, pid) => sum + pssBytesOf(pid), 0) / MIB);
+  const compared = servers.map((pid) => pssBytesOf(pid) / MIB);
+  return [
+    toRow({
+      name,
+      unit: 'MiB',
+      samples,
+      reference: { name: 'bare node:http', samples: compared },
+      bound: { of: 'p50', atMost: 12 },
+    }),
+  ];
 };
 
-/** Sum over the processes whose cgroup is named after the sandbox. */
-function pssBytesOf(sandboxId: string): number {
-  const pids = readdirSync('/proc').filter(
-    (name) => /^\d+$/.test(name) && readOrEmpty(`/proc/${name}/cgroup`).includes(sandboxId),
-  );
-  if (pids.length === 0) throw new Error(`no process of sandbox ${sandboxId} found`);
-  return pids
-    .map((pid) => /^Pss:\s+(\d+) kB/m.exec(readOrEmpty(`/proc/${pid}/smaps_rollup`))?.[1] ?? '0')
-    .reduce((sum, kilobytes) => sum + Number(kilobytes) * 1024, 0);
-}
-
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return ''; // The process has just ended.
-  }
+/** With the agent's own program, loader and libraries, whose pages it shares. */
+function startBareServer({ stack, resources }: BenchmarkContext): number {
+  const folder = mkdtempSync(join(tmpdir(), 'skerry-bare-'));
+  const agentDir = stack.agentDir();
+  const script = `require('node:http').createServer((q, r) => r.end()).listen(${JSON.stringify(join(folder, 'bare.sock'))})`;
+  const argv = ['--library-path', join(agentDir, 'lib'), join(agentDir, 'node'), '-e', script];
+  const child = spawn(join(agentDir, 'ld.so'), argv, { stdio: ['ignore', 'ignore', 'inherit'], env: {} });
+  resources.defer(() => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  if (child.pid === undefined) throw new Error('a bare server cannot be started');
+  return child.pid;
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
@@ -10,22 +10,49 @@ export interface BenchStack {
   createSandbox(): Promise<Sandbox>;
   /** One that is used without the SDK. */
   createBareSandbox(): Promise<StackSandbox>;
-  down(): Promise<void>;
+  /** Path on the host of what is `/run/envd/NAME` inside a sandbox, such as the agent's own `http.sock`. */
+  guestPath(sandboxId: string, name: string): string;
+  /** Path on the host of a file that was made inside; `path` is absolute. */
+  writtenPath(sandboxId: string, path: string): string;
+  /** The folder that the agents run from. */
+  agentDir(): string;
 }
 
-/** Starts the real service from this checkout with a data folder of its own; `args` are added to `skerry up`. */
-export async function startBenchStack({ args = [] }: { args?: readonly string[] } = {}): Promise<BenchStack> {
+/**
+ * Starts the real service from this checkout with a data folder of its own; `args` are added to `skerry up`. It is taken down
+ * with the resources.
+ */
+export async function startBenchStack({
+  resources,
+  args = [],
+}: {
+  resources: AsyncDisposableStack;
+  args?: readonly string[];
+}): Promise<BenchStack> {
   const dataDir = mkdtempSync(join(tmpdir(), 'skerry-bench-'));
-  const stack = await startStack({ dataDir, args });
+  const forget = (): void => rmSync(dataDir, { recursive: true, force: true });
+  const stack = await startStack({ dataDir, args }).catch((error: unknown) => {
+    forget();
+    throw error;
+  });
+  const down = async (): Promise<void> => {
+    await stack.down();
+    forget();
+  };
+  if (resources.disposed) await down();
+  resources.defer(down);
   const { apiUrl, apiKey, domain, sandboxUrl } = stack.address;
   const connection = { apiUrl, apiKey, domain, sandboxUrl };
   return {
     connection,
     createSandbox: () => Sandbox.create({ ...connection, timeoutMs: 600_000 }),
     createBareSandbox: () => stack.createSandbox({ timeoutSeconds: 600 }),
-    async down() {
-      await stack.down();
-      rmSync(dataDir, { recursive: true, force: true });
+    guestPath: (sandboxId, name) => join(dataDir, 'sandboxes', sandboxId, 'disk/run', name),
+    writtenPath: (sandboxId, path) => join(dataDir, 'sandboxes', sandboxId, 'disk/upper', path),
+    agentDir() {
+      const [name] = readdirSync(join(dataDir, 'agent'));
+      if (name === undefined) throw new Error('the service has no agent folder');
+      return join(dataDir, 'agent', name);
     },
   };
 }

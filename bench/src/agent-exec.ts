@@ -1,0 +1,43 @@
+import { createRpcClient, type RpcClient, startBenchSandbox } from './agent.ts';
+import type { Benchmark } from './benchmark.ts';
+import { startReference } from './reference/start-reference.ts';
+import { toRow } from './row.ts';
+
+const WARM_UP_CALLS = 100;
+const program = '/bin/true';
+
+/**
+ * `Start` of /bin/true on the agent's socket until its stream has ended; beside it `spawn` of Node in a small process, until
+ * `close`, with nothing between caller and process.
+ */
+export const agentExec: Benchmark = async (context) => {
+  const sandbox = await startBenchSandbox(context);
+  const reference = await startReference(context.resources);
+  const agent = createRpcClient(sandbox, { codec: 'json' });
+  const samples: number[] = [];
+  const compared: number[] = [];
+  for (let call = -WARM_UP_CALLS; call < 20 * context.runs; call += 1) {
+    const [measured, beside] = [await timeExec(agent), await reference.spawn(program)];
+    if (call < 0) continue;
+    samples.push(measured);
+    compared.push(beside);
+  }
+  return [
+    toRow({
+      name: context.name,
+      unit: 'ms',
+      samples,
+      reference: { name: 'spawn of Node', samples: compared },
+      bound: { of: 'ratio', atMost: 3 },
+    }),
+  ];
+};
+
+async function timeExec({ process }: RpcClient): Promise<number> {
+  const startedMs = performance.now();
+  let ended = false;
+  for await (const { event } of process.start({ process: { cmd: program }, stdin: false }))
+    ended ||= event?.event.case === 'end';
+  if (!ended) throw new Error('the stream had no end event');
+  return performance.now() - startedMs;
+}

@@ -1,0 +1,38 @@
+import { createRpcClient, type RpcClient, startBenchSandbox } from './agent.ts';
+import type { Benchmark } from './benchmark.ts';
+import { startReference } from './reference/start-reference.ts';
+import { toRow } from './row.ts';
+
+/** Both sides compile and connect first. */
+const WARM_UP_CALLS = 300;
+
+/** `List`, with nothing to list, as JSON on the agent's socket; beside it the same call to a bare connect-node handler. */
+export const agentUnary: Benchmark = async (context) => {
+  const sandbox = await startBenchSandbox(context);
+  const reference = await startReference(context.resources);
+  const agent = createRpcClient(sandbox, { codec: 'json' });
+  const bare = createRpcClient({ ...reference, headers: sandbox.headers }, { codec: 'json' });
+  const samples: number[] = [];
+  const compared: number[] = [];
+  for (let call = -WARM_UP_CALLS; call < 50 * context.runs; call += 1) {
+    const [measured, beside] = [await timeList(agent), await timeList(bare)];
+    if (call < 0) continue;
+    samples.push(measured);
+    compared.push(beside);
+  }
+  return [
+    toRow({
+      name: context.name,
+      unit: 'ms',
+      samples,
+      reference: { name: 'bare connect-node', samples: compared },
+      bound: { of: 'ratio', atMost: 1.3 },
+    }),
+  ];
+};
+
+async function timeList({ process }: RpcClient): Promise<number> {
+  const startedMs = performance.now();
+  await process.list({});
+  return performance.now() - startedMs;
+}

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { toFigures } from './figures.ts';
+
+const machine = { cpu: 'Z80', cores: 1, memoryGiB: 2, kernel: '6.1', load: 0, node: '24.0.0' };
+const row = (name: string) => ({ name, unit: 'ms', p50: 1, p95: 2, n: 3 });
+const report = { machine, rows: [row('a.one'), row('b.one'), row('b.two')] };
+const toPage = (names: string, between = '') =>
+  `before\n<!-- figures: ${names} -->\n${between}<!-- /figures -->\nafter\n`;
+
+it('puts the machine and the listed rows between the markers and leaves the rest', () => {
+  const page = toFigures(toPage('b.* a.one', 'old 7 figures\n'), report);
+  expect(page).toMatch(/^before\n<!-- figures: b\.\* a\.one -->\n\n```\nZ80, 1 cores, .*\n\nname /);
+  expect(page.match(/^[ab]\.\w+/gm)).toEqual(['b.one', 'b.two', 'a.one']);
+  expect(page).toMatch(/```\n\n<!-- \/figures -->\nafter\n$/);
+  expect(page).not.toContain('old');
+});
+
+it('changes nothing the second time', () => {
+  const once = toFigures(toPage('a.one'), report);
+  expect(toFigures(once, report)).toBe(once);
+});
+
+it('refuses a page without markers and a name without a row', () => {
+  expect(() => toFigures('nothing', report)).toThrow('no markers');
+  expect(() => toFigures(toPage('c.one'), report)).toThrow('no row is called c.one');
+});

@@ -1,0 +1,35 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { toFigures } from './figures.ts';
+import type { Machine } from './machine.ts';
+import type { Row } from './row.ts';
+
+/** One run of everything. */
+export interface Report {
+  machine: Machine;
+  rows: Row[];
+}
+
+const root = join(import.meta.dirname, '../..');
+const kept = join(root, 'bench/results/latest.json');
+/** Where figures stand between markers. */
+const pages = ['README.md', 'packages/envd/README.md'];
+
+export const readReport = (): Report => JSON.parse(readFileSync(kept, 'utf8')) as Report;
+
+/** Keeps a run, and writes its figures into the pages. */
+export function writeReport(report: Report): void {
+  writeFileSync(kept, `${JSON.stringify(report, null, 2)}\n`);
+  for (const page of pages) {
+    const path = join(root, page);
+    writeFileSync(path, toFigures(readFileSync(path, 'utf8'), report));
+  }
+}
+
+/** The pages whose figures are not those of the report. */
+export function findStale(report: Report): string[] {
+  return pages.filter((page) => {
+    const text = readFileSync(join(root, page), 'utf8');
+    return toFigures(text, report) !== text;
+  });
+}
