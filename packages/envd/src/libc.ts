@@ -7,6 +7,8 @@ const cPipe2 = lib.func('int pipe2(_Out_ int *fds, int flags)');
 const cFcntl = lib.func('int fcntl(int fd, int command, ...)');
 const cSyscall = lib.func('long syscall(long number, ...)');
 const cMallocTrim = lib.func('int malloc_trim(size_t pad)');
+const cSendfile = lib.func('long sendfile(int out, int in, void *offset, size_t count)');
+const cPoll = lib.func('int poll(void *fds, unsigned long count, int timeout)');
 const cCapget = lib.func('int capget(_Inout_ uint8_t *header, _Out_ uint8_t *data)');
 const cCapset = lib.func('int capset(_Inout_ uint8_t *header, uint8_t *data)');
 
@@ -44,6 +46,40 @@ export const createPipe = (): { readFd: number; writeFd: number } => {
 
 /** A second descriptor of the same open file, closed on exec (fcntl(2)). */
 export const duplicateFd = (fd: number): number => check(cFcntl(fd, F_DUPFD_CLOEXEC, 'int', 0), 'fcntl');
+
+/**
+ * Lets the kernel send a part of a file to a socket (sendfile(2)), in a thread of the pool. Resolves with what it sent, or -1
+ * when it could not send anything now, for whatever reason.
+ */
+export const sendfile = (
+  socketFd: number,
+  fileFd: number,
+  { offset, count }: { offset: number; count: number },
+): Promise<number> => {
+  const position = new BigInt64Array([BigInt(offset)]);
+  return new Promise((resolve, reject) => {
+    cSendfile.async(socketFd, fileFd, position, count, (error: Error | null, moved: number) => {
+      // The kernel reads and writes it until now.
+      position.fill(0n);
+      if (error) reject(error);
+      else resolve(Number(moved));
+    });
+  });
+};
+
+const POLLOUT = 4;
+
+/** Waits for room in a socket (poll(2)), in a thread of the pool. Resolves with false when there was none in this time. */
+export const waitUntilWritable = (fd: number, timeoutMs: number): Promise<boolean> => {
+  const pollfd = new Int32Array([fd, POLLOUT]);
+  return new Promise((resolve, reject) => {
+    cPoll.async(pollfd, 1, timeoutMs, (error: Error | null, ready: number) => {
+      if (error) reject(error);
+      // An error or a hang-up also ends the wait, and is no room.
+      else resolve(ready === 1 && (pollfd[1] ?? 0) >>> 16 === POLLOUT);
+    });
+  });
+};
 
 /** Gives free memory of the C heap back to the kernel, in the midst of the heap too (malloc_trim(3)). */
 export const releaseFreeMemory = (): void => {

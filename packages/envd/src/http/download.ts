@@ -8,7 +8,7 @@ import { replyJson } from '../reply.ts';
 import { type ByteRange, checkConditions, parseByteRange, type Validators } from './byte-range.ts';
 import { chooseContentEncoding } from './content-encoding.ts';
 import { openRegularFile } from './open-regular-file.ts';
-import { sendBytes } from './send-bytes.ts';
+import { sendFile } from './send-file.ts';
 
 const toDisposition = (path: string): string => {
   const name = basename(path);
@@ -101,7 +101,7 @@ const send = async (
     return;
   }
   const length = end - start + 1;
-  const sentBytes = await sendBytes(file, res, { start, sizeBytes: length });
+  const sentBytes = await sendFile(file, res, { start, sizeBytes: length });
   if (sentBytes === length) res.end();
   // The length is promised by then: a file that turns out shorter must not look complete.
   else res.destroy();

@@ -4,7 +4,8 @@ import type { ServerResponse } from 'node:http';
 /** Large enough that the time per read is lost in the copying, small enough for the cache. */
 const BUFFER_BYTES = 512 * 1024;
 
-const write = (res: ServerResponse, bytes: Uint8Array): Promise<void> =>
+/** Resolves when the kernel has the bytes; rejects when the connection is lost. */
+export const write = (res: ServerResponse, bytes: Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
     // A write after the socket is gone and before the response knows is dropped, and its callback with it.
     const onClose = (): void => reject(new Error('the connection was closed'));
