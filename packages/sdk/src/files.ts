@@ -10,7 +10,8 @@ import {
   type WriteOptions,
   writeFile,
 } from './file-transfer.ts';
-import { type FileEvent, WatchHandle } from './watch-handle.ts';
+import { startListening } from './listening.ts';
+import { type FileEvent, type LostEvents, WatchHandle } from './watch-handle.ts';
 
 export interface ListOptions extends AgentCallOptions {
   /** Levels to descend. Default 1: the directory's own entries. */
@@ -30,6 +31,11 @@ export interface WatchOptions extends AgentCallOptions {
   onEvent?: ((event: FileEvent) => void | Promise<void>) | undefined;
   /** Called once when a watch with `onEvent` has ended, with the error unless it was stopped. */
   onExit?: ((error?: unknown) => void) | undefined;
+  /**
+   * With it, a broken connection is made again. It is called when the watch is in place again, before the first event of that:
+   * look at the directory then, since what happened in between is not told. Without it the watch fails with `connection_failed`.
+   */
+  onEventsLost?: ((lost: LostEvents) => void) | undefined;
 }
 
 /** One of several files to write. */
@@ -165,13 +171,22 @@ export class Files {
   async watchDir(path: string, options: WatchOptions = {}): Promise<WatchHandle> {
     const { recursive = false, includeEntry = false, allowNetworkMounts = false, timeoutMs = 0 } = options;
     const headers = { ...keepaliveHeader, ...toUserHeader(options.user) };
-    const events = await openStream(this.#agent, options, (signal) =>
-      this.#agent.client.filesystem.watchDir(
-        { path, recursive, includeEntry, allowNetworkMounts },
-        { signal, headers, timeoutMs },
-      ),
-    );
-    const handle = new WatchHandle(this.#agent, events);
+    const request = { path, recursive, includeEntry, allowNetworkMounts };
+    const listening = startListening(options.signal);
+    const open = ({
+      timeoutMs: lastsMs,
+      requestTimeoutMs,
+    }: Pick<WatchOptions, 'timeoutMs' | 'requestTimeoutMs'>) =>
+      openStream(this.#agent, { signal: listening.controller.signal, requestTimeoutMs }, (signal) =>
+        this.#agent.client.filesystem.watchDir(request, { signal, headers, timeoutMs: lastsMs ?? 0 }),
+      );
+    const deadlineMs = timeoutMs > 0 ? Date.now() + timeoutMs : undefined;
+    const opened = await open(options).catch((error: unknown) => {
+      listening.release();
+      throw error;
+    });
+    const { onEventsLost } = options;
+    const handle = new WatchHandle({ agent: this.#agent, opened, open, listening, deadlineMs, onEventsLost });
     if (options.onEvent) {
       deliver(handle, options.onEvent).then(
         () => options.onExit?.(),

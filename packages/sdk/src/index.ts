@@ -34,4 +34,4 @@ export type {
   SnapshotPaginator,
 } from './snapshots.ts';
 export type { ConnectOptions, SandboxOptions } from './start-sandbox.ts';
-export type { FileChange, FileEvent, WatchHandle } from './watch-handle.ts';
+export type { FileChange, FileEvent, LostEvents, WatchHandle } from './watch-handle.ts';

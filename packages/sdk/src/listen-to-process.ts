@@ -1,5 +1,5 @@
 import type { Agent, AgentCallOptions } from './agent.ts';
-import { toSandboxError } from './errors.ts';
+import { startListening } from './listening.ts';
 import type { OpenedProcess, OpenProcessOptions } from './open-process.ts';
 import type { LostOutput } from './output-lost-error.ts';
 import { followProcess, type ProcessStream } from './process-stream.ts';
@@ -26,12 +26,7 @@ export async function listenToProcess(
   { signal, user, requestTimeoutMs, timeoutMs = 0, onOutputLost }: ListenOptions,
   open: (options: OpenProcessOptions) => Promise<OpenedProcess>,
 ): Promise<ListenedProcess> {
-  const listening = new AbortController();
-  const stop = (): void =>
-    listening.abort(toSandboxError('canceled', 'the call was aborted', { cause: signal?.reason }));
-  const release = (): void => signal?.removeEventListener('abort', stop);
-  signal?.addEventListener('abort', stop);
-  if (signal?.aborted) stop();
+  const { controller: listening, release } = startListening(signal);
   const deadlineMs = timeoutMs > 0 ? Date.now() + timeoutMs : undefined;
   try {
     const opened = await open({ user, requestTimeoutMs, timeoutMs, signal: listening.signal });

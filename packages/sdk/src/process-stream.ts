@@ -1,9 +1,9 @@
 import type { ProcessEvent_DataEvent, ProcessEvent_EndEvent } from '@skerry/envd-client/process';
 import type { Agent } from './agent.ts';
-import { type SandboxError, toSandboxError } from './errors.ts';
-import { explainLostStream, keepaliveHeader } from './event-stream.ts';
+import { explainLostStream } from './event-stream.ts';
 import { attachProcess, type OpenedProcess } from './open-process.ts';
 import { type LostOutput, OutputLostError } from './output-lost-error.ts';
+import { type AttemptLimits, reconnect, withinSilence } from './reconnect.ts';
 
 export interface ProcessStreamOptions {
   agent: Agent;
@@ -27,18 +27,10 @@ export interface ProcessStream extends AsyncIterable<ProcessEvent_DataEvent> {
   readonly end: ProcessEvent_EndEvent | undefined;
 }
 
-const maxAttempts = 8;
-const firstDelayMs = 100;
-const maxDelayMs = 2_000;
-/** The sandbox keeps the end of a command for 30 seconds only, so an attempt must not take long. */
-const attemptTimeoutMs = 5_000;
-/** A connection on which nothing comes for so long, not even a keepalive, is taken for broken. */
-const maxSilenceMs = 2.5 * 1000 * Number(keepaliveHeader['Keepalive-Ping-Interval']);
-
 /**
  * The output of one process, over as many connections as it takes. When one breaks while the sandbox lives, it attaches again
- * where it stood: no byte comes twice, and none is left out without a word. It gives up after eight attempts in a row, which
- * take nine seconds where nothing answers, and at once when the server does not know offsets. Fails with a `SandboxError`.
+ * where it stood: no byte comes twice, and none is left out without a word. It gives up as `reconnect` does, and at once when
+ * the server does not know offsets. Fails with a `SandboxError`.
  */
 export function followProcess(options: ProcessStreamOptions): ProcessStream {
   const { agent, user, opened, signal, deadlineMs, onOutputLost } = options;
@@ -63,47 +55,23 @@ export function followProcess(options: ProcessStreamOptions): ProcessStream {
     }
   }
 
-  /** One attempt. Undefined when no connection came about and another attempt makes sense. */
-  async function attach(from: number, reason: SandboxError): Promise<OpenedProcess | undefined> {
-    const remainingMs = deadlineMs === undefined ? 0 : deadlineMs - Date.now();
-    if (remainingMs < 0) throw toSandboxError('timeout', 'the time is up', { cause: reason });
-    try {
-      return await attachProcess(agent, {
-        pid,
-        offset: BigInt(from),
-        user,
-        signal,
-        timeoutMs: deadlineMs === undefined ? 0 : Math.max(remainingMs, 1),
-        requestTimeoutMs: Math.min(agent.requestTimeoutMs || attemptTimeoutMs, attemptTimeoutMs),
-      });
-    } catch (error) {
-      const failure = await explainLostStream(agent, signal, error);
-      if (failure.code === 'connection_failed' || failure.code === 'timeout') return undefined;
-      // Whatever else is wrong with attaching, what happened to the caller is that the connection broke.
-      throw failure.code === 'canceled' || failure.code === 'sandbox_unavailable' ? failure : reason;
-    }
-  }
-
   async function reopen(error: unknown): Promise<OpenedProcess> {
     const reason = await explainLostStream(agent, signal, error);
     if (reason.code !== 'connection_failed' || offset === undefined) throw reason;
-    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      await pause(Math.min(firstDelayMs * 2 ** attempt, maxDelayMs), signal);
-      signal.throwIfAborted();
-      const again = await attach(offset, reason);
-      if (again === undefined) continue;
-      if (again.offset === offset) return again;
-      // Without an offset the server does not know them, and a smaller one is that of another process with this pid.
-      const lostBytes = (again.offset ?? 0) - offset;
-      if (lostBytes > 0 && onOutputLost !== undefined) {
-        onOutputLost({ offset, lostBytes });
-        offset += lostBytes;
-        return again;
-      }
-      again.events.stream.abort();
-      throw lostBytes > 0 ? new OutputLostError({ offset, lostBytes }) : reason;
+    const from = BigInt(offset);
+    const open = (limits: AttemptLimits): Promise<OpenedProcess> =>
+      attachProcess(agent, { pid, offset: from, user, signal, ...limits });
+    const again = await reconnect({ agent, signal, reason, deadlineMs, open });
+    if (again.offset === offset) return again;
+    // Without an offset the server does not know them, and a smaller one is that of another process with this pid.
+    const lostBytes = (again.offset ?? 0) - offset;
+    if (lostBytes > 0 && onOutputLost !== undefined) {
+      onOutputLost({ offset, lostBytes });
+      offset += lostBytes;
+      return again;
     }
-    throw reason;
+    again.events.stream.abort();
+    throw lostBytes > 0 ? new OutputLostError({ offset, lostBytes }) : reason;
   }
 
   async function* readAll(): AsyncGenerator<ProcessEvent_DataEvent> {
@@ -130,32 +98,4 @@ export function followProcess(options: ProcessStreamOptions): ProcessStream {
     },
     [Symbol.asyncIterator]: readAll,
   };
-}
-
-/** Rejects with `connection_failed` when the promise does not settle in time. */
-async function withinSilence<T>(promise: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const silence = new Promise<never>((_resolve, reject) => {
-    const error = toSandboxError('connection_failed', `the stream was silent for ${maxSilenceMs} ms`);
-    timer = setTimeout(() => reject(error), maxSilenceMs);
-  });
-  try {
-    return await Promise.race([promise, silence]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Waits, or until the signal aborts. */
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, delayMs);
-    signal.addEventListener('abort', done);
-    if (signal.aborted) done();
-  });
 }
