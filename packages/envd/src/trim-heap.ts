@@ -1,6 +1,5 @@
+import { collectGarbage } from './collect-garbage.ts';
 import { releaseFreeMemory } from './libc.ts';
-
-type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
 /** V8 frees pages on other threads after the collection. */
 const SWEEP_MS = 500;
@@ -10,11 +9,6 @@ const SWEEP_MS = 500;
  * it until there is more to do. Blocks for some 20 ms.
  */
 export const trimHeap = (): void => {
-  const { setFlagsFromString } = process.getBuiltinModule('node:v8');
-  // Node gives programs no other way to the collector than this function behind a flag.
-  setFlagsFromString('--expose-gc');
-  const collect = process.getBuiltinModule('node:vm').runInNewContext('gc') as Collect;
-  setFlagsFromString('--no-expose-gc');
-  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  collectGarbage('major');
   setTimeout(releaseFreeMemory, SWEEP_MS);
 };

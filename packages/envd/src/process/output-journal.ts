@@ -1,3 +1,5 @@
+import { BLOCK_BYTES, giveBlock, takeBlock } from './block-pool.ts';
+
 export type OutputKind = 'stdout' | 'stderr' | 'pty';
 
 /** The latest output of one process. Every byte has an offset: how many bytes of any kind the process wrote before it. */
@@ -8,9 +10,9 @@ export interface OutputJournal {
   readonly end: number;
   /** Memory that it takes, for the bytes and for where they change their kind. */
   readonly costBytes: number;
-  /** The caller does not change the bytes any more. */
+  /** Keeps a copy of the bytes. */
   append(kind: OutputKind, bytes: Uint8Array): void;
-  /** A view of what begins at `offset`, as much as fits one message. Undefined at the end. `offset` must be at least `start`. */
+  /** A copy of what begins at `offset`, as much as fits one message. Undefined at the end. `offset` must be at least `start`. */
   read(offset: number): { kind: OutputKind; bytes: Uint8Array } | undefined;
   /** Gives up the oldest block. */
   dropOldest(): void;
@@ -22,14 +24,11 @@ interface Block {
   at: number;
   bytes: Uint8Array;
   usedBytes: number;
-  /** Made here, with room to be filled and to grow. */
-  isOwn: boolean;
 }
 
-const BLOCK_BYTES = 64 * 1024;
 const FIRST_BLOCK_BYTES = 1024;
-/** From this size on bytes are kept as they came. Smaller ones would take more for themselves than for what they hold. */
-const MIN_ADOPTED_BYTES = 16 * 1024;
+/** From this size on bytes that come together stay in one block: cut at its end, they would become one message more. */
+const MIN_WHOLE_BYTES = 16 * 1024;
 /** What the place where the kind changes takes, about. */
 const RUN_BYTES = 32;
 /** As `process.proto` limits its events. */
@@ -47,10 +46,7 @@ const indexAt = (entries: readonly { at: number }[], offset: number): number => 
   return low;
 };
 
-/**
- * Keeps large pieces as they came and gathers small ones in blocks. A block begins small, since most processes write little.
- * Nothing that was written is ever changed, so a view stays good for as long as anybody holds it.
- */
+/** The bytes are gathered in blocks. A block begins small, since most processes write little. */
 export const createOutputJournal = (): OutputJournal => {
   let blocks: Block[] = [];
   let runs: { at: number; kind: OutputKind }[] = [];
@@ -58,32 +54,40 @@ export const createOutputJournal = (): OutputJournal => {
   let blockBytes = 0;
   const startOf = (): number => blocks[0]?.at ?? end;
 
-  const push = (bytes: Uint8Array, { isOwn }: { isOwn: boolean }): Block => {
-    const block = { at: end, bytes, usedBytes: 0, isOwn };
+  const push = (bytes: Uint8Array): Block => {
+    const block = { at: end, bytes, usedBytes: 0 };
     blocks.push(block);
     blockBytes += bytes.length;
     return block;
   };
 
+  const grow = (block: Block, minBytes: number): Block => {
+    const sizeBytes = Math.min(BLOCK_BYTES, Math.max(2 * block.bytes.length, minBytes));
+    const larger = sizeBytes === BLOCK_BYTES ? takeBlock() : new Uint8Array(sizeBytes);
+    larger.set(block.bytes);
+    blockBytes += larger.length - block.bytes.length;
+    block.bytes = larger;
+    return block;
+  };
+
   /** The last block, if there is room in it or it can grow, else a new one. */
   const roomFor = (wantedBytes: number): Block => {
+    const isWhole = wantedBytes >= MIN_WHOLE_BYTES;
     const tail = blocks.at(-1);
-    if (tail === undefined || !tail.isOwn) {
-      return push(new Uint8Array(Math.max(FIRST_BLOCK_BYTES, wantedBytes)), { isOwn: true });
-    }
-    if (tail.usedBytes < tail.bytes.length) return tail;
-    if (tail.bytes.length === BLOCK_BYTES) return push(new Uint8Array(BLOCK_BYTES), { isOwn: true });
-    const larger = new Uint8Array(
-      Math.min(BLOCK_BYTES, Math.max(2 * tail.bytes.length, tail.usedBytes + wantedBytes)),
-    );
-    larger.set(tail.bytes);
-    blockBytes += larger.length - tail.bytes.length;
-    tail.bytes = larger;
-    return tail;
+    if (tail === undefined)
+      return push(isWhole ? takeBlock() : new Uint8Array(Math.max(FIRST_BLOCK_BYTES, wantedBytes)));
+    const roomBytes = tail.bytes.length - tail.usedBytes;
+    if (roomBytes >= wantedBytes || (roomBytes > 0 && !isWhole)) return tail;
+    return isWhole || tail.bytes.length === BLOCK_BYTES
+      ? push(takeBlock())
+      : grow(tail, tail.usedBytes + wantedBytes);
   };
 
   const dropBlocks = (count: number): void => {
-    for (const { bytes } of blocks.slice(0, count)) blockBytes -= bytes.length;
+    for (const { bytes } of blocks.slice(0, count)) {
+      blockBytes -= bytes.length;
+      if (bytes.length === BLOCK_BYTES) giveBlock(bytes);
+    }
     blocks = blocks.slice(count);
     runs = blocks.length === 0 ? [] : runs.slice(indexAt(runs, startOf()));
   };
@@ -100,11 +104,6 @@ export const createOutputJournal = (): OutputJournal => {
     },
     append(kind, bytes) {
       if (bytes.length > 0 && runs.at(-1)?.kind !== kind) runs.push({ at: end, kind });
-      if (bytes.length >= MIN_ADOPTED_BYTES) {
-        push(bytes, { isOwn: false }).usedBytes = bytes.length;
-        end += bytes.length;
-        return;
-      }
       for (let from = 0; from < bytes.length; ) {
         const block = roomFor(bytes.length - from);
         const part = bytes.subarray(from, from + block.bytes.length - block.usedBytes);
@@ -121,7 +120,7 @@ export const createOutputJournal = (): OutputJournal => {
       if (block === undefined || kind === undefined || offset >= end) return undefined;
       const until = Math.min(block.at + block.usedBytes, runs[run + 1]?.at ?? end);
       const from = offset - block.at;
-      const bytes = block.bytes.subarray(from, from + Math.min(until - offset, MAX_PIECE_BYTES[kind]));
+      const bytes = block.bytes.slice(from, from + Math.min(until - offset, MAX_PIECE_BYTES[kind]));
       return { kind, bytes };
     },
     dropOldest() {

@@ -1,5 +1,6 @@
 import type { ExitStatus } from './exit-status.ts';
 import type { OutputBudget, OutputHolder } from './output-budget.ts';
+import { noteDelivered } from './output-garbage.ts';
 import { createOutputJournal, type OutputKind } from './output-journal.ts';
 
 export type OutputEvent = { case: OutputKind; value: Uint8Array } | { case: 'end'; value: ExitStatus };
@@ -213,6 +214,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
             const piece = journal.read(reader.cursor);
             if (piece !== undefined) {
               reader.cursor += piece.bytes.length;
+              noteDelivered(piece.bytes.length);
               if (reader.grace !== undefined && !isFull(reader)) catchUp(reader);
               if (isHeldBack) balance();
               return { case: piece.kind, value: piece.bytes };

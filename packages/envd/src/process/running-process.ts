@@ -2,9 +2,8 @@ import type { Socket } from 'node:net';
 import { ApiError } from '@skerry/contract/error';
 import type { ExitStatus } from './exit-status.ts';
 import type { OutputBudget } from './output-budget.ts';
-import type { OutputKind } from './output-journal.ts';
 import { createProcessOutput, type ProcessOutput } from './process-output.ts';
-import type { Spawned } from './spawn-process.ts';
+import type { Output, Spawned } from './spawn-process.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface RunningProcess {
@@ -45,21 +44,22 @@ export const createRunningProcess = (spawned: Spawned, options: RunningProcessOp
     budget,
     ...(stallMs === undefined ? {} : { stallMs }),
     onHold(isHeldBack) {
-      for (const { stream } of outputs) {
+      for (const stream of streams) {
         if (isHeldBack) stream.pause();
         else stream.resume();
       }
     },
   });
 
-  const read = (pipe: Socket, kind: OutputKind): void => {
-    pipe.on('data', (bytes: Buffer) => output.write(kind, bytes));
+  const read = ({ kind, open }: Output): Socket => {
+    const pipe = open((bytes) => output.write(kind, bytes));
     // Also how a terminal says that no process has it open (EIO).
     pipe.on('error', () => pipe.destroy());
     pipe.once('close', () => {
       openPipes -= 1;
       endWhenDone();
     });
+    return pipe.resume();
   };
 
   const end = (last: ExitStatus): void => {
@@ -78,7 +78,7 @@ export const createRunningProcess = (spawned: Spawned, options: RunningProcessOp
     else if (isSignalled) setTimeout(end, LAST_OUTPUT_MS, last);
   };
 
-  for (const { kind, stream } of outputs) read(stream, kind);
+  const streams = outputs.map(read);
   // A broken pipe shows when the next write fails.
   stdin?.on('error', () => stdin.destroy());
   spawned.onExit((last) => {

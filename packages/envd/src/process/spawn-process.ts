@@ -10,6 +10,7 @@ import { ExecFailure, notFound } from './exec-failure.ts';
 import { holdExitSignal } from './exit-signal.ts';
 import { type ExitStatus, toExitStatus } from './exit-status.ts';
 import { withOomScore } from './oom-score.ts';
+import { readInto } from './read-into.ts';
 import type { Terminal } from './terminal.ts';
 import { isReachable } from './working-directory.ts';
 
@@ -21,13 +22,20 @@ export interface SpawnOptions {
   user: User;
 }
 
+/** One pipe or terminal that a process writes to. */
+export interface Output {
+  kind: 'stdout' | 'stderr' | 'pty';
+  /** Called once. The bytes that `onBytes` is called with hold only until it returns. */
+  open(onBytes: (bytes: Uint8Array) => void): Socket;
+}
+
 /** A process that was just spawned. */
 export interface Spawned {
   pid: number;
   stdin: Socket | undefined;
   terminal?: Terminal;
-  /** What it writes to. Each ends when no process has it open any more. */
-  outputs: readonly { kind: 'stdout' | 'stderr' | 'pty'; stream: Socket }[];
+  /** What it writes to. Each closes when no process has it open any more. */
+  outputs: readonly Output[];
   /** Calls back once, never before the next turn. */
   onExit(listener: (status: ExitStatus) => void): void;
   /** Signals this process only; does nothing when it is gone. */
@@ -107,6 +115,9 @@ export const spawnChild = async (
   };
 };
 
+const openPipe = (fd: number, onBytes: (bytes: Uint8Array) => void): Socket =>
+  new Socket({ fd, readable: true, writable: false, ...readInto(onBytes) });
+
 /**
  * Starts a program with the credentials of a user and pipes of its own; nothing runs through a shell. Without `stdin` its
  * standard input is /dev/null. The caller has checked `cwd`. Rejects with `ExecFailure` when the program is missing or not
@@ -136,8 +147,8 @@ export const spawnProcess = async (options: SpawnOptions & { stdin: boolean }): 
       pid: child.pid,
       stdin: input && new Socket({ fd: input.writeFd, readable: false, writable: true }),
       outputs: [
-        { kind: 'stdout', stream: new Socket({ fd: output.readFd, readable: true, writable: false }) },
-        { kind: 'stderr', stream: new Socket({ fd: errors.readFd, readable: true, writable: false }) },
+        { kind: 'stdout', open: (onBytes) => openPipe(output.readFd, onBytes) },
+        { kind: 'stderr', open: (onBytes) => openPipe(errors.readFd, onBytes) },
       ],
       onExit: child.onExit,
       kill: child.kill,

@@ -3,6 +3,7 @@ import { ReadStream } from 'node:tty';
 import { duplicateFd } from '../libc.ts';
 import { findProgram } from './find-program.ts';
 import { openPty } from './open-pty.ts';
+import { readInto } from './read-into.ts';
 import { type Spawned, type SpawnOptions, spawnChild, toSpawnError } from './spawn-process.ts';
 import { createTerminal } from './terminal.ts';
 import { launcherPath } from './terminal-launcher.ts';
@@ -39,7 +40,7 @@ export const spawnTerminal = async (options: SpawnOptions, size: TerminalSize): 
       pid: child.pid,
       stdin: undefined,
       terminal,
-      outputs: [{ kind: 'pty', stream: new ReadStream(masterFd) }],
+      outputs: [{ kind: 'pty', open: (onBytes) => new ReadStream(masterFd, readInto(onBytes)) }],
       onExit: child.onExit,
       kill: child.kill,
     };
