@@ -10,13 +10,19 @@ export interface User {
   groups: readonly number[];
 }
 
-export interface Users {
-  /** Throws `unauthenticated` when the sandbox has no such user. */
-  get(name: string): User;
+/** The names behind numbers. */
+export interface AccountNames {
   /** The name of a user id, or its digits. */
   userName(uid: number): string;
   /** The name of a group id, or its digits. */
   groupName(gid: number): string;
+}
+
+export interface Users {
+  /** Throws `unauthenticated` when the sandbox has no such user. */
+  get(name: string): User;
+  /** As they are now. Who asks for many names takes one of these: each looks at the files. */
+  names(): AccountNames;
 }
 
 const ROOT: readonly string[] = ['root', 'x', '0', '0', 'root', '/root', ''];
@@ -67,7 +73,12 @@ export const createUsers = ({ passwdPath = '/etc/passwd', groupPath = '/etc/grou
         .filter((id) => id !== undefined && id !== gid);
       return { name, uid, gid, home: row[5]?.startsWith('/') ? row[5] : '/', groups: groups as number[] };
     },
-    userName: (uid) => userNames(passwd.rows()).get(uid) ?? (uid === 0 ? 'root' : String(uid)),
-    groupName: (gid) => groupNames(group.rows()).get(gid) ?? (gid === 0 ? 'root' : String(gid)),
+    names() {
+      const [users, groups] = [userNames(passwd.rows()), groupNames(group.rows())];
+      return {
+        userName: (uid) => users.get(uid) ?? (uid === 0 ? 'root' : String(uid)),
+        groupName: (gid) => groups.get(gid) ?? (gid === 0 ? 'root' : String(gid)),
+      };
+    },
   };
 };

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type EntryInfoSchema, FileType } from '@skerry/envd-client/filesystem';
 import { readMetadata } from '../metadata.ts';
-import type { Users } from '../users.ts';
+import type { AccountNames } from '../users.ts';
 import { toPermissions } from './permissions.ts';
 
 export type EntryInfoInit = MessageInitShape<typeof EntryInfoSchema>;
@@ -34,7 +34,7 @@ const toTimestamp = (ns: bigint) => {
  * Describes what is at an absolute path, without following a final link: of a link, `type` and `mode` are those of its
  * target. Throws the errno of lstat(2).
  */
-export const readEntryInfo = (path: string, users: Users): EntryInfoInit => {
+export const readEntryInfo = (path: string, names: AccountNames): EntryInfoInit => {
   const stats = lstatSync(path, { bigint: true });
   const link = stats.isSymbolicLink() ? followLink(path) : undefined;
   return {
@@ -42,8 +42,8 @@ export const readEntryInfo = (path: string, users: Users): EntryInfoInit => {
     path,
     size: stats.size,
     permissions: toPermissions(Number(stats.mode)),
-    owner: users.userName(Number(stats.uid)),
-    group: users.groupName(Number(stats.gid)),
+    owner: names.userName(Number(stats.uid)),
+    group: names.groupName(Number(stats.gid)),
     modifiedTime: toTimestamp(stats.mtimeNs),
     metadata: { ...readMetadata(path) },
     ...(link === undefined

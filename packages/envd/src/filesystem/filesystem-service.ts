@@ -37,7 +37,7 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
   const resolve = (path: string, context: HandlerContext): string =>
     parsePath(path, { user: userOf(context), workdir: settings.current.defaultWorkdir });
   const describe = (path: string, context: HandlerContext) => ({
-    entry: toEntryFor(context, readEntryInfo(path, users)),
+    entry: toEntryFor(context, readEntryInfo(path, users.names())),
   });
 
   return {

@@ -5,7 +5,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { ApiError, invalid, notFound } from '@skerry/contract/error';
 import { FileType } from '@skerry/envd-client/filesystem';
 import { isErrno } from '../errno.ts';
-import type { Users } from '../users.ts';
+import type { AccountNames, Users } from '../users.ts';
 import { type EntryInfoInit, readEntryInfo } from './entry-info.ts';
 
 /** Keeps one answer, and the agent while it makes it, within bounds. */
@@ -39,9 +39,9 @@ const readNames = (path: string): string[] => {
   }
 };
 
-const readExisting = (path: string, users: Users): EntryInfoInit | undefined => {
+const readExisting = (path: string, accounts: AccountNames): EntryInfoInit | undefined => {
   try {
-    return readEntryInfo(path, users);
+    return readEntryInfo(path, accounts);
   } catch (error) {
     if (isErrno(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
     throw error;
@@ -58,6 +58,7 @@ export const listDirectory = async (
   { depth, users, signal }: { depth: number; users: Users; signal: AbortSignal },
 ): Promise<EntryInfoInit[]> => {
   checkDirectory(path);
+  const accounts = users.names();
   const entries: EntryInfoInit[] = [];
   // A stack instead of recursion: a hostile tree is deeper than any call stack.
   const levels: { path: string; names: string[]; next: number }[] = [
@@ -69,7 +70,7 @@ export const listDirectory = async (
       levels.pop();
       continue;
     }
-    const entry = readExisting(join(level.path, name), users);
+    const entry = readExisting(join(level.path, name), accounts);
     if (entry === undefined) continue;
     entries.push(entry);
     if (entries.length > MAX_ENTRIES) {

@@ -57,7 +57,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
     const event: FilesystemEventInit = { name: path === '' ? '.' : path, type };
     if (watch.includeEntry && type !== EventType.REMOVE && type !== EventType.RENAME) {
       try {
-        event.entry = readEntryInfo(join(watch.root, path), users);
+        event.entry = readEntryInfo(join(watch.root, path), users.names());
       } catch {
         // Gone meanwhile: the event stands without it.
       }
