@@ -8,6 +8,9 @@ const cFcntl = lib.func('int fcntl(int fd, int command, ...)');
 const cSyscall = lib.func('long syscall(long number, ...)');
 const cMallocTrim = lib.func('int malloc_trim(size_t pad)');
 const cSendfile = lib.func('long sendfile(int out, int in, void *offset, size_t count)');
+const cSetsockopt = lib.func(
+  'int setsockopt(int fd, int level, int name, const void *value, unsigned int length)',
+);
 const cPoll = lib.func('int poll(void *fds, unsigned long count, int timeout)');
 const cCapget = lib.func('int capget(_Inout_ uint8_t *header, _Out_ uint8_t *data)');
 const cCapset = lib.func('int capset(_Inout_ uint8_t *header, uint8_t *data)');
@@ -65,6 +68,14 @@ export const sendfile = (
       else resolve(Number(moved));
     });
   });
+};
+
+const SOL_SOCKET = 1;
+const SO_SNDBUF = 7;
+
+/** Asks for room for so many bytes in a socket (socket(7)); the kernel gives as much as the host allows. */
+export const setSendBuffer = (fd: number, sizeBytes: number): void => {
+  check(cSetsockopt(fd, SOL_SOCKET, SO_SNDBUF, new Int32Array([sizeBytes]), 4), 'setsockopt');
 };
 
 const POLLOUT = 4;

@@ -1,13 +1,15 @@
 import { closeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { duplicateFd, sendfile, waitUntilWritable } from '../libc.ts';
+import { duplicateFd, sendfile, setSendBuffer, waitUntilWritable } from '../libc.ts';
 import { sendBytes, write } from './send-bytes.ts';
 
 /** Goes the usual way: with the headers, and whenever a reader is slow, since Node then tells when it has room. */
 const PIECE_BYTES = 64 * 1024;
 /** The most that one call moves, so that the end of a connection is noticed between two. */
 const MAX_CALL_BYTES = 64 * 1024 * 1024;
+/** What fits into the connection's buffer takes one change of threads. The usual one is a fifth of this. */
+const SEND_BUFFER_BYTES = 512 * 1024;
 /** Takes a thread of the pool, so only for as long as a reader that keeps up needs. */
 const WAIT_MS = 20;
 /** Files at the same time: they share few threads with everything else, and koffi has room for so many calls. */
@@ -47,13 +49,21 @@ export const sendFile = async (
       const fd = fdOf(res);
       if (fd === undefined) continue;
       // One of our own: the number of a connection that is closed meanwhile may be that of another file at once.
-      socketFd ??= duplicateFd(fd);
-      const isOpen = (): boolean => res.socket?.destroyed === false;
-      for (let moved = 1; moved > 0 && sentBytes < sizeBytes && isOpen(); ) {
-        if (!(await waitUntilWritable(socketFd, WAIT_MS)) || !isOpen()) break;
+      if (socketFd === undefined) {
+        socketFd = duplicateFd(fd);
+        setSendBuffer(socketFd, SEND_BUFFER_BYTES);
+      }
+      // Twice nothing, with room in between: a file that the kernel cannot send from goes piece by piece.
+      for (let stalls = 0; stalls < 2 && sentBytes < sizeBytes && res.socket?.destroyed === false; ) {
         const count = Math.min(MAX_CALL_BYTES, sizeBytes - sentBytes);
-        moved = await sendfile(socketFd, file.fd, { offset: start + sentBytes, count });
-        sentBytes += Math.max(0, moved);
+        const moved = await sendfile(socketFd, file.fd, { offset: start + sentBytes, count });
+        if (moved > 0) {
+          sentBytes += moved;
+          stalls = 0;
+        } else {
+          stalls += 1;
+          if (moved === 0 || !(await waitUntilWritable(socketFd, WAIT_MS))) break;
+        }
       }
     }
   } finally {
