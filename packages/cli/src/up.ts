@@ -11,7 +11,7 @@ import {
   type Log,
 } from '@skerry/platform';
 import { ensureBaseImage } from '@skerry/platform/images';
-import { prepareAgentFolder, startHelper } from '@skerry/runtime';
+import { prepareAgentFolder, prepareCriu, startHelper } from '@skerry/runtime';
 import {
   openDataFolder,
   removeServerAddress,
@@ -34,6 +34,8 @@ export interface UpOptions {
   domain?: string;
   /** Sandboxes of the base template that are always started ahead, and the most that recent demand may make it. */
   warm?: { min: number; max: number };
+  /** Whether a pause can keep the memory of a sandbox, where the host can do that. */
+  keepsMemory: boolean;
   log: Log;
   onProgress: (message: string) => void;
   signal: AbortSignal;
@@ -50,7 +52,7 @@ export interface RunningServer {
  * Resolves when requests are served. Rejects, with nothing left running, when the folder is in use or a part cannot start.
  */
 export async function startServer(options: UpOptions): Promise<RunningServer> {
-  const { host, log, onProgress, signal } = options;
+  const { host, keepsMemory, log, onProgress, signal } = options;
   const locations = findLocations();
   const dataDir = openDataFolder(options.dataDir);
   await using cleanup = new AsyncDisposableStack();
@@ -60,21 +62,24 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   // Left by a server that was killed: the pid in it may be another program's by now, which "down" would end.
   removeServerAddress(dataDir);
 
-  const [agentDir, base] = await Promise.all([
+  const imagesDir = options.imagesDir ?? join(dataDir, 'images');
+  const [agentDir, base, criuDir] = await Promise.all([
     prepareAgentFolder({
       targetDir: join(dataDir, 'agent'),
       nodePath: process.execPath,
       bundleDir: locations.agentBundle,
     }),
     ensureBaseImage({
-      imagesDir: options.imagesDir ?? join(dataDir, 'images'),
+      imagesDir,
       onProgress: ({ message }) => onProgress(message),
       ...(options.baseImage ? { registryImage: options.baseImage } : {}),
       signal,
     }),
+    keepsMemory ? findCriu({ imagesDir, log, signal }) : undefined,
   ]);
 
-  const runtime = await startHelper({ mainPath: locations.helperProgram, dataDir, agentDir, signal });
+  const mainPath = locations.helperProgram;
+  const runtime = await startHelper({ mainPath, dataDir, agentDir, criuDir, signal });
   cleanup.defer(() => runtime.close());
 
   const server = createServer(edgeServerOptions);
@@ -129,6 +134,21 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
 
   const running = cleanup.move();
   return { address, close: () => running.disposeAsync() };
+}
+
+/** Undefined where it cannot be had: everything but memory works without. */
+async function findCriu(options: {
+  imagesDir: string;
+  log: Log;
+  signal: AbortSignal;
+}): Promise<string | undefined> {
+  const { imagesDir, log, signal } = options;
+  try {
+    return await prepareCriu({ targetDir: imagesDir, signal });
+  } catch (error) {
+    log.warn('memory of sandboxes is not kept over a pause: "skerry doctor" tells why', { error });
+    return undefined;
+  }
 }
 
 function isAnyOrLoopback(host: string): boolean {

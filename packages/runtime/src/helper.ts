@@ -18,6 +18,8 @@ export interface HelperOptions {
   mainPath?: string | undefined;
   /** Where this host's servers agree on slots, when it is not the usual place. */
   stateDir?: string | undefined;
+  /** What `prepareCriu` made; memory is not kept without. */
+  criuDir?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -52,10 +54,14 @@ export async function startHelper(options: HelperOptions): Promise<AddressedRunt
   }
 }
 
-function launch({ dataDir, agentDir, mainPath, stateDir }: HelperOptions, socketPath: string): ChildProcess {
+function launch(
+  { dataDir, agentDir, mainPath, stateDir, criuDir }: HelperOptions,
+  socketPath: string,
+): ChildProcess {
   const main = mainPath ?? fileURLToPath(new URL('./main.ts', import.meta.url));
   const args = [main, '--data', dataDir, '--socket', socketPath, '--agent', agentDir];
   if (stateDir !== undefined) args.push('--state', stateDir);
+  if (criuDir !== undefined) args.push('--criu', criuDir);
   const child = spawn(process.execPath, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
     // Threads for what waits in the kernel: a link that is being removed must not hold up reading a file.

@@ -1,9 +1,11 @@
 // The helper: holds the driver, and is the only process of skerry that forks. Its parent speaks to it over a unix
 // socket. It ends when its stdin does, so it never outlives its parent; sandboxes outlive both.
 import { once } from 'node:events';
-import { dirname } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createOci } from './drivers/oci/oci.ts';
+import { createOci, type OciOptions } from './drivers/oci/oci.ts';
+import { ensureMemoryProof } from './drivers/oci/prove-memory.ts';
 import { withHostLock } from './host-lock.ts';
 import { ensureHostNetwork, removeHostNetwork } from './network/host.ts';
 import { serveRuntime } from './remote/server.ts';
@@ -15,11 +17,12 @@ const { values } = parseArgs({
     socket: { type: 'string' },
     agent: { type: 'string' },
     state: { type: 'string' },
+    criu: { type: 'string' },
   },
 });
-const { data: dataDir, socket: socketPath, agent: agentDir, state: stateDir } = values;
+const { data: dataDir, socket: socketPath, agent: agentDir, state: stateDir, criu: criuDir } = values;
 if (dataDir === undefined || socketPath === undefined || agentDir === undefined) {
-  console.error('usage: main --data DIR --socket PATH --agent DIR [--state DIR]');
+  console.error('usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR]');
   process.exit(2);
 }
 
@@ -33,9 +36,27 @@ async function keepHostNetwork(): Promise<void> {
   }
 }
 
+/** Undefined, and why on stderr, where it does not do what it is for. */
+async function findWorkingCriu(options: OciOptions): Promise<string | undefined> {
+  if (criuDir === undefined) return undefined;
+  const runtime = createOci({ ...options, criuDir });
+  try {
+    const rootfs = join(options.dataDir, 'run', 'empty');
+    await mkdir(rootfs, { recursive: true });
+    await ensureMemoryProof(runtime, { criuDir, rootfs });
+    return criuDir;
+  } catch (error) {
+    console.error('memory of sandboxes is not kept:', error);
+    return undefined;
+  } finally {
+    await runtime.close();
+  }
+}
+
 // A helper whose parent was killed may still be undoing what it made; the lock is free when it is gone.
 await withHostLock(dirname(socketPath), async () => {
-  const runtime = createOci({ dataDir, agentDir, ...(stateDir === undefined ? {} : { stateDir }) });
+  const options = { dataDir, agentDir, ...(stateDir === undefined ? {} : { stateDir }) };
+  const runtime = createOci({ ...options, criuDir: await findWorkingCriu(options) });
   const server = await serveRuntime(runtime, { socketPath, onError: (error) => console.error(error) });
   const rounds = setInterval(() => void keepHostNetwork(), 60_000);
   void keepHostNetwork();

@@ -72,7 +72,10 @@ export interface Instance {
    * resolves: the instance survives a power cut, is `paused` to whoever finds it next, and has no processes, memory or
    * network on the host. Resolves at once when it is paused already.
    *
-   * Rejects with `unsupported` when the features say so and with `unavailable` when the instance has ended. The instance
+   * One end of a connection cannot be kept: with `memory`, the streams that this runtime has opened are ended first.
+   *
+   * Rejects with `unsupported` when the features say so and with `unavailable` when the instance has ended, or when
+   * somebody else stays connected to its agent and `memory` is asked for. The instance
    * runs on when it rejects. Only where its processes had to end before the failure, it is `paused` but not yet
    * durable: `pause` again, or `resume`, goes on from there. No file is lost either way.
    */

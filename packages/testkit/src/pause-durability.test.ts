@@ -32,10 +32,14 @@ const readMark = async (stack: Stack, id: string): Promise<string> => {
   return (await sandbox.commands.run('echo $GREETING $(cat /home/user/mark)')).stdout;
 };
 
-it.each(['kill', 'stop'] as const)('a paused sandbox outlives its server that ends by %s', async (ending) => {
+it.each([
+  ['kill', true],
+  ['kill', false],
+  ['stop', false],
+] as const)('a paused sandbox outlives its server that ends by %s, memory: %s', async (ending, memory) => {
   const first = await startStack({ dataDir });
   const { sandboxId: id } = await createMarked(first);
-  await Sandbox.pause(id, { ...first.connection, memory: false });
+  await Sandbox.pause(id, { ...first.connection, memory });
   await first[ending]();
   const second = await startStack({ dataDir });
   expect(await stateOf(second, id)).toBe('paused');
@@ -51,7 +55,8 @@ it.each([10, 40, 90, 160, 250])(
     const series = sandboxes.map(async (sandbox, index) => {
       await delay(index * 25);
       for (;;) {
-        await sandbox.pause({ memory: false });
+        // Every second one keeps its memory.
+        await sandbox.pause({ memory: index % 2 === 0 });
         await Sandbox.connect(sandbox.sandboxId, first.connection);
       }
     });

@@ -172,22 +172,6 @@ describe('a sandbox that is paused without its memory', () => {
   });
 });
 
-it('a pause that says nothing of memory keeps it or is refused, and never keeps less', async () => {
-  const sandbox = await create();
-  const id = sandbox.sandboxId;
-  const command = await sandbox.commands.run('sleep 1000', { background: true, timeoutMs: 0 });
-  command.wait().catch(() => {});
-  const { response, error } = await pause(id, {});
-  if (response.status === 204) {
-    await connect(id);
-  } else {
-    expect(error).toMatchObject({ code: 400, message: expect.stringContaining('body.memory') });
-    expect(await healthOf(id)).toBe(204);
-  }
-  expect((await sandbox.commands.list()).map(({ pid }) => pid)).toEqual([command.pid]);
-  await kill(id);
-});
-
 it('a sandbox made with autoPause is paused at its end, also after a resume', async () => {
   const sandbox = await create({ autoPause: true, autoPauseMemory: false });
   const id = sandbox.sandboxId;

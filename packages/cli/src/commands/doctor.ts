@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { probeHost } from '@skerry/runtime';
 import { Command } from 'commander';
+import { defaultDataFolder } from '../data-folder.ts';
 
 /** `skerry doctor`: tries what sandboxes need on this host; exits with 1 when something needed is off. */
 export function doctorCommand(): Command {
@@ -7,7 +10,8 @@ export function doctorCommand(): Command {
     .description('try what this host can do, and print the line that mends what it cannot')
     .option('--json', 'print the results as one JSON array')
     .action(async ({ json }: { json?: boolean }) => {
-      const results = await probeHost();
+      const criuDir = join(process.env.SKERRY_IMAGES_DIR ?? join(defaultDataFolder(), 'images'), 'criu');
+      const results = await probeHost(existsSync(criuDir) ? { criuDir } : {});
       if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
       for (const { name, ok, found, mend } of json ? [] : results) {
         process.stdout.write(

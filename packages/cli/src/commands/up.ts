@@ -15,6 +15,7 @@ interface UpFlags {
   domain?: string;
   warmMin: number;
   warmMax?: number;
+  memory: boolean;
   json?: boolean;
 }
 
@@ -35,6 +36,7 @@ export function upCommand(): Command {
       0,
     )
     .option('--warm-max <count>', 'the most that are started ahead when many are asked for', parseCount)
+    .option('--no-memory', 'keep only the files of a paused sandbox, and do not fetch CRIU')
     .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
     .action(async (flags: UpFlags) => {
       const stopping = new AbortController();
@@ -53,6 +55,7 @@ export function upCommand(): Command {
         ...(flags.baseImage ? { baseImage: flags.baseImage } : {}),
         ...(flags.domain ? { domain: flags.domain } : {}),
         warm: parseWarm(flags),
+        keepsMemory: flags.memory,
         log: createLog({ write: (line) => process.stderr.write(line) }),
         onProgress: (message) => process.stderr.write(`${message}\n`),
         signal: stopping.signal,

@@ -5,15 +5,18 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { prepareCriu } from '../prepare-criu.ts';
 import { findTraces } from '../suite-traces.ts';
 import type { ProbeResult } from './probe.ts';
 import { probeHost } from './probe-host.ts';
 
 let dir: string;
+let criuDir: string;
 let results: ProbeResult[];
 beforeAll(async () => {
+  criuDir = await prepareCriu({ targetDir: '/var/cache/skerry' });
   dir = await mkdtemp(join(tmpdir(), 'probes-'));
-  results = await probeHost({ scratchDir: dir });
+  results = await probeHost({ scratchDir: dir, criuDir });
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
@@ -22,7 +25,7 @@ const find = (name: string): ProbeResult | undefined => results.find((result) =>
 /** Tries a host that differs from this one in private mounts, or runs as another user. */
 async function probeIn(command: string): Promise<ProbeResult[]> {
   const module = fileURLToPath(new URL('./probe-host.ts', import.meta.url));
-  const script = `import { probeHost } from ${JSON.stringify(module)}; console.log(JSON.stringify(await probeHost({ scratchDir: ${JSON.stringify(dir)} })));`;
+  const script = `import { probeHost } from ${JSON.stringify(module)}; console.log(JSON.stringify(await probeHost(${JSON.stringify({ scratchDir: dir, criuDir })})));`;
   const args = ['--mount', '--propagation', 'private', 'sh', '-c', `${command} "$@"`, 'sh'];
   const node = [process.execPath, '--input-type=module-typescript', '-e', script];
   const { stdout } = await promisify(execFile)('unshare', [...args, ...node]);
@@ -43,6 +46,7 @@ describe('probeHost', () => {
       'network',
       'crun',
       'runc',
+      'memory',
     ]);
   });
 

@@ -1,17 +1,24 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { probeMemory } from './memory.ts';
 import { probeMounts } from './mounts.ts';
 import { probeNetwork } from './network.ts';
 import { aptInstall, type ProbeResult } from './probe.ts';
 import { probeMmdebstrap, probeRoot, probeSeccomp, probeTini } from './programs.ts';
 import { prepareProbeAgent, probeRuntime } from './sandbox.ts';
 
+export interface ProbeOptions {
+  scratchDir?: string;
+  /** Where `prepareCriu` has unpacked it; otherwise that is tried as well. */
+  criuDir?: string;
+}
+
 /**
  * Tries everything that sandboxes need of this host, by doing it, and says of each how it went. Takes a second or two,
  * works in a folder of its own below `scratchDir` and leaves nothing behind. Without root only that is reported, since
  * nothing else can be tried.
  */
-export async function probeHost(options: { scratchDir?: string } = {}): Promise<ProbeResult[]> {
+export async function probeHost(options: ProbeOptions = {}): Promise<ProbeResult[]> {
   const root = await probeRoot();
   if (!root.ok) return [root];
   // On a disk: a file of /tmp may be memory, on which a loop device behaves differently.
@@ -20,19 +27,19 @@ export async function probeHost(options: { scratchDir?: string } = {}): Promise<
     const programs = await Promise.all([probeTini(), probeSeccomp(), probeMmdebstrap()]);
     const mounts = await probeMounts(dir);
     const network = await probeNetwork(dir);
-    return [root, ...programs, ...mounts, network, ...(await probeRuntimes(dir))];
+    return [root, ...programs, ...mounts, network, ...(await probeSandboxes(dir, options.criuDir))];
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
 }
 
-/** One of the two is enough; crun is three times as fast. */
-async function probeRuntimes(dir: string): Promise<ProbeResult[]> {
+/** One of the two runtimes is enough; crun is three times as fast. */
+async function probeSandboxes(dir: string, criuDir: string | undefined): Promise<ProbeResult[]> {
   const agentDir = await prepareProbeAgent(dir).catch((error: Error) => error);
   if (agentDir instanceof Error) {
     return [{ name: 'agent', ok: false, needed: true, found: agentDir.message, mend: aptInstall('tini') }];
   }
   const runc = await probeRuntime({ name: 'runc', needed: false, dir, agentDir });
   const crun = await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
-  return [crun, runc];
+  return [crun, runc, await probeMemory({ dir, agentDir, criuDir })];
 }

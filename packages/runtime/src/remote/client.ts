@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { isRuntimeError, RuntimeError } from '../error.ts';
+import { createGuestConnections, type GuestConnections } from '../guest-connections.ts';
 import {
   type AddressedInstance,
   type AddressedRuntime,
@@ -36,6 +37,7 @@ export async function createRemote(options: {
   onClose?: () => Promise<void>;
 }): Promise<AddressedRuntime> {
   const watches = createWatches();
+  const guestConnections = new Map<string, GuestConnections>();
   let connection: Promise<Connection> | undefined;
   let isClosed = false;
 
@@ -90,8 +92,16 @@ export async function createRemote(options: {
     return found;
   };
 
+  /** Of all handles of one instance together. */
+  const connectionsOf = (birthId: string): GuestConnections => {
+    const found = guestConnections.get(birthId) ?? createGuestConnections();
+    guestConnections.set(birthId, found);
+    return found;
+  };
+
   const toInstance = ({ id, birthId, sockets, ...first }: InstanceDescription): AddressedInstance => {
     const target = { instance: id, birthId };
+    const connections = connectionsOf(birthId);
     let { runId } = first;
     return {
       id,
@@ -101,9 +111,14 @@ export async function createRemote(options: {
       },
       sockets,
       state: () => ifGone(call('state', target), 'stopped'),
-      connect: (port, { signal } = {}) => connectGuest({ sockets, port, signal }),
-      control: ({ signal } = {}) => connectGuestSocket({ path: sockets.control, signal }),
-      pause: async ({ memory }) => void (await call('pause', { ...target, memory })),
+      connect: async (port, { signal } = {}) =>
+        connections.add(await connectGuest({ sockets, port, signal })),
+      control: async ({ signal } = {}) =>
+        connections.add(await connectGuestSocket({ path: sockets.control, signal })),
+      pause: async ({ memory }) => {
+        if (memory && features.pause.memory) connections.destroy();
+        await call('pause', { ...target, memory });
+      },
       resume: async ({ memory, signal } = {}) => {
         const params = { ...target, ...(memory !== undefined && { memory }) };
         ({ runId } = await call('resume', params, { signal }));
@@ -111,7 +126,10 @@ export async function createRemote(options: {
       snapshot: async ({ id: snapshot, memory }) =>
         void (await call('snapshot', { ...target, snapshot, memory })),
       usage: () => call('usage', target),
-      stop: async () => void (await ifGone(call('stop', target), null)),
+      stop: async () => {
+        await ifGone(call('stop', target), null);
+        guestConnections.delete(birthId);
+      },
       onExit: (listener) => {
         const run = { instance: id, runId };
         const heard = (): void => listener();

@@ -1,15 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { NewestE2b } from './clients.ts';
+import type { E2b, NewestE2b } from './clients.ts';
 import type { Ask } from './given.ts';
 
-/** By the API itself: older releases have no way to say that the files are enough. */
-const pauseFiles = async (sandboxId: string): Promise<void> => {
-  const { E2B_API_URL, E2B_DOMAIN, E2B_API_KEY = '' } = process.env;
-  const url = `${E2B_API_URL ?? `https://api.${E2B_DOMAIN}`}/sandboxes/${sandboxId}/pause`;
-  const headers = { 'X-API-Key': E2B_API_KEY, 'content-type': 'application/json' };
-  const { status } = await fetch(url, { method: 'POST', headers, body: '{"memory":false}' });
-  expect(status).toBe(204);
+/** Keeps memory, as every release does unless it is told otherwise. The oldest calls it a beta. */
+const pause = (sandbox: InstanceType<E2b['Sandbox']>): Promise<boolean> => {
+  const newer = sandbox as Partial<Pick<InstanceType<NewestE2b['Sandbox']>, 'pause'>>;
+  return newer.pause?.() ?? sandbox.betaPause();
 };
 
 /** Paused sandboxes, as every release sees them. */
@@ -18,7 +15,14 @@ export function pausingScenario(ask: Ask): void {
     const { Sandbox } = ask().e2b;
     const before = await Sandbox.create({ envs: { GREETING: 'hallo' }, metadata: { paused: 'soon' } });
     await before.files.write('kept', 'kept');
-    await pauseFiles(before.sandboxId);
+    const counter = await before.commands.run('n=0; while sleep 0.1; do n=$((n+1)); echo $n > count; done', {
+      background: true,
+      timeoutMs: 0,
+    });
+    counter.wait().catch(() => {});
+    await expect.poll(() => before.files.exists('count')).toBe(true);
+    expect(await pause(before)).toBe(true);
+    expect(await pause(before)).toBe(false);
     expect(await before.isRunning()).toBe(false);
     expect((await Sandbox.getInfo(before.sandboxId)).state).toBe('paused');
     const query = { metadata: { paused: 'soon' }, state: ['paused' as const] };
@@ -30,13 +34,17 @@ export function pausingScenario(ask: Ask): void {
     expect((await after.commands.run('echo $GREETING $(cat kept)')).stdout).toBe('hallo kept\n');
     expect(await before.files.read('kept')).toBe('kept');
     expect((await after.getInfo()).state).toBe('running');
+    expect((await after.commands.list()).map(({ pid }) => pid)).toContain(counter.pid);
+    const count = Number(await after.files.read('count'));
+    await expect.poll(async () => Number(await after.files.read('count'))).toBeGreaterThan(count);
     await after.kill();
   });
 
   it('kills a paused sandbox, to which nobody connects any more', async () => {
     const { Sandbox } = ask().e2b;
-    const { sandboxId } = await Sandbox.create();
-    await pauseFiles(sandboxId);
+    const sandbox = await Sandbox.create();
+    const { sandboxId } = sandbox;
+    await pause(sandbox);
     expect(await Sandbox.kill(sandboxId)).toBe(true);
     expect(await Sandbox.kill(sandboxId)).toBe(false);
     await expect(Sandbox.connect(sandboxId)).rejects.toThrow();
@@ -59,16 +67,19 @@ export function newestPausingScenario(ask: Ask): void {
     await expect(sandbox.pause({ keepMemory: false })).rejects.toThrow();
   });
 
-  it('has a sandbox paused at its end', async () => {
+  it.each([true, false])('has a sandbox paused at its end, keepMemory: %s', async (keepMemory) => {
     const { Sandbox } = askNewest();
-    const onTimeout = { action: 'pause', keepMemory: false } as const;
+    const onTimeout = { action: 'pause', keepMemory } as const;
     const sandbox = await Sandbox.create({ lifecycle: { onTimeout }, timeoutMs: 60_000 });
     expect((await sandbox.getInfo()).lifecycle).toMatchObject({ onTimeout: 'pause' });
+    const { pid } = await sandbox.commands.run('sleep 1000', { background: true, timeoutMs: 0 });
     await sandbox.setTimeout(1_000);
     await delay(1_000);
     await expect.poll(async () => (await sandbox.getInfo()).state, { timeout: 5_000 }).toBe('paused');
     await sandbox.connect();
     expect(await sandbox.isRunning()).toBe(true);
+    const pids = (await sandbox.commands.list()).map((command) => command.pid);
+    expect(pids).toEqual(keepMemory ? [pid] : []);
     await sandbox.kill();
   });
 }

@@ -1,4 +1,5 @@
 import { listSlots } from '../../slots.ts';
+import { renameSockets } from './dump.ts';
 import { toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
 import type { OciHost } from './host.ts';
@@ -30,8 +31,15 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
     if (record === undefined || record.phase === 'starting') return { record, line: undefined };
     const { id } = record.spec;
     if (record.phase === 'ready') {
-      const line = adoptLifeLine(toSandboxFolder(dataDir, id).lifeLine);
-      if (line !== undefined) await host.cgroup(id).thaw();
+      const folder = toSandboxFolder(dataDir, id);
+      const line = adoptLifeLine(folder.lifeLine);
+      if (line !== undefined) {
+        // Whoever writes its memory at this moment leaves it frozen when done.
+        const dump = adoptLifeLine(folder.dumpLine);
+        await dump?.ended;
+        await renameSockets(folder, { from: '.new', to: '' });
+        await host.cgroup(id).thaw();
+      }
       return { record, line };
     }
     try {

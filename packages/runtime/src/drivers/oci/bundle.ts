@@ -40,6 +40,34 @@ const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 const secure = ['nosuid', 'nodev', 'noexec'];
 
+/** What shows the kernel or the host: seen as empty, by a mount where it is. */
+export const maskedPaths: readonly string[] = [
+  '/proc/acpi',
+  '/proc/asound',
+  '/proc/cmdline',
+  '/proc/config.gz',
+  '/proc/interrupts',
+  '/proc/kallsyms',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/kmsg',
+  '/proc/latency_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/proc/slabinfo',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/sys/block',
+  '/sys/class/block',
+  '/sys/dev/block',
+  '/sys/devices/virtual/block',
+  '/sys/devices/virtual/powercap',
+  '/sys/firmware',
+  '/sys/fs',
+  '/sys/kernel',
+  '/sys/module',
+];
+
 /** The bundle's `config.json`, by version 1.0 of the OCI runtime specification. */
 export const toBundleConfig = (options: BundleOptions): object => {
   const { limits, seccomp, host } = options;
@@ -91,32 +119,7 @@ export const toBundleConfig = (options: BundleOptions): object => {
         'net.ipv4.ip_unprivileged_port_start': '0',
       },
       seccomp: hasProgram ? { defaultAction: 'SCMP_ACT_ALLOW' } : seccomp.profile,
-      maskedPaths: [
-        '/proc/acpi',
-        '/proc/asound',
-        '/proc/cmdline',
-        '/proc/config.gz',
-        '/proc/interrupts',
-        '/proc/kallsyms',
-        '/proc/kcore',
-        '/proc/keys',
-        '/proc/kmsg',
-        '/proc/latency_stats',
-        '/proc/sched_debug',
-        '/proc/scsi',
-        '/proc/slabinfo',
-        '/proc/timer_list',
-        '/proc/timer_stats',
-        '/sys/block',
-        '/sys/class/block',
-        '/sys/dev/block',
-        '/sys/devices/virtual/block',
-        '/sys/devices/virtual/powercap',
-        '/sys/firmware',
-        '/sys/fs',
-        '/sys/kernel',
-        '/sys/module',
-      ],
+      maskedPaths,
       readonlyPaths: ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
     },
     annotations: hasProgram ? { 'run.oci.seccomp_bpf_data': seccomp.program.toString('base64') } : {},

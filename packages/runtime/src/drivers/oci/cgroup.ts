@@ -48,6 +48,12 @@ export interface Cgroup {
   /** Resolves when no member runs. Rejects with `internal`, all of them running, when they cannot be held. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
+  /** The processes there are now. */
+  members(): Promise<number[]>;
+  /** Sends every member there is now a signal. */
+  signal(name: NodeJS.Signals): Promise<void>;
+  /** The folder whose freezer holds the members. */
+  readonly freezerPath: string;
   /** Sends SIGKILL to every member there is now, frozen or not. Resolves with false when there was none. */
   kill(): Promise<boolean>;
   /** Removes the cgroup, whose members must be dead or dying. */
@@ -66,6 +72,9 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
       : (await read('freezer', 'freezer.state'))?.trim() === 'FROZEN';
 
   const hasMembers = async (): Promise<boolean> => toNumber(await read('pids', 'pids.current')) > 0;
+
+  const members = async (): Promise<number[]> =>
+    ((await read('pids', 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
 
   const setFrozen = (frozen: boolean): Promise<void> =>
     layout.version === 2
@@ -107,12 +116,17 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
       }
     },
     thaw: () => setFrozen(false),
+    members,
+    freezerPath: `${tree('freezer')}${path}`,
+    signal: async (name) => {
+      for (const pid of await members()) signalIfAlive(pid, name);
+    },
     kill: async () => {
-      const members = (await read('pids', 'cgroup.procs'))?.split('\n').filter(Boolean) ?? [];
-      for (const pid of members) killIfAlive(Number(pid));
+      const killed = await members();
+      for (const pid of killed) signalIfAlive(pid, 'SIGKILL');
       // In a version 1 tree a frozen process does not die. Thawed with the signal pending it runs nothing more.
-      if (layout.version === 1 && members.length > 0) await setFrozen(false);
-      return members.length > 0;
+      if (layout.version === 1 && killed.length > 0) await setFrozen(false);
+      return killed.length > 0;
     },
     remove: async () => {
       await Promise.all(layout.trees.map((folder) => removeGroup(`${folder}${path}`)));
@@ -149,11 +163,11 @@ const toField = (text: string | undefined, name: string): number =>
 const hasField = (text: string | undefined, name: string, value: number): boolean =>
   text !== undefined && toField(text, name) === value;
 
-const killIfAlive = (pid: number): void => {
+const signalIfAlive = (pid: number, name: NodeJS.Signals): void => {
   // 0 is a member that lives in a pid namespace which this process cannot see; signalling 0 would hit ourselves.
   if (pid <= 0) return;
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, name);
   } catch (error) {
     if (!isErrno(error, 'ESRCH')) throw error;
   }

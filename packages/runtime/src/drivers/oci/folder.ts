@@ -19,6 +19,9 @@ export interface SandboxFolder {
   readonly config: string;
   /** What the kernel's boot id is inside: the id of the run. */
   readonly bootId: string;
+  /** The processes of a sandbox that was paused with its memory, and the life line of the process that writes them. */
+  readonly memory: string;
+  readonly dumpLine: string;
 }
 
 /** What of a sandbox's folder is left while it is paused, by name. */
@@ -61,5 +64,7 @@ export const toSandboxFolder = (dataDir: string, id: string): SandboxFolder => {
     pidFile: `${path}/pid`,
     config: `${path}/config.json`,
     bootId: `${path}/boot_id`,
+    memory: `${path}/memory`,
+    dumpLine: `${path}/dump`,
   };
 };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { HostAllowance, SeccompInput } from './bundle.ts';
 import { type Cgroup, type CgroupLayout, openCgroup, readCgroupLayout } from './cgroup.ts';
+import { type Criu, findCriu } from './criu.ts';
 import { createDiskFormatter } from './disk.ts';
 import { readHostAllowance } from './host-allowance.ts';
 import { findOciRuntime, type OciRuntime, type OciRuntimeName } from './oci-runtime.ts';
@@ -19,6 +20,8 @@ export interface OciHost {
   /** The folder that the cgroups of this data folder, and of no other, share. */
   readonly cgroupParent: string;
   readonly snapshots: OciSnapshots;
+  /** Undefined where memory cannot be kept. */
+  readonly criu: Criu | undefined;
   readonly formatDisk: ReturnType<typeof createDiskFormatter>;
   cgroup(id: string): Cgroup;
 }
@@ -28,8 +31,10 @@ export const readHost = (options: {
   dataDir: string;
   stateDir?: string | undefined;
   ociRuntime?: OciRuntimeName | undefined;
+  criuDir?: string | undefined;
 }): OciHost => {
-  const { dataDir, stateDir, ociRuntime } = options;
+  const { dataDir, stateDir, ociRuntime, criuDir } = options;
+  const allowance = readHostAllowance();
   const cgroups = readCgroupLayout();
   const runtime = findOciRuntime(cgroups, ociRuntime && [ociRuntime]);
   const cgroupParent = `skerry-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
@@ -40,7 +45,9 @@ export const readHost = (options: {
     seccomp: runtime.takesSeccompProgram
       ? { program: compileSeccomp(seccompProfile) }
       : { profile: seccompProfile },
-    allowance: readHostAllowance(),
+    allowance,
+    // The devices of a version 2 cgroup are a program of the OCI runtime.
+    criu: cgroups.version === 1 ? findCriu(criuDir, allowance) : undefined,
     cgroups,
     cgroupParent,
     snapshots: createSnapshots(dataDir),

@@ -1,8 +1,10 @@
-import { stat, statfs } from 'node:fs/promises';
+import { rm, stat, statfs } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
+import { createGuestConnections } from '../../guest-connections.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../../guest-socket.ts';
 import type { Usage } from '../../runtime.ts';
 import { capturePaused, captureRunning } from './capture.ts';
+import type { Criu } from './criu.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { LifeLine } from './life-line.ts';
@@ -39,6 +41,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
   const folder = toSandboxFolder(host.dataDir, id);
   const cgroup = host.cgroup(id);
   const sockets = { http: `${folder.guest}/http.sock`, control: `${folder.guest}/control.sock` };
+  const connections = createGuestConnections();
   const resumes = new Set<AbortController>();
   let isRemoved = false;
   let turn: Promise<unknown> = Promise.resolve();
@@ -65,10 +68,10 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     return paused;
   };
 
-  const pause = async (): Promise<void> => {
+  const pause = async (criu: Criu | undefined): Promise<void> => {
     if ((await settled()) !== undefined) return;
     if (run.record === undefined || !isAlive()) throw ended(id);
-    run = { ...run, record: await beginPause(host, run.record) };
+    run = { ...run, record: await beginPause(host, run.record, { criu }) };
     await settled();
   };
 
@@ -76,10 +79,12 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     const paused = await settled();
     if (paused === undefined && isAlive()) return;
     if (paused === undefined) throw ended(id);
-    if (memory === true) throw new RuntimeError('unsupported', `sandbox ${id} was paused without its memory`);
+    const kept = memory === false ? undefined : paused.memory;
+    if (memory === true && kept === undefined)
+      throw new RuntimeError('unsupported', `sandbox ${id} was paused without its memory`);
     if (signal.aborted)
       throw new RuntimeError('unavailable', 'the resume was aborted', { cause: signal.reason });
-    const record = await beginResume(host, paused).catch((error: unknown) => {
+    const record = await beginResume(host, paused, { memory: kept }).catch((error: unknown) => {
       throw toStartError(error, { step: `resuming sandbox ${id}` });
     });
     run = { record, line: undefined };
@@ -103,6 +108,10 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     return run.record;
   };
 
+  const dropMemory = async (): Promise<void> => {
+    if (isAlive()) await rm(folder.memory, { recursive: true, force: true });
+  };
+
   return {
     id,
     birthId: run.record?.birthId ?? '',
@@ -115,18 +124,25 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       // Standing still for a snapshot it runs, too.
       return isAlive() && (await cgroup.state()) !== 'stopped' ? 'running' : 'stopped';
     },
-    connect: (port, connectOptions) => connectGuest({ sockets, port, signal: connectOptions?.signal }),
-    control: (controlOptions) =>
-      connectGuestSocket({ path: sockets.control, signal: controlOptions?.signal }),
+    connect: async (port, connectOptions) =>
+      connections.add(await connectGuest({ sockets, port, signal: connectOptions?.signal })),
+    control: async (controlOptions) =>
+      connections.add(await connectGuestSocket({ path: sockets.control, signal: controlOptions?.signal })),
     pause: async ({ memory }) => {
-      if (memory) throw new RuntimeError('unsupported', 'this runtime cannot keep the memory of an instance');
-      await inTurn(pause);
+      if (memory && !host.criu)
+        throw new RuntimeError('unsupported', 'this host cannot keep the memory of an instance');
+      if (memory) connections.destroy();
+      await inTurn(() => pause(memory ? host.criu : undefined));
     },
     resume: async ({ memory, signal } = {}) => {
       const abort = new AbortController();
       resumes.add(abort);
       const anySignal = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
       await inTurn(() => resume(memory, anySignal)).finally(() => resumes.delete(abort));
+      // What a run was made of is of no use to it; whoever waits for the run need not wait for that.
+      inTurn(() => dropMemory()).catch(() => {
+        // The next pause removes it first, and so does a stop.
+      });
     },
     snapshot: async ({ id: snapshotId, memory }) => {
       if (memory)

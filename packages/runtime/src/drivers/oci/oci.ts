@@ -11,10 +11,12 @@ import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
 import type { LifeLine } from './life-line.ts';
+import { type KeptMemory, verifyImages } from './memory-image.ts';
 import type { OciRuntimeName } from './oci-runtime.ts';
 import { openOrigin } from './origin.ts';
-import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
+import { keepRecord, readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { removeSandbox } from './remove.ts';
+import { restoreMemory } from './restore.ts';
 import { reopenDisk } from './resume.ts';
 import { startSandbox } from './start.ts';
 import { toStartError } from './start-error.ts';
@@ -32,16 +34,11 @@ export interface OciOptions {
   ociRuntime?: OciRuntimeName;
   /** Where this host's servers agree on slots, when it is not the usual place. */
   stateDir?: string;
+  /** Where `prepareCriu` has unpacked it; memory is not kept without. */
+  criuDir?: string | undefined;
 }
 
 const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '/.envd/app/main.js'];
-
-const features: Features = {
-  level: 'container',
-  pause: { memory: false, filesystem: true },
-  snapshot: { memory: false, filesystem: true },
-  network: true,
-};
 
 /**
  * Runs sandboxes as OCI containers, with no daemon: a bundle made here, and crun (or runc) to start it. Needs root.
@@ -56,7 +53,13 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       'the data folder is an absolute path without comma, colon, backslash, space',
     );
   }
-  const host = readHost({ dataDir, stateDir, ociRuntime: options.ociRuntime });
+  const host = readHost({ dataDir, stateDir, ociRuntime: options.ociRuntime, criuDir: options.criuDir });
+  const features: Features = {
+    level: 'container',
+    pause: { memory: host.criu !== undefined, filesystem: true },
+    snapshot: { memory: false, filesystem: true },
+    network: true,
+  };
   const adopt = createAdopter(host);
   const known = new Map<string, OciInstance>();
   const finding = new Map<string, Promise<Run>>();
@@ -76,7 +79,10 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       host,
       id,
       run,
-      boot: (record, signal) => boot(record, { signal, prepareDisk: () => reopenDisk(host, record) }),
+      boot: (record, signal) =>
+        record.memory
+          ? wake(record, record.memory, signal)
+          : boot(record, { signal, prepareDisk: () => reopenDisk(host, record) }),
       stop: async () => {
         // A later sandbox of the same id is none of this instance's business.
         if (known.get(id) !== instance) return;
@@ -144,6 +150,36 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     } catch (error) {
       line?.close();
       throw toStartError(error, { step: `starting sandbox ${id}`, signal: anySignal });
+    }
+  };
+
+  /** Makes the run that the record names out of the memory that a pause has kept. */
+  const wake = async (record: SandboxRecord, memory: KeptMemory, signal: AbortSignal): Promise<Run> => {
+    const { id } = record.spec;
+    const folder = toSandboxFolder(dataDir, id);
+    const { images } = memory;
+    if (!host.criu || !images)
+      throw new RuntimeError('unsupported', 'this host cannot restore the memory of an instance');
+    let line: LifeLine | undefined;
+    // Beside the restore: it takes as long, and nothing runs until both are done.
+    const damage = verifyImages(folder.memory, images).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    try {
+      await reopenDisk(host, record);
+      const restored = { ...memory, images };
+      line = await restoreMemory({ host, criu: host.criu, record, memory: restored, agentDir, signal });
+      if (await damage) throw await damage;
+      const { memory: _, ...rest } = record;
+      const ready: SandboxRecord = { ...rest, phase: 'ready' };
+      // On the medium before anything runs: from then on the kept memory does not fit the disk any more.
+      await keepRecord(folder.record, ready);
+      await host.cgroup(id).thaw();
+      return { record: ready, line };
+    } catch (error) {
+      line?.close();
+      throw (await damage) ?? toStartError(error, { step: `waking sandbox ${id}`, signal });
     }
   };
 

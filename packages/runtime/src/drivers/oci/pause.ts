@@ -1,25 +1,38 @@
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { closeDisk, flushDisk } from './close-disk.ts';
+import type { Criu } from './criu.ts';
+import { dumpMemory, readHostBootId } from './dump.ts';
 import { endProcesses } from './end-processes.ts';
 import { keptNames, type SandboxFolder, toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
 import type { OciHost } from './host.ts';
 import { describeDisk } from './kept-disk.ts';
+import { type KeptMemory, keepImages } from './memory-image.ts';
+import { waitForQuiet } from './quiet.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { unmountEvery } from './syscalls.ts';
 
 /**
  * The first half of a pause: nothing inside runs any more, all it wrote is in the image, and the record says `pausing`.
+ * With `criu`, the processes are kept as well.
  * Rejects, everything inside running on, when the files cannot be written out. `settlePause` is to follow.
  */
-export const beginPause = async (host: OciHost, record: SandboxRecord): Promise<SandboxRecord> => {
+export const beginPause = async (
+  host: OciHost,
+  record: SandboxRecord,
+  { criu }: { criu: Criu | undefined },
+): Promise<SandboxRecord> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const cgroup = host.cgroup(record.spec.id);
+  if (criu) await waitForQuiet(await cgroup.members());
+  // Most of it while they still run: what is left when they are frozen is little.
+  await flushDisk(folder.disk);
   await cgroup.freeze();
   try {
+    const memory = criu && (await dumpMemory(host, criu, record));
     await flushDisk(folder.disk);
-    const pausing: SandboxRecord = { ...record, phase: 'pausing' };
+    const pausing: SandboxRecord = { ...record, phase: 'pausing', ...(memory && { memory }) };
     await writeRecord(folder.record, pausing);
     return pausing;
   } catch (error) {
@@ -41,21 +54,44 @@ export const settlePause = async (host: OciHost, record: SandboxRecord): Promise
   await endProcesses(host, id);
   unmountEvery(folder.lower);
   unmountEvery(folder.root);
-  await closeDisk({ image: folder.image, target: folder.disk });
-  await Promise.all([host.cgroup(id).remove(), freeSlots(host, id, [record.slot]), clearFolder(folder)]);
-  const paused: SandboxRecord = { ...record, phase: 'paused', kept: await describeDisk(folder.image) };
+  const [memory] = await Promise.all([
+    settleMemory(folder, record),
+    closeDisk({ image: folder.image, target: folder.disk }),
+  ]);
+  await Promise.all([
+    host.cgroup(id).remove(),
+    freeSlots(host, id, [record.slot]),
+    clearFolder(folder, { keepsMemory: memory !== undefined }),
+  ]);
+  const { memory: _, ...rest } = record;
+  const kept = await describeDisk(folder.image);
+  const paused: SandboxRecord = { ...rest, phase: 'paused', kept, ...(memory && { memory }) };
   await keepRecord(folder.record, paused);
   return paused;
 };
 
-/** Leaves the record and the image. */
-const clearFolder = async (folder: SandboxFolder): Promise<void> => {
+/** Undefined when there is none, or none that can be trusted: files in the making do not outlive a power cut whole. */
+const settleMemory = async (
+  folder: SandboxFolder,
+  { memory }: SandboxRecord,
+): Promise<KeptMemory | undefined> => {
+  if (memory === undefined || memory.images !== undefined) return memory;
+  if (memory.hostBootId !== (await readHostBootId())) return undefined;
+  return { ...memory, images: await keepImages(folder.memory) };
+};
+
+/** Leaves the record and what it rests on. */
+const clearFolder = async (
+  folder: SandboxFolder,
+  { keepsMemory }: { keepsMemory: boolean },
+): Promise<void> => {
   // Not with all that is in them: should one still be a mount point, that would be the files of somebody.
   for (const mountPoint of [folder.lower, folder.root]) {
     await rmdir(mountPoint).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });
   }
-  const rest = (await readdir(folder.path)).filter((name) => !keptNames.includes(name));
+  const kept = keepsMemory ? [...keptNames, 'memory'] : keptNames;
+  const rest = (await readdir(folder.path)).filter((name) => !kept.includes(name));
   await Promise.all(rest.map((name) => rm(`${folder.path}/${name}`, { recursive: true, force: true })));
 };

@@ -2,6 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { InstanceSettings, SnapshotId } from '../../runtime.ts';
 import type { KeptDisk } from './kept-disk.ts';
+import type { KeptMemory } from './memory-image.ts';
 import { syncPath } from './sync-path.ts';
 
 /** What is on disk about a sandbox before anything of it exists, so that whoever comes after a crash finds all of it. */
@@ -24,6 +25,8 @@ export interface SandboxRecord {
   phase: Phase;
   /** What the disk was like when the pause was done. There while paused. */
   kept?: KeptDisk;
+  /** There while its processes are kept, too. */
+  memory?: KeptMemory;
 }
 
 /**

@@ -4,9 +4,11 @@ import { rm, stat } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { releaseSlot, reserveSlot, toBaseUid } from '../../slots.ts';
 import { mountDisk } from './disk.ts';
+import { removeSockets } from './dump.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import { verifyDisk } from './kept-disk.ts';
+import type { KeptMemory } from './memory-image.ts';
 import { mountShifted, prepareGuestDir } from './overlay.ts';
 import { keepRecord, type SandboxRecord } from './record.ts';
 import { openShift } from './user-namespace.ts';
@@ -16,15 +18,25 @@ import { openShift } from './user-namespace.ts';
  * changed. Nothing has changed when it rejects: with `internal` when the paused sandbox is not whole, `exhausted` when
  * all slots are taken.
  */
-export const beginResume = async (host: OciHost, record: SandboxRecord): Promise<SandboxRecord> => {
+export const beginResume = async (
+  host: OciHost,
+  record: SandboxRecord,
+  { memory }: { memory: KeptMemory | undefined },
+): Promise<SandboxRecord> => {
   const { dataDir, stateDir } = host;
   const { id, rootfs } = record.spec;
   const folder = toSandboxFolder(dataDir, id);
   await Promise.all([verifyDisk(folder.image, record.kept), verifyImage(rootfs)]);
   const slot = await reserveSlot({ dataDir, id, stateDir });
   try {
-    const { kept: _, ...rest } = record;
-    const resuming: SandboxRecord = { ...rest, phase: 'resuming', runId: randomUUID(), slot };
+    const { kept: _disk, memory: _memory, ...rest } = record;
+    const resuming: SandboxRecord = {
+      ...rest,
+      phase: 'resuming',
+      runId: randomUUID(),
+      slot,
+      ...(memory && { memory }),
+    };
     await keepRecord(folder.record, resuming);
     return resuming;
   } catch (error) {
@@ -47,12 +59,14 @@ export const reopenDisk = async (host: OciHost, record: SandboxRecord): Promise<
   const baseId = toBaseUid(record.slot);
   await mountDisk({ image: folder.image, target: folder.disk });
   if (baseId !== record.diskBaseId) await shift(folder, { fromId: record.diskBaseId, toId: baseId });
-  await Promise.all([
-    rm(folder.lifeLine, { force: true }),
-    // The sockets of the last run: one that is there would mean that the agent is ready.
-    rm(folder.guest, { recursive: true, force: true }),
-  ]);
-  await prepareGuestDir({ disk: folder.disk, baseId });
+  await rm(folder.lifeLine, { force: true });
+  // The sockets of the last run: one that is there would mean that the agent is ready.
+  if (record.memory) {
+    await removeSockets(folder);
+  } else {
+    await rm(folder.guest, { recursive: true, force: true });
+    await prepareGuestDir({ disk: folder.disk, baseId });
+  }
 };
 
 /** On top of the unshifted view, which nobody sees from here on. */

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 import { getSystemErrorName, promisify } from 'node:util';
 import koffi from 'koffi';
@@ -15,6 +16,7 @@ const SYS_MOVE_MOUNT = 429;
 const SYS_MOUNT_SETATTR = 442;
 
 const CLONE_NEWNS = 0x20000;
+const CLONE_NEWUTS = 0x4000000;
 const MS_REC = 0x4000;
 const MS_PRIVATE = 1 << 18;
 const MNT_DETACH = 2;
@@ -60,6 +62,7 @@ const nativeCopyRange = libc.func('copy_file_range', 'long', [
 const nativeCopyRangeAside = promisify(nativeCopyRange.async) as (...args: unknown[]) => Promise<number>;
 const nativeUnshare = libc.func('int unshare(int)');
 const nativeSetns = libc.func('int setns(int, int)');
+const nativeSethostname = libc.func('int sethostname(const char *, size_t)');
 const nativeFchdir = libc.func('int fchdir(int)');
 const nativeOpenTree = libc.func('long syscall(long, int, const char *, unsigned int)');
 const nativeMountSetattr = libc.func('syscall', 'long', [
@@ -213,4 +216,21 @@ export const leaveMounts = (namespace: number): void => {
 /** fchdir(2) of the calling thread, where process.chdir() would want a path. @throws SyscallError */
 export const returnToFolder = (fd: number): void => {
   checked('fchdir', nativeFchdir(fd));
+};
+
+/** sethostname(2) in the UTS namespace of a process. @throws SyscallError */
+export const setHostname = (pid: number, name: string): void => {
+  const home = openSync('/proc/thread-self/ns/uts', 'r');
+  const other = openSync(`/proc/${pid}/ns/uts`, 'r');
+  try {
+    checked('setns', nativeSetns(other, CLONE_NEWUTS));
+    try {
+      checked('sethostname', nativeSethostname(name, Buffer.byteLength(name)));
+    } finally {
+      checked('setns', nativeSetns(home, CLONE_NEWUTS));
+    }
+  } finally {
+    closeSync(other);
+    closeSync(home);
+  }
 };

@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { RuntimeError } from '../../error.ts';
+import { systemPath } from '../../run-command.ts';
+import type { HostAllowance } from './bundle.ts';
+import { inPrivateMounts } from './private-mounts.ts';
+import { mount } from './syscalls.ts';
+
+/** The program that writes processes to files and makes them again, unpacked by `prepareCriu`. */
+export interface Criu {
+  /**
+   * Writes the processes of the tree under `pid` to `imagesDir`. They run on when it rejects with `internal`, and stay
+   * frozen when their cgroup was.
+   */
+  dump(options: DumpOptions): Promise<void>;
+  /**
+   * Makes the processes again, stopped, and resolves with the pid of the first. What was made is still there when it
+   * rejects; all of it, the program too, is a member of the cgroups.
+   */
+  restore(options: RestoreOptions): Promise<number>;
+}
+
+interface ImageOptions {
+  imagesDir: string;
+  /** Root inside, as seen from the host. */
+  baseId: number;
+  /** How the images name the life line, a file that is not of the sandbox's own mounts. */
+  lifeLineId: string;
+}
+
+export interface DumpOptions extends ImageOptions {
+  pid: number;
+  /** Whether a file stands for the kernel's boot id. */
+  hasBootId: boolean;
+  /** Empty folders that hide what is behind them. Kept as such: writing each down as a file system costs more than a process. */
+  maskedFolders: readonly string[];
+  freezerCgroup: string;
+  /** Inherited by the process that dumps, so that it shows as long as that lives. */
+  lineFd: number;
+}
+
+export interface RestoreOptions extends ImageOptions {
+  root: string;
+  guestDir: string;
+  agentDir: string;
+  bootIdFile: string | undefined;
+  /** What hides the masked folders. */
+  emptyDir: string;
+  pidFile: string;
+  /** The life line's writing end. */
+  lifeFd: number;
+  /** The `cgroup.procs` of every cgroup that the processes are to be in. */
+  memberFiles: readonly string[];
+  /** Changes the mounts that the program sees and nobody else. */
+  prepareMounts: () => void;
+  signal: AbortSignal;
+}
+
+const BOOT_ID = '/proc/sys/kernel/random/boot_id';
+
+const DEADLINE_MS = 60_000;
+
+/** Undefined when there is none in the folder, or when it says that it cannot work on this kernel. */
+export const findCriu = (dir: string | undefined, allowance: HostAllowance): Criu | undefined => {
+  if (dir === undefined || !existsSync(`${dir}/criu`)) return undefined;
+  const command = [`${dir}/lib/ld.so`, '--library-path', `${dir}/lib`, `${dir}/criu`];
+  const findings = explore(command);
+  if (findings === undefined) return undefined;
+  // It acts as the owner of the sandbox's user namespace: that one may do anything in it, whatever root may here, and
+  // the namespace that a restore makes has the same owner.
+  const capabilities = allowance.exceedsLimits ? '+all' : '+all,-sys_resource';
+  const asOwner = (baseId: number): string[] => [
+    ...['setpriv', '--reuid', String(baseId), '--inh-caps', capabilities, '--ambient-caps', capabilities],
+    ...command,
+  ];
+  const common = ({ imagesDir }: ImageOptions, log: string): string[] => [
+    ...['--images-dir', imagesDir, '--log-file', log, '-v1'],
+    ...[
+      '--manage-cgroups=ignore',
+      '--tcp-close',
+      '--ext-unix-sk',
+      '--file-locks',
+      '--link-remap',
+      '--shell-job',
+    ],
+    ...['--empty-ns', 'net', '--external', 'mnt[]:ms'],
+  ];
+  const run = async (
+    [file = '', ...args]: readonly string[],
+    options: { fd: number; log: string; prepareMounts?: () => void; signal?: AbortSignal },
+  ): Promise<void> => {
+    const prepare = (): void => {
+      options.prepareMounts?.();
+      mount({ source: 'run', target: cacheDir, type: 'tmpfs', flags: 0, data: 'mode=755,size=1m' });
+      writeFileSync(`${cacheDir}/${cacheName}`, findings, { mode: 0o600 });
+    };
+    const child = inPrivateMounts(prepare, () =>
+      spawn(file, args, {
+        stdio: ['ignore', 'ignore', 'ignore', options.fd],
+        env: { PATH: systemPath },
+        cwd: '/',
+      }),
+    );
+    await finish(child, options);
+  };
+  return {
+    dump: async (options) => {
+      const { pid, imagesDir, baseId, lifeLineId, freezerCgroup, lineFd } = options;
+      const args = [
+        ...asOwner(baseId),
+        ...['dump', '--tree', String(pid), '--leave-running', '--network-lock', 'skip'],
+        ...['--freeze-cgroup', freezerCgroup],
+        ...common(options, 'dump.log'),
+        ...['--external', 'mnt[/run/envd]:guest', '--external', 'mnt[/.envd]:agent'],
+        ...['--external', lifeLineId],
+        ...options.maskedFolders.flatMap((path) => ['--external', `mnt[${path}]:mask`]),
+        ...(options.hasBootId ? ['--external', `mnt[${BOOT_ID}]:boot-id`] : []),
+      ];
+      await run(args, { fd: lineFd, log: `${imagesDir}/dump.log` });
+    },
+    restore: async (options) => {
+      const { imagesDir, baseId, lifeLineId, root, guestDir, agentDir, bootIdFile, pidFile, memberFiles } =
+        options;
+      const args = [
+        ...[
+          'sh',
+          '-c',
+          'while [ "$1" != -- ]; do echo $$ > "$1" || exit; shift; done; shift; exec "$@"',
+          'sh',
+        ],
+        ...memberFiles,
+        ...['--', ...asOwner(baseId)],
+        ...['restore', '--root', root, '--restore-detached', '--leave-stopped', '--pidfile', pidFile],
+        ...common(options, 'restore.log'),
+        ...['--external', `mnt[guest]:${guestDir}`, '--external', `mnt[agent]:${agentDir}`],
+        ...(bootIdFile === undefined ? [] : ['--external', `mnt[boot-id]:${bootIdFile}`]),
+        ...['--external', `mnt[mask]:${options.emptyDir}`],
+        ...['--inherit-fd', `fd[3]:${lifeLineId}`],
+      ];
+      const { lifeFd: fd, prepareMounts, signal } = options;
+      await run(args, { fd, log: `${imagesDir}/restore.log`, prepareMounts, signal });
+      return Number(await readFile(pidFile, 'utf8'));
+    },
+  };
+};
+
+/** Where it looks for what it found out about the kernel before, if that is no real disk. */
+const cacheDir = '/run';
+const cacheName = 'criu.kdat';
+
+/**
+ * Lets it find out what the kernel can do, once and as root, and returns that as it writes it down: some of it only root
+ * can find out, and it takes longer than a dump.
+ */
+const explore = (command: readonly string[]): Buffer | undefined => {
+  const prepare = (): void =>
+    mount({ source: 'run', target: cacheDir, type: 'tmpfs', flags: 0, data: 'mode=755,size=1m' });
+  const script = ['-c', '"$@" >&2 && exec cat "$0"', `${cacheDir}/${cacheName}`, ...command, 'check'];
+  const { status, stdout } = inPrivateMounts(prepare, () =>
+    spawnSync('sh', script, { env: { PATH: systemPath }, timeout: 10_000, cwd: '/' }),
+  );
+  return status === 0 ? stdout : undefined;
+};
+
+const finish = async (
+  child: ChildProcess,
+  { log, signal }: { log: string; signal?: AbortSignal },
+): Promise<void> => {
+  const deadline = AbortSignal.timeout(DEADLINE_MS);
+  const kill = (): unknown => child.kill('SIGKILL');
+  for (const reason of [deadline, signal]) reason?.addEventListener('abort', kill, { once: true });
+  const status = await new Promise<number | string>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('exit', (code, by) => resolve(code ?? by ?? ''));
+  }).finally(() => {
+    for (const reason of [deadline, signal]) reason?.removeEventListener('abort', kill);
+  });
+  if (status === 0) return;
+  signal?.throwIfAborted();
+  const errors = (await readFile(log, 'utf8').catch(() => ''))
+    .split('\n')
+    .filter((line) => line.includes('Error'));
+  throw new RuntimeError('internal', `criu ended with ${status}: ${errors.slice(0, 4).join('; ')}`);
+};

@@ -1,0 +1,94 @@
+import { closeSync } from 'node:fs';
+import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { toBaseUid } from '../../slots.ts';
+import { maskedPaths } from './bundle.ts';
+import type { Criu } from './criu.ts';
+import { type SandboxFolder, toSandboxFolder } from './folder.ts';
+import type { OciHost } from './host.ts';
+import { createLifeLine } from './life-line.ts';
+import type { KeptMemory } from './memory-image.ts';
+import type { SandboxRecord } from './record.ts';
+
+/**
+ * Writes the processes of a frozen sandbox to its folder, not yet to the medium. They stay frozen. Nothing is kept when it
+ * rejects.
+ */
+export const dumpMemory = async (host: OciHost, criu: Criu, record: SandboxRecord): Promise<KeptMemory> => {
+  const folder = toSandboxFolder(host.dataDir, record.spec.id);
+  const imagesDir = folder.memory;
+  await rm(imagesDir, { recursive: true, force: true });
+  await rm(folder.dumpLine, { force: true });
+  await mkdir(imagesDir, { mode: 0o700 });
+  const { line, writeFd } = createLifeLine(folder.dumpLine);
+  try {
+    const pid = Number(await readFile(folder.pidFile, 'utf8'));
+    const lifeLineId = await readLifeLineId(folder, pid);
+    const hasBootId = host.runtime.mountsBelowProc;
+    await renameSockets(folder, { from: '', to: '.new' });
+    try {
+      await criu.dump({
+        pid,
+        imagesDir,
+        baseId: toBaseUid(record.slot),
+        lifeLineId,
+        hasBootId,
+        maskedFolders: await readMaskedFolders(pid),
+        freezerCgroup: host.cgroup(record.spec.id).freezerPath,
+        lineFd: writeFd,
+      });
+    } finally {
+      await renameSockets(folder, { from: '.new', to: '' });
+    }
+    const bootId = hasBootId ? await readFile(folder.bootId, 'utf8') : undefined;
+    return { lifeLineId, ...(bootId !== undefined && { bootId }), hostBootId: await readHostBootId() };
+  } catch (error) {
+    await rm(imagesDir, { recursive: true, force: true });
+    throw error;
+  } finally {
+    closeSync(writeFd);
+    line.close();
+    await rm(folder.dumpLine, { force: true });
+  }
+};
+
+/** The agent's sockets, in the order in which they may be seen. */
+const socketNames = ['http.sock', 'control.sock'];
+
+/**
+ * A socket is found by the name to which it was bound, and bound to that again: the agent binds to another name than the
+ * one it shows. Does nothing about one that has the other name already, or that root inside has removed.
+ */
+export const renameSockets = async (
+  { guest }: SandboxFolder,
+  { from, to }: { from: string; to: string },
+): Promise<void> => {
+  for (const name of socketNames) {
+    await rename(`${guest}/${name}${from}`, `${guest}/${name}${to}`).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+  }
+};
+
+/** The processes bind theirs anew; their other files in the folder stay. */
+export const removeSockets = async ({ guest }: SandboxFolder): Promise<void> => {
+  const names = socketNames.flatMap((name) => [name, `${name}.new`]);
+  await Promise.all(names.map((name) => rm(`${guest}/${name}`, { recursive: true, force: true })));
+};
+
+/** Masked files show the null device instead. */
+const readMaskedFolders = async (pid: number): Promise<string[]> =>
+  (await readFile(`/proc/${pid}/mountinfo`, 'utf8'))
+    .split('\n')
+    .map((line) => line.split(' '))
+    .filter(([, , , root, target]) => maskedPaths.includes(target ?? '') && root !== '/null')
+    .map(([, , , , target]) => target ?? '');
+
+export const readHostBootId = async (): Promise<string> =>
+  (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+
+/** As CRIU names a file outside the mounts of a process: the mount and the inode, in hex. */
+const readLifeLineId = async ({ lifeLine }: SandboxFolder, pid: number): Promise<string> => {
+  const info = await readFile(`/proc/${pid}/fdinfo/3`, 'utf8');
+  const mountId = Number(/^mnt_id:\s+(\d+)$/m.exec(info)?.[1]);
+  return `file[${mountId.toString(16)}:${(await stat(lifeLine)).ino.toString(16)}]`;
+};

@@ -1,0 +1,294 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type AddressedRuntime, connectGuestSocket } from '../../guest-socket.ts';
+import { startHelper } from '../../helper.ts';
+import { prepareCriu } from '../../prepare-criu.ts';
+import type { Instance } from '../../runtime.ts';
+import { prepareSuiteAgent } from '../../suite-agent.ts';
+import { runInside } from '../../suite-client.ts';
+import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
+import { findTraces } from '../../suite-traces.ts';
+import { toSandboxFolder } from './folder.ts';
+import { createOci } from './oci.ts';
+
+const program = fileURLToPath(new URL('./pause-endlessly.ts', import.meta.url));
+const counter = await readFile(new URL('../../suite-counter.cjs', import.meta.url), 'utf8');
+const MIB = 2 ** 20;
+
+let base: string;
+let dataDir: string;
+let agentDir: string;
+let rootfs: string;
+let criuDir: string | undefined;
+let missing = 'CRIU cannot work on this kernel';
+let runtime: AddressedRuntime;
+const ids: string[] = [];
+
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), 'runtime-memory-'));
+  dataDir = join(base, 'data');
+  await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
+  [agentDir, rootfs, criuDir] = await Promise.all([
+    prepareSuiteAgent(base),
+    prepareSuiteRootfs(),
+    prepareCriu({ targetDir: '/var/cache/skerry' }).catch((error: Error) => {
+      missing = `${error.message}: ${String(error.cause)}`;
+      return undefined;
+    }),
+  ]);
+  runtime = createOci({ dataDir, agentDir, criuDir });
+}, 180_000);
+beforeEach((context) => {
+  if (runtime.features.pause.memory) return;
+  console.warn(`skipped: ${missing}`);
+  context.skip(missing);
+});
+afterEach(async () => {
+  for await (const instance of runtime.list()) await instance.stop();
+  await expect.poll(() => findTraces({ dataDir, ids }), { timeout: 2_000 }).toEqual([]);
+});
+afterAll(async () => {
+  await runtime?.close();
+  await rm(base, { recursive: true, force: true });
+});
+
+const toId = (): string => {
+  const id = `memory${process.pid}x${ids.length}`;
+  ids.push(id);
+  return id;
+};
+
+const create = (internet = false): Promise<Instance> =>
+  runtime.create({
+    id: toId(),
+    rootfs,
+    hostname: 'box',
+    limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
+    network: { internet },
+  });
+
+/** As a process finds it that was started after all others of ours were gone. */
+const reopen = async (id: string): Promise<Instance> => {
+  await runtime.close();
+  runtime = createOci({ dataDir, agentDir, criuDir });
+  return runtime.get(id);
+};
+
+const detached = '>/dev/null 2>&1 </dev/null &';
+
+const startCounter = async (instance: Instance): Promise<void> => {
+  await runInside(instance, `cat > /root/counter.cjs <<'END'\n${counter}\nEND`);
+  await runInside(
+    instance,
+    `LD_LIBRARY_PATH=/.envd/lib setsid /.envd/node /root/counter.cjs ${detached} until [ -S /root/counter.sock ]; do sleep 0.02; done`,
+  );
+};
+
+const askCounter = async (
+  instance: Instance,
+): Promise<{ count: number; echo: string; deleted: string; seen: boolean }> => {
+  const ask = `require('net').connect('/root/counter.sock').pipe(process.stdout)`;
+  const { output } = await runInside(instance, `LD_LIBRARY_PATH=/.envd/lib /.envd/node -e "${ask}"`);
+  if (!output.startsWith('{')) throw new Error(output);
+  return JSON.parse(output);
+};
+
+/** The settings of a sandbox's cgroups, by file. */
+const readLimits = async ({ id }: Instance): Promise<Record<string, string>> => {
+  const root = '/sys/fs/cgroup';
+  const found: Record<string, string> = {};
+  const files = {
+    memory: ['memory.limit_in_bytes', 'memory.memsw.limit_in_bytes'],
+    cpu: ['cpu.cfs_quota_us', 'cpu.cfs_period_us'],
+    pids: ['pids.max'],
+    devices: ['devices.list'],
+    cpuset: ['cpuset.cpus', 'cpuset.mems'],
+  };
+  const parents = (await readdir(`${root}/pids`)).filter((name) => name.startsWith('skerry-'));
+  for (const [tree, names] of Object.entries(files)) {
+    for (const name of names) {
+      for (const folder of parents) {
+        const text = await readFile(`${root}/${tree}/${folder}/${id}/${name}`, 'utf8').catch(() => undefined);
+        if (text !== undefined) found[name] = text.split('\n').sort().join('\n');
+      }
+    }
+  }
+  return found;
+};
+
+describe('a pause that keeps the memory', () => {
+  it('keeps processes with their state, and the next process of ours wakes them, ten times', async () => {
+    let instance = await create(true);
+    await startCounter(instance);
+    await runInside(
+      instance,
+      `setsid sh -c 'n=0; while sleep 0.02; do n=$((n+1)); echo $n > /root/shell; done' ${detached}`,
+    );
+    await runInside(
+      instance,
+      `setsid python3 -c '
+import time
+n = 0
+while True:
+  time.sleep(0.02)
+  n += 1
+  with open("/root/python", "w") as f: f.write(str(n))
+' ${detached}`,
+    );
+    let last = await askCounter(instance);
+    const runs = new Set([instance.runId]);
+    for (let turn = 1; turn <= 10; turn++) {
+      const numbers = await runInside(instance, 'cat /root/shell /root/python');
+      await instance.pause({ memory: true });
+      expect(await instance.state()).toBe('paused');
+      if (turn % 3 === 0) instance = await reopen(instance.id);
+      await instance.resume(turn === 5 ? { memory: true } : {});
+      runs.add(instance.runId);
+      const now = await askCounter(instance);
+      expect(now.count).toBeGreaterThan(last.count);
+      expect(now).toMatchObject({ echo: `line ${turn + 1}`, deleted: 'still here', seen: true });
+      await expect
+        .poll(async () => (await runInside(instance, 'cat /root/shell /root/python')).output)
+        .not.toBe(numbers.output);
+      last = now;
+    }
+    expect(runs.size).toBe(11);
+  });
+
+  it('leaves nothing on the host but what keeps it', async () => {
+    const instance = await create(true);
+    await instance.pause({ memory: true });
+    await expect
+      .poll(() => findTraces({ dataDir, ids }), { timeout: 2_000 })
+      .toEqual([`folder ${instance.id}`]);
+    expect(await instance.usage()).toMatchObject({ memoryBytes: 0, processCount: 0 });
+  });
+
+  it('gives the processes back the limits, the name and the network that they had', async () => {
+    const instance = await create(true);
+    const look =
+      'hostname; cat /proc/sys/kernel/random/boot_id; ls /sys/class/net; cat /proc/sys/net/ipv4/ping_group_range /proc/sys/net/ipv4/ip_unprivileged_port_start; grep -E "^(Cap|Seccomp|NoNew)" /proc/1/status /proc/self/status; cat /proc/self/limits; cut -d" " -f5 /proc/self/mountinfo | sort; unshare -U true; mount -t tmpfs x /mnt; cat /proc/kmsg /proc/keys';
+    const before = await runInside(instance, look);
+    const limits = await readLimits(instance);
+    expect(Object.keys(limits)).toHaveLength(8);
+    await instance.pause({ memory: true });
+    await instance.resume();
+    expect(await runInside(instance, look)).toEqual(before);
+    expect(await readLimits(instance)).toEqual(limits);
+    const bomb = 'i=0; while [ $i -lt 200 ]; do sleep 3 & i=$((i+1)); done; echo $i';
+    expect((await runInside(instance, bomb)).output).toMatch(/fork/i);
+  });
+
+  it('is refused while somebody is connected whom we cannot ask to leave, and all runs on', async () => {
+    const instance = await create();
+    await startCounter(instance);
+    const before = await askCounter(instance);
+    const { guest } = toSandboxFolder(dataDir, instance.id);
+    const stranger = await connectGuestSocket({ path: `${guest}/http.sock` });
+    stranger.write('GET / HTTP/1.1\r\n');
+    await sleep(50);
+    await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await instance.state()).toBe('running');
+    stranger.destroy();
+    expect((await askCounter(instance)).count).toBeGreaterThan(before.count);
+    await instance.pause({ memory: true });
+    await instance.resume();
+    expect((await askCounter(instance)).echo).toBe('line 3');
+  });
+
+  it('can be resumed without its processes', async () => {
+    const instance = await create();
+    await startCounter(instance);
+    await instance.pause({ memory: true });
+    await instance.resume({ memory: false });
+    expect(
+      (await runInside(instance, 'ls /root/counter.cjs; cat /proc/[0-9]*/cmdline')).output,
+    ).not.toContain('/root/counter.cjs\0');
+    await instance.pause({ memory: false });
+    expect(await readdir(join(dataDir, 'sandboxes', instance.id))).toEqual(['disk.ext4', 'record.json']);
+  });
+
+  it('is not resumed when an image of it is torn, and is still there', async () => {
+    const instance = await create();
+    await startCounter(instance);
+    const before = await askCounter(instance);
+    await instance.pause({ memory: true });
+    const folder = join(dataDir, 'sandboxes', instance.id, 'memory');
+    for (const name of ['pages-1.img', 'core-1.img', 'mountpoints-']) {
+      const file = (await readdir(folder)).find((entry) => entry.startsWith(name));
+      if (file === undefined) throw new Error(`no image ${name}`);
+      await using image = await open(join(folder, file), 'r+');
+      const { size } = await image.stat();
+      const { buffer } = await image.read(Buffer.alloc(1), 0, 1, size - 1);
+      const put = async (byte: number): Promise<void> => {
+        await image.write(Buffer.from([byte]), 0, 1, size - 1);
+      };
+      const kept = buffer[0] ?? 0;
+      await put(kept ^ 1);
+      await expect(instance.resume()).rejects.toThrow(`the memory image ${file} changed`);
+      expect(await instance.state()).toBe('paused');
+      await put(kept);
+    }
+    await instance.resume();
+    expect((await askCounter(instance)).count).toBeGreaterThan(before.count);
+  });
+
+  it('is offered by the helper too, and outlives it', async () => {
+    const helper = await startHelper({ dataDir, agentDir, criuDir });
+    expect(helper.features.pause.memory).toBe(true);
+    const spec = { id: toId(), rootfs, hostname: 'box' };
+    const limits = { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 };
+    const instance = await helper.create({ ...spec, limits, network: { internet: false } });
+    await startCounter(instance);
+    const before = await askCounter(instance);
+    await instance.pause({ memory: true });
+    await helper.close();
+    const next = await startHelper({ dataDir, agentDir, criuDir });
+    const found = await next.get(instance.id);
+    await found.resume();
+    const after = await askCounter(found);
+    expect(after.count).toBeGreaterThan(before.count);
+    expect(after.echo).toBe('line 2');
+    await found.stop();
+    await next.close();
+  });
+
+  it('survives a kill of the driver at whatever moment of a pause and a resume', async () => {
+    const outcomes: Record<string, number> = {};
+    for (let round = 0; round < 12; round++) {
+      const id = toId();
+      const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, id, criuDir ?? ''], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let said = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+      });
+      await expect.poll(() => said, { timeout: 10_000, interval: 5 }).toContain('made');
+      await sleep(Math.random() * 1_500);
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      const kept = Number(/kept (\d+)\n$/.exec(said)?.[1] ?? 0);
+      const found = await reopen(id);
+      const state = await found.state();
+      outcomes[state] = (outcomes[state] ?? 0) + 1;
+      expect(['running', 'paused']).toContain(state);
+      if (state === 'running') await found.pause({ memory: true });
+      await found.resume();
+      const names = Array.from({ length: kept }, (_, index) => `/root/${index + 1}`);
+      const { output } = await runInside(
+        found,
+        `cat /dev/null ${names.join(' ')} | wc -l; pgrep -c sleep || ls /proc`,
+      );
+      expect({ round, lines: output.split('\n')[0] }).toEqual({ round, lines: String(kept) });
+      await found.stop();
+    }
+    expect(Object.keys(outcomes).sort()).toEqual(['paused', 'running']);
+  }, 180_000);
+});

@@ -1,0 +1,73 @@
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { release, version } from 'node:os';
+import { text } from 'node:stream/consumers';
+import { RuntimeError } from '../../error.ts';
+import type { Instance, Runtime } from '../../runtime.ts';
+
+const MIB = 2 ** 20;
+
+export interface MemoryProof {
+  pauseMs: number;
+  resumeMs: number;
+}
+
+/**
+ * Makes a sandbox with an empty root, keeps its memory, wakes it and talks to its agent; resolves with how long that took.
+ * Rejects with what went wrong. Nothing of the sandbox is left.
+ */
+export const proveMemory = async (runtime: Runtime, options: { rootfs: string }): Promise<MemoryProof> => {
+  if (!runtime.features.pause.memory) {
+    throw new RuntimeError('unsupported', 'CRIU does not work on this kernel, or cgroups are of version 2');
+  }
+  const limits = { cpuCount: 0.5, memoryBytes: 256 * MIB, diskBytes: 32 * MIB, processCount: 50 };
+  const spec = { id: `memory${process.pid}`, rootfs: options.rootfs, hostname: 'probe', limits };
+  const instance = await runtime.create({ ...spec, network: { internet: false } });
+  try {
+    await talk(instance);
+    const begun = performance.now();
+    await instance.pause({ memory: true });
+    const paused = performance.now();
+    await instance.resume({ memory: true });
+    const resumeMs = Math.round(performance.now() - paused);
+    await talk(instance);
+    return { pauseMs: Math.round(paused - begun), resumeMs };
+  } finally {
+    await instance.stop();
+  }
+};
+
+/** Whatever it answers: a process does. */
+const talk = async (instance: Instance): Promise<void> => {
+  const stream = await instance.control({ signal: AbortSignal.timeout(5_000) });
+  stream.write('GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
+  const timer = setTimeout(() => stream.destroy(new Error('the agent does not answer')), 5_000);
+  try {
+    if ((await text(stream)) === '') throw new Error('the agent does not answer');
+  } finally {
+    clearTimeout(timer);
+    stream.destroy();
+  }
+};
+
+/**
+ * Whether memory can be kept here, proved by doing it: once for a kernel and a CRIU, which the proof is kept beside.
+ * Rejects with what went wrong; that is tried again every time.
+ */
+export const ensureMemoryProof = async (
+  runtime: Runtime,
+  options: { criuDir: string; rootfs: string },
+): Promise<void> => {
+  const { criuDir, rootfs } = options;
+  const path = `${criuDir}/proof.json`;
+  const { size, mtimeMs } = await stat(`${criuDir}/criu`);
+  const proof = JSON.stringify({ kernel: [release(), version()], criu: [size, mtimeMs], on: runtime.name });
+  if ((await readFile(path, 'utf8').catch(() => '')) === proof) return;
+  await proveMemory(runtime, { rootfs });
+  const next = `${path}.${process.pid}`;
+  try {
+    await writeFile(next, proof);
+    await rename(next, path);
+  } catch {
+    // Where the folder cannot be written, it is proved again at the next start.
+  }
+};
