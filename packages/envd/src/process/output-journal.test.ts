@@ -15,6 +15,12 @@ const readAll = (journal: OutputJournal): { kind: OutputKind; text: string; offs
   return pieces;
 };
 
+/** The piece at an offset, and whether it is the beginning of a character. */
+const look = (journal: OutputJournal, offset: number): unknown => {
+  const piece = journal.read(offset);
+  return piece && [Buffer.from(piece.bytes).toString('latin1'), piece.isBegun];
+};
+
 describe('an output journal', () => {
   it('gives back all kinds in their order, each byte at its offset', () => {
     const journal = createOutputJournal();
@@ -32,7 +38,7 @@ describe('an output journal', () => {
       { kind: 'stderr', text: 'de', offset: 3 },
       { kind: 'stdout', text: 'f', offset: 5 },
     ]);
-    expect(journal.read(4)).toEqual({ kind: 'stderr', bytes: new Uint8Array(Buffer.from('e')) });
+    expect(journal.read(4)).toMatchObject({ kind: 'stderr', bytes: Uint8Array.of(0x65) });
     expect(journal.read(6)).toBeUndefined();
   });
 
@@ -53,6 +59,41 @@ describe('an output journal', () => {
       expect(Math.max(...own.map(({ length }) => length))).toBe((kind === 'pty' ? 16 : 32) * KIBIBYTE);
       expect(Math.min(...own.map(({ length }) => length))).toBeGreaterThan(0);
     }
+  });
+
+  it('ends pieces of text with whole characters wherever the process cut them, and terminals anywhere', () => {
+    const text = Buffer.from('aé€𝄞 '.repeat(40_000));
+    for (const step of [1, 2, 3, 4, 5, 7, 1_000, 16_384, 65_536, 100_001]) {
+      const journal = createOutputJournal();
+      for (let at = 0; at < text.length; at += step) journal.append('stdout', text.subarray(at, at + step));
+      const pieces = readAll(journal).map((piece) => Buffer.from(piece.text, 'latin1'));
+      expect(Buffer.concat(pieces).equals(text)).toBe(true);
+      for (const piece of pieces) {
+        expect(piece.toString()).not.toContain('\ufffd');
+        expect(piece.length).toBeLessThanOrEqual(32 * KIBIBYTE);
+      }
+      // As many as without that, or there would be a small one beside each large one.
+      expect(pieces.length).toBeLessThanOrEqual(Math.ceil(text.length / 16_384) + 10);
+    }
+    const terminal = createOutputJournal();
+    terminal.append('pty', text.subarray(0, 2));
+    expect(look(terminal, 0)).toEqual(['a\xc3', false]);
+  });
+
+  it('says of the last bytes that they begin a character, unless output of another kind has followed', () => {
+    const journal = createOutputJournal();
+    const [first, second, third] = [0xe2, 0x82, 0xac];
+    journal.append('stdout', Buffer.from([0x61, first]));
+    expect([look(journal, 0), look(journal, 1)]).toEqual([
+      ['a', false],
+      ['\xe2', true],
+    ]);
+    journal.append('stdout', Buffer.from([second]));
+    expect(look(journal, 1)).toEqual(['\xe2\x82', true]);
+    journal.append('stderr', Buffer.from('!'));
+    expect(look(journal, 1)).toEqual(['\xe2\x82', false]);
+    journal.append('stdout', Buffer.from([third]));
+    expect(look(journal, 4)).toEqual(['\xac', false]);
   });
 
   it('takes little for little, and counts what many changes of the kind take', () => {

@@ -1,6 +1,14 @@
 import { BLOCK_BYTES, giveBlock, takeBlock } from './block-pool.ts';
+import { countIncompleteBytes } from './incomplete-character.ts';
 
 export type OutputKind = 'stdout' | 'stderr' | 'pty';
+
+export interface OutputPiece {
+  kind: OutputKind;
+  bytes: Uint8Array;
+  /** It is the beginning of a character, and nothing has been written after it. */
+  isBegun: boolean;
+}
 
 /** The latest output of one process. Every byte has an offset: how many bytes of any kind the process wrote before it. */
 export interface OutputJournal {
@@ -12,8 +20,11 @@ export interface OutputJournal {
   readonly costBytes: number;
   /** Keeps a copy of the bytes. */
   append(kind: OutputKind, bytes: Uint8Array): void;
-  /** A copy of what begins at `offset`, as much as fits one message. Undefined at the end. `offset` must be at least `start`. */
-  read(offset: number): { kind: OutputKind; bytes: Uint8Array } | undefined;
+  /**
+   * A copy of what begins at `offset`, as much as fits one message. Undefined at the end. `offset` must be at least `start`. Apart from
+   * terminals it ends with a whole character of UTF-8 where it can: older clients decode each message for itself.
+   */
+  read(offset: number): OutputPiece | undefined;
   /** Gives up the oldest block. */
   dropOldest(): void;
   /** Gives up whole blocks that lie before `offset`, and everything when that is the end. */
@@ -92,6 +103,17 @@ export const createOutputJournal = (): OutputJournal => {
     runs = blocks.length === 0 ? [] : runs.slice(indexAt(runs, startOf()));
   };
 
+  /** The beginning of a character that ends one block, and what follows it in the next. */
+  const join = (begun: Uint8Array, at: number, runEnd: number): Omit<OutputPiece, 'kind'> => {
+    const next = blocks[indexAt(blocks, at)];
+    if (next === undefined) return { bytes: begun, isBegun: false };
+    const until = Math.min(next.at + next.usedBytes, runEnd, at + MAX_PIECE_BYTES.stdout - begun.length);
+    const bytes = Buffer.concat([begun, next.bytes.subarray(at - next.at, until - next.at)]);
+    const begunBytes = countIncompleteBytes(bytes);
+    if (begunBytes === bytes.length) return { bytes, isBegun: until === end };
+    return { bytes: bytes.subarray(0, bytes.length - begunBytes), isBegun: false };
+  };
+
   return {
     get start() {
       return startOf();
@@ -118,10 +140,16 @@ export const createOutputJournal = (): OutputJournal => {
       const run = indexAt(runs, offset);
       const kind = runs[run]?.kind;
       if (block === undefined || kind === undefined || offset >= end) return undefined;
-      const until = Math.min(block.at + block.usedBytes, runs[run + 1]?.at ?? end);
-      const from = offset - block.at;
-      const bytes = block.bytes.slice(from, from + Math.min(until - offset, MAX_PIECE_BYTES[kind]));
-      return { kind, bytes };
+      const runEnd = runs[run + 1]?.at ?? end;
+      const until = Math.min(block.at + block.usedBytes, runEnd, offset + MAX_PIECE_BYTES[kind]);
+      const bytes = block.bytes.slice(offset - block.at, until - block.at);
+      const begunBytes = kind === 'pty' ? 0 : countIncompleteBytes(bytes);
+      // Where the kind changes, the rest of the character comes after something else, if at all.
+      if (begunBytes === 0 || (until === runEnd && runEnd !== end)) return { kind, bytes, isBegun: false };
+      if (begunBytes < bytes.length)
+        return { kind, bytes: bytes.subarray(0, bytes.length - begunBytes), isBegun: false };
+      if (until === end) return { kind, bytes, isBegun: true };
+      return { kind, ...join(bytes, until, runEnd) };
     },
     dropOldest() {
       dropBlocks(1);

@@ -71,6 +71,53 @@ describe('reading from an offset', () => {
   });
 });
 
+describe('the beginning of a character', () => {
+  const [lead, ...rest] = Buffer.from('€');
+  const text = async (reader: Subscription): Promise<string | undefined> => {
+    const event = await reader.take();
+    return event?.case === 'end' ? 'end' : event && Buffer.from(event.value).toString('latin1');
+  };
+  const begin = (kind: 'stdout' | 'pty') => {
+    const { output } = create();
+    const reader = output.subscribe();
+    output.write(kind, Buffer.from([0x61, lead as number]));
+    return { output, reader };
+  };
+
+  it('waits for its rest', async () => {
+    const { output, reader } = begin('stdout');
+    expect(await text(reader)).toBe('a');
+    const next = text(reader);
+    await delay(5);
+    output.write('stdout', Buffer.from([...rest, 0x62]));
+    expect(await next).toBe(Buffer.from('€b').toString('latin1'));
+  });
+
+  it('comes alone when there is none soon, and the rest when it is there', async () => {
+    const { output, reader } = begin('stdout');
+    expect(await text(reader)).toBe('a');
+    const begunMs = performance.now();
+    expect(await text(reader)).toBe('\xe2');
+    expect(performance.now() - begunMs).toBeGreaterThan(20);
+    output.write('stdout', Buffer.from(rest));
+    expect(await text(reader)).toBe('\x82\xac');
+  });
+
+  it('does not wait at the end, for output of another kind, or of a terminal', async () => {
+    const ended = begin('stdout');
+    ended.output.end(END);
+    expect([await text(ended.reader), await text(ended.reader), await text(ended.reader)]).toEqual([
+      'a',
+      '\xe2',
+      'end',
+    ]);
+    const mixed = begin('stdout');
+    mixed.output.write('stderr', Buffer.from('!'));
+    expect([await text(mixed.reader), await text(mixed.reader)]).toEqual(['a\xe2', '!']);
+    expect(await text(begin('pty').reader)).toBe('a\xe2');
+  });
+});
+
 describe('a reader that has gone', () => {
   it('holds the process back for as long as it asked, when it writes much', async () => {
     const { output, held } = create();

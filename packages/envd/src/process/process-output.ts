@@ -72,6 +72,8 @@ const STALL_MS = 60_000;
  * by then is not waited for again, so among others a reader either takes several megabytes a second or is dropped.
  */
 const GRACE_MS = 250;
+/** How long the beginning of a character waits for its rest, which is on its way when a program writes through a buffer. */
+const CHARACTER_MS = 30;
 
 /**
  * All readers share one bounded journal, each with a place of its own in it, so that memory does not grow with their number
@@ -190,6 +192,8 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
       if (offset !== undefined && offset <= journal.end) for (const gone of expected.keys()) leave(gone);
       let failure: Error | undefined;
       let isEndTaken = false;
+      /** Where the rest of a character did not come in time. */
+      let overdueAt: number | undefined;
       let wake: (() => void) | undefined;
       const reader: Reader = {
         cursor: Math.min(Math.max(wanted, journal.start), journal.end),
@@ -212,14 +216,21 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
           for (;;) {
             if (failure !== undefined) throw failure;
             const piece = journal.read(reader.cursor);
-            if (piece !== undefined) {
+            const isAwaited = piece?.isBegun === true && status === undefined && overdueAt !== journal.end;
+            if (piece !== undefined && !isAwaited) {
               reader.cursor += piece.bytes.length;
               noteDelivered(piece.bytes.length);
               if (reader.grace !== undefined && !isFull(reader)) catchUp(reader);
               if (isHeldBack) balance();
               return { case: piece.kind, value: piece.bytes };
             }
-            if (status !== undefined) {
+            let timer: NodeJS.Timeout | undefined;
+            if (isAwaited) {
+              timer = setTimeout(() => {
+                overdueAt = journal.end;
+                reader.wake();
+              }, CHARACTER_MS);
+            } else if (status !== undefined) {
               if (isEndTaken) return undefined;
               isEndTaken = true;
               return { case: 'end', value: status };
@@ -227,6 +238,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
             await new Promise<void>((resolve) => {
               wake = resolve;
             });
+            clearTimeout(timer);
           }
         },
         discard: reader.fail,
