@@ -11,6 +11,7 @@ import { Filesystem } from '@skerry/envd-client/filesystem';
 import { Process } from '@skerry/envd-client/process';
 import { basicUserOf } from './auth.ts';
 import { createFilesystemService } from './filesystem/filesystem-service.ts';
+import { withLargeListing } from './filesystem/large-listing.ts';
 import { createSizeEncoder } from './filesystem/numeric-sizes.ts';
 import type { Log } from './log.ts';
 import { PlainHeaders } from './plain-headers.ts';
@@ -86,7 +87,7 @@ export const createRpcListener = (options: {
         ...protocols,
         jsonOptions: sizesAsNumbers,
       });
-      router.handlers.splice(0, Infinity, ...router.handlers.map(withBlame));
+      router.handlers.splice(0, Infinity, ...router.handlers.map(withBlame).map(withLargeListing));
     },
     ...protocols,
     acceptCompression: [compressionGzip],

@@ -2,10 +2,10 @@ import { createErrnoError, lib } from './libc.ts';
 
 /** Extended attributes (xattr(7)), of an open file by its number or of a path whose last link is not followed. */
 const calls = {
-  flist: lib.func('long flistxattr(int fd, _Out_ uint8_t *list, size_t size)'),
-  llist: lib.func('long llistxattr(const char *path, _Out_ uint8_t *list, size_t size)'),
-  fget: lib.func('long fgetxattr(int fd, const char *name, _Out_ uint8_t *value, size_t size)'),
-  lget: lib.func('long lgetxattr(const char *path, const char *name, _Out_ uint8_t *value, size_t size)'),
+  flist: lib.func('long flistxattr(int fd, void *list, size_t size)'),
+  llist: lib.func('long llistxattr(const char *path, void *list, size_t size)'),
+  fget: lib.func('long fgetxattr(int fd, const char *name, void *value, size_t size)'),
+  lget: lib.func('long lgetxattr(const char *path, const char *name, void *value, size_t size)'),
   fset: lib.func('int fsetxattr(int fd, const char *name, const uint8_t *value, size_t size, int flags)'),
   fremove: lib.func('int fremovexattr(int fd, const char *name)'),
 };

@@ -1,12 +1,11 @@
 import { type BigIntStats, lstatSync, realpathSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { type EntryInfoSchema, FileType } from '@skerry/envd-client/filesystem';
+import { create } from '@bufbuild/protobuf';
+import { TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { type EntryInfo, EntryInfoSchema, FileType } from '@skerry/envd-client/filesystem';
 import { readMetadata } from '../metadata.ts';
 import type { AccountNames } from '../users.ts';
 import { toPermissions } from './permissions.ts';
-
-export type EntryInfoInit = MessageInitShape<typeof EntryInfoSchema>;
 
 const toType = (stats: BigIntStats): FileType => {
   if (stats.isFile()) return FileType.FILE;
@@ -27,31 +26,34 @@ const toModeBits = (stats: BigIntStats): number => Number(stats.mode & 0o777n);
 
 const toTimestamp = (ns: bigint) => {
   const nanos = Number(((ns % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n);
-  return { seconds: (ns - BigInt(nanos)) / 1_000_000_000n, nanos };
+  return create(TimestampSchema, { seconds: (ns - BigInt(nanos)) / 1_000_000_000n, nanos });
 };
 
 /**
  * Describes what is at an absolute path, without following a final link: of a link, `type` and `mode` are those of its
  * target. Throws the errno of lstat(2).
  */
-export const readEntryInfo = (path: string, names: AccountNames): EntryInfoInit => {
+export const readEntryInfo = (path: string, names: AccountNames): EntryInfo => {
   const stats = lstatSync(path, { bigint: true });
-  const link = stats.isSymbolicLink() ? followLink(path) : undefined;
-  return {
-    name: basename(path),
-    path,
-    size: stats.size,
-    permissions: toPermissions(Number(stats.mode)),
-    owner: names.userName(Number(stats.uid)),
-    group: names.groupName(Number(stats.gid)),
-    modifiedTime: toTimestamp(stats.mtimeNs),
-    metadata: { ...readMetadata(path) },
-    ...(link === undefined
-      ? { type: toType(stats), mode: toModeBits(stats) }
-      : {
-          type: link.stats === undefined ? FileType.UNSPECIFIED : toType(link.stats),
-          mode: link.stats === undefined ? 0 : toModeBits(link.stats),
-          symlinkTarget: link.target,
-        }),
-  };
+  const entry = create(EntryInfoSchema);
+  entry.name = basename(path);
+  entry.path = path;
+  entry.size = stats.size;
+  entry.permissions = toPermissions(Number(stats.mode));
+  entry.owner = names.userName(Number(stats.uid));
+  entry.group = names.groupName(Number(stats.gid));
+  entry.modifiedTime = toTimestamp(stats.mtimeNs);
+  entry.metadata = { ...readMetadata(path) };
+  if (!stats.isSymbolicLink()) {
+    entry.type = toType(stats);
+    entry.mode = toModeBits(stats);
+    return entry;
+  }
+  const link = followLink(path);
+  entry.symlinkTarget = link.target;
+  if (link.stats !== undefined) {
+    entry.type = toType(link.stats);
+    entry.mode = toModeBits(link.stats);
+  }
+  return entry;
 };

@@ -11,9 +11,10 @@ import { keepaliveMsOf, userOf, whenGone } from '../rpc-context.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Users } from '../users.ts';
 import { readEntryInfo } from './entry-info.ts';
+import { answerListing } from './large-listing.ts';
 import { listDirectory } from './list-directory.ts';
 import { move } from './move.ts';
-import { toEntryFor, toEventFor } from './strict-client.ts';
+import { toEntriesFor, toEntryFor, toEventFor } from './strict-client.ts';
 import { createWatcherTable } from './watcher-table.ts';
 
 const KEEPALIVE = { event: { case: 'keepalive' as const, value: {} } };
@@ -58,11 +59,13 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
       return describe(destination, context);
     },
 
-    async listDir(request, context) {
-      const path = resolve(request.path, context);
-      const { signal } = context;
-      const entries = await listDirectory(path, { depth: Math.max(1, request.depth), users, signal });
-      return { entries: entries.map((entry) => toEntryFor(context, entry)) };
+    listDir(request, context) {
+      const batches = listDirectory(resolve(request.path, context), {
+        depth: Math.max(1, request.depth),
+        names: users.names(),
+        signal: context.signal,
+      });
+      return answerListing(toEntriesFor(context, batches), context);
     },
 
     async remove(request, context) {

@@ -1,17 +1,14 @@
 import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { ApiError, invalid, notFound } from '@skerry/contract/error';
-import { FileType } from '@skerry/envd-client/filesystem';
+import { invalid, notFound } from '@skerry/contract/error';
+import { type EntryInfo, FileType } from '@skerry/envd-client/filesystem';
 import { isErrno } from '../errno.ts';
-import type { AccountNames, Users } from '../users.ts';
-import { type EntryInfoInit, readEntryInfo } from './entry-info.ts';
+import type { AccountNames } from '../users.ts';
+import { readEntryInfo } from './entry-info.ts';
 
-/** Keeps one answer, and the agent while it makes it, within bounds. */
-const MAX_ENTRIES = 250_000;
 /** Reading synchronously is several times faster; after so many entries others get their turn. */
-const ENTRIES_PER_TURN = 256;
+const ENTRIES_PER_BATCH = 256;
 
 /** Checks that a path is a directory, links followed. Throws the protocol's error for each way it may not be. */
 export const checkDirectory = (path: string): void => {
@@ -30,64 +27,52 @@ export const checkDirectory = (path: string): void => {
   if (!isDirectory) throw invalid(`path "${path}" is not a directory`);
 };
 
-const readNames = (path: string): string[] => {
-  try {
-    return readdirSync(path).sort();
-  } catch (error) {
-    if (isErrno(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return [];
-    throw error;
-  }
-};
+/** The agent itself is out of something; anything else is about the one entry. */
+const OWN_LIMITS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM']);
 
-const readExisting = (path: string, accounts: AccountNames): EntryInfoInit | undefined => {
+/** Undefined when this entry has vanished or cannot be read, as it happens in /proc and below very long paths. */
+const tryRead = <T>(read: () => T): T | undefined => {
   try {
-    return readEntryInfo(path, accounts);
+    return read();
   } catch (error) {
-    if (isErrno(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
+    if (isErrno(error) && !OWN_LIMITS.has(error.code)) return undefined;
     throw error;
   }
 };
 
 /**
- * Lists a directory down to `depth` levels, depth first in lexical order, without the directory itself. A link given as
- * `path` is followed, links below are not entered, and entries that vanish meanwhile are left out. Throws
- * `resource_exhausted` when the answer would be too large.
+ * Lists a directory down to `depth` levels, depth first in lexical order, without the directory itself, in batches that are
+ * not empty. A link given as `path` is followed, links below are not entered, and entries that vanish meanwhile are left
+ * out. A directory below that cannot be read is listed without what it holds.
  */
-export const listDirectory = async (
+export async function* listDirectory(
   path: string,
-  { depth, users, signal }: { depth: number; users: Users; signal: AbortSignal },
-): Promise<EntryInfoInit[]> => {
+  { depth, names, signal }: { depth: number; names: AccountNames; signal: AbortSignal },
+): AsyncGenerator<EntryInfo[]> {
   checkDirectory(path);
-  const accounts = users.names();
-  const entries: EntryInfoInit[] = [];
+  let batch: EntryInfo[] = [];
   // A stack instead of recursion: a hostile tree is deeper than any call stack.
-  const levels: { path: string; names: string[]; next: number }[] = [
-    { path, names: readNames(path), next: 0 },
-  ];
+  const levels = [{ path, children: readdirSync(path).sort(), next: 0 }];
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
-    const name = level.names[level.next++];
+    const name = level.children[level.next++];
     if (name === undefined) {
       levels.pop();
       continue;
     }
-    const entry = readExisting(join(level.path, name), accounts);
+    const child = level.path === '/' ? `/${name}` : `${level.path}/${name}`;
+    const entry = tryRead(() => readEntryInfo(child, names));
     if (entry === undefined) continue;
-    entries.push(entry);
-    if (entries.length > MAX_ENTRIES) {
-      throw new ApiError(
-        'resource_exhausted',
-        `"${path}" has more than ${MAX_ENTRIES} entries; list fewer levels`,
-      );
-    }
-    if (entries.length % ENTRIES_PER_TURN === 0) {
+    batch.push(entry);
+    if (batch.length === ENTRIES_PER_BATCH) {
+      yield batch;
+      batch = [];
       await setImmediate();
       signal.throwIfAborted();
     }
     const isRealDirectory = entry.type === FileType.DIRECTORY && entry.symlinkTarget === undefined;
-    if (isRealDirectory && levels.length < depth) {
-      const child = join(level.path, name);
-      levels.push({ path: child, names: readNames(child), next: 0 });
-    }
+    if (!isRealDirectory || levels.length >= depth) continue;
+    const children = tryRead(() => readdirSync(child).sort());
+    if (children !== undefined) levels.push({ path: child, children, next: 0 });
   }
-  return entries;
-};
+  if (batch.length > 0) yield batch;
+}

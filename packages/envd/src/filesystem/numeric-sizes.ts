@@ -1,40 +1,20 @@
-type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+/**
+ * The metadata of an entry, whose values are all texts, or the size of an entry. Quotes inside of texts are escaped, so no name
+ * of a file can look like either.
+ */
+const METADATA_OR_SIZE = /"metadata":\{(?:[^"{}]|"(?:[^"\\]|\\.)*")*\}|"size":"(-?\d+)"/g;
 
-const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const convertEntry = (entry: Json | undefined): void => {
-  if (!isObject(entry) || typeof entry.size !== 'string') return;
-  const size = Number(entry.size);
-  if (Number.isSafeInteger(size)) entry.size = size;
-};
-
-const convertEvent = (event: Json | undefined): void => {
-  if (isObject(event)) convertEntry(event.entry);
-};
-
-/** Everywhere a message of the filesystem service holds an EntryInfo. */
-const convertMessage = (message: Json): void => {
-  if (!isObject(message)) return;
-  const { entry, entries, events, filesystem } = message;
-  convertEntry(entry);
-  convertEvent(filesystem);
-  if (Array.isArray(entries)) entries.forEach(convertEntry);
-  if (Array.isArray(events)) events.forEach(convertEvent);
-};
+const toNumber = (match: string, digits: string | undefined): string =>
+  digits !== undefined && Number.isSafeInteger(Number(digits)) ? `"size":${digits}` : match;
 
 /**
- * Encodes the JSON of the filesystem service with `size` as a number where a number can hold it. Proto-JSON writes an int64
- * as a string; decoders accept both, and the service description promises a number.
+ * Writes `size` as a number where a number can hold it, in JSON of the filesystem service. Proto-JSON writes an int64 as a
+ * string; decoders accept both, and the service description promises a number.
  */
+export const toNumericSizes = (json: string): string => json.replace(METADATA_OR_SIZE, toNumber);
+
+/** Encodes JSON with numeric sizes. */
 export const createSizeEncoder = () => {
   const encoder = new TextEncoder();
-  return {
-    encode(json = ''): Uint8Array<ArrayBuffer> {
-      if (!json.includes('"size":"')) return encoder.encode(json);
-      const message = JSON.parse(json) as Json;
-      convertMessage(message);
-      return encoder.encode(JSON.stringify(message));
-    },
-  };
+  return { encode: (json = ''): Uint8Array<ArrayBuffer> => encoder.encode(toNumericSizes(json)) };
 };

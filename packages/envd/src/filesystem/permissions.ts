@@ -16,10 +16,22 @@ const SPECIAL: readonly (readonly [number, string])[] = [
   [0o1000, 't'],
 ];
 
-/** The text form of a mode: `-rw-r--r--`, `drwxr-xr-x`, `Lrwxrwxrwx`, `dtrwxrwxrwx`. */
-export const toPermissions = (mode: number): string => {
+const compose = (mode: number): string => {
   const special = SPECIAL.filter(([bit]) => (mode & bit) !== 0).map(([, letter]) => letter);
   const prefix = `${TYPES[mode & constants.S_IFMT] ?? ''}${special.join('')}`;
   const bits = Array.from('rwxrwxrwx', (letter, at) => ((mode >> (8 - at)) & 1 ? letter : '-'));
   return `${prefix === '' ? '-' : prefix}${bits.join('')}`;
+};
+
+/** A mode has sixteen bits, and most files have one of a few. */
+const known = new Map<number, string>();
+
+/** The text form of a mode: `-rw-r--r--`, `drwxr-xr-x`, `Lrwxrwxrwx`, `dtrwxrwxrwx`. */
+export const toPermissions = (mode: number): string => {
+  let text = known.get(mode);
+  if (text === undefined) {
+    text = compose(mode);
+    known.set(mode, text);
+  }
+  return text;
 };

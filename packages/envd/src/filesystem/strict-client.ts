@@ -1,5 +1,6 @@
+import { create } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
-import type { EntryInfoInit } from './entry-info.ts';
+import { type EntryInfo, EntryInfoSchema } from '@skerry/envd-client/filesystem';
 import type { FilesystemEventInit } from './watch-tree.ts';
 
 /** Early Python clients, which name nothing but their library, fail on any field that came after the first version. */
@@ -7,11 +8,19 @@ const isStrict = ({ requestHeader }: HandlerContext): boolean =>
   requestHeader.get('user-agent') === 'connect-python';
 
 /** The entry as the client of this call can decode it. */
-export const toEntryFor = (context: HandlerContext, entry: EntryInfoInit): EntryInfoInit => {
+export const toEntryFor = (context: HandlerContext, entry: EntryInfo): EntryInfo => {
   if (!isStrict(context)) return entry;
   const { name, type, path } = entry;
-  return { name, type, path } as EntryInfoInit;
+  return create(EntryInfoSchema, { name, type, path });
 };
+
+/** The entries as the client of this call can decode them. */
+export async function* toEntriesFor(
+  context: HandlerContext,
+  batches: AsyncIterable<EntryInfo[]>,
+): AsyncGenerator<EntryInfo[]> {
+  for await (const batch of batches) yield batch.map((entry) => toEntryFor(context, entry));
+}
 
 /** The event as the client of this call can decode it. */
 export const toEventFor = (context: HandlerContext, event: FilesystemEventInit): FilesystemEventInit => {
