@@ -1,4 +1,5 @@
-import { read } from 'node:fs';
+import { closeSync, read } from 'node:fs';
+import { promisify } from 'node:util';
 import { createErrnoError, lib } from '../libc.ts';
 
 /** Bits of inotify(7). */
@@ -35,6 +36,8 @@ const cAddWatch = lib.func('int inotify_add_watch(int fd, const char *path, uint
 const cRemoveWatch = lib.func('int inotify_rm_watch(int fd, int wd)');
 const cIoctl = lib.func('int ioctl(int fd, unsigned long request, ...)');
 
+const readPromised = promisify(read);
+
 const IN_CLOEXEC = 0o2000000;
 const FIONREAD = 0x541b;
 const HEADER_BYTES = 16;
@@ -69,7 +72,8 @@ export interface Inotify {
  * read starts only when all events of the last are handled.
  */
 export const createInotify = (options: {
-  onEvent: (event: InotifyEvent) => void;
+  /** The next event comes when this has resolved. */
+  onEvent: (event: InotifyEvent) => Promise<void>;
   onError: (error: Error) => void;
 }): Inotify => {
   const fd: number = cInit(IN_CLOEXEC);
@@ -78,7 +82,7 @@ export const createInotify = (options: {
   const pending = Buffer.alloc(4);
   let delivered = 0;
 
-  const parse = (length: number): void => {
+  const parse = async (length: number): Promise<void> => {
     const base = delivered;
     delivered += length;
     for (let at = 0; at < length; ) {
@@ -94,21 +98,20 @@ export const createInotify = (options: {
         position: base + end,
       };
       at = end;
-      options.onEvent(event);
+      await options.onEvent(event);
     }
   };
 
-  const next = (): void => {
-    read(fd, buffer, 0, buffer.length, null, (error, length) => {
-      if (error !== null) {
-        options.onError(error);
-        return;
-      }
-      parse(length);
-      next();
-    });
+  const readOn = async (): Promise<never> => {
+    for (;;) {
+      const { bytesRead } = await readPromised(fd, buffer, 0, buffer.length, null);
+      await parse(bytesRead);
+    }
   };
-  next();
+  readOn().catch((error: Error) => {
+    closeSync(fd);
+    options.onError(error);
+  });
 
   return {
     add(path, { followLink }) {

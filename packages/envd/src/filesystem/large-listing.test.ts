@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startAgent, type TestAgent } from '../testing/start-agent.ts';
 import { answerListing } from './large-listing.ts';
 
-const COUNT = 5000;
+const COUNT = 3000;
 let agent: TestAgent;
 let dir: string;
 const expected: string[] = [];

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { MessageInitShape } from '@bufbuild/protobuf';
@@ -8,6 +8,7 @@ import { isErrno } from '../errno.ts';
 import type { Users } from '../users.ts';
 import { readEntryInfo } from './entry-info.ts';
 import { createInotify, IN, type Inotify, type InotifyEvent } from './inotify.ts';
+import { isNetworkMount, isPseudoMount } from './mount-type.ts';
 import { createWatchIndex } from './watch-index.ts';
 
 export type FilesystemEventInit = MessageInitShape<typeof FilesystemEventSchema>;
@@ -17,6 +18,8 @@ export interface WatchOptions {
   root: string;
   recursive: boolean;
   includeEntry: boolean;
+  /** Otherwise mounts from the network below the root are left out. */
+  allowNetworkMounts: boolean;
   onEvent: (event: FilesystemEventInit) => void;
   /** Nothing follows. Without an error the directory has been moved away. */
   onEnd: (error?: Error) => void;
@@ -27,6 +30,8 @@ interface Watch extends WatchOptions {
   reported: Map<number, { horizon: number; created: Set<string>; written: Set<string> }>;
   /** Directories between the two halves of a rename. */
   moving: Map<number, NodeJS.Timeout>;
+  /** Why it has ended by itself. */
+  failure: Error | undefined;
 }
 
 /** A rename out of the tree has no second half; after this time it is not coming. */
@@ -36,9 +41,6 @@ const GONE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES
 const DIRECTORIES_PER_TURN = 64;
 /** More directories than this are refused to one watch. */
 const MAX_DIRECTORIES = 65_536;
-/** Magic numbers of statfs(2) for proc, sysfs, cgroup and cgroup2: endless trees that raise no events. */
-const PSEUDO_TYPES: ReadonlySet<number> = new Set([0x9fa0, 0x62656572, 0x27e0eb, 0x63677270]);
-
 /** A name that no directory can have, for one whose new name is not known yet. */
 const limbo = (cookie: number): string => `\0${cookie}`;
 
@@ -78,6 +80,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
   const end = (watch: Watch, error?: Error): void => {
     if (!watches.has(watch)) return;
     close(watch);
+    watch.failure = error;
     watch.onEnd(error);
   };
 
@@ -96,8 +99,11 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
     return wd;
   };
 
-  const isPseudo = (path: string, rootDevice: number | undefined): boolean =>
-    lstatSync(path).dev !== rootDevice && PSEUDO_TYPES.has(statfsSync(path).type);
+  const isLeftOut = ({ root, allowNetworkMounts }: Watch, path: string, rootDevice?: number): boolean => {
+    const absolute = join(root, path);
+    if (lstatSync(absolute).dev === rootDevice) return false;
+    return isPseudoMount(absolute) || (!allowNetworkMounts && isNetworkMount(absolute));
+  };
 
   const report = (watch: Watch, path: string): { hasContent: boolean } => {
     emit(watch, EventType.CREATE, path);
@@ -108,62 +114,60 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
   };
 
   /**
-   * Watches a directory and all below it. With `isNew`, also reports what is in there: it was made before the watch, so the
-   * kernel told nobody. What was made between the watch and the scan is told twice, and the second time dropped; for that
-   * a scan of a new tree must run without a pause. Yields after each directory.
+   * Watches one directory and returns the directories in it. With `isNew`, also reports what is in there: it was made before
+   * the watch, so the kernel told nobody. What was made between the watch and the look into it is told twice, and the second
+   * time dropped.
    */
-  function* addTree(watch: Watch, top: string, { isNew }: { isNew: boolean }): Generator<void, void> {
-    const waiting = [top];
+  const addLevel = (watch: Watch, path: string, { isNew }: { isNew: boolean }): string[] => {
+    const wd = addDirectory(watch, path);
+    if (wd === undefined || inotify === undefined) return [];
+    if (index.sizeOf(watch) > MAX_DIRECTORIES) {
+      throw new ApiError(
+        'resource_exhausted',
+        `"${watch.root}" has more than ${MAX_DIRECTORIES} directories`,
+      );
+    }
+    const directories: string[] = [];
+    const created = new Set<string>();
+    const written = new Set<string>();
+    for (const entry of readdirSync(join(watch.root, path), { withFileTypes: true })) {
+      const child = path === '' ? entry.name : `${path}/${entry.name}`;
+      if (entry.isDirectory()) directories.push(child);
+      if (!isNew) continue;
+      created.add(entry.name);
+      if (report(watch, child).hasContent) written.add(entry.name);
+    }
+    if (created.size > 0) watch.reported.set(wd, { horizon: inotify.horizon(), created, written });
+    return directories;
+  };
+
+  /** Watches a directory and all below it. Others get their turn meanwhile: a tree may be as large as a disk allows. */
+  const addTree = async (watch: Watch, top: string, options: { isNew: boolean }): Promise<void> => {
     const rootDevice = statSync(watch.root, { throwIfNoEntry: false })?.dev;
-    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const waiting = [top];
+    let count = 0;
+    for (let path = waiting.pop(); path !== undefined && watches.has(watch); path = waiting.pop()) {
       try {
-        if (path !== '' && isPseudo(join(watch.root, path), rootDevice)) continue;
-        const wd = addDirectory(watch, path);
-        if (wd === undefined) continue;
-        if (index.sizeOf(watch) > MAX_DIRECTORIES) {
-          throw new ApiError(
-            'resource_exhausted',
-            `"${watch.root}" has more than ${MAX_DIRECTORIES} directories`,
-          );
+        if (path === '' || !isLeftOut(watch, path, rootDevice)) {
+          for (const directory of addLevel(watch, path, options)) waiting.push(directory);
         }
-        const created = new Set<string>();
-        const written = new Set<string>();
-        for (const entry of readdirSync(join(watch.root, path), { withFileTypes: true })) {
-          const child = path === '' ? entry.name : `${path}/${entry.name}`;
-          if (entry.isDirectory()) waiting.push(child);
-          if (!isNew) continue;
-          created.add(entry.name);
-          if (report(watch, child).hasContent) written.add(entry.name);
-        }
-        if (created.size === 0 || inotify === undefined) continue;
-        watch.reported.set(wd, { horizon: inotify.horizon(), created, written });
       } catch (error) {
         if (!isErrno(error) || !GONE.has(error.code)) throw error;
       }
-      yield;
+      count += 1;
+      if (count % DIRECTORIES_PER_TURN === 0) await setImmediate();
     }
-  }
+  };
 
-  const addNewTree = (watch: Watch, path: string): void => {
+  const addNewTree = async (watch: Watch, path: string): Promise<void> => {
     try {
-      const scan = addTree(watch, path, { isNew: true });
-      while (scan.next().done !== true);
+      await addTree(watch, path, { isNew: true });
     } catch (error) {
       const message = `cannot watch "${path}": the limit of watches is reached`;
       end(
         watch,
         error instanceof ApiError ? error : new ApiError('resource_exhausted', message, { cause: error }),
       );
-    }
-  };
-
-  /** Others get their turn meanwhile: a tree may be as large as a disk allows. */
-  const addInTurns = async (watch: Watch): Promise<void> => {
-    let directories = 0;
-    for (const _ of addTree(watch, '', { isNew: false })) {
-      directories += 1;
-      if (directories % DIRECTORIES_PER_TURN === 0) await setImmediate();
-      if (!watches.has(watch)) return;
     }
   };
 
@@ -193,10 +197,10 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
     watch.moving.set(cookie, setTimeout(giveUp, RENAME_MS));
   };
 
-  const finishRename = (watch: Watch, path: string, cookie: number): void => {
+  const finishRename = async (watch: Watch, path: string, cookie: number): Promise<void> => {
     clearTimeout(watch.moving.get(cookie));
     if (watch.moving.delete(cookie)) index.move(watch, limbo(cookie), path);
-    if (!index.has(watch, path)) addNewTree(watch, path);
+    if (!index.has(watch, path)) await addNewTree(watch, path);
   };
 
   const onSelf = (watch: Watch, mask: number): void => {
@@ -208,13 +212,13 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
     }
   };
 
-  const onChild = (watch: Watch, path: string, event: InotifyEvent): void => {
+  const onChild = async (watch: Watch, path: string, event: InotifyEvent): Promise<void> => {
     const { mask, cookie } = event;
     const isTree = watch.recursive && (mask & IN.ISDIR) !== 0;
     if ((mask & (IN.CREATE | IN.MOVED_TO)) !== 0) {
       emit(watch, EventType.CREATE, path);
-      if (isTree && (mask & IN.CREATE) !== 0) addNewTree(watch, path);
-      else if (isTree) finishRename(watch, path, cookie);
+      if (isTree && (mask & IN.CREATE) !== 0) await addNewTree(watch, path);
+      else if (isTree) await finishRename(watch, path, cookie);
     }
     if ((mask & IN.MOVED_FROM) !== 0) {
       emit(watch, EventType.RENAME, path);
@@ -225,7 +229,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
     if ((mask & IN.DELETE) !== 0) emit(watch, EventType.REMOVE, path);
   };
 
-  const onEvent = (event: InotifyEvent): void => {
+  const onEvent = async (event: InotifyEvent): Promise<void> => {
     const { wd, mask, name } = event;
     if ((mask & IN.Q_OVERFLOW) !== 0) {
       for (const watch of watches)
@@ -237,7 +241,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
       if (directory === undefined || directory.startsWith('\0')) continue;
       if (name !== '') {
         if (!isReported(watch, event))
-          onChild(watch, directory === '' ? name : `${directory}/${name}`, event);
+          await onChild(watch, directory === '' ? name : `${directory}/${name}`, event);
       } else if (directory === '') {
         // Of a sub-directory the parent's watch has told the same.
         onSelf(watch, mask);
@@ -256,11 +260,12 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
   return {
     async watch(options) {
       inotify ??= createInotify({ onEvent, onError });
-      const watch: Watch = { ...options, reported: new Map(), moving: new Map() };
+      const watch: Watch = { ...options, reported: new Map(), moving: new Map(), failure: undefined };
       watches.add(watch);
       try {
-        if (options.recursive) await addInTurns(watch);
+        if (options.recursive) await addTree(watch, '', { isNew: false });
         else addDirectory(watch, '');
+        if (watch.failure !== undefined) throw watch.failure;
         if (!index.has(watch, '')) throw notFound(`directory "${options.root}" not found`);
       } catch (error) {
         close(watch);

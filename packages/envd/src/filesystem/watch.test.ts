@@ -234,6 +234,30 @@ describe('a directory watched recursively', () => {
     expect(watches?.length).toBeLessThan(200);
   });
 
+  it('reports all of a large tree that is moved in, once, and answers other calls meanwhile', async () => {
+    const dir = folder();
+    const outside = folder();
+    const expected = ['CREATE in'];
+    for (let at = 0; at < 2000; at += 1) {
+      if (at % 50 === 0) expected.push(`CREATE in/d${at / 50}`);
+      expected.push(`CREATE in/d${Math.floor(at / 50)}/e${at}`);
+      mkdirSync(join(outside, `tree/d${Math.floor(at / 50)}/e${at}`), { recursive: true });
+    }
+    const watcher = await watch(dir, { recursive: true });
+    renameSync(join(outside, 'tree'), join(dir, 'in'));
+    let answersMeanwhile = 0;
+    const events: string[] = [];
+    while (events.length < expected.length) {
+      const more = (await agent.files().getWatcherEvents({ watcherId: watcher.id })).events;
+      if (more.length > 0 && events.length + more.length < expected.length) answersMeanwhile += 1;
+      events.push(...more.map(toText));
+    }
+    expect(events.toSorted()).toEqual(expected.toSorted());
+    expect(answersMeanwhile).toBeGreaterThan(0);
+    writeFileSync(join(dir, 'in/d39/e1999/file'), '');
+    expect(await watcher.drain()).toEqual(['CREATE in/d39/e1999/file']);
+  });
+
   it('reports a change of a sub-directory once', async () => {
     const dir = folder();
     mkdirSync(join(dir, 'sub'));
@@ -262,13 +286,19 @@ describe('watchers by id', () => {
   it('attach the entry where it was asked for and still exists', async () => {
     const dir = folder();
     const { watcherId } = await agent.files().createWatcher({ path: dir, includeEntry: true });
+    const events: FilesystemEvent[] = [];
+    const waitFor = async (text: string): Promise<void> => {
+      while (!events.some((event) => toText(event) === text)) {
+        events.push(...(await agent.files().getWatcherEvents({ watcherId })).events);
+        await delay(10);
+      }
+    };
     writeFileSync(join(dir, 'stays'), 'four');
-    await delay(50);
+    await waitFor('WRITE stays');
     writeFileSync(join(dir, 'goes'), '');
-    await delay(50);
+    await waitFor('CREATE goes');
     rmSync(join(dir, 'goes'));
-    await delay(50);
-    const { events } = await agent.files().getWatcherEvents({ watcherId });
+    await waitFor('REMOVE goes');
     expect(events.map((event) => [toText(event), event.entry?.path])).toEqual([
       ['CREATE stays', join(dir, 'stays')],
       ['WRITE stays', join(dir, 'stays')],

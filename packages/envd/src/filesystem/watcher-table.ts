@@ -1,9 +1,9 @@
-import { statfsSync } from 'node:fs';
 import { ApiError, invalid, notFound } from '@skerry/contract/error';
 import { isErrno } from '../errno.ts';
 import { createEventQueue, type EventQueue } from '../event-queue.ts';
 import type { Users } from '../users.ts';
 import { checkDirectory } from './list-directory.ts';
+import { isNetworkMount } from './mount-type.ts';
 import { createWatchTree, type FilesystemEventInit } from './watch-tree.ts';
 
 export interface WatchRequest {
@@ -35,9 +35,6 @@ const MAX_EVENTS = 16_384;
 const MAX_WATCHERS = 1024;
 const ID_LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** Magic numbers of statfs(2): NFS, SMB, CIFS, SMB2, FUSE. Changes made by other machines raise no events there. */
-const NETWORK_TYPES: ReadonlySet<number> = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x65735546]);
-
 const createId = (): string => {
   // Not imported: as an import it takes 5 ms of the time until the first call.
   const { randomInt } = process.getBuiltinModule('node:crypto');
@@ -49,7 +46,7 @@ const overflow = (): ApiError =>
 
 const checkWatchable = (path: string, { allowNetworkMounts }: WatchRequest): void => {
   checkDirectory(path);
-  if (!allowNetworkMounts && NETWORK_TYPES.has(statfsSync(path).type >>> 0)) {
+  if (!allowNetworkMounts && isNetworkMount(path)) {
     throw invalid(`"${path}" is on a network mount; set allowNetworkMounts to watch it all the same`);
   }
 };
@@ -67,11 +64,11 @@ export const createWatcherTable = ({ users }: { users: Users }): WatcherTable =>
     checkWatchable(root, request);
     if (openCount >= MAX_WATCHERS)
       throw new ApiError('resource_exhausted', `there are ${MAX_WATCHERS} watchers already`);
-    const { recursive, includeEntry } = request;
+    const { recursive, includeEntry, allowNetworkMounts } = request;
     openCount += 1;
     let unwatch: () => void;
     try {
-      unwatch = await tree.watch({ root, recursive, includeEntry, ...sink });
+      unwatch = await tree.watch({ root, recursive, includeEntry, allowNetworkMounts, ...sink });
     } catch (error) {
       openCount -= 1;
       if (isErrno(error) && (error.code === 'ENOSPC' || error.code === 'EMFILE')) {

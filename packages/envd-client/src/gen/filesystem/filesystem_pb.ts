@@ -220,7 +220,8 @@ export type WatchDirRequest = Message<"filesystem.WatchDirRequest"> & {
   includeEntry: boolean;
 
   /**
-   * Accept NFS, CIFS, SMB and FUSE mounts, where changes made by other machines go unnoticed.
+   * Accept NFS, CIFS, SMB and FUSE mounts, where changes made by other machines go unnoticed. Otherwise `path` may not lie
+   * on one, and those below it are left out of a recursive watch.
    *
    * @generated from field: bool allow_network_mounts = 4;
    */
@@ -678,7 +679,8 @@ export const Filesystem: GenService<{
   /**
    * Lists what a directory holds, depth first and in lexical order, without the directory itself. A symbolic link given
    * as `path` is followed; links below it are listed but never entered. Entries that vanish meanwhile are left out.
-   * Fails with `not_found`, `invalid_argument` when it is no directory, `failed_precondition` on a loop of links.
+   * Fails with `not_found`, `invalid_argument` when it is no directory, `failed_precondition` on a loop of links,
+   * `resource_exhausted` when the answer would have more than 64 MiB.
    *
    * @generated from rpc filesystem.Filesystem.ListDir
    */
@@ -700,7 +702,8 @@ export const Filesystem: GenService<{
   /**
    * Streams the changes of a directory until the caller goes away. The first message is always `start`: changes made
    * after it has arrived are reported. Fails with `not_found`, and with `invalid_argument` when the path is no directory
-   * or lies on a network mount that was not allowed.
+   * or lies on a network mount that was not allowed, and with `resource_exhausted` when there are too many directories or
+   * watchers.
    *
    * @generated from rpc filesystem.Filesystem.WatchDir
    */
