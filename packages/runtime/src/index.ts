@@ -5,6 +5,7 @@ export { prepareCriu } from './prepare-criu.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
 export type {
+  Difference,
   Features,
   Instance,
   InstanceOrigin,
@@ -16,5 +17,6 @@ export type {
   SnapshotId,
   SnapshotInfo,
   Snapshots,
+  TreeOrigin,
   Usage,
 } from './runtime.ts';

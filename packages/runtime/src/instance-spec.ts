@@ -1,6 +1,6 @@
 import { isAbsolute, normalize } from 'node:path';
 import { RuntimeError } from './error.ts';
-import type { InstanceOrigin, InstanceSpec } from './runtime.ts';
+import type { InstanceOrigin, InstanceSpec, TreeOrigin } from './runtime.ts';
 
 /** Lower-case letters and digits only: it becomes part of paths, cgroups and container names. */
 export const isInstanceId = (value: unknown): value is string =>
@@ -33,6 +33,14 @@ export function parseInstanceSpec(value: unknown): InstanceSpec {
     },
     network: { internet: network.internet },
   };
+}
+
+/** What files are to be compared. Throws as `parseInstanceSpec` does. */
+export function parseTreeOrigin(value: unknown, field: string): TreeOrigin {
+  const origin = parseFields(value, field, ['rootfs', 'snapshot', 'instance']);
+  if (origin.instance === undefined) return parseOrigin(origin);
+  if (Object.keys(origin).length === 1) return { instance: parseInstanceId(origin.instance, field) };
+  throw invalid(field, 'is one of rootfs, snapshot and instance');
 }
 
 function parseOrigin({ rootfs, snapshot }: { rootfs: unknown; snapshot: unknown }): InstanceOrigin {

@@ -122,8 +122,26 @@ export interface Snapshots {
    * Rejects with `not_found`.
    */
   verify(id: SnapshotId): Promise<string[]>;
+  /**
+   * What became of the files of the first in the second, ordered by path; what is running is looked at as it is now.
+   * Rejects with `not_found`, with `damaged` for a snapshot that is not whole, and with `unsupported` when the two were
+   * made on different images.
+   */
+  diff(from: TreeOrigin, to: TreeOrigin): AsyncIterable<Difference>;
   /** Removes every trace of it, complete or not. Idempotent. */
   delete(id: SnapshotId): Promise<void>;
+}
+
+/** Files that can be compared: those of an instance, of a snapshot, or of an image. */
+export type TreeOrigin = InstanceOrigin | { instance: string };
+
+/** One path, and what became of it. */
+export interface Difference {
+  /** Absolute. Bytes that are no UTF-8 stand as lone surrogates, U+DC80 to U+DCFF. */
+  path: string;
+  change: 'added' | 'removed' | 'changed';
+  /** Of what changed: type, mode, uid, gid, sizeBytes, target, device, xattrs, content. */
+  fields?: string[];
 }
 
 export interface SnapshotInfo {

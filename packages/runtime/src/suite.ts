@@ -7,6 +7,7 @@ import { RuntimeError } from './error.ts';
 import type { Instance, InstanceSpec, Runtime } from './runtime.ts';
 import { prepareSuiteAgent } from './suite-agent.ts';
 import { callGuest, runInside } from './suite-client.ts';
+import { diffSuite } from './suite-diff.ts';
 import { isolationSuite } from './suite-isolation.ts';
 import { pauseSuite } from './suite-pause.ts';
 import { prepareSuiteRootfs } from './suite-rootfs.ts';
@@ -98,6 +99,7 @@ export const runtimeSuite = (name: string, open: (context: SuiteContext) => Prom
     lifeSuite(host);
     pauseSuite(host);
     snapshotSuite(host);
+    diffSuite(host);
     isolationSuite(host);
   });
 };

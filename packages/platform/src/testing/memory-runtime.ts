@@ -140,6 +140,7 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
         for (const id of kept) yield { id, sizeBytes: 1 };
       },
       verify: async () => [],
+      diff: async function* () {},
       delete: async (id) => {
         log.push(`delete snapshot ${id}`);
         kept.delete(id);

@@ -10,7 +10,7 @@ import {
   connectGuestSocket,
 } from '../guest-socket.ts';
 import { isInstanceId, parseInstanceSpec } from '../instance-spec.ts';
-import type { SnapshotInfo } from '../runtime.ts';
+import type { Difference, SnapshotInfo } from '../runtime.ts';
 import { type CallOptions, type Connection, createConnection } from './connection.ts';
 import type { InstanceDescription, Item, Method, Params, Result } from './protocol.ts';
 import { openSocketPath } from './socket-path.ts';
@@ -86,9 +86,12 @@ export async function createRemote(options: {
     callOptions?: CallOptions,
   ): Promise<Result<M>> => (await acquire()).call(method, params, callOptions);
 
-  const collect = async <T extends Item>(method: 'list' | 'listSnapshots'): Promise<T[]> => {
+  const collect = async <T extends Item>(
+    method: 'list' | 'listSnapshots' | 'diff',
+    params: Params<typeof method>,
+  ): Promise<T[]> => {
     const found: T[] = [];
-    await call(method, {}, { onItem: (item) => void found.push(item as T) });
+    await call(method, params, { onItem: (item) => void found.push(item as T) });
     return found;
   };
 
@@ -160,11 +163,14 @@ export async function createRemote(options: {
       return toInstance(await call('get', { instance: id }));
     },
     async *list() {
-      for (const description of await collect<InstanceDescription>('list')) yield toInstance(description);
+      for (const description of await collect<InstanceDescription>('list', {})) yield toInstance(description);
     },
     snapshots: {
       async *list() {
-        yield* await collect<SnapshotInfo>('listSnapshots');
+        yield* await collect<SnapshotInfo>('listSnapshots', {});
+      },
+      async *diff(from, to) {
+        yield* await collect<Difference>('diff', { from, to });
       },
       verify: (snapshot) => call('verifySnapshot', { snapshot }),
       delete: async (snapshot) => void (await call('deleteSnapshot', { snapshot })),

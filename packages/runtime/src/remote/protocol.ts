@@ -1,7 +1,15 @@
 import { RuntimeError, type RuntimeErrorCode } from '../error.ts';
 import type { GuestSockets } from '../guest-socket.ts';
-import { parseInstanceId, parseInstanceSpec } from '../instance-spec.ts';
-import type { Features, InstanceSpec, InstanceState, SnapshotInfo, Usage } from '../runtime.ts';
+import { parseInstanceId, parseInstanceSpec, parseTreeOrigin } from '../instance-spec.ts';
+import type {
+  Difference,
+  Features,
+  InstanceSpec,
+  InstanceState,
+  SnapshotInfo,
+  TreeOrigin,
+  Usage,
+} from '../runtime.ts';
 
 /*
  * One JSON object a line, both ways. The client numbers its requests and may have any number under way; each gets
@@ -21,6 +29,7 @@ export interface Calls {
   snapshot: { params: Target & { snapshot: string; memory: boolean }; result: null };
   listSnapshots: { params: object; result: null };
   verifySnapshot: { params: { snapshot: string }; result: string[] };
+  diff: { params: { from: TreeOrigin; to: TreeOrigin }; result: null };
   deleteSnapshot: { params: { snapshot: string }; result: null };
   /** Asks for an `exit` event when that run is over; it comes at once when it is over already. */
   watch: { params: Run; result: null };
@@ -55,7 +64,7 @@ export interface InstanceDescription {
 }
 
 /** What a list consists of. */
-export type Item = InstanceDescription | SnapshotInfo;
+export type Item = InstanceDescription | SnapshotInfo | Difference;
 
 export type Message =
   | { id: number; result: unknown }
@@ -78,6 +87,8 @@ export function parseRequest(line: string): Request {
     instance: unknown;
     memory: unknown;
     snapshot: unknown;
+    from: unknown;
+    to: unknown;
     birthId: unknown;
     runId: unknown;
     request: unknown;
@@ -113,6 +124,11 @@ export function parseRequest(line: string): Request {
         ...parseTarget(fields),
         ...parseSnapshot(fields),
         ...parseMemory(fields),
+      });
+    case 'diff':
+      return make(['from', 'to'], {
+        from: parseTreeOrigin(fields.from, 'from'),
+        to: parseTreeOrigin(fields.to, 'to'),
       });
     case 'verifySnapshot':
     case 'deleteSnapshot':

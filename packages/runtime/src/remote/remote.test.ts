@@ -9,7 +9,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RuntimeError } from '../error.ts';
 import { type AddressedRuntime, agentPort } from '../guest-socket.ts';
-import type { InstanceSpec, SnapshotInfo } from '../runtime.ts';
+import type { Difference, InstanceSpec, SnapshotInfo } from '../runtime.ts';
 import { createRemoteRuntime } from './client.ts';
 import { type RuntimeServer, serveRuntime } from './server.ts';
 import { createSocketRuntime, used } from './testing/socket-runtime.ts';
@@ -88,6 +88,12 @@ describe('a runtime over a unix socket', () => {
     ]);
     expect(await remote.snapshots.verify('whole')).toEqual([]);
     expect(await remote.snapshots.verify('torn')).toEqual(['its disk is gone']);
+    const differences: Difference[] = [];
+    for await (const one of remote.snapshots.diff({ snapshot: 'whole' }, { instance: 'one' }))
+      differences.push(one);
+    expect(differences).toEqual([
+      { path: '[{"snapshot":"whole"},{"instance":"one"}]', change: 'changed', fields: ['mode'] },
+    ]);
     await remote.snapshots.delete('torn');
     expect(await list()).toHaveLength(1);
     await expect(remote.snapshots.verify('torn')).rejects.toMatchObject({ code: 'not_found' });

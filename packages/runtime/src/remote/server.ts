@@ -117,6 +117,12 @@ function serveConnection(
           send({ id: request.id, item: snapshot });
         }
         return null;
+      case 'diff':
+        for await (const difference of runtime.snapshots.diff(request.from, request.to)) {
+          signal.throwIfAborted();
+          send({ id: request.id, item: difference });
+        }
+        return null;
       case 'verifySnapshot':
         return runtime.snapshots.verify(request.snapshot);
       case 'deleteSnapshot':

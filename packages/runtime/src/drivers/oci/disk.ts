@@ -98,23 +98,25 @@ const readBlocks = (path: string): Format['blocks'] => {
 // linux/loop.h
 const LOOP_CTL_GET_FREE = 0x4c82;
 const LOOP_CONFIGURE = 0x4c0a;
+const LO_FLAGS_READ_ONLY = 1;
 const LO_FLAGS_AUTOCLEAR = 4;
 const LO_FLAGS_DIRECT_IO = 16;
 const LOOP_CONFIG_BYTES = 304;
 const LO_FLAGS_OFFSET = 60;
 
 /** Attaches the image to a free loop device and returns it open: the device frees itself after its last user. */
-const attachLoop = (image: number): { device: number; path: string } => {
+const attachLoop = (image: number, { readOnly }: { readOnly: boolean }): { device: number; path: string } => {
   const config = Buffer.alloc(LOOP_CONFIG_BYTES);
   config.writeUInt32LE(image, 0);
   config.writeUInt32LE(BLOCK_BYTES, 4);
   // Direct, so that the host does not keep the sandbox's page cache a second time.
-  config.writeUInt32LE(LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO, LO_FLAGS_OFFSET);
+  const access = readOnly ? LO_FLAGS_READ_ONLY : 0;
+  config.writeUInt32LE(LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO | access, LO_FLAGS_OFFSET);
   const control = openSync('/dev/loop-control', 'r+');
   try {
     for (;;) {
       const path = `/dev/loop${ioctl(control, LOOP_CTL_GET_FREE, 0)}`;
-      const device = openSync(path, 'r+');
+      const device = openSync(path, readOnly ? 'r' : 'r+');
       try {
         ioctl(device, LOOP_CONFIGURE, config);
         return { device, path };
@@ -129,19 +131,26 @@ const attachLoop = (image: number): { device: number; path: string } => {
   }
 };
 
+// The overlay above has flags of its own: programs in it run, and setuid ones work.
+const flags = MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec | MountFlag.noatime;
+
 /** Mounts the image at `target`, which it makes. */
-export const mountDisk = async (options: { image: string; target: string }): Promise<void> => {
+export const mountDisk = async (options: {
+  image: string;
+  target: string;
+  readOnly?: boolean;
+}): Promise<void> => {
+  const { readOnly = false } = options;
   await mkdir(options.target, { mode: 0o700 });
-  const image = openSync(options.image, 'r+');
+  const image = openSync(options.image, readOnly ? 'r' : 'r+');
   try {
-    const loop = attachLoop(image);
+    const loop = attachLoop(image, { readOnly });
     try {
       mount({
         source: loop.path,
         target: options.target,
         type: 'ext4',
-        // The overlay above has flags of its own: programs in it run, and setuid ones work.
-        flags: MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec | MountFlag.noatime,
+        flags: flags | (readOnly ? MountFlag.readOnly : 0),
         data: 'nobarrier,noinit_itable',
       });
     } finally {

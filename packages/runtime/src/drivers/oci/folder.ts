@@ -36,15 +36,20 @@ export interface SnapshotFolder {
   readonly record: string;
   /** The copy of the sandbox's disk. */
   readonly image: string;
-  /** Where that is mounted, in passing, while its files are read. */
-  readonly view: string;
+  /** What is in it: one entry a line. */
+  readonly manifest: string;
 }
 
 export const toSnapshotsDir = (dataDir: string): string => `${dataDir}/snapshots`;
 
 export const toSnapshotFolder = (dataDir: string, id: string): SnapshotFolder => {
   const path = `${toSnapshotsDir(dataDir)}/${id}`;
-  return { path, record: `${path}/record.json`, image: `${path}/disk.ext4`, view: `${path}/view` };
+  return {
+    path,
+    record: `${path}/record.json`,
+    image: `${path}/disk.ext4`,
+    manifest: `${path}/manifest.jsonl`,
+  };
 };
 
 export const toSandboxFolder = (dataDir: string, id: string): SandboxFolder => {

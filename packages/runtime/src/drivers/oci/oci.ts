@@ -7,6 +7,7 @@ import { parseInstanceSpec } from '../../instance-spec.ts';
 import type { Features, InstanceSpec } from '../../runtime.ts';
 import { reserveSlot, toBaseUid } from '../../slots.ts';
 import { createAdopter } from './adopt.ts';
+import { compareTrees } from './compare-trees.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
@@ -233,7 +234,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
         if (instance) yield instance;
       }
     },
-    snapshots: host.snapshots,
+    snapshots: { ...host.snapshots, diff: (from, to) => compareTrees(host, from, to) },
     close: async () => {
       await Promise.allSettled(stopping.values());
       for (const instance of known.values()) instance.close();

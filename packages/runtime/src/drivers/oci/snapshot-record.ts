@@ -1,6 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { SnapshotId } from '../../runtime.ts';
+import type { ManifestSummary } from './manifest.ts';
 import type { SandboxRecord } from './record.ts';
 import type { SealedDisk } from './sealed-disk.ts';
 import { syncPath } from './sync-path.ts';
@@ -23,9 +24,13 @@ export interface SealedSnapshot {
   diskBytes: number;
   internet: boolean;
   disk: SealedDisk;
+  manifest: ManifestSummary;
 }
 
-export const toSealedSnapshot = (source: SandboxRecord, disk: SealedDisk): SealedSnapshot => ({
+export const toSealedSnapshot = (
+  source: SandboxRecord,
+  what: { disk: SealedDisk; manifest: ManifestSummary },
+): SealedSnapshot => ({
   version: 1,
   phase: 'sealed',
   sandbox: source.spec.id,
@@ -34,7 +39,7 @@ export const toSealedSnapshot = (source: SandboxRecord, disk: SealedDisk): Seale
   diskBaseId: source.diskBaseId,
   diskBytes: source.spec.limits.diskBytes,
   internet: source.spec.network.internet,
-  disk,
+  ...what,
 });
 
 /** Replaces the record in one rename; it and its name are on the medium when this resolves. */

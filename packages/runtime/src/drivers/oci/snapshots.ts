@@ -4,8 +4,13 @@ import { isRuntimeError, RuntimeError, toRuntimeError } from '../../error.ts';
 import { isInstanceId } from '../../instance-spec.ts';
 import type { SnapshotId, SnapshotInfo, Snapshots } from '../../runtime.ts';
 import { repair } from './close-disk.ts';
+import type { Tree } from './diff-trees.ts';
+import { sweepDiskViews, withDiskView } from './disk-view.ts';
+import { findDamagedFiles } from './find-damaged-files.ts';
 import { toSnapshotFolder, toSnapshotsDir } from './folder.ts';
 import { isCleanDisk } from './kept-disk.ts';
+import { readManifest, writeManifest } from './manifest.ts';
+import { readLayer } from './read-tree.ts';
 import type { SandboxRecord } from './record.ts';
 import { describeSealedDisk, requireSealedDisk } from './sealed-disk.ts';
 import {
@@ -17,13 +22,13 @@ import {
 } from './snapshot-record.ts';
 import { toStartError } from './start-error.ts';
 import { syncPath } from './sync-path.ts';
-import { unmountEvery } from './syscalls.ts';
+import type { Layer } from './tree-entry.ts';
 
 /**
  * Keeps snapshots as copies of whole disks, each complete in itself: none rests on another, or on a sandbox, and no
  * sandbox rests on one, so any of them can go at any time. What a process before us was making is removed.
  */
-export interface OciSnapshots extends Snapshots {
+export interface OciSnapshots extends Omit<Snapshots, 'diff'> {
   /**
    * Makes a snapshot: `capture` puts the copy of a sandbox's disk at the path and resolves with the sandbox's record.
    * Resolves when the snapshot is on the medium, mended, and described; leaves nothing when it rejects.
@@ -31,10 +36,14 @@ export interface OciSnapshots extends Snapshots {
   make(id: SnapshotId, capture: (image: string) => Promise<SandboxRecord>): Promise<void>;
   /** A snapshot to begin with, and its image. Rejects with `not_found`, and with `damaged` when it is not whole. */
   open(id: SnapshotId): Promise<{ sealed: SealedSnapshot; image: string }>;
+  /** Its files, by its manifest. Rejects as `open`. */
+  tree(id: SnapshotId): Promise<Tree>;
 }
 
 export const createSnapshots = (dataDir: string): OciSnapshots => {
+  const scratchDir = `${dataDir}/run`;
   sweep(dataDir);
+  sweepDiskViews(scratchDir);
   const toFolder = (id: SnapshotId) => toSnapshotFolder(dataDir, id);
 
   const require = async (id: SnapshotId): Promise<SealedSnapshot> => {
@@ -43,9 +52,11 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     return sealed;
   };
 
+  const readLayerOf = (id: SnapshotId, { manifest }: SealedSnapshot): Promise<Layer> =>
+    readManifest(toFolder(id).manifest, manifest);
+
   const remove = async (id: SnapshotId): Promise<void> => {
-    const { path, view } = toFolder(id);
-    unmountEvery(view);
+    const { path } = toFolder(id);
     const doomed = `${path}${doomedSuffix}`;
     try {
       // In one step, so that what is left by whoever is killed in the middle is no snapshot.
@@ -67,14 +78,18 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
   return {
     make: async (id, capture) => {
       const step = `making snapshot ${id}`;
-      const { record, image } = toFolder(id);
+      const { record, image, manifest } = toFolder(id);
       await claim(id);
       try {
         await keepSnapshotRecord(record, { version: 1, phase: 'capturing' });
         const source = await capture(image);
         if (!(await isCleanDisk(image))) await repair(image);
         await syncPath(image);
-        await keepSnapshotRecord(record, toSealedSnapshot(source, await describeSealedDisk(image)));
+        const written = await withDiskView({ image, scratchDir }, (view) =>
+          writeManifest(manifest, readLayer(`${view}/upper`, { baseId: source.diskBaseId })),
+        );
+        const sealed = { disk: await describeSealedDisk(image), manifest: written };
+        await keepSnapshotRecord(record, toSealedSnapshot(source, sealed));
       } catch (error) {
         await remove(id);
         throw toStartError(error, { step });
@@ -95,15 +110,31 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
       }
     },
     verify: async (id) => {
-      const { disk } = await require(id);
-      const { image } = toFolder(id);
-      try {
-        await requireSealedDisk(image, { ...disk, stamp: { inode: '', modifiedNs: '', changedNs: '' } });
-        return [];
-      } catch (error) {
-        if (isRuntimeError(error, 'damaged')) return [error.message];
-        throw toRuntimeError(error, `verifying snapshot ${id}`);
-      }
+      const sealed = await require(id);
+      const { image, manifest } = toFolder(id);
+      const check = async (work: () => Promise<unknown>): Promise<string[]> => {
+        try {
+          await work();
+          return [];
+        } catch (error) {
+          if (isRuntimeError(error, 'damaged')) return [error.message];
+          throw toRuntimeError(error, `verifying snapshot ${id}`);
+        }
+      };
+      const disk = await check(() => requireSealedDisk(image, { ...sealed.disk, stamp: untrusted }));
+      const listed = await check(() => readManifest(manifest, sealed.manifest));
+      const files =
+        disk.length > 0 && listed.length === 0
+          ? await findDamagedFiles(
+              { image, scratchDir, baseId: sealed.diskBaseId },
+              await readLayerOf(id, sealed),
+            )
+          : [];
+      return [...disk, ...listed, ...files];
+    },
+    tree: async (id) => {
+      const sealed = await require(id);
+      return { rootfs: sealed.rootfs, layer: await readLayerOf(id, sealed) };
     },
     delete: async (id) => {
       if (!isInstanceId(id)) return;
@@ -116,6 +147,9 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
 
 const BLOCK_BYTES = 512;
 
+/** By which no image is taken as untouched. */
+const untrusted = { inode: '', modifiedNs: '', changedNs: '' };
+
 /** Of a folder that is being removed. No id ends like this. */
 const doomedSuffix = '.removed';
 
@@ -124,8 +158,7 @@ const sweep = (dataDir: string): void => {
   const all = toSnapshotsDir(dataDir);
   mkdirSync(all, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(all)) {
-    const { path, record, view } = toSnapshotFolder(dataDir, name);
-    unmountEvery(view);
+    const { path, record } = toSnapshotFolder(dataDir, name);
     if (name.endsWith(doomedSuffix) || !isSealed(record)) rmSync(path, { recursive: true, force: true });
   }
 };

@@ -111,6 +111,9 @@ export function createSocketRuntime(
       async *list() {
         for (const id of snapshots) yield { id, sizeBytes: 5 };
       },
+      diff: async function* (from, to) {
+        yield { path: JSON.stringify([from, to]), change: 'changed' as const, fields: ['mode'] };
+      },
       verify: async (id) => {
         if (!snapshots.has(id)) throw new RuntimeError('not_found', id);
         return id === 'torn' ? ['its disk is gone'] : [];

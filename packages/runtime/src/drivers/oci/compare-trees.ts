@@ -1,0 +1,39 @@
+import { RuntimeError } from '../../error.ts';
+import type { Difference, TreeOrigin } from '../../runtime.ts';
+import { toBaseUid } from '../../slots.ts';
+import { diffTrees, type Tree } from './diff-trees.ts';
+import { isMountPoint } from './disk.ts';
+import { withDiskView } from './disk-view.ts';
+import { toSandboxFolder } from './folder.ts';
+import type { OciHost } from './host.ts';
+import { collectLayer } from './manifest.ts';
+import { readLayer } from './read-tree.ts';
+import { readRecord } from './record.ts';
+
+/** `Snapshots.diff` of this driver. */
+export async function* compareTrees(
+  host: OciHost,
+  from: TreeOrigin,
+  to: TreeOrigin,
+): AsyncGenerator<Difference> {
+  yield* diffTrees(await openTree(host, from), await openTree(host, to));
+}
+
+const openTree = async (host: OciHost, origin: TreeOrigin): Promise<Tree> => {
+  if ('rootfs' in origin) return { rootfs: origin.rootfs, layer: new Map() };
+  if ('snapshot' in origin) return host.snapshots.tree(origin.snapshot);
+  const folder = toSandboxFolder(host.dataDir, origin.instance);
+  const record = await readRecord(folder.record);
+  if (record === undefined) throw new RuntimeError('not_found', `no sandbox ${origin.instance}`);
+  const { rootfs } = record.spec;
+  const { image, disk } = folder;
+  if (isMountPoint(disk)) {
+    const baseId = toBaseUid(record.slot);
+    return { rootfs, layer: await collectLayer(readLayer(`${disk}/upper`, { baseId })) };
+  }
+  // Paused.
+  const layer = await withDiskView({ image, scratchDir: `${host.dataDir}/run` }, (view) =>
+    collectLayer(readLayer(`${view}/upper`, { baseId: record.diskBaseId })),
+  );
+  return { rootfs, layer };
+};

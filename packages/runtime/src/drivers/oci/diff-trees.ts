@@ -1,0 +1,91 @@
+import { readdirSync } from 'node:fs';
+import { RuntimeError } from '../../error.ts';
+import type { Difference } from '../../runtime.ts';
+import { toPathBytes, toPathText } from './path-text.ts';
+import { describePath, hashFile } from './read-tree.ts';
+import type { Layer, LayerEntry, TreeEntry } from './tree-entry.ts';
+
+/** What somebody inside sees: his own files over an image. */
+export interface Tree {
+  rootfs: string;
+  layer: Layer;
+}
+
+/**
+ * What became of the first in the second, ordered by path. Only what one of them has of its own, or hides, is looked
+ * at: the image that both are made on costs nothing. Rejects with `unsupported` when that is not the same one.
+ */
+export async function* diffTrees(from: Tree, to: Tree): AsyncGenerator<Difference> {
+  if (from.rootfs !== to.rootfs) {
+    throw new RuntimeError('unsupported', 'the two were made on different images');
+  }
+  for (const path of listCandidates(from, to)) {
+    const [before, after] = [look(from, path), look(to, path)];
+    if (before === undefined && after === undefined) continue;
+    if (before === undefined) yield { path, change: 'added' };
+    else if (after === undefined) yield { path, change: 'removed' };
+    else {
+      const fields = await compare(from.rootfs, before, after);
+      if (fields.length > 0) yield { path, change: 'changed', fields };
+    }
+  }
+}
+
+const listCandidates = (from: Tree, to: Tree): string[] => {
+  const paths = new Set<string>();
+  for (const { layer } of [from, to]) {
+    for (const entry of layer.values()) {
+      paths.add(entry.path);
+      if (!hidesImage(entry)) continue;
+      for (const path of listImage(from.rootfs, entry.path)) paths.add(path);
+    }
+  }
+  return [...paths].sort((a, b) => (toOrder(a) < toOrder(b) ? -1 : 1));
+};
+
+/** A folder comes right before what is in it. */
+const toOrder = (path: string): string => path.replaceAll('/', '\u0000');
+
+const hidesImage = (entry: LayerEntry): boolean =>
+  entry.type !== 'directory' || ('opaque' in entry && entry.opaque === true);
+
+/** Everything that the image has below a path. */
+function* listImage(rootfs: string, path: string): Generator<string> {
+  const folder = describePath(toHostPath(rootfs, path), path, { baseId: 0 });
+  if (folder?.type !== 'directory') return;
+  for (const name of readdirSync(toHostPath(rootfs, path), { encoding: 'buffer' })) {
+    const next = `${path}/${toPathText(name)}`;
+    yield next;
+    yield* listImage(rootfs, next);
+  }
+}
+
+const toHostPath = (rootfs: string, path: string): Buffer =>
+  Buffer.concat([Buffer.from(rootfs), toPathBytes(path)]);
+
+/** What is at a path, or undefined. Without a hash when it is the image's. */
+const look = ({ rootfs, layer }: Tree, path: string): TreeEntry | undefined => {
+  const own = layer.get(path);
+  if (own !== undefined) return own.type === 'removed' ? undefined : own;
+  for (let above = toParent(path); above !== ''; above = toParent(above)) {
+    const entry = layer.get(above);
+    if (entry !== undefined && hidesImage(entry)) return undefined;
+  }
+  return describePath(toHostPath(rootfs, path), path, { baseId: 0 });
+};
+
+const toParent = (path: string): string => path.slice(0, path.lastIndexOf('/'));
+
+const plainFields = ['type', 'mode', 'uid', 'gid', 'sizeBytes', 'target', 'device'] as const;
+
+const compare = async (rootfs: string, before: TreeEntry, after: TreeEntry): Promise<string[]> => {
+  const fields: string[] = plainFields.filter((name) => before[name] !== after[name]);
+  if (JSON.stringify(before.xattrs ?? {}) !== JSON.stringify(after.xattrs ?? {})) fields.push('xattrs');
+  const maySame = before.type === 'file' && after.type === 'file' && before.sizeBytes === after.sizeBytes;
+  if (!maySame) return fields;
+  const hashes = [before, after].map(
+    async ({ sha256, path }) => sha256 ?? hashFile(toHostPath(rootfs, path)),
+  );
+  const [one, other] = await Promise.all(hashes);
+  return one === other ? fields : [...fields, 'content'];
+};

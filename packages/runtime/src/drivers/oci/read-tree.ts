@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { closeSync, constants, lstatSync, openSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { RuntimeError } from '../../error.ts';
+import { toPathText } from './path-text.ts';
+import type { LayerEntry, TreeEntry } from './tree-entry.ts';
+import { ID_COUNT } from './user-namespace.ts';
+import { readXattrs, toInnerXattr } from './xattrs.ts';
+
+/** How deep folders may lie in each other: each takes a descriptor while it is read. */
+const MAX_DEPTH = 1_000;
+/** How long others wait for their turn. */
+const TURN_MS = 4;
+
+export interface TreeOptions {
+  /** What is 0 inside. */
+  baseId: number;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Reads a sandbox's own files, the upper layer of its root, a folder before what is in it. Nothing that somebody does
+ * in there meanwhile leads out of it. Rejects with `unsupported` for folders that lie too deep in each other.
+ */
+export async function* readLayer(root: string, options: TreeOptions): AsyncGenerator<LayerEntry> {
+  const hashes = new Map<number, string>();
+  let turnEnds = performance.now() + TURN_MS;
+
+  async function* readFolder(folder: number, path: string, depth: number): AsyncGenerator<LayerEntry> {
+    if (depth > MAX_DEPTH)
+      throw new RuntimeError('unsupported', `${path} lies deeper than ${MAX_DEPTH} folders`);
+    const held = `/proc/self/fd/${folder}/`;
+    for (const name of readdirSync(held, { encoding: 'buffer' }).sort(Buffer.compare)) {
+      if (performance.now() > turnEnds) {
+        await nextTurn();
+        options.signal?.throwIfAborted();
+        turnEnds = performance.now() + TURN_MS;
+      }
+      const at = Buffer.concat([Buffer.from(held), name]);
+      const inner = `${path}/${toPathText(name)}`;
+      if (agentPaths.includes(inner)) continue;
+      const found = readEntry(at, inner, options);
+      if (found === undefined) continue;
+      if (found.entry.type === 'file') {
+        const known = hashes.get(found.inode);
+        found.entry.sha256 = known ?? (await hashFile(at));
+        if (found.links > 1) hashes.set(found.inode, found.entry.sha256);
+      }
+      yield found.entry;
+      if (found.entry.type !== 'directory') continue;
+      const next = openFolder(at);
+      if (next === undefined) continue;
+      try {
+        yield* readFolder(next, inner, depth + 1);
+      } finally {
+        closeSync(next);
+      }
+    }
+  }
+
+  const top = openSync(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    yield* readFolder(top, '', 0);
+  } finally {
+    closeSync(top);
+  }
+}
+
+/** Where the agent and its sockets are bound: not the sandbox's own. */
+const agentPaths = ['/.envd', '/run/envd'];
+
+/** What is at that path on the host, under its name inside; without a hash. Undefined when nothing is there. */
+export const describePath = (at: Buffer, path: string, options: TreeOptions): TreeEntry | undefined => {
+  const found = readEntry(at, path, options)?.entry;
+  return found?.type === 'removed' ? undefined : found;
+};
+
+const readEntry = (at: Buffer, path: string, { baseId }: TreeOptions) => {
+  try {
+    const stats = lstatSync(at);
+    return { entry: toEntry(at, path, stats, baseId), inode: stats.ino, links: stats.nlink };
+  } catch (error) {
+    // Removed, or put out of the way by something else, since it was seen.
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+};
+
+const toEntry = (at: Buffer, path: string, stats: Stats, baseId: number): LayerEntry => {
+  const { rdev } = stats;
+  // linux/fs/overlayfs: a character device 0:0 hides what is below.
+  if (stats.isCharacterDevice() && rdev === 0) return { path, type: 'removed' };
+  const attributes = readXattrs(at);
+  const isOpaque = attributes.get('trusted.overlay.opaque')?.toString() === 'y';
+  const own = [...attributes]
+    .filter(([name]) => !name.startsWith('trusted.overlay.'))
+    .map(([name, value]) => [name, toInnerXattr(name, value, baseId).toString('base64')] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    path,
+    type: toType(stats),
+    mode: stats.mode & 0o7777,
+    uid: toInnerId(stats.uid, baseId),
+    gid: toInnerId(stats.gid, baseId),
+    ...(stats.isFile() && { sizeBytes: stats.size }),
+    ...(stats.isSymbolicLink() && { target: toPathText(readlinkSync(at, { encoding: 'buffer' })) }),
+    ...((stats.isCharacterDevice() || stats.isBlockDevice()) && {
+      device: `${(rdev >> 8) & 0xfff}:${(rdev & 0xff) | ((rdev >> 12) & 0xfff00)}`,
+    }),
+    ...(own.length > 0 && { xattrs: Object.fromEntries(own) }),
+    ...(isOpaque && { opaque: true }),
+  };
+};
+
+const toType = (stats: Stats): TreeEntry['type'] => {
+  if (stats.isFile()) return 'file';
+  if (stats.isDirectory()) return 'directory';
+  if (stats.isSymbolicLink()) return 'symlink';
+  if (stats.isFIFO()) return 'fifo';
+  if (stats.isSocket()) return 'socket';
+  return stats.isCharacterDevice() ? 'character-device' : 'block-device';
+};
+
+const OVERFLOW_ID = 65_534;
+
+/** Whoever is not of this sandbox is nobody inside. */
+const toInnerId = (id: number, baseId: number): number =>
+  id >= baseId && id < baseId + ID_COUNT ? id - baseId : OVERFLOW_ID;
+
+const openFolder = (at: Buffer): number | undefined => {
+  try {
+    return openSync(at, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+};
+
+/** The hash of a regular file, in hex. Never waits for a pipe that took its place. */
+export const hashFile = async (at: Buffer): Promise<string> => {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOATIME;
+  const hash = createHash('sha256');
+  try {
+    await using file = await open(at, flags);
+    for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 2 ** 20 })) {
+      hash.update(chunk as Buffer);
+    }
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+  return hash.digest('hex');
+};
+
+const isGone = (error: unknown): boolean =>
+  ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '');
