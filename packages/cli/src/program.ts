@@ -10,7 +10,10 @@ import { pauseSandboxCommand } from './commands/sandbox/pause.ts';
 import { resumeSandboxCommand } from './commands/sandbox/resume.ts';
 import { createSnapshotCommand } from './commands/snapshot/create.ts';
 import { deleteSnapshotCommand } from './commands/snapshot/delete.ts';
+import { diffSnapshotsCommand } from './commands/snapshot/diff.ts';
 import { listSnapshotsCommand } from './commands/snapshot/list.ts';
+import { logSnapshotCommand } from './commands/snapshot/log.ts';
+import { verifySnapshotCommand } from './commands/snapshot/verify.ts';
 import { upCommand } from './commands/up.ts';
 
 /** The whole command line, ready to parse. */
@@ -30,6 +33,9 @@ export function createProgram({ version }: { version: string }): Command {
     .enablePositionalOptions()
     .addCommand(createSnapshotCommand())
     .addCommand(listSnapshotsCommand())
+    .addCommand(verifySnapshotCommand())
+    .addCommand(diffSnapshotsCommand())
+    .addCommand(logSnapshotCommand())
     .addCommand(deleteSnapshotCommand());
   return new Command('skerry')
     .description('isolated Linux sandboxes on your own machine')

@@ -5,6 +5,7 @@ import type { paths } from '@skerry/platform-client';
 import type { Runtime } from '@skerry/runtime';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
+import { createInspectionHandlers } from './handlers/inspection.ts';
 import { createListHandlers } from './handlers/listing.ts';
 import { createMetricHandlers } from './handlers/metrics.ts';
 import { notImplemented } from './handlers/not-implemented.ts';
@@ -64,6 +65,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     pausing: plane.pausing,
     resuming: plane.resuming,
     snapshotting: plane.snapshotting,
+    inspecting: plane.inspecting,
     timeToLive: plane.timeToLive,
     sampling: plane.sampling,
     clock,
@@ -78,6 +80,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createListHandlers(context),
     ...createMetricHandlers(context),
     ...createSnapshotHandlers(context),
+    ...createInspectionHandlers(context),
     ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });

@@ -135,13 +135,24 @@ export interface Snapshots {
 /** Files that can be compared: those of an instance, of a snapshot, or of an image. */
 export type TreeOrigin = InstanceOrigin | { instance: string };
 
+export type DifferentField =
+  | 'type'
+  | 'mode'
+  | 'uid'
+  | 'gid'
+  | 'sizeBytes'
+  | 'target'
+  | 'device'
+  | 'xattrs'
+  | 'content';
+
 /** One path, and what became of it. */
 export interface Difference {
   /** Absolute. Bytes that are no UTF-8 stand as lone surrogates, U+DC80 to U+DCFF. */
   path: string;
   change: 'added' | 'removed' | 'changed';
-  /** Of what changed: type, mode, uid, gid, sizeBytes, target, device, xattrs, content. */
-  fields?: string[];
+  /** Of what changed. Times do not count. */
+  fields?: DifferentField[];
 }
 
 export interface SnapshotInfo {

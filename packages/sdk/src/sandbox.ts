@@ -13,6 +13,14 @@ import { getSandboxMetrics, type MetricsOptions, type SandboxMetric } from './sa
 import { type SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
 import { createSignature } from './signature.ts';
 import {
+  diffFiles,
+  type FileDifference,
+  type FileDiffOptions,
+  readSnapshotLog,
+  type SnapshotLogEntry,
+  verifySnapshot,
+} from './snapshot-inspection.ts';
+import {
   createSnapshot,
   deleteSnapshot,
   type SnapshotInfo,
@@ -153,6 +161,24 @@ export class Sandbox implements AsyncDisposable {
   /** Deletes a snapshot, by its id or name. False when there is none. Throws `InvalidArgumentError` while sandboxes use it. */
   static deleteSnapshot(snapshotId: string, options: ConnectionOptions = {}): Promise<boolean> {
     return deleteSnapshot(createConnection(options), snapshotId, options);
+  }
+
+  /** Reads all of a snapshot. What is not as it was when it was made, in words; nothing when it is whole. */
+  static verifySnapshot(snapshotId: string, options: ConnectionOptions = {}): Promise<string[]> {
+    return verifySnapshot(createConnection(options), snapshotId, options);
+  }
+
+  /** The snapshot, then the one that its sandbox had begun with, and so on. */
+  static snapshotLog(snapshotId: string, options: ConnectionOptions = {}): Promise<SnapshotLogEntry[]> {
+    return readSnapshotLog(createConnection(options), snapshotId, options);
+  }
+
+  /**
+   * What is different in the files of a snapshot, a template or a sandbox, ordered by path; in a sandbox as it is now.
+   * Throws `NotFoundError`, and `InvalidArgumentError` when the two were made on different images.
+   */
+  static diffFiles(to: string, options: FileDiffOptions = {}): Promise<FileDifference[]> {
+    return diffFiles(createConnection(options), to, options);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -387,6 +387,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/snapshots/{snapshotID}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/prepared:default
+                 */
+                snapshotID: components["parameters"]["SnapshotID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Where a snapshot comes from
+         * @description The snapshot, then the one that its sandbox had begun with, and so on back to a template's image. An operation of
+         *     skerry's own.
+         */
+        get: operations["getSnapshotLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/snapshots/{snapshotID}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/prepared:default
+                 */
+                snapshotID: components["parameters"]["SnapshotID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify a snapshot
+         * @description Reads all of a snapshot and compares it with what was written down when it was made. An operation of skerry's own.
+         */
+        post: operations["verifySnapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/snapshots/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare files
+         * @description What became of the files of `from` in `to`, ordered by path. Both are a snapshot, a template, or a running or paused
+         *     sandbox, which is looked at as it is now; they must be made on the same image. An operation of skerry's own.
+         */
+        get: operations["diffSnapshots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/templates": {
         parameters: {
             query?: never;
@@ -927,6 +1001,14 @@ export interface components {
             /** @description For people; may change. Programs decide on `code`. */
             message: string;
         };
+        FileDifference: {
+            /** @enum {string} */
+            change: "added" | "removed" | "changed";
+            /** @description Of what changed. Times do not count. */
+            fields?: ("type" | "mode" | "uid" | "gid" | "sizeBytes" | "target" | "device" | "xattrs" | "content")[];
+            /** @description Absolute. Bytes that are no UTF-8 stand as lone surrogates, U+DC80 to U+DCFF. */
+            path: string;
+        };
         /** @description Exactly one of the two. */
         ForkResult: {
             error?: components["schemas"]["Error"];
@@ -1308,6 +1390,25 @@ export interface components {
              */
             snapshotID: string;
         };
+        SnapshotLogEntry: {
+            /** @description Id of this one snapshot, whatever its names lead to later. */
+            buildID: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description The sandbox that it was made of. */
+            sandboxID: string;
+            /** @description As in `SnapshotInfo`. Absent when no tag leads to it any more. */
+            snapshotID?: string;
+            /**
+             * @description `removed` when its files are gone, or going.
+             * @enum {string}
+             */
+            state: "ready" | "removed";
+        };
+        SnapshotVerification: {
+            /** @description What is not as it was when the snapshot was made, in words. None when it is whole. */
+            problems: string[];
+        };
         Tag: string;
         Template: {
             aliases: string[];
@@ -1515,6 +1616,11 @@ export interface components {
          * @example i4k2m9x7q1w8e3r5t6y0z
          */
         SandboxID: string;
+        /**
+         * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
+         * @example team/prepared:default
+         */
+        SnapshotID: string;
         /**
          * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
          * @example team/data-science:v2
@@ -2082,6 +2188,105 @@ export interface operations {
             501: components["responses"]["NotImplemented"];
         };
     };
+    getSnapshotLog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/prepared:default
+                 */
+                snapshotID: components["parameters"]["SnapshotID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotLogEntry"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+        };
+    };
+    verifySnapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/prepared:default
+                 */
+                snapshotID: components["parameters"]["SnapshotID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outcome. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotVerification"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+        };
+    };
+    diffSnapshots: {
+        parameters: {
+            query: {
+                /**
+                 * @description Id or name of a snapshot or template, or id of a sandbox. Default is what `to` began with.
+                 * @example team/prepared
+                 */
+                from?: string;
+                /**
+                 * @description Id or name of a snapshot or template, or id of a sandbox.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                to: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All differences. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileDifference"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+        };
+    };
     listTemplates: {
         parameters: {
             query?: {
@@ -2621,7 +2826,10 @@ export const pathsV2SandboxesGetParametersQueryOrderValues: ReadonlyArray<Flatte
 export const buildStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BuildStatus"]> = ["waiting", "building", "ready", "error"];
 export const buildStepTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BuildStep"]["type"]> = ["COPY", "ADD", "RUN", "ENV", "ARG", "WORKDIR", "USER"];
 export const captureModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["CaptureMode"]> = ["full", "filesystem"];
+export const fileDifferenceChangeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FileDifference"]["change"]> = ["added", "removed", "changed"];
+export const fileDifferenceFieldsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FileDifference"]["fields"]> = ["type", "mode", "uid", "gid", "sizeBytes", "target", "device", "xattrs", "content"];
 export const imageRegistryTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ImageRegistry"]["type"]> = ["registry", "aws", "gcp"];
 export const logLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLevel"]> = ["debug", "info", "warn", "error"];
 export const sandboxDetailLifecycleOnTimeoutValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SandboxDetail"]["lifecycle"]["onTimeout"]> = ["kill", "pause"];
 export const sandboxStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SandboxState"]> = ["running", "paused"];
+export const snapshotLogEntryStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SnapshotLogEntry"]["state"]> = ["ready", "removed"];

@@ -3,6 +3,7 @@ import type { paths } from '@skerry/platform-client';
 import type { Features } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Sampling } from '../metrics/sampling.ts';
+import type { Inspecting } from '../sandboxes/inspecting.ts';
 import type { Lifecycle } from '../sandboxes/lifecycle.ts';
 import type { Pausing } from '../sandboxes/pausing.ts';
 import type { Resuming } from '../sandboxes/resuming.ts';
@@ -21,6 +22,7 @@ export interface HandlerContext extends ReplyContext {
   pausing: Pausing;
   resuming: Resuming;
   snapshotting: Snapshotting;
+  inspecting: Inspecting;
   /** What the runtime of this server can do. */
   features: Features;
   timeToLive: TimeToLive;

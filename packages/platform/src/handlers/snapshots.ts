@@ -12,10 +12,13 @@ type SnapshotRoute =
   | 'GET /snapshots'
   | 'DELETE /templates/{templateID}';
 
+/** How callers name a snapshot: by its full name, or by the id of its template where that has none. */
+export const toSnapshotId = ({ templateId, templateName, tag }: TaggedSnapshot): string =>
+  templateName === null ? `${templateId}:${tag}` : `${NAMESPACE}/${templateName}:${tag}`;
+
 const toSnapshotInfo = (row: TaggedSnapshot): components['schemas']['SnapshotInfo'] => {
-  if (row.templateName === null) return { snapshotID: `${row.templateId}:${row.tag}`, names: [] };
-  const fullName = `${NAMESPACE}/${row.templateName}:${row.tag}`;
-  return { snapshotID: fullName, names: [fullName] };
+  const snapshotID = toSnapshotId(row);
+  return { snapshotID, names: row.templateName === null ? [] : [snapshotID] };
 };
 
 /** Making, listing and deleting snapshots. */

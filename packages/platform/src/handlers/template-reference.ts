@@ -31,12 +31,13 @@ export const findTemplate = async (
 ): Promise<TemplateRow | undefined> =>
   namespace === undefined || namespace === NAMESPACE ? store.findTemplate(name) : undefined;
 
-/** The template that a create names, and what it leads to. Rejects with `invalid_argument` or `not_found`. */
+/** The template that a field names, and what it leads to. Rejects with `invalid_argument` or `not_found`. */
 export const requireTemplate = async (
   store: TemplateStore & SnapshotStore,
   text: string,
+  field = 'body.templateID',
 ): Promise<{ template: TemplateRow; snapshot: TaggedSnapshot | null }> => {
-  const reference = parseTemplateReference('body.templateID', text);
+  const reference = parseTemplateReference(field, text);
   const { tag = DEFAULT_TAG } = reference;
   const template = await findTemplate(store, reference);
   if (template?.kind === 'image' && tag === DEFAULT_TAG) return { template, snapshot: null };

@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts';
 import { createAdopt } from './adopt.ts';
 import { createEnding } from './ending.ts';
 import { createExpiry } from './expiry.ts';
+import { createInspecting, type Inspecting } from './inspecting.ts';
 import { createLifecycle, type Lifecycle, type LifecycleOptions, type Size } from './lifecycle.ts';
 import { createLive, type Directory } from './live.ts';
 import { createPausing, type Pausing } from './pausing.ts';
@@ -37,6 +38,7 @@ export interface ControlPlane {
   readonly pausing: Pausing;
   readonly resuming: Resuming;
   readonly snapshotting: Snapshotting;
+  readonly inspecting: Inspecting;
   readonly timeToLive: TimeToLive;
   readonly sampling: Sampling;
   readonly directory: Directory;
@@ -89,6 +91,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const timeToLive = createTimeToLive({ ...options, expiry });
   const resuming = createResuming({ ...options, recovery, transitions, timeToLive });
   const snapshotting = createSnapshotting({ ...options, transitions });
+  const inspecting = createInspecting({ ...options, transitions });
   const reconcile = createReconcile({
     ...options,
     live,
@@ -120,6 +123,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     pausing,
     resuming,
     snapshotting,
+    inspecting,
     timeToLive,
     sampling,
     directory: live.directory,

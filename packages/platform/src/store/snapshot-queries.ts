@@ -151,6 +151,8 @@ export const createSnapshotQueries = (db: Database): SnapshotStore => ({
       .where('template_tags.tag', '=', tag)
       .executeTakeFirst(),
 
+  findTagOf: async (id) => selectTagged(db).where('snapshots.id', '=', id).executeTakeFirst(),
+
   findSnapshotRow: (id) => findRow(db, id),
 
   listSnapshots: async ({ sandboxId, templateId, tag, limit, after }) => {

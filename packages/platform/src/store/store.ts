@@ -65,6 +65,8 @@ export interface SnapshotStore {
   publishSnapshot(id: string, as: SnapshotPlace): Promise<TaggedSnapshot | 'taken' | undefined>;
   /** What a tag leads to. */
   findSnapshot(templateId: string, tag: string): Promise<TaggedSnapshot | undefined>;
+  /** The tag that leads to the snapshot of that id. */
+  findTagOf(id: string): Promise<TaggedSnapshot | undefined>;
   /** By its own id, in whatever state. */
   findSnapshotRow(id: string): Promise<SnapshotRow | undefined>;
   /** What the tags of snapshots lead to, newest first, ties by id. */

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { RuntimeError } from '../../error.ts';
-import type { Difference } from '../../runtime.ts';
+import type { Difference, DifferentField } from '../../runtime.ts';
 import { toPathBytes, toPathText } from './path-text.ts';
 import { describePath, hashFile } from './read-tree.ts';
 import type { Layer, LayerEntry, TreeEntry } from './tree-entry.ts';
@@ -78,8 +78,8 @@ const toParent = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 
 const plainFields = ['type', 'mode', 'uid', 'gid', 'sizeBytes', 'target', 'device'] as const;
 
-const compare = async (rootfs: string, before: TreeEntry, after: TreeEntry): Promise<string[]> => {
-  const fields: string[] = plainFields.filter((name) => before[name] !== after[name]);
+const compare = async (rootfs: string, before: TreeEntry, after: TreeEntry): Promise<DifferentField[]> => {
+  const fields: DifferentField[] = plainFields.filter((name) => before[name] !== after[name]);
   if (JSON.stringify(before.xattrs ?? {}) !== JSON.stringify(after.xattrs ?? {})) fields.push('xattrs');
   const maySame = before.type === 'file' && after.type === 'file' && before.sizeBytes === after.sizeBytes;
   if (!maySame) return fields;

@@ -1,0 +1,34 @@
+import { Sandbox } from '@skerry/sdk';
+import { Command } from 'commander';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
+
+const marks = { added: '+', removed: '-', changed: '~' } as const;
+
+/** `skerry snapshot diff [FROM] TO`: one path a line with what became of it. */
+export function diffSnapshotsCommand(): Command {
+  return withConnectionFlags(
+    new Command('diff')
+      .description('compare the files of snapshots, templates and sandboxes')
+      .argument('<from>', 'id or name; left out when there is one argument: what the other began with')
+      .argument('[to]', 'id or name')
+      .option('--json', 'one JSON object a line'),
+  ).action(async (first: string, second: string | undefined, flags: Flags) => {
+    const connection = resolveConnection(flags);
+    const differences =
+      second === undefined
+        ? await Sandbox.diffFiles(first, connection)
+        : await Sandbox.diffFiles(second, { ...connection, from: first });
+    for (const difference of differences) {
+      const { path, change, fields } = difference;
+      const what = fields.length > 0 ? `  (${fields.join(', ')})` : '';
+      process.stdout.write(
+        flags.json ? `${JSON.stringify(difference)}\n` : `${marks[change]} ${toOneLine(path)}${what}\n`,
+      );
+    }
+  });
+}
+
+/** A name may hold anything, what moves the cursor too. */
+const toOneLine = (path: string): string => (/[\p{C}\\]/u.test(path) ? JSON.stringify(path) : path);

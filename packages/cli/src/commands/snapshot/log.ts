@@ -1,0 +1,24 @@
+import { Sandbox } from '@skerry/sdk';
+import { Command } from 'commander';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
+
+/** `skerry snapshot log ID`: the snapshot and what it came of, one a line, the newest first. */
+export function logSnapshotCommand(): Command {
+  return withConnectionFlags(
+    new Command('log')
+      .description('say what a snapshot came of')
+      .argument('<id>', 'id or name of the snapshot')
+      .option('--json', 'one JSON object a line'),
+  ).action(async (id: string, flags: Flags) => {
+    for (const entry of await Sandbox.snapshotLog(id, resolveConnection(flags))) {
+      const { buildId, snapshotId, sandboxId, createdAt, state } = entry;
+      process.stdout.write(
+        flags.json
+          ? `${JSON.stringify(entry)}\n`
+          : `${buildId}  ${createdAt.toISOString()}  of ${sandboxId}  ${state}  ${snapshotId ?? ''}\n`,
+      );
+    }
+  });
+}

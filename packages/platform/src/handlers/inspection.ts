@@ -1,0 +1,58 @@
+import { notFound } from '@skerry/contract/error';
+import type { Inspected } from '../sandboxes/inspecting.ts';
+import { isAlive } from '../sandboxes/running.ts';
+import type { TaggedSnapshot } from '../store/store.ts';
+import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
+import { toSnapshotId } from './snapshots.ts';
+import { requireTemplate } from './template-reference.ts';
+
+type InspectionRoute =
+  | 'GET /snapshots/diff'
+  | 'POST /snapshots/{snapshotID}/verify'
+  | 'GET /snapshots/{snapshotID}/log';
+
+/** Looking at what is in snapshots, and where they come from. */
+export const createInspectionHandlers = ({
+  store,
+  inspecting,
+}: Pick<HandlerContext, 'store' | 'inspecting'>): Pick<PlatformHandlers, InspectionRoute> => {
+  const requireSnapshot = async ({ snapshotID }: { snapshotID: string }): Promise<TaggedSnapshot> => {
+    const { snapshot } = await requireTemplate(store, snapshotID, 'path.snapshotID');
+    if (snapshot === null) throw notFound(`snapshot "${snapshotID}" was not found`);
+    return snapshot;
+  };
+
+  const requireFiles = async (text: string, field: string): Promise<Inspected> => {
+    const sandbox = await store.findSandbox(text);
+    if (sandbox !== undefined && isAlive(sandbox.state)) return { sandbox };
+    return requireTemplate(store, text, field);
+  };
+
+  return {
+    'GET /snapshots/diff': async ({ query }) => {
+      const to = await requireFiles(query.to, 'query.to');
+      const from = query.from === undefined ? undefined : await requireFiles(query.from, 'query.from');
+      return { status: 200, body: await inspecting.diff({ from, to }) };
+    },
+    'POST /snapshots/{snapshotID}/verify': async ({ params }) => ({
+      status: 200,
+      body: { problems: await inspecting.verify((await requireSnapshot(params)).id) },
+    }),
+    'GET /snapshots/{snapshotID}/log': async ({ params }) => {
+      const rows = await inspecting.log(await requireSnapshot(params));
+      const tagged = await Promise.all(
+        rows.map(async (row) => ({ row, tag: await store.findTagOf(row.id) })),
+      );
+      return {
+        status: 200,
+        body: tagged.map(({ row, tag }) => ({
+          buildID: row.id,
+          ...(tag && { snapshotID: toSnapshotId(tag) }),
+          sandboxID: row.sandboxId,
+          createdAt: new Date(row.createdAt).toISOString(),
+          state: row.state === 'ready' ? 'ready' : 'removed',
+        })),
+      };
+    },
+  };
+};
