@@ -27,7 +27,7 @@ export { type FileUrlOptions, type PauseOptions, Sandbox } from './sandbox.ts';
 export type { SandboxInfo, SandboxState } from './sandbox-info.ts';
 export type { MetricsOptions, SandboxMetric } from './sandbox-metrics.ts';
 export type { SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
-export type { FileDifference, FileDiffOptions, SnapshotLogEntry } from './snapshot-inspection.ts';
+export type { FileDifference, FileDiffOptions, FileField, SnapshotLogEntry } from './snapshot-inspection.ts';
 export type {
   SnapshotInfo,
   SnapshotListOptions,

@@ -1,7 +1,17 @@
-import type { components } from '@skerry/platform-client';
 import type { CallOptions } from './call.ts';
 import { type Connection, callApi } from './connection.ts';
 import type { ConnectionOptions } from './connection-options.ts';
+
+export type FileField =
+  | 'type'
+  | 'mode'
+  | 'uid'
+  | 'gid'
+  | 'sizeBytes'
+  | 'target'
+  | 'device'
+  | 'xattrs'
+  | 'content';
 
 /** One path, and what became of it. */
 export interface FileDifference {
@@ -9,7 +19,7 @@ export interface FileDifference {
   path: string;
   change: 'added' | 'removed' | 'changed';
   /** Of what changed; empty otherwise. Times do not count. */
-  fields: NonNullable<components['schemas']['FileDifference']['fields']>;
+  fields: FileField[];
 }
 
 export interface SnapshotLogEntry {
