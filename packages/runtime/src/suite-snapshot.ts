@@ -142,12 +142,18 @@ export const snapshotSuite = (host: SuiteHost): void => {
 
     it('stops its instance for a moment only', async () => {
       const instance = await host.create();
-      const tick = `LD_LIBRARY_PATH=/.envd/lib /.envd/node -e "let last = performance.now(), longest = 0;
-        setInterval(() => { const now = performance.now(); longest = Math.max(longest, now - last); last = now;
-        require('fs').writeFileSync('/root/longest', String(longest)) }, 5)"`;
-      await runInside(instance, `${tick} >/dev/null 2>&1 </dev/null & sleep 0.3; : > /root/longest`);
+      const tick = `const fs = require('fs'); let last = performance.now(), longest = 0;
+        setInterval(() => { const now = performance.now(); longest = Math.max(longest, now - last); last = now; }, 5);
+        process.on('SIGTERM', () => { fs.writeFileSync('/root/next', String(longest)); fs.renameSync('/root/next', '/root/longest'); });
+        fs.writeFileSync('/root/pid', String(process.pid))`;
+      await runInside(
+        instance,
+        `LD_LIBRARY_PATH=/.envd/lib /.envd/node -e "${tick}" >/dev/null 2>&1 </dev/null & until [ -s /root/pid ]; do sleep 0.01; done`,
+      );
       await capture(instance);
-      const longestMs = Number(await output(instance, 'sleep 0.2; cat /root/longest'));
+      const tell =
+        'kill -TERM $(cat /root/pid); until [ -e /root/longest ]; do sleep 0.01; done; cat /root/longest';
+      const longestMs = Number(await output(instance, tell));
       expect(longestMs).toBeGreaterThan(0);
       expect(longestMs).toBeLessThan(1_000);
     });
