@@ -5,6 +5,7 @@ import { createSandboxCommand } from './commands/sandbox/create.ts';
 import { execSandboxCommand } from './commands/sandbox/exec.ts';
 import { killSandboxCommand } from './commands/sandbox/kill.ts';
 import { listSandboxesCommand } from './commands/sandbox/list.ts';
+import { sandboxLogsCommand } from './commands/sandbox/logs.ts';
 import { sandboxMetricsCommand } from './commands/sandbox/metrics.ts';
 import { pauseSandboxCommand } from './commands/sandbox/pause.ts';
 import { resumeSandboxCommand } from './commands/sandbox/resume.ts';
@@ -24,6 +25,7 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(createSandboxCommand())
     .addCommand(listSandboxesCommand())
     .addCommand(execSandboxCommand())
+    .addCommand(sandboxLogsCommand())
     .addCommand(sandboxMetricsCommand())
     .addCommand(pauseSandboxCommand())
     .addCommand(resumeSandboxCommand())

@@ -1,26 +1,32 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { notFound } from '@skerry/contract/error';
+import type { HostUsage } from './host-usage.ts';
 import { parseInitialization } from './initialize.ts';
 import { createHttpServer } from './listen.ts';
 import type { Log } from './log.ts';
+import { streamLog } from './log-stream.ts';
 import { readJson } from './read-json.ts';
 import { replyError } from './reply.ts';
+import type { SandboxLog } from './sandbox-log.ts';
 import type { SettingsStore } from './settings.ts';
 import { tunnel } from './tunnel.ts';
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
+const MAX_USAGE_BYTES = 4 * 1024;
 
 /**
- * The private channel of the host: initialisation, and tunnels to ports inside. It listens on a socket that only the host
+ * The private channel of the host: initialisation, the log of the sandbox, what it uses, and tunnels to ports inside. It listens on a socket that only the host
  * and the sandbox's own root can open, so reaching it is the proof that a change of the token asks for.
  */
 export const createControlServer = (options: {
   settings: SettingsStore;
+  usage: HostUsage;
   log: Log;
+  sandboxLog: SandboxLog;
   /** Called when an answer to an initialisation is on its way. */
   onInitialized: () => void;
 }): Server => {
-  const { settings, log, onInitialized } = options;
+  const { settings, usage, log, sandboxLog, onInitialized } = options;
   let newestMs = 0;
 
   const initialize = async (req: IncomingMessage): Promise<void> => {
@@ -30,15 +36,35 @@ export const createControlServer = (options: {
     );
     // A retry that was overtaken by a newer initialisation must not undo it.
     if (timestampMs !== undefined && timestampMs < newestMs) return;
+    const { sandboxId } = settings.current;
+    // A copy of a sandbox carries the log of the one it was made from.
+    if (sandboxId !== undefined && sandboxId !== next.sandboxId) sandboxLog.restart();
     settings.replace(next);
     newestMs = timestampMs ?? newestMs;
     log('initialized', { upMs: Math.round(performance.now()) });
+    sandboxLog.write({ level: 'info', logger: 'agent', message: 'initialized' });
   };
 
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    if (`${req.method} ${req.url}` !== 'POST /init') throw notFound(`no route ${req.method} ${req.url}`);
-    await initialize(req);
-    res.writeHead(204).end(onInitialized);
+    const [path, query] = (req.url ?? '').split('?', 2);
+    switch (`${req.method} ${path}`) {
+      case 'POST /init':
+        await initialize(req);
+        res.writeHead(204).end(onInitialized);
+        return;
+      case 'POST /usage':
+        usage.tell(await readJson(req, { maxBytes: MAX_USAGE_BYTES }));
+        res.writeHead(204).end();
+        return;
+      case 'GET /logs': {
+        const wanted = new URLSearchParams(query);
+        const follow = wanted.get('follow') === 'true';
+        streamLog(res, { log: sandboxLog, usage, after: wanted.get('after'), follow });
+        return;
+      }
+      default:
+        throw notFound(`no route ${req.method} ${req.url}`);
+    }
   };
 
   const server = createHttpServer((req, res) => {

@@ -2,9 +2,11 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createControlServer } from './control.ts';
+import { createHostUsage } from './host-usage.ts';
 import { listen, listenAtPath } from './listen.ts';
 import { createLog } from './log.ts';
 import { createPublicServer } from './public-server.ts';
+import { createSandboxLog } from './sandbox-log.ts';
 import { createRequestListener } from './server.ts';
 import { createSettingsStore } from './settings.ts';
 import { createUsers } from './users.ts';
@@ -35,12 +37,23 @@ process.chdir('/');
 
 mkdirSync(socketDir, { recursive: true, mode: 0o700 });
 const log = createLog({ path: join(socketDir, 'envd.log'), maxBytes: MAX_LOG_BYTES });
+const sandboxLog = createSandboxLog();
+const logDefect = (message: string, error: unknown): void => {
+  log(message, { error });
+  sandboxLog.write({
+    level: 'error',
+    logger: 'agent',
+    message,
+    fields: { error: String(error).slice(0, 500) },
+  });
+};
 // Whatever a sandbox provokes, the agent stays: without it the sandbox could not be used or ended cleanly.
-process.on('uncaughtException', (error) => log('uncaught exception', { error }));
-process.on('unhandledRejection', (error) => log('unhandled rejection', { error }));
+process.on('uncaughtException', (error) => logDefect('uncaught exception', error));
+process.on('unhandledRejection', (error) => logDefect('unhandled rejection', error));
 
 const settings = createSettingsStore();
 const users = createUsers();
+const usage = createHostUsage();
 
 /** Loads on the first call. A failure, say for want of file descriptors, is not kept: the next call tries again. */
 const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
@@ -61,14 +74,14 @@ const trim = (): void => {
 };
 const loadRpc = once(async () => {
   const startedMs = performance.now();
-  const listener = (await import('./rpc.ts')).createRpcListener({ settings, users, log });
+  const listener = (await import('./rpc.ts')).createRpcListener({ settings, users, log, sandboxLog });
   log('calls loaded', { tookMs: Math.round(performance.now() - startedMs) });
   setTimeout(trim, TRIM_MS);
   return listener;
 });
 const loadFiles = once(async () => (await import('./http/files.ts')).createFileHandlers({ settings, users }));
 
-const listener = createRequestListener({ settings, users, log, loadRpc, loadFiles });
+const listener = createRequestListener({ settings, users, usage, log, sandboxLog, loadRpc, loadFiles });
 
 /**
  * Loading blocks for a while, so it waits until the host has initialised the sandbox and is busy answering its own caller.
@@ -79,7 +92,7 @@ const preload = (): void => {
   loadRpc().catch((error: unknown) => log('cannot load the calls', { error }));
 };
 const preloading = setTimeout(preload, PRELOAD_MS);
-const control = createControlServer({ settings, log, onInitialized: preload });
+const control = createControlServer({ settings, usage, log, sandboxLog, onInitialized: preload });
 
 const start = async (): Promise<void> => {
   const publicServer = createPublicServer(listener);

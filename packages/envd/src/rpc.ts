@@ -20,6 +20,7 @@ import { blameCaller, IS_OURS, withBlame } from './rpc-blame.ts';
 import { USER } from './rpc-context.ts';
 import { toConnectError } from './rpc-error.ts';
 import { checkRpcRequest } from './rpc-request.ts';
+import type { SandboxLog } from './sandbox-log.ts';
 import type { SettingsStore } from './settings.ts';
 import { dropUnread } from './unread-body.ts';
 import type { Users } from './users.ts';
@@ -65,8 +66,9 @@ export const createRpcListener = (options: {
   settings: SettingsStore;
   users: Users;
   log: Log;
+  sandboxLog: SandboxLog;
 }): RequestListener => {
-  const { settings, users, log } = options;
+  const { settings, users, log, sandboxLog } = options;
   const identify = ({ requestHeader, values }: HandlerContext): void => {
     const name = basicUserOf(requestHeader.get('authorization') ?? undefined) ?? settings.current.defaultUser;
     try {
@@ -81,7 +83,7 @@ export const createRpcListener = (options: {
   const protocols = { grpc: false, grpcWeb: false };
   const adapter = connectNodeAdapter({
     routes: (router) => {
-      router.service(Process, createProcessService({ settings }));
+      router.service(Process, createProcessService({ settings, log: sandboxLog }));
       router.service(Filesystem, createFilesystemService({ settings, users }), {
         // Not taken from below: connect-es turns on what the options of a service leave out.
         ...protocols,

@@ -1,18 +1,22 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { ApiError, notFound, toApiError, unimplemented } from '@skerry/contract/error';
+import { ApiError, notFound, toApiError } from '@skerry/contract/error';
 import { checkAccess } from './access.ts';
 import { accessTokenOf, basicUserOf } from './auth.ts';
 import { applyCors } from './cors.ts';
 import { fromErrno } from './errno.ts';
+import type { HostUsage } from './host-usage.ts';
 import type { Log } from './log.ts';
-import { replyError } from './reply.ts';
+import { replyError, replyJson } from './reply.ts';
+import type { SandboxLog } from './sandbox-log.ts';
 import type { SettingsStore } from './settings.ts';
 import type { Users } from './users.ts';
 
 export interface ServerOptions {
   settings: SettingsStore;
   users: Users;
+  usage: HostUsage;
   log: Log;
+  sandboxLog: SandboxLog;
   /** Loads what the first request of its kind needs; everything heavy hides behind these. */
   loadRpc: () => Promise<RequestListener>;
   loadFiles: () => Promise<FileHandlers>;
@@ -29,9 +33,6 @@ export interface FileHandlers {
   compose: FileHandler;
 }
 
-/** Specified, and built later. */
-const LATER = new Set(['GET /metrics', 'GET /envs']);
-
 const METHODS: ReadonlyMap<string, string> = new Map([
   ['/health', 'GET, HEAD'],
   ['/files', 'GET, HEAD, POST'],
@@ -43,12 +44,23 @@ const METHODS: ReadonlyMap<string, string> = new Map([
 const isRpc = (path: string): boolean =>
   path.startsWith('/process.Process/') || path.startsWith('/filesystem.Filesystem/');
 
+/** Tells of what the agent could not do, and of files that did not arrive whoever was to blame. */
+const logFailure = (log: SandboxLog, { method, url = '' }: IncomingMessage, error: ApiError): void => {
+  const [path = ''] = url.split('?', 1);
+  const isUpload = method === 'POST' && path.startsWith('/files');
+  if (error.status < 500 && !(isUpload && error.code !== 'unauthenticated')) return;
+  const request = `${method} ${path.slice(0, 200)}`;
+  const fields = { request, status: String(error.status), error: error.message.slice(0, 500) };
+  if (isUpload) log.write({ level: 'warn', logger: 'files', message: 'upload failed', fields });
+  else log.write({ level: 'error', logger: 'agent', message: 'request failed', fields });
+};
+
 /**
  * The public HTTP of the agent. Each request passes, in this order, the preflight, the access token, the user of its
  * Basic header, and only then its handler.
  */
 export const createRequestListener = (options: ServerOptions): RequestListener => {
-  const { settings, users, log } = options;
+  const { settings, users, log, sandboxLog } = options;
 
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const url = req.url ?? '/';
@@ -77,8 +89,12 @@ export const createRequestListener = (options: ServerOptions): RequestListener =
         return (await options.loadFiles()).upload(req, res, query);
       case 'POST /files/compose':
         return (await options.loadFiles()).compose(req, res, query);
+      case 'GET /metrics':
+        return (await import('./http/metrics.ts')).replyMetrics(res, options.usage);
+      case 'GET /envs':
+        replyJson(res, 200, settings.current.envVars);
+        return;
     }
-    if (LATER.has(route)) throw unimplemented(`${route} is not offered by this version of the agent`);
     const allowed = METHODS.get(path);
     if (allowed === undefined) throw notFound(`no route ${route}`);
     throw new ApiError('method_not_allowed', `${path} answers ${allowed}`, { headers: { Allow: allowed } });
@@ -89,6 +105,7 @@ export const createRequestListener = (options: ServerOptions): RequestListener =
       const apiError = toApiError(fromErrno(error));
       if (apiError.code === 'internal')
         log('request failed', { url: req.url, error: apiError.cause ?? apiError });
+      logFailure(sandboxLog, req, apiError);
       replyError(res, apiError);
     });
   };

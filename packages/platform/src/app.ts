@@ -7,6 +7,7 @@ import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
 import { createInspectionHandlers } from './handlers/inspection.ts';
 import { createListHandlers } from './handlers/listing.ts';
+import { createLogHandlers } from './handlers/logs.ts';
 import { createMetricHandlers } from './handlers/metrics.ts';
 import { notImplemented } from './handlers/not-implemented.ts';
 import { createPauseHandlers } from './handlers/pausing.ts';
@@ -67,7 +68,8 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     snapshotting: plane.snapshotting,
     inspecting: plane.inspecting,
     timeToLive: plane.timeToLive,
-    sampling: plane.sampling,
+    sampling: plane.observation.sampling,
+    shipping: plane.observation.shipping,
     clock,
     features: options.runtime.features,
     maxRunMs: limits.maxRunMs,
@@ -81,6 +83,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createMetricHandlers(context),
     ...createSnapshotHandlers(context),
     ...createInspectionHandlers(context),
+    ...createLogHandlers(context),
     ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });

@@ -17,3 +17,16 @@ export const createSystemClock = (): Clock => ({
     return () => clearTimeout(timer);
   },
 });
+
+/** Resolves after that time, or as soon as the signal aborts. */
+export const passTime = (clock: Pick<Clock, 'after'>, delayMs: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, end);
+    signal?.addEventListener('abort', end);
+    if (signal?.aborted) end();
+  });

@@ -25,6 +25,7 @@ export type { Pty, PtyAttachOptions, PtyCreateOptions } from './pty.ts';
 export type { PtyHandle, PtyListeners, PtyResult, PtySize } from './pty-handle.ts';
 export { type FileUrlOptions, type PauseOptions, Sandbox } from './sandbox.ts';
 export type { SandboxInfo, SandboxState } from './sandbox-info.ts';
+export type { LogEntry, LogLevel, LogsOptions } from './sandbox-logs.ts';
 export type { MetricsOptions, SandboxMetric } from './sandbox-metrics.ts';
 export type { SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
 export type { FileDifference, FileDiffOptions, FileField, SnapshotLogEntry } from './snapshot-inspection.ts';

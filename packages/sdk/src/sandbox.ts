@@ -9,6 +9,7 @@ import { Files } from './files.ts';
 import { Pty } from './pty.ts';
 import { agentPort, toSandboxHost, toScheme } from './sandbox-address.ts';
 import { type SandboxInfo, toSandboxInfo } from './sandbox-info.ts';
+import { getSandboxLogs, type LogEntry, type LogsOptions } from './sandbox-logs.ts';
 import { getSandboxMetrics, type MetricsOptions, type SandboxMetric } from './sandbox-metrics.ts';
 import { type SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
 import { createSignature } from './signature.ts';
@@ -202,6 +203,19 @@ export class Sandbox implements AsyncDisposable {
       api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID: this.sandboxId } }, signal }),
     );
     return toSandboxInfo(data);
+  }
+
+  /** As the method of the same name, by id. */
+  static getLogs(sandboxId: string, options: LogsOptions & ConnectionOptions = {}): Promise<LogEntry[]> {
+    return getSandboxLogs(createConnection(options), sandboxId, options);
+  }
+
+  /**
+   * What has happened in it and to it, the newest first: starts, pauses and the cause of its end, processes that began and
+   * ended, uploads that failed. Also after its end, for 7 days. Throws `NotFoundError`.
+   */
+  getLogs(options: LogsOptions = {}): Promise<LogEntry[]> {
+    return getSandboxLogs(this.#connection, this.sandboxId, options);
   }
 
   /** As the method of the same name, by id. */

@@ -1,5 +1,26 @@
 // Generated from specs/openapi.yaml by "pnpm gen". Do not edit.
 export interface paths {
+    "/envs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the variables of this sandbox
+         * @description What every process of the sandbox gets in its environment, unless the request that starts it says otherwise: the
+         *     `envVars` of the create.
+         */
+        get: operations["getAgentVariables"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/files": {
         parameters: {
             query?: {
@@ -108,10 +129,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what this sandbox uses now
+         * @description Of the sandbox and within its limits, not of the host that it shares. As of a second ago at most.
+         */
+        get: operations["getAgentMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AgentMetrics: {
+            /** Format: int32 */
+            cpu_count: number;
+            /** @description Since the sample before, some seconds ago at most. 100 when all `cpu_count` cores are busy. */
+            cpu_used_pct: number;
+            /** Format: int64 */
+            disk_total: number;
+            /** Format: int64 */
+            disk_used: number;
+            /**
+             * Format: int64
+             * @description Pages of files that are kept in memory.
+             */
+            mem_cache: number;
+            /**
+             * Format: int64
+             * @description In bytes, as all that are not named otherwise.
+             */
+            mem_total: number;
+            /** Format: int64 */
+            mem_total_mib: number;
+            /**
+             * Format: int64
+             * @description Without pages of files that nobody has used lately.
+             */
+            mem_used: number;
+            /** Format: int64 */
+            mem_used_mib: number;
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
+            ts: number;
+        };
         /** @description Every error of the platform API and of the sandbox API. */
         Error: {
             /**
@@ -256,6 +331,15 @@ export interface components {
                 "application/json": components["schemas"]["SandboxNotFoundError"];
             };
         };
+        /** @description No capacity at the moment. Nothing has changed; try again. */
+        ServiceUnavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
     };
     parameters: never;
     requestBodies: never;
@@ -264,6 +348,30 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    getAgentVariables: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Name to value. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: string;
+                    };
+                };
+            };
+            401: components["responses"]["FileAccessDenied"];
+            502: components["responses"]["SandboxNotFound"];
+        };
+    };
     downloadFile: {
         parameters: {
             query?: {
@@ -458,6 +566,29 @@ export interface operations {
             };
             400: components["responses"]["BadSandboxHost"];
             502: components["responses"]["SandboxNotFound"];
+        };
+    };
+    getAgentMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One sample. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentMetrics"];
+                };
+            };
+            401: components["responses"]["FileAccessDenied"];
+            502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
 }

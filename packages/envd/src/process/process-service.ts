@@ -3,6 +3,7 @@ import { ApiError, invalid, unimplemented } from '@skerry/contract/error';
 import { type Process, type ProcessInput, Signal } from '@skerry/envd-client/process';
 import { follow, SILENCE } from '../event-queue.ts';
 import { keepaliveMsOf, userOf, whenGone } from '../rpc-context.ts';
+import type { SandboxLog } from '../sandbox-log.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { ExitStatus } from './exit-status.ts';
 import { createOutputBudget } from './output-budget.ts';
@@ -80,7 +81,7 @@ const writeInput = async (
 };
 
 /** The Connect service over the processes of this sandbox. A caller that goes away never ends a process. */
-export const createProcessService = ({ settings }: { settings: SettingsStore }) => {
+export const createProcessService = ({ settings, log }: { settings: SettingsStore; log: SandboxLog }) => {
   const table = createProcessTable();
   const budget = createOutputBudget();
   return {
@@ -94,6 +95,7 @@ export const createProcessService = ({ settings }: { settings: SettingsStore }) 
       const entry = await startProcess({
         table,
         budget,
+        log,
         settings: settings.current,
         user: userOf(context),
         config,

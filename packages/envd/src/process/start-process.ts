@@ -1,12 +1,14 @@
 import { invalid } from '@skerry/contract/error';
 import { parseEnvVars } from '../initialize.ts';
 import { parsePath } from '../path.ts';
+import type { SandboxLog } from '../sandbox-log.ts';
 import type { Settings } from '../settings.ts';
 import type { User } from '../users.ts';
 import { createEnvironment } from './environment.ts';
 import { ExecFailure } from './exec-failure.ts';
 import { toExitStatus } from './exit-status.ts';
 import type { OutputBudget } from './output-budget.ts';
+import { logProcess } from './process-log.ts';
 import { createProcessOutput } from './process-output.ts';
 import type { ProcessConfig, ProcessEntry, ProcessTable } from './process-table.ts';
 import { createRunningProcess } from './running-process.ts';
@@ -17,6 +19,7 @@ import { checkWorkingDirectory } from './working-directory.ts';
 export interface StartOptions {
   table: ProcessTable;
   budget: OutputBudget;
+  log: SandboxLog;
   settings: Settings;
   user: User;
   config: ProcessConfig;
@@ -39,7 +42,9 @@ const enterFailure = (options: StartOptions, failure: ExecFailure): ProcessEntry
   const entry: ProcessEntry = { pid: nextFakePid++, tag, output, config, running: undefined };
   if (terminalSize) output.write('pty', Buffer.from(`${failure.message}\r\n`));
   else output.write('stderr', Buffer.from(`${failure.message}\n`));
-  output.end(toExitStatus(failure.exitCode, null));
+  const status = toExitStatus(failure.exitCode, null);
+  output.end(status);
+  logProcess(entry.pid, options)(status);
   table.add(entry);
   table.markEnded(entry);
   return entry;
@@ -65,14 +70,16 @@ export const startProcess = async (options: StartOptions): Promise<ProcessEntry>
     let lifetime: NodeJS.Timeout | undefined;
     const running = createRunningProcess(spawned, {
       budget,
-      onEnd() {
+      onEnd(status) {
         clearTimeout(lifetime);
         table.markEnded(entry);
+        logEnd(status);
       },
     });
     if (lifetimeMs !== undefined) lifetime = setTimeout(() => running.kill('SIGKILL'), lifetimeMs);
     const entry: ProcessEntry = { pid: spawned.pid, tag, output: running.output, config, running };
     table.add(entry);
+    const logEnd = logProcess(entry.pid, options);
     return entry;
   } catch (error) {
     if (error instanceof ExecFailure) return enterFailure(options, error);

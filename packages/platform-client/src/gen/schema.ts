@@ -132,8 +132,12 @@ export interface paths {
         };
         /**
          * Get the log of a sandbox
-         * @description Entries from `start` on, oldest first, kept for 7 days. `logs` and `logEntries` hold the same entries: each `line` of
-         *     `logs` is a JSON object as text with at least `level` and `logger`.
+         * @description Entries from `start` on, oldest first, kept for 7 days, also after the end of the sandbox: how it ended is the last of
+         *     them. `logs` and `logEntries` hold the same entries: each `line` of `logs` is a JSON object as text with at least `level`,
+         *     `logger` and `message`.
+         *
+         *     What `logger` is `platform` was written by the service, everything else by the agent inside, whose word is not proven:
+         *     it lives among the programs of the sandbox.
          */
         get: operations["getSandboxLogs"];
         put?: never;
@@ -700,6 +704,32 @@ export interface paths {
          *     and lives for `timeout`. The body may be left out.
          */
         post: operations["connectSandboxV2"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandboxes/{sandboxID}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Search the log of a sandbox
+         * @description The same entries as from the other operation, in either direction and filtered.
+         */
+        get: operations["getSandboxLogsV2"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1863,7 +1893,6 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
-            501: components["responses"]["NotImplemented"];
         };
     };
     getSandboxMetrics: {
@@ -2672,6 +2701,54 @@ export interface operations {
             504: components["responses"]["GatewayTimeout"];
         };
     };
+    getSandboxLogsV2: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Unix time in milliseconds, where to begin; entries of that very millisecond are included. Absent means the newest
+                 *     entry when the direction is backward and the oldest when it is forward.
+                 * @example 1795168800000
+                 */
+                cursor?: number;
+                /** @description Backward starts with the newest entry, forward with the oldest. */
+                direction?: "forward" | "backward";
+                /** @description The lowest level to return. */
+                level?: components["schemas"]["LogLevel"];
+                /** @description Most entries to return. */
+                limit?: number;
+                /** @description A part of the message or of a field, in exactly this case. */
+                search?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        logs: components["schemas"]["LogEntry"][];
+                    };
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+        };
+    };
     createTemplateV2: {
         parameters: {
             query?: never;
@@ -2823,6 +2900,7 @@ type ReadonlyArray<T> = [
     unknown[]
 ] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
 export const pathsV2SandboxesGetParametersQueryOrderValues: ReadonlyArray<FlattenedDeepRequired<paths>["/v2/sandboxes"]["get"]["parameters"]["query"]["order"]> = ["asc", "desc"];
+export const pathsV2SandboxesSandboxIDLogsGetParametersQueryDirectionValues: ReadonlyArray<FlattenedDeepRequired<paths>["/v2/sandboxes/{sandboxID}/logs"]["get"]["parameters"]["query"]["direction"]> = ["forward", "backward"];
 export const buildStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BuildStatus"]> = ["waiting", "building", "ready", "error"];
 export const buildStepTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BuildStep"]["type"]> = ["COPY", "ADD", "RUN", "ENV", "ARG", "WORKDIR", "USER"];
 export const captureModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["CaptureMode"]> = ["full", "filesystem"];

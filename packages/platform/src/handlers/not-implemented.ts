@@ -3,7 +3,6 @@ import type { PlatformRoute } from './platform-handlers.ts';
 
 /** Operations of the document that this server does not offer. */
 const operations = [
-  'GET /sandboxes/{sandboxID}/logs',
   'GET /templates',
   'GET /templates/aliases/{alias}',
   'GET /templates/{templateID}/builds/{buildID}/status',

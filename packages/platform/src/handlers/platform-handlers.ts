@@ -2,6 +2,7 @@ import type { Handlers, RouteKey } from '@skerry/contract/routes';
 import type { paths } from '@skerry/platform-client';
 import type { Features } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { Shipping } from '../logs/shipping.ts';
 import type { Sampling } from '../metrics/sampling.ts';
 import type { Inspecting } from '../sandboxes/inspecting.ts';
 import type { Lifecycle } from '../sandboxes/lifecycle.ts';
@@ -27,6 +28,7 @@ export interface HandlerContext extends ReplyContext {
   features: Features;
   timeToLive: TimeToLive;
   sampling: Sampling;
+  shipping: Shipping;
   clock: Clock;
   maxRunMs: number;
 }

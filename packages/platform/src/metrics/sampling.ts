@@ -1,5 +1,5 @@
 import type { Instance, Usage } from '@skerry/runtime';
-import type { Clock } from '../clock.ts';
+import { type Clock, passTime } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { createExpiry } from '../sandboxes/expiry.ts';
 import type { MetricRow, SandboxRow, Store } from '../store/store.ts';
@@ -106,13 +106,11 @@ export const createSampling = ({ store, clock, log }: SamplingOptions): Sampling
     at: clock.now(),
   });
 
-  const pass = (ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));
-
   const measureNow = async (one: Sampled): Promise<MetricRow> => {
     let before = one.reading;
     if (before === undefined || clock.now() - before.at < MIN_APART_MS) {
       before ??= await read(one);
-      await pass(MIN_APART_MS);
+      await passTime(clock, MIN_APART_MS);
     }
     const after = await read(one);
     one.reading = after;

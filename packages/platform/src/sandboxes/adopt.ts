@@ -1,10 +1,10 @@
 import type { Instance } from '@skerry/runtime';
 import type { Log } from '../log.ts';
-import type { Sampling } from '../metrics/sampling.ts';
 import type { SandboxRow } from '../store/store.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
 import type { Live } from './live.ts';
+import type { Observation } from './observation.ts';
 
 /** Makes a running instance reachable, announces its end, observes it, and closes its row when the run is over by itself. */
 export type Adopt = (row: SandboxRow, instance: Instance) => void;
@@ -13,12 +13,12 @@ export interface AdoptOptions {
   live: Live;
   expiry: Pick<Expiry, 'schedule'>;
   ending: Pick<Ending, 'begin' | 'finish'>;
-  sampling: Pick<Sampling, 'begin'>;
+  observation: Pick<Observation, 'begin'>;
   log: Log;
 }
 
 export const createAdopt =
-  ({ live, expiry, ending, sampling, log }: AdoptOptions): Adopt =>
+  ({ live, expiry, ending, observation, log }: AdoptOptions): Adopt =>
   (row, instance) => {
     live.add(instance, () => {
       const when = { from: ['running'], runId: instance.runId } as const;
@@ -30,5 +30,5 @@ export const createAdopt =
         );
     });
     expiry.schedule(row.id, row.endAt);
-    sampling.begin(row, instance);
+    observation.begin(row, instance);
   };

@@ -4,7 +4,6 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { createSampling, type Sampling } from '../metrics/sampling.ts';
 import type { Store } from '../store/store.ts';
 import { createAdopt } from './adopt.ts';
 import { createEnding } from './ending.ts';
@@ -12,6 +11,7 @@ import { createExpiry } from './expiry.ts';
 import { createInspecting, type Inspecting } from './inspecting.ts';
 import { createLifecycle, type Lifecycle, type LifecycleOptions, type Size } from './lifecycle.ts';
 import { createLive, type Directory } from './live.ts';
+import { createObservation, type Observation } from './observation.ts';
 import { createPausing, type Pausing } from './pausing.ts';
 import { createReconcile } from './reconcile.ts';
 import { createRecovery } from './recovery.ts';
@@ -40,7 +40,7 @@ export interface ControlPlane {
   readonly snapshotting: Snapshotting;
   readonly inspecting: Inspecting;
   readonly timeToLive: TimeToLive;
-  readonly sampling: Sampling;
+  readonly observation: Observation;
   readonly directory: Directory;
   /**
    * Makes rows and instances agree, then keeps them so, and starts sandboxes of the base template ahead. Rejects when the
@@ -66,12 +66,12 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     },
   });
   const transitions = createTransitions();
-  const ending = createEnding({ ...options, live, transitions, expiry });
-  const sampling = createSampling(options);
-  live.directory.onEnd((id) => sampling.end(id));
-  const adopt = createAdopt({ live, expiry, ending, sampling, log });
+  const observation = createObservation(options);
+  live.directory.onEnd((id) => observation.end(id));
+  const ending = createEnding({ ...options, live, transitions, expiry, observation });
+  const adopt = createAdopt({ live, expiry, ending, observation, log });
   const recovery = createRecovery({ ...options, ending, adopt });
-  const pausing = createPausing({ ...options, live, expiry, recovery, transitions });
+  const pausing = createPausing({ ...options, live, expiry, recovery, transitions, observation });
   const toSpec: LifecycleOptions['toSpec'] = (size, { allowInternet, snapshot }) => ({
     ...(snapshot === null ? { rootfs: images.base.rootfs } : { snapshot: snapshot.id }),
     hostname: 'skerry',
@@ -100,7 +100,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     lifecycle,
     recovery,
     transitions,
-    sampling,
+    observation,
   });
 
   let closed = false;
@@ -125,7 +125,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     snapshotting,
     inspecting,
     timeToLive,
-    sampling,
+    observation,
     directory: live.directory,
     start: async (base) => {
       await reconcile.run();
@@ -141,7 +141,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       await Promise.all([ending.settled(), reconcile.settled()]);
       live.clear();
       expiry.close();
-      await sampling.close();
+      await observation.close();
     },
   };
 };

@@ -5,6 +5,7 @@ import type { EndCause, SandboxRow, StateChange, Store } from '../store/store.ts
 import type { Expiry } from './expiry.ts';
 import { findInstance } from './find-instance.ts';
 import type { Live } from './live.ts';
+import type { Observation } from './observation.ts';
 import type { Transitions } from './transitions.ts';
 
 /** The one way out for every sandbox: `killing` on disk, unreachable, stopped, `ended` on disk. */
@@ -33,17 +34,19 @@ export interface EndingOptions {
   live: Live;
   transitions: Pick<Transitions, 'idle'>;
   expiry: Pick<Expiry, 'cancel'>;
+  observation: Pick<Observation, 'fetched'>;
   clock: Clock;
   log: Log;
 }
 
 export const createEnding = (options: EndingOptions): Ending => {
-  const { store, runtime, live, transitions, expiry, clock, log } = options;
+  const { store, runtime, live, transitions, expiry, observation, clock, log } = options;
   const finishing = new Map<string, Promise<void>>();
 
   const stop = async (id: string): Promise<void> => {
     // A pause or resume that is under way finds at its end that the row is not its own any more.
     await transitions.idle(id);
+    await observation.fetched(id);
     await (await findInstance(runtime, id))?.stop();
   };
 

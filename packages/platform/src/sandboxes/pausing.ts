@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import type { PauseKind, Store } from '../store/store.ts';
 import type { Expiry } from './expiry.ts';
 import type { Live } from './live.ts';
+import type { Observation } from './observation.ts';
 import { requirePause, toPauseError } from './pause-error.ts';
 import type { Recovery } from './recovery.ts';
 import { notRunning, toBusyError } from './running.ts';
@@ -32,6 +33,7 @@ export interface PausingOptions {
   expiry: Expiry;
   recovery: Pick<Recovery, 'recover'>;
   transitions: Transitions;
+  observation: Pick<Observation, 'fetched'>;
   clock: Clock;
   log: Log;
 }
@@ -39,7 +41,7 @@ export interface PausingOptions {
 const RETRY_MS = 30_000;
 
 export const createPausing = (options: PausingOptions): Pausing => {
-  const { store, runtime, live, expiry, recovery, transitions, clock, log } = options;
+  const { store, runtime, live, expiry, recovery, transitions, observation, clock, log } = options;
 
   /** Undefined when the row is not running, or not due where that is asked for. */
   const capture = async (id: string, kind: PauseKind, due: { endAtMost?: number }) => {
@@ -54,6 +56,7 @@ export const createPausing = (options: PausingOptions): Pausing => {
     expiry.cancel(id);
     // From here on nothing reaches it, and what was connected is reset: no connection survives a pause.
     live.remove(id);
+    await observation.fetched(id);
     try {
       await (await runtime.get(id)).pause({ memory: kind === 'memory' });
     } catch (error) {

@@ -1,7 +1,6 @@
 import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { Sampling } from '../metrics/sampling.ts';
 import {
   ACTIVE_STATES,
   type EndCause,
@@ -14,6 +13,7 @@ import type { Ending } from './ending.ts';
 import { findInstance } from './find-instance.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Live } from './live.ts';
+import type { Observation } from './observation.ts';
 import type { Recovery } from './recovery.ts';
 import type { Transitions } from './transitions.ts';
 
@@ -26,7 +26,7 @@ export interface ReconcileOptions {
   lifecycle: Pick<Lifecycle, 'isStarting' | 'expire'>;
   recovery: Pick<Recovery, 'recover'>;
   transitions: Pick<Transitions, 'current' | 'run'>;
-  sampling: Pick<Sampling, 'prune'>;
+  observation: Pick<Observation, 'prune'>;
   clock: Clock;
   log: Log;
 }
@@ -51,7 +51,7 @@ const KEEP_ENDED_MS = 30 * 86_400_000;
  * 4. an instance without a row is removed.
  */
 export const createReconcile = (options: ReconcileOptions): Reconcile => {
-  const { store, runtime, live, ending, adopt, lifecycle, recovery, transitions, sampling, clock, log } =
+  const { store, runtime, live, ending, adopt, lifecycle, recovery, transitions, observation, clock, log } =
     options;
 
   const end = async (id: string, cause: EndCause, from: SandboxState, endAtMost?: number): Promise<void> => {
@@ -143,7 +143,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
         .then(() => removeStrays(strays))
         .catch((error) => log.error('reconcile failed for stray instances', { error }));
       await store.deleteEndedSandboxes(now - KEEP_ENDED_MS);
-      await sampling.prune();
+      await observation.prune();
     },
     settled: () => removal,
   };

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
+import { logs } from './log-tables.ts';
 import { metrics } from './metric-tables.ts';
 import type { Schema } from './schema.ts';
 import { snapshots } from './snapshot-tables.ts';
@@ -91,6 +92,7 @@ export const migrations: Record<string, Migration> = {
   '0003_warm': warm,
   '0004_metrics': metrics,
   '0005_snapshots': snapshots,
+  '0006_logs': logs,
 };
 
 export type Database = Kysely<Schema>;

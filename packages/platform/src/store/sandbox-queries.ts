@@ -1,7 +1,15 @@
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
+import { toLifecycleEntry } from './lifecycle-entry.ts';
+import { insertLogEntries } from './log-queries.ts';
 import type { Database } from './migrations.ts';
 import type { SandboxTable, Schema } from './schema.ts';
-import { PLACED_STATES, type SandboxFilter, type SandboxRow, type SandboxStore } from './store.ts';
+import {
+  PLACED_STATES,
+  type SandboxFilter,
+  type SandboxRow,
+  type SandboxStore,
+  type StateChange,
+} from './store.ts';
 
 const toFlag = (value: boolean): number => (value ? 1 : 0);
 
@@ -60,8 +68,33 @@ const isReady = async (db: Database, snapshotId: string): Promise<boolean> => {
   return (await found.where('state', '=', 'ready').executeTakeFirst()) !== undefined;
 };
 
+const updateState = async (
+  db: Database,
+  id: string,
+  { from, to, endAtMost, runId, set = {} }: StateChange,
+): Promise<SandboxRow | undefined> => {
+  let update = db
+    .updateTable('sandboxes')
+    .set({
+      state: to,
+      ...(set.runId !== undefined && { run_id: set.runId }),
+      ...(set.startedAt !== undefined && { started_at: set.startedAt }),
+      ...(set.endAt !== undefined && { end_at: set.endAt }),
+      ...(set.endedAt !== undefined && { ended_at: set.endedAt }),
+      ...(set.cause !== undefined && { cause: set.cause }),
+      ...(set.pausedAt !== undefined && { paused_at: set.pausedAt }),
+      ...(set.pausedWith !== undefined && { paused_with: set.pausedWith }),
+    })
+    .where('id', '=', id)
+    .where('state', 'in', from);
+  if (endAtMost !== undefined) update = update.where('end_at', '<=', endAtMost);
+  if (runId !== undefined) update = update.where('run_id', '=', runId);
+  const row = await update.returningAll().executeTakeFirst();
+  return row && toSandboxRow(row);
+};
+
 /** The sandbox part of a store, in SQL that every dialect understands. */
-export const createSandboxQueries = (db: Database): SandboxStore => ({
+export const createSandboxQueries = (db: Database, { now }: { now: () => number }): SandboxStore => ({
   reserveSandbox: (sandbox, { maxActive }) =>
     db.transaction().execute(async (tx) => {
       if ((await countPlaced(tx)) >= maxActive) return 'limit';
@@ -122,26 +155,13 @@ export const createSandboxQueries = (db: Database): SandboxStore => ({
     return row && toSandboxRow(row);
   },
 
-  changeState: async (id, { from, to, endAtMost, runId, set = {} }) => {
-    let update = db
-      .updateTable('sandboxes')
-      .set({
-        state: to,
-        ...(set.runId !== undefined && { run_id: set.runId }),
-        ...(set.startedAt !== undefined && { started_at: set.startedAt }),
-        ...(set.endAt !== undefined && { end_at: set.endAt }),
-        ...(set.endedAt !== undefined && { ended_at: set.endedAt }),
-        ...(set.cause !== undefined && { cause: set.cause }),
-        ...(set.pausedAt !== undefined && { paused_at: set.pausedAt }),
-        ...(set.pausedWith !== undefined && { paused_with: set.pausedWith }),
-      })
-      .where('id', '=', id)
-      .where('state', 'in', from);
-    if (endAtMost !== undefined) update = update.where('end_at', '<=', endAtMost);
-    if (runId !== undefined) update = update.where('run_id', '=', runId);
-    const row = await update.returningAll().executeTakeFirst();
-    return row && toSandboxRow(row);
-  },
+  changeState: (id, change) =>
+    db.transaction().execute(async (tx) => {
+      const row = await updateState(tx, id, change);
+      const entry = row && toLifecycleEntry(change, row);
+      if (entry) await insertLogEntries(tx, [{ ...entry, at: now(), sizeBytes: 0 }]);
+      return row;
+    }),
 
   moveEnd: async (id, { endAt, extendOnly }) => {
     const row = await db

@@ -1,3 +1,4 @@
+import type { LogSourceTable, LogTable } from './log-tables.ts';
 import type { MetricTable } from './metric-tables.ts';
 import type { SnapshotTable, TemplateTagTable } from './snapshot-tables.ts';
 import type { EndCause, PauseKind, SandboxState, TemplateKind } from './store.ts';
@@ -13,6 +14,8 @@ export interface Schema {
   snapshots: SnapshotTable;
   api_keys: ApiKeyTable;
   sandbox_metrics: MetricTable;
+  sandbox_logs: LogTable;
+  log_sources: LogSourceTable;
 }
 
 export interface SandboxTable {

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { createApiKeyQueries } from './api-key-queries.ts';
+import { createLogQueries } from './log-queries.ts';
 import { createMetricQueries } from './metric-queries.ts';
 import { migrations } from './migrations.ts';
 import { createNodeSqliteDialect } from './node-sqlite.ts';
@@ -17,7 +18,14 @@ import { createWarmQueries } from './warm-queries.ts';
  * Opens the embedded store in one file, making it (mode 0600, in an existing folder) and bringing its tables up to date
  * first. Rejects when the file is from a newer version or is not a database.
  */
-export const createStore = async ({ path }: { path: string }): Promise<Store> => {
+export const createStore = async ({
+  path,
+  now = Date.now,
+}: {
+  path: string;
+  /** Dates what the store itself enters into the log of a sandbox. */
+  now?: () => number;
+}): Promise<Store> => {
   // SQLite gives its side files the mode of the database file.
   closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: 5_000 });
@@ -33,12 +41,13 @@ export const createStore = async ({ path }: { path: string }): Promise<Store> =>
     throw new Error(`cannot open the database ${path}`, { cause: error });
   }
   return {
-    ...createSandboxQueries(db),
+    ...createSandboxQueries(db, { now }),
     ...createWarmQueries(db),
     ...createTemplateQueries(db),
     ...createSnapshotQueries(db),
     ...createApiKeyQueries(db),
     ...createMetricQueries(db),
+    ...createLogQueries(db),
     close: () => db.destroy(),
   };
 };

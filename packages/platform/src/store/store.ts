@@ -8,7 +8,8 @@ export interface Store
     SnapshotStore,
     ApiKeyStore,
     WarmStore,
-    MetricStore {
+    MetricStore,
+    LogStore {
   close(): Promise<void>;
 }
 
@@ -25,7 +26,10 @@ export interface SandboxStore {
    */
   reserveResume(id: string, options: { endAt: number; maxActive: number }): Promise<ResumeReservation>;
   findSandbox(id: string): Promise<SandboxRow | undefined>;
-  /** Moves a row from one of the expected states to the next; undefined, and no change, when it is in another one. */
+  /**
+   * Moves a row from one of the expected states to the next; undefined, and no change, when it is in another one. What the
+   * owner should know of it goes into the log of the sandbox with the change, or not at all.
+   */
   changeState(id: string, change: StateChange): Promise<SandboxRow | undefined>;
   /** Sets the end of a running sandbox. With `extendOnly` an earlier end leaves the row as it is. Undefined when not running. */
   moveEnd(id: string, move: { endAt: number; extendOnly: boolean }): Promise<SandboxRow | undefined>;
@@ -99,6 +103,15 @@ export interface MetricStore {
   findLatestMetric(sandboxId: string): Promise<MetricRow | undefined>;
   /** Forgets the samples of a grain that are older than that. */
   deleteMetrics(limits: readonly { grain: number; before: number }[]): Promise<void>;
+}
+
+export interface LogStore {
+  /** Writes entries of sandboxes whose rows exist and, in the same transaction, how far their agents' logs were read. */
+  addLogEntries(entries: readonly NewLogEntry[], sources: readonly LogSource[]): Promise<void>;
+  findLogSource(sandboxId: string): Promise<LogSource | undefined>;
+  listLogEntries(query: LogQuery): Promise<LogEntryRow[]>;
+  /** Forgets what is too old and, the oldest first, what agents said beyond so many bytes of one sandbox, and of all. */
+  deleteLogEntries(limits: { before: number; maxBytesOfSandbox: number; maxBytes: number }): Promise<void>;
 }
 
 export type SandboxState = 'starting' | 'running' | 'pausing' | 'paused' | 'resuming' | 'killing' | 'ended';
@@ -282,6 +295,47 @@ export interface MetricRow {
   memoryBytes: number;
   cacheBytes: number;
   diskBytes: number;
+}
+
+/** From the least to the most serious. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface LogEntryRow {
+  at: number;
+  level: LogLevel;
+  /** Who said it; `platform` is nobody but the platform. */
+  logger: string;
+  message: string;
+  fields: Record<string, string>;
+}
+
+export interface NewLogEntry extends LogEntryRow {
+  sandboxId: string;
+  /** What counts against the limits; 0 for what the platform says. */
+  sizeBytes: number;
+}
+
+/** How far the log of an agent was read. */
+export interface LogSource {
+  sandboxId: string;
+  /** Names one numbering of the agent. */
+  origin: string;
+  /** The last number that was read. */
+  seq: number;
+}
+
+export interface LogQuery {
+  sandboxId: string;
+  /** Both included. */
+  from?: number | undefined;
+  to?: number | undefined;
+  /** The lowest. */
+  level?: LogLevel | undefined;
+  /** A part of the message or of a field, in exactly this case. */
+  search?: string | undefined;
+  order: 'asc' | 'desc';
+  limit: number;
 }
 
 export interface ApiKeyRow {

@@ -39,6 +39,11 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
   let runs = 0;
 
   const agent = createServer((request, response) => {
+    if (request.url !== '/init') {
+      // These agents have nothing to tell.
+      response.writeHead(404).end();
+      return;
+    }
     void json(request).then((body) => {
       inits.push(body as Record<string, unknown>);
       const refusal = failures.get('init');

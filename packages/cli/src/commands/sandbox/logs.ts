@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ConnectionOptions, type LogEntry, type LogLevel, Sandbox } from '@skerry/sdk';
+import { Command, Option } from 'commander';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & {
+  follow?: boolean;
+  json?: boolean;
+  level?: LogLevel;
+  search?: string;
+};
+
+const PAGE_ENTRIES = 1000;
+const FOLLOW_MS = 1_000;
+
+/** `skerry sandbox logs ID`: one line an entry, the oldest first. With `--follow` it goes on until the sandbox has ended. */
+export function sandboxLogsCommand(): Command {
+  return withConnectionFlags(
+    new Command('logs')
+      .description('show what has happened in and to a sandbox')
+      .argument('<id>', 'id of the sandbox')
+      .option('-f, --follow', 'go on until the sandbox has ended')
+      .addOption(
+        new Option('--level <level>', 'the lowest level').choices(['debug', 'info', 'warn', 'error']),
+      )
+      .option('--search <text>', 'only entries that hold this text, in exactly this case')
+      .option('--json', 'one JSON object a line'),
+  ).action(async (id: string, flags: Flags) => {
+    for await (const entry of readLog(id, flags, resolveConnection(flags))) {
+      process.stdout.write(`${flags.json ? JSON.stringify(entry) : toLine(entry)}\n`);
+    }
+  });
+}
+
+async function* readLog(
+  id: string,
+  { follow = false, level, search }: Flags,
+  connection: ConnectionOptions,
+): AsyncGenerator<LogEntry> {
+  let from = new Date(0);
+  // A page begins with the millisecond of the last entry of the one before.
+  let seen = new Set<string>();
+  for (;;) {
+    const page = await Sandbox.getLogs(id, { ...connection, from, direction: 'forward', level, search });
+    const fresh = page.filter((entry) => !seen.has(JSON.stringify(entry)));
+    yield* fresh;
+    if (fresh.some(isEnd)) return;
+    const last = page.at(-1)?.timestamp ?? from;
+    seen = new Set(
+      page.filter(({ timestamp }) => +timestamp === +last).map((entry) => JSON.stringify(entry)),
+    );
+    from = last;
+    if (page.length === PAGE_ENTRIES) {
+      // A millisecond that fills a page would be asked for again and again.
+      if (seen.size === PAGE_ENTRIES) from = new Date(+last + 1);
+      continue;
+    }
+    if (!follow) return;
+    await delay(FOLLOW_MS);
+  }
+}
+
+function isEnd({ logger, fields }: LogEntry): boolean {
+  return logger === 'platform' && fields.cause !== undefined;
+}
+
+function toLine({ timestamp, level, logger, message, fields }: LogEntry): string {
+  const rest = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return [timestamp.toISOString(), level.padEnd(5), logger, message, ...rest].map(toPrintable).join('  ');
+}
+
+/** What a sandbox writes must not move the cursor of a terminal, or more. */
+function toPrintable(text: string): string {
+  return text.replaceAll(
+    /\p{Cc}/gu,
+    (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
+}

@@ -1,0 +1,22 @@
+import type { ServerResponse } from 'node:http';
+import type { HostUsage } from '../host-usage.ts';
+import { replyJson } from '../reply.ts';
+
+const MIB = 2 ** 20;
+
+/** Answers with what this sandbox uses now. Throws `unavailable` when the host does not say. */
+export const replyMetrics = async (res: ServerResponse, usage: HostUsage): Promise<void> => {
+  const now = await usage.ask();
+  replyJson(res, 200, {
+    ts: Math.floor(now.timestampMs / 1000),
+    cpu_count: now.cpuCount,
+    cpu_used_pct: now.cpuUsedPct,
+    mem_total: now.memoryTotalBytes,
+    mem_used: now.memoryUsedBytes,
+    mem_cache: now.memoryCacheBytes,
+    mem_total_mib: Math.floor(now.memoryTotalBytes / MIB),
+    mem_used_mib: Math.floor(now.memoryUsedBytes / MIB),
+    disk_used: now.diskUsedBytes,
+    disk_total: now.diskTotalBytes,
+  });
+};

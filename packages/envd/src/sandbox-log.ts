@@ -1,0 +1,83 @@
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** What is worth knowing for whoever owns the sandbox. Nothing secret goes in: no variables, no contents. */
+export interface LogEvent {
+  level: LogLevel;
+  /** The part of the agent that speaks, such as `process`. */
+  logger: string;
+  message: string;
+  fields?: Readonly<Record<string, string>>;
+}
+
+/** One line of JSON without its end, numbered from 1 on. */
+export interface LogLine {
+  seq: number;
+  text: string;
+}
+
+/** The log of the sandbox, of which the latest is kept until the host has fetched it. Unlike `Log`, which explains the agent. */
+export interface SandboxLog {
+  /** Names this numbering: another agent, or another sandbox, begins a new one. */
+  readonly origin: string;
+  write(event: LogEvent): void;
+  /** What is kept and comes after that number. A gap means that some lines were given up. */
+  after(seq: number): readonly LogLine[];
+  /** Calls back after each line. There is one listener; the next takes its place. The returned function takes it back. */
+  onWrite(listener: () => void): () => void;
+  /** Forgets everything: from here on the agent is that of another sandbox. */
+  restart(): void;
+}
+
+const MAX_LINES = 1000;
+const MAX_BYTES = 256 * 1024;
+
+// No secret, so what is at hand is good enough: the module that makes real random numbers would delay the start.
+const createOrigin = (): string => `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
+
+export const createSandboxLog = (): SandboxLog => {
+  let origin = createOrigin();
+  let lines: LogLine[] = [];
+  let sizeBytes = 0;
+  let lastSeq = 0;
+  let listener: (() => void) | undefined;
+
+  /** In one go and not line by line, which would move all the others each time. */
+  const makeRoom = (): void => {
+    let kept = 0;
+    let from = lines.length;
+    while (from > 0 && lines.length - from < MAX_LINES / 2) {
+      kept += (lines[from - 1] as LogLine).text.length;
+      if (kept > MAX_BYTES / 2) break;
+      from -= 1;
+    }
+    lines = lines.slice(from);
+    sizeBytes = lines.reduce((sum, { text }) => sum + text.length, 0);
+  };
+
+  return {
+    get origin() {
+      return origin;
+    },
+    write({ level, logger, message, fields = {} }) {
+      lastSeq += 1;
+      const text = JSON.stringify({ seq: lastSeq, timestamp: Date.now(), level, logger, message, fields });
+      lines.push({ seq: lastSeq, text });
+      sizeBytes += text.length;
+      if (lines.length > MAX_LINES || sizeBytes > MAX_BYTES) makeRoom();
+      listener?.();
+    },
+    after: (seq) => lines.filter((line) => line.seq > seq),
+    onWrite(next) {
+      listener = next;
+      return () => {
+        if (listener === next) listener = undefined;
+      };
+    },
+    restart() {
+      origin = createOrigin();
+      lines = [];
+      sizeBytes = 0;
+      lastSeq = 0;
+    },
+  };
+};

@@ -1,0 +1,53 @@
+import type { components } from '@skerry/platform-client';
+import type { LogEntryRow } from '../store/store.ts';
+import { requireObserved } from './observed-sandbox.ts';
+import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
+import { parseSandboxId } from './sandbox-id.ts';
+
+type LogRoute = 'GET /sandboxes/{sandboxID}/logs' | 'GET /v2/sandboxes/{sandboxID}/logs';
+
+const MAX_ENTRIES = 1000;
+
+const toLogEntry = ({
+  at,
+  level,
+  logger,
+  message,
+  fields,
+}: LogEntryRow): components['schemas']['LogEntry'] => ({
+  timestamp: new Date(at).toISOString(),
+  level,
+  message,
+  fields: { ...fields, logger },
+});
+
+/** Clients of the first version parse each line. */
+const toLine = ({ at, level, logger, message, fields }: LogEntryRow) => ({
+  timestamp: new Date(at).toISOString(),
+  line: JSON.stringify({ ...fields, level, logger, message }),
+});
+
+/** The log of a sandbox. */
+export const createLogHandlers = ({
+  store,
+  clock,
+  shipping,
+}: Pick<HandlerContext, 'store' | 'clock' | 'shipping'>): Pick<PlatformHandlers, LogRoute> => ({
+  'GET /sandboxes/{sandboxID}/logs': async ({ params, query }) => {
+    const { id } = await requireObserved({ store, clock }, parseSandboxId(params));
+    const { start, limit = MAX_ENTRIES } = query;
+    const rows = await shipping.list({ sandboxId: id, from: start, order: 'asc', limit });
+    return { status: 200, body: { logs: rows.map(toLine), logEntries: rows.map(toLogEntry) } };
+  },
+
+  'GET /v2/sandboxes/{sandboxID}/logs': async ({ params, query }) => {
+    const { id } = await requireObserved({ store, clock }, parseSandboxId(params));
+    const { cursor, direction = 'backward', limit = MAX_ENTRIES, level, search } = query;
+    const place =
+      direction === 'forward'
+        ? ({ from: cursor, order: 'asc' } as const)
+        : ({ to: cursor, order: 'desc' } as const);
+    const rows = await shipping.list({ sandboxId: id, ...place, level, search, limit });
+    return { status: 200, body: { logs: rows.map(toLogEntry) } };
+  },
+});

@@ -1,0 +1,63 @@
+import { PLATFORM_LOGGER } from '../store/lifecycle-entry.ts';
+import { LOG_LEVELS, type LogEntryRow, type LogLevel } from '../store/store.ts';
+
+/** One line of the log of an agent. The agent lives among hostile programs: nothing of it is true because it says so. */
+export type AgentLine =
+  | { case: 'origin'; origin: string }
+  | { case: 'ask' }
+  | { case: 'entry'; seq: number; entry: LogEntryRow };
+
+const MAX_LOGGER_LENGTH = 64;
+const MAX_MESSAGE_LENGTH = 2_000;
+const MAX_FIELDS = 16;
+const MAX_FIELD_NAME_LENGTH = 64;
+const MAX_FIELD_LENGTH = 1_000;
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+/** Half a character, as a cut may leave one, is none. */
+const cut = (text: string, length: number): string => text.slice(0, length).toWellFormed();
+
+const parseFields = (value: unknown): Record<string, string> => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
+  const pairs = Object.entries(value)
+    .filter((pair): pair is [string, string] => isText(pair[1]))
+    .slice(0, MAX_FIELDS);
+  return Object.fromEntries(
+    pairs.map(([name, text]) => [cut(name, MAX_FIELD_NAME_LENGTH), cut(text, MAX_FIELD_LENGTH)]),
+  );
+};
+
+/**
+ * Undefined for what is no line of the log. Everything is cut to a bounded length, and nobody inside speaks as the platform. The
+ * time is that of the agent; the caller decides how far to believe it.
+ */
+export const parseLine = (text: string): AgentLine | undefined => {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Whatever it is, it is not the agent's.
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { origin, ask, seq, timestamp, level, logger, message, fields } = value as Record<string, unknown>;
+  if (isText(origin))
+    return origin.length > 0 && origin.length <= 64 ? { case: 'origin', origin } : undefined;
+  if (ask === 'usage') return { case: 'ask' };
+  if (!Number.isSafeInteger(seq) || (seq as number) < 1) return undefined;
+  if (!Number.isSafeInteger(timestamp) || !isText(message) || !isText(logger)) return undefined;
+  if (!LOG_LEVELS.includes(level as LogLevel) || logger === '' || logger === PLATFORM_LOGGER)
+    return undefined;
+  return {
+    case: 'entry',
+    seq: seq as number,
+    entry: {
+      at: timestamp as number,
+      level: level as LogLevel,
+      logger: cut(logger, MAX_LOGGER_LENGTH),
+      message: cut(message, MAX_MESSAGE_LENGTH),
+      fields: parseFields(fields),
+    },
+  };
+};

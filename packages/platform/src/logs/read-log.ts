@@ -1,0 +1,71 @@
+import { type IncomingMessage, request } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Instance } from '@skerry/runtime';
+import { type Clock, passTime } from '../clock.ts';
+import type { LogSource } from '../store/store.ts';
+import type { ByteBudget } from './byte-budget.ts';
+
+export interface ReadLogOptions {
+  instance: Pick<Instance, 'control'>;
+  /** Where to go on. Undefined: from the beginning of what the agent has. */
+  after: Pick<LogSource, 'origin' | 'seq'> | undefined;
+  /** Goes on with what comes, until the agent ends it or the signal aborts. */
+  follow: boolean;
+  onLine: (text: string) => void;
+  budget: ByteBudget;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/** Longer than any line of the agent. */
+const MAX_LINE_BYTES = 16 * 1024;
+const ANSWER_MS = 10_000;
+
+/** Calls back for each whole line. Throws for a line that does not end. */
+const createLineSplitter = (onLine: (text: string) => void) => {
+  let rest = '';
+  return (text: string): void => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > MAX_LINE_BYTES) throw new Error('a line of the log is too long');
+    for (const line of lines) if (line.length <= MAX_LINE_BYTES) onLine(line);
+  };
+};
+
+const ask = (channel: Duplex, path: string, signal: AbortSignal) =>
+  new Promise<IncomingMessage>((resolve, reject) => {
+    request({ path, headers: { host: 'localhost' }, signal, createConnection: () => channel }, (response) => {
+      if (response.statusCode === 200) resolve(response);
+      else reject(new Error(`the agent answered ${response.statusCode} to /logs`));
+    })
+      .on('error', reject)
+      .end();
+  });
+
+/**
+ * Reads the log of an agent over its private channel, never faster than the budget allows: what is not read stays in the
+ * sandbox. Resolves at its end; rejects when the channel fails, the agent answers something else, or the signal aborts.
+ */
+export const readLog = async (options: ReadLogOptions): Promise<void> => {
+  const { instance, after, follow, onLine, budget, clock, signal } = options;
+  const channel = await instance.control({ signal });
+  const late = clock.after(ANSWER_MS, () => channel.destroy(new Error('the agent does not answer')));
+  try {
+    const query = new URLSearchParams({
+      ...(after && { after: `${after.origin}:${after.seq}` }),
+      follow: String(follow),
+    });
+    const response = await ask(channel, `/logs?${query}`, signal);
+    late();
+    const split = createLineSplitter(onLine);
+    for await (const text of response.setEncoding('utf8') as AsyncIterable<string>) {
+      budget.take(text.length);
+      split(text);
+      const waitMs = budget.waitMs();
+      if (waitMs > 0) await passTime(clock, waitMs, signal);
+    }
+  } finally {
+    late();
+    channel.destroy();
+  }
+};

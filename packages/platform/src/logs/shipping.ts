@@ -1,0 +1,168 @@
+import type { Instance } from '@skerry/runtime';
+import { type Clock, passTime } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { LogEntryRow, LogQuery, SandboxRow, Store } from '../store/store.ts';
+import { type ByteBudget, createByteBudget } from './byte-budget.ts';
+import { createEntryBuffer } from './entry-buffer.ts';
+import { readLog } from './read-log.ts';
+import { createShippedLog, type ShippedLog } from './shipped-log.ts';
+
+/** Brings what the agents of running sandboxes have to tell into the store. */
+export interface Shipping {
+  /** Follows the log of a running sandbox from here on. */
+  begin(row: SandboxRow, instance: Pick<Instance, 'control'>): void;
+  /** Stops following, and fetches what is left before the run goes. */
+  end(id: string): void;
+  /** Resolves when what was left is fetched, or soon when that cannot be. Never rejects. */
+  fetched(id: string): Promise<void>;
+  /** Everything that was fetched so far is among the answers. */
+  list(query: LogQuery): Promise<LogEntryRow[]>;
+  /** Forgets what is too old or too much. */
+  prune(): Promise<void>;
+  /** Stops following, and writes what was not written yet. */
+  close(): Promise<void>;
+}
+
+export interface ShippingOptions {
+  store: Pick<Store, 'addLogEntries' | 'findLogSource' | 'listLogEntries' | 'deleteLogEntries'>;
+  clock: Clock;
+  log: Log;
+  /** Answers the agent of a sandbox that asks what it uses. */
+  answerUsage(row: SandboxRow, instance: Pick<Instance, 'control'>): Promise<void>;
+}
+
+export const KEEP_LOGS_MS = 7 * 86_400_000;
+const MAX_BYTES_OF_SANDBOX = 4 * 2 ** 20;
+const MAX_BYTES = 2 ** 30;
+
+/** A sandbox that floods its log waits for its own turn: this much at once, and then so much a second. */
+const BYTES_AT_ONCE = 256 * 1024;
+const BYTES_A_SECOND = 32 * 1024;
+
+/** Following begins a while after the start, when its caller has long been answered. */
+const BEGIN_MS = 500;
+const SPREAD_MS = 1_500;
+/** What is left is fetched for so long before a kill or a pause goes on. */
+const FETCH_MS = 300;
+const MIN_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 60_000;
+
+interface Followed {
+  readonly row: SandboxRow;
+  readonly instance: Pick<Instance, 'control'>;
+  readonly budget: ByteBudget;
+  shipped: Promise<ShippedLog> | undefined;
+  readonly stop: AbortController;
+}
+
+/**
+ * One connection to each running sandbox, over which its agent sends what it has to tell when there is something: nobody polls,
+ * and an idle sandbox costs nothing but the memory of the connection. How far a log was read is written with what was read, so
+ * that after a restart of this process nothing is missing that the agent still has, and nothing is there twice.
+ */
+export const createShipping = ({ store, clock, log, answerUsage }: ShippingOptions): Shipping => {
+  const followed = new Map<string, Followed>();
+  const fetching = new Map<string, Promise<void>>();
+  const buffer = createEntryBuffer({ store, clock, log });
+
+  const openShipped = async (row: SandboxRow, instance: Pick<Instance, 'control'>): Promise<ShippedLog> => {
+    // What an earlier run of the sandbox has sent may not be written yet.
+    await buffer.flush();
+    let isAnswering = false;
+    return createShippedLog({
+      row,
+      source: await store.findLogSource(row.id),
+      buffer,
+      clock,
+      onAsk: () => {
+        if (isAnswering) return;
+        isAnswering = true;
+        answerUsage(row, instance)
+          .catch((error) => log.debug('an agent did not take an answer', { sandboxId: row.id, error }))
+          .finally(() => {
+            isAnswering = false;
+          });
+      },
+    });
+  };
+
+  const read = async (one: Followed, { follow, signal }: { follow: boolean; signal: AbortSignal }) => {
+    const { row, instance, budget } = one;
+    one.shipped ??= openShipped(row, instance).catch((error: unknown) => {
+      one.shipped = undefined;
+      throw error;
+    });
+    const shipped = await one.shipped;
+    const onLine = (text: string): void => shipped.take(text);
+    await readLog({ instance, after: shipped.source, follow, onLine, budget, clock, signal });
+  };
+
+  const follow = async (one: Followed): Promise<void> => {
+    const { signal } = one.stop;
+    await passTime(clock, BEGIN_MS + Math.random() * SPREAD_MS, signal);
+    for (let pauseMs = MIN_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      const begunAt = clock.now();
+      try {
+        await read(one, { follow: true, signal });
+      } catch (error) {
+        if (!signal.aborted) log.debug('the log of a sandbox ended', { sandboxId: one.row.id, error });
+      }
+      if (clock.now() - begunAt > MAX_PAUSE_MS) pauseMs = MIN_PAUSE_MS;
+      await passTime(clock, pauseMs, signal);
+    }
+  };
+
+  const fetchRest = async (one: Followed): Promise<void> => {
+    const late = new AbortController();
+    const cancel = clock.after(FETCH_MS, () => late.abort());
+    try {
+      await read(one, { follow: false, signal: late.signal });
+    } catch (error) {
+      log.debug('the rest of a log could not be fetched', { sandboxId: one.row.id, error });
+    } finally {
+      cancel();
+    }
+  };
+
+  return {
+    begin: (row, instance) => {
+      const one: Followed = {
+        row,
+        instance,
+        budget: createByteBudget({ clock, atOnce: BYTES_AT_ONCE, aSecond: BYTES_A_SECOND }),
+        shipped: undefined,
+        stop: new AbortController(),
+      };
+      followed.get(row.id)?.stop.abort();
+      followed.set(row.id, one);
+      follow(one).catch((error) =>
+        log.error('the log of a sandbox cannot be followed', { sandboxId: row.id, error }),
+      );
+    },
+    end: (id) => {
+      const one = followed.get(id);
+      if (one === undefined) return;
+      followed.delete(id);
+      one.stop.abort();
+      const fetched = fetchRest(one).finally(() => fetching.delete(id));
+      fetching.set(id, fetched);
+    },
+    fetched: async (id) => fetching.get(id),
+    list: async (query) => {
+      await buffer.flush();
+      return store.listLogEntries(query);
+    },
+    prune: () =>
+      store.deleteLogEntries({
+        before: clock.now() - KEEP_LOGS_MS,
+        maxBytesOfSandbox: MAX_BYTES_OF_SANDBOX,
+        maxBytes: MAX_BYTES,
+      }),
+    close: async () => {
+      for (const { stop } of followed.values()) stop.abort();
+      followed.clear();
+      await Promise.all(fetching.values());
+      await buffer.flush();
+    },
+  };
+};

@@ -1,0 +1,71 @@
+import type { Instance } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import { createShipping, type Shipping } from '../logs/shipping.ts';
+import { createSampling, type Sampling } from '../metrics/sampling.ts';
+import type { MetricRow, SandboxRow, Store } from '../store/store.ts';
+import { tellAgent } from './tell-agent.ts';
+
+/** What is learnt of sandboxes while they run: what they use, and what their agents tell. */
+export interface Observation {
+  readonly sampling: Sampling;
+  readonly shipping: Shipping;
+  /** Watches a running sandbox from here on. */
+  begin(row: SandboxRow, instance: Instance): void;
+  /** Stops watching, and fetches what the agent has not told yet. */
+  end(id: string): void;
+  /** Resolves when that is fetched, or soon when it cannot be. Never rejects. */
+  fetched(id: string): Promise<void>;
+  /** Forgets what is too old or too much to keep. */
+  prune(): Promise<void>;
+  /** Stops watching, and writes what was not written yet. */
+  close(): Promise<void>;
+}
+
+const MIB = 2 ** 20;
+const ANSWER_MS = 5_000;
+
+const toUsage = (metric: MetricRow, row: SandboxRow) => ({
+  timestampMs: metric.at,
+  cpuCount: row.cpuCount,
+  cpuUsedPct: metric.cpuUsedPct,
+  memoryTotalBytes: row.memoryMb * MIB,
+  memoryUsedBytes: metric.memoryBytes,
+  memoryCacheBytes: metric.cacheBytes,
+  diskTotalBytes: row.diskMb * MIB,
+  diskUsedBytes: metric.diskBytes,
+});
+
+export const createObservation = (options: { store: Store; clock: Clock; log: Log }): Observation => {
+  const sampling = createSampling(options);
+  const shipping = createShipping({
+    ...options,
+    answerUsage: async (row, instance) => {
+      const metric = await sampling.measure(row.id);
+      if (metric === undefined) return;
+      const signal = AbortSignal.timeout(ANSWER_MS);
+      await tellAgent(instance, { path: '/usage', body: toUsage(metric, row) }, { signal });
+    },
+  });
+  return {
+    sampling,
+    shipping,
+    begin: (row, instance) => {
+      sampling.begin(row, instance);
+      shipping.begin(row, instance);
+    },
+    end: (id) => {
+      sampling.end(id);
+      shipping.end(id);
+    },
+    fetched: (id) => shipping.fetched(id),
+    prune: async () => {
+      await sampling.prune();
+      await shipping.prune();
+    },
+    close: async () => {
+      await sampling.close();
+      await shipping.close();
+    },
+  };
+};
