@@ -1,7 +1,8 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import { isAlive } from '../sandboxes/running.ts';
-import type { MetricRow, SandboxRow } from '../store/store.ts';
+import type { MetricRow } from '../store/metric-store.ts';
+import type { SandboxRow } from '../store/store.ts';
 import { requireObserved } from './observed-sandbox.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';

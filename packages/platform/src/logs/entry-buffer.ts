@@ -1,6 +1,7 @@
 import { type Clock, passTime } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { LogSource, NewLogEntry, Store } from '../store/store.ts';
+import type { LogSource, NewLogEntry } from '../store/log-store.ts';
+import type { Store } from '../store/store.ts';
 
 /** Entries on their way to the disk. */
 export interface EntryBuffer {

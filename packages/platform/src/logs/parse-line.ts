@@ -1,5 +1,5 @@
 import { PLATFORM_LOGGER } from '../store/lifecycle-entry.ts';
-import { LOG_LEVELS, type LogEntryRow, type LogLevel } from '../store/store.ts';
+import { LOG_LEVELS, type LogEntryRow, type LogLevel } from '../store/log-store.ts';
 
 /** One line of the log of an agent. The agent lives among hostile programs: nothing of it is true because it says so. */
 export type AgentLine =

@@ -2,7 +2,7 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Instance } from '@skerry/runtime';
 import { type Clock, passTime } from '../clock.ts';
-import type { LogSource } from '../store/store.ts';
+import type { LogSource } from '../store/log-store.ts';
 import type { ByteBudget } from './byte-budget.ts';
 
 export interface ReadLogOptions {

@@ -1,7 +1,8 @@
 import type { Instance } from '@skerry/runtime';
 import { type Clock, passTime } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { LogEntryRow, LogQuery, SandboxRow, Store } from '../store/store.ts';
+import type { LogEntryRow, LogQuery } from '../store/log-store.ts';
+import type { SandboxRow, Store } from '../store/store.ts';
 import { type ByteBudget, createByteBudget } from './byte-budget.ts';
 import { createEntryBuffer } from './entry-buffer.ts';
 import { readLog } from './read-log.ts';

@@ -3,7 +3,8 @@ import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { createShipping, type Shipping } from '../logs/shipping.ts';
 import { createSampling, type Sampling } from '../metrics/sampling.ts';
-import type { MetricRow, SandboxRow, Store } from '../store/store.ts';
+import type { MetricRow } from '../store/metric-store.ts';
+import type { SandboxRow, Store } from '../store/store.ts';
 import { tellAgent } from './tell-agent.ts';
 
 /** What is learnt of sandboxes while they run: what they use, and what their agents tell. */

@@ -1,4 +1,5 @@
-import type { EndCause, NewLogEntry, SandboxRow, StateChange } from './store.ts';
+import type { NewLogEntry } from './log-store.ts';
+import type { EndCause, SandboxRow, StateChange } from './store.ts';
 
 /** The logger of what the platform says; nobody else may speak under that name. */
 export const PLATFORM_LOGGER = 'platform';

@@ -1,8 +1,8 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import { PLATFORM_LOGGER } from './lifecycle-entry.ts';
+import { LOG_LEVELS, type LogEntryRow, type LogStore, type NewLogEntry } from './log-store.ts';
 import type { Database } from './migrations.ts';
 import type { Schema } from './schema.ts';
-import { LOG_LEVELS, type LogEntryRow, type LogStore, type NewLogEntry } from './store.ts';
 
 const ROWS_A_STATEMENT = 500;
 
@@ -58,10 +58,14 @@ const dropOldest = async (db: Database, bytes: number, sandboxId?: string): Prom
   let query = selectOldest(db).where('logger', '!=', PLATFORM_LOGGER);
   if (sandboxId !== undefined) query = query.where('sandbox_id', '=', sandboxId);
   for (let left = bytes; left > 0; ) {
-    const rows = await query.execute();
+    const rows: StoredSize[] = [];
+    for (const row of await query.execute()) {
+      if (left <= 0) break;
+      rows.push(row);
+      left -= row.size_bytes;
+    }
     if (rows.length === 0) return;
     await forget(db, rows);
-    left -= rows.reduce((sum, row) => sum + row.size_bytes, 0);
   }
 };
 

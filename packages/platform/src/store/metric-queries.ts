@@ -1,5 +1,5 @@
+import type { MetricRow, MetricStore } from './metric-store.ts';
 import type { Database } from './migrations.ts';
-import type { MetricRow, MetricStore } from './store.ts';
 
 /** Few enough for the 32,766 parameters that SQLite takes in one statement, and for a short stop of everything else. */
 const ROWS_A_STATEMENT = 500;

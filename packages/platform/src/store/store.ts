@@ -1,3 +1,5 @@
+import type { LogStore } from './log-store.ts';
+import type { MetricStore } from './metric-store.ts';
 /**
  * What must survive a restart. Every change is on disk when its promise resolves. Times are integers, milliseconds since
  * the epoch. `suite.ts` is the definition in executable form.
@@ -93,25 +95,6 @@ export interface ApiKeyStore {
   addApiKey(key: ApiKeyRow): Promise<void>;
   findApiKey(hash: string): Promise<ApiKeyRow | undefined>;
   touchApiKey(hash: string, lastUsedAt: number): Promise<void>;
-}
-
-export interface MetricStore {
-  /** Writes samples of sandboxes whose rows exist. One of the same sandbox and moment is there already and stays. */
-  addMetrics(rows: readonly MetricRow[]): Promise<void>;
-  /** Samples between two moments, both included, that are of this grain or a coarser one, oldest first. */
-  listMetrics(query: { sandboxId: string; from: number; to: number; grain: number }): Promise<MetricRow[]>;
-  findLatestMetric(sandboxId: string): Promise<MetricRow | undefined>;
-  /** Forgets the samples of a grain that are older than that. */
-  deleteMetrics(limits: readonly { grain: number; before: number }[]): Promise<void>;
-}
-
-export interface LogStore {
-  /** Writes entries of sandboxes whose rows exist and, in the same transaction, how far their agents' logs were read. */
-  addLogEntries(entries: readonly NewLogEntry[], sources: readonly LogSource[]): Promise<void>;
-  findLogSource(sandboxId: string): Promise<LogSource | undefined>;
-  listLogEntries(query: LogQuery): Promise<LogEntryRow[]>;
-  /** Forgets what is too old and, the oldest first, what agents said beyond so many bytes of one sandbox, and of all. */
-  deleteLogEntries(limits: { before: number; maxBytesOfSandbox: number; maxBytes: number }): Promise<void>;
 }
 
 export type SandboxState = 'starting' | 'running' | 'pausing' | 'paused' | 'resuming' | 'killing' | 'ended';
@@ -282,60 +265,6 @@ export interface SnapshotQuery {
   limit?: number;
   /** Only rows behind this position. */
   after?: { createdAt: number; id: string };
-}
-
-/** What one sandbox used at one moment. */
-export interface MetricRow {
-  sandboxId: string;
-  at: number;
-  /** The first sample of a longer stretch of time is of a coarser grain, and kept for longer. */
-  grain: number;
-  /** Since the sample before; 100 when all its cores were busy. */
-  cpuUsedPct: number;
-  memoryBytes: number;
-  cacheBytes: number;
-  diskBytes: number;
-}
-
-/** From the least to the most serious. */
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
-
-export interface LogEntryRow {
-  at: number;
-  level: LogLevel;
-  /** Who said it; `platform` is nobody but the platform. */
-  logger: string;
-  message: string;
-  fields: Record<string, string>;
-}
-
-export interface NewLogEntry extends LogEntryRow {
-  sandboxId: string;
-  /** What counts against the limits; 0 for what the platform says. */
-  sizeBytes: number;
-}
-
-/** How far the log of an agent was read. */
-export interface LogSource {
-  sandboxId: string;
-  /** Names one numbering of the agent. */
-  origin: string;
-  /** The last number that was read. */
-  seq: number;
-}
-
-export interface LogQuery {
-  sandboxId: string;
-  /** Both included. */
-  from?: number | undefined;
-  to?: number | undefined;
-  /** The lowest. */
-  level?: LogLevel | undefined;
-  /** A part of the message or of a field, in exactly this case. */
-  search?: string | undefined;
-  order: 'asc' | 'desc';
-  limit: number;
 }
 
 export interface ApiKeyRow {

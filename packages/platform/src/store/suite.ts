@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describeObservations } from './observation-suite.ts';
 import { describeSnapshots } from './snapshot-suite.ts';
 import type { NewSandbox, Store } from './store.ts';
 
@@ -270,50 +271,6 @@ export const describeStore = (
       });
     });
 
-    describe('metrics', () => {
-      const metric = (at: number, grain = 0) => ({
-        sandboxId: 'i1',
-        at,
-        grain,
-        cpuUsedPct: 12.34,
-        memoryBytes: 2 ** 40,
-        cacheBytes: 2,
-        diskBytes: 3,
-      });
-
-      it('gives back samples of a window and a grain, after a restart too, and takes each once', async () => {
-        await run(sandbox('i1'));
-        await run(sandbox('i2'));
-        const rows = Array.from({ length: 1_200 }, (_, index) => metric(start + index, index % 3));
-        await store.addMetrics(rows);
-        await store.addMetrics([
-          { ...metric(start), memoryBytes: 1 },
-          { ...metric(start), sandboxId: 'i2' },
-        ]);
-        store = await opened.reopen();
-        const list = (from: number, to: number, grain: number) =>
-          store.listMetrics({ sandboxId: 'i1', from, to, grain });
-        expect(await list(0, start + day, 0)).toEqual(rows);
-        expect(await list(start + 1, start + 4, 1)).toEqual([rows[1], rows[2], rows[4]]);
-        expect(await store.findLatestMetric('i1')).toEqual(rows.at(-1));
-        expect(await store.findLatestMetric('i3')).toBeUndefined();
-      });
-
-      it('forgets them by age and grain, and with their sandbox', async () => {
-        await run(sandbox('i1'));
-        await store.addMetrics([metric(start, 0), metric(start + 1, 1), metric(start + 2, 0)]);
-        await store.deleteMetrics([
-          { grain: 0, before: start + 2 },
-          { grain: 2, before: start + day },
-        ]);
-        const all = { sandboxId: 'i1', from: 0, to: start + day, grain: 0 };
-        expect((await store.listMetrics(all)).map(({ at }) => at)).toEqual([start + 1, start + 2]);
-        await store.changeState('i1', { from: ['running'], to: 'ended', set: { endedAt: start } });
-        await store.deleteEndedSandboxes(start + 1);
-        expect(await store.listMetrics(all)).toEqual([]);
-      });
-    });
-
     describe('templates', () => {
       const base = { id: 'tbase', name: 'base', createdAt: start, cpuCount: 2, memoryMb: 1024, diskMb: 2048 };
 
@@ -327,6 +284,8 @@ export const describeStore = (
         expect(await store.findTemplate('tnew')).toBeUndefined();
       });
     });
+
+    describeObservations(() => store, { run: (id) => run(sandbox(id)), reopen: () => opened.reopen() });
 
     describeSnapshots(() => store, { sandbox, reopen: () => opened.reopen() });
 

@@ -1,0 +1,209 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { type Duplex, duplexPair } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createSystemClock } from '../clock.ts';
+import type { LogSource, NewLogEntry } from '../store/log-store.ts';
+import type { SandboxRow } from '../store/store.ts';
+import { createShipping, type Shipping } from './shipping.ts';
+
+const row = { id: 'i1', createdAt: Date.now() - 60_000 } as SandboxRow;
+const silent = (): void => {};
+const log = { debug: silent, info: silent, warn: silent, error: silent };
+
+/** A store of this process: what is in it outlives a shipping. */
+const createMemoryStore = () => {
+  const entries: NewLogEntry[] = [];
+  const sources = new Map<string, LogSource>();
+  return {
+    entries,
+    sources,
+    failures: 0,
+    async addLogEntries(added: readonly NewLogEntry[], read: readonly LogSource[]) {
+      if (this.failures > 0) {
+        this.failures -= 1;
+        throw new Error('the disk is away');
+      }
+      entries.push(...added);
+      for (const source of read) sources.set(source.sandboxId, source);
+    },
+    findLogSource: async (id: string) => sources.get(id),
+    listLogEntries: async () => entries,
+    deleteLogEntries: async () => {},
+  };
+};
+
+/** The private channel of an agent that says what it is told to. */
+const createAgent = (answer: (response: ServerResponse, url: URL) => void) => {
+  const asked: string[] = [];
+  const open = new Set<Duplex>();
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.writeHead(200);
+    answer(response, new URL(request.url ?? '', 'http://agent'));
+  });
+  const control = async (): Promise<Duplex> => {
+    const [near, far] = duplexPair();
+    open.add(near);
+    near.once('close', () => open.delete(near));
+    server.emit('connection', far);
+    return near;
+  };
+  return { asked, open, instance: { control } };
+};
+
+const line = (seq: number, change: object = {}): string =>
+  `${JSON.stringify({ seq, timestamp: Date.now(), level: 'info', logger: 'process', message: `m${seq}`, fields: {}, ...change })}\n`;
+const origin = (name: string): string => `{"origin":"${name}"}\n`;
+
+const shippings: Shipping[] = [];
+const start = (store: ReturnType<typeof createMemoryStore>, answerUsage = async (): Promise<void> => {}) => {
+  const shipping = createShipping({ store, clock: createSystemClock(), log, answerUsage });
+  shippings.push(shipping);
+  return shipping;
+};
+afterEach(async () => {
+  for (const shipping of shippings.splice(0)) await shipping.close();
+});
+const messages = ({ entries }: { entries: readonly NewLogEntry[] }): string[] =>
+  entries.map(({ message }) => message);
+
+describe('shipping', () => {
+  it('writes what arrives, in its order, and goes on where it was after a restart', async () => {
+    const store = createMemoryStore();
+    const agent = createAgent((response, url) => {
+      const after = url.searchParams.get('after');
+      response.write(origin('a'));
+      // The agent repeats some, as it may.
+      response.write(after === 'a:3' ? line(3) + line(4) : line(1) + line(2) + line(3));
+    });
+    const first = start(store);
+    first.begin(row, agent.instance);
+    await vi.waitUntil(() => store.entries.length === 3, { timeout: 5_000 });
+    await first.close();
+    await vi.waitUntil(() => agent.open.size === 0);
+    start(store).begin(row, agent.instance);
+    await vi.waitUntil(() => store.entries.length === 4, { timeout: 5_000 });
+    expect(messages(store)).toEqual(['m1', 'm2', 'm3', 'm4']);
+    expect(agent.asked).toEqual(['/logs?follow=true', '/logs?after=a%3A3&follow=true']);
+    expect(store.sources.get('i1')).toEqual({ sandboxId: 'i1', origin: 'a', seq: 4 });
+  });
+
+  it('fetches what is left when a sandbox goes, a short life from its beginning', async () => {
+    const store = createMemoryStore();
+    const agent = createAgent((response) => response.end(origin('a') + line(1) + line(2)));
+    const shipping = start(store);
+    shipping.begin(row, agent.instance);
+    shipping.end('i1');
+    await shipping.fetched('i1');
+    expect(await shipping.list({ sandboxId: 'i1', order: 'asc', limit: 9 })).toHaveLength(2);
+    expect(agent.asked).toEqual(['/logs?follow=false']);
+    expect(agent.open.size).toBe(0);
+  });
+
+  it('does not hold up an end for an agent that does not answer', async () => {
+    const agent = createAgent(() => {});
+    const shipping = start(createMemoryStore());
+    shipping.begin(row, agent.instance);
+    const begun = Date.now();
+    shipping.end('i1');
+    await shipping.fetched('i1');
+    expect(Date.now() - begun).toBeLessThan(2_000);
+    expect(agent.open.size).toBe(0);
+  });
+
+  it('counts what the agent has given up, and begins anew with another numbering', async () => {
+    const store = createMemoryStore();
+    const agent = createAgent((response) => {
+      response.end(origin('a') + line(1) + line(10) + origin('b') + line(1));
+    });
+    const shipping = start(store);
+    shipping.begin(row, agent.instance);
+    shipping.end('i1');
+    await shipping.fetched('i1');
+    await shipping.list({ sandboxId: 'i1', order: 'asc', limit: 9 });
+    expect(messages(store)).toEqual(['m1', '8 log entries of the sandbox were lost', 'm10', 'm1']);
+    expect(store.entries[1]).toMatchObject({ level: 'warn', logger: 'log' });
+  });
+
+  it('believes no time before what was told or in the future, and counts every byte', async () => {
+    const store = createMemoryStore();
+    const agent = createAgent((response) => {
+      const change = { timestamp: Date.now() - 1_000 };
+      const early = { timestamp: 0 };
+      const late = { timestamp: Date.now() + 1e9 };
+      response.end(origin('a') + line(1, change) + line(2, early) + line(3, late) + line(4, early));
+    });
+    const shipping = start(store);
+    shipping.begin(row, agent.instance);
+    shipping.end('i1');
+    await shipping.fetched('i1');
+    await shipping.list({ sandboxId: 'i1', order: 'asc', limit: 9 });
+    const times = store.entries.map(({ at }) => at);
+    expect(times).toHaveLength(4);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect(times[1]).toBe(times[0]);
+    expect(times[3]).toBeLessThanOrEqual(Date.now());
+    for (const { sizeBytes } of store.entries) expect(sizeBytes).toBeGreaterThan(64);
+  });
+
+  it('reads no more than its share of a flood, and ends one without lines', async () => {
+    const store = createMemoryStore();
+    let seq = 0;
+    let sentBytes = 0;
+    const flood = (response: ServerResponse): void => {
+      for (let more = true; more; ) {
+        seq += 1;
+        const text = line(seq, { message: 'f'.repeat(900) });
+        sentBytes += text.length;
+        more = response.write(text) && sentBytes < 2 ** 24;
+      }
+    };
+    const agent = createAgent((response) => {
+      if (agent.asked.length === 1) {
+        response.write('x'.repeat(2 ** 20));
+        return;
+      }
+      response.write(origin('a'));
+      response.on('drain', () => flood(response));
+      flood(response);
+    });
+    const shipping = start(store);
+    shipping.begin(row, agent.instance);
+    await vi.waitUntil(() => store.entries.length > 50, { timeout: 15_000 });
+    await delay(2_000);
+    const bytes = store.entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    // What is allowed at once and in some seconds, and what stands in buffers between the two.
+    expect(bytes).toBeLessThan(2 ** 20);
+    expect(sentBytes).toBeLessThan(2 ** 20);
+    expect(agent.asked.length).toBe(2);
+  });
+
+  it('writes again when the disk was away, and gives up a batch that never gets there', async () => {
+    const store = createMemoryStore();
+    store.failures = 1;
+    const agent = createAgent((response) => response.end(origin('a') + line(1)));
+    const shipping = start(store);
+    shipping.begin(row, agent.instance);
+    shipping.end('i1');
+    await shipping.fetched('i1');
+    expect(await shipping.list({ sandboxId: 'i1', order: 'asc', limit: 9 })).toHaveLength(1);
+  });
+
+  it('answers one question of an agent at a time', async () => {
+    const answers: PromiseWithResolvers<void>[] = [];
+    const agent = createAgent((response) => {
+      response.write(origin('a') + '{"ask":"usage"}\n'.repeat(100));
+    });
+    const shipping = start(createMemoryStore(), () => {
+      const answer = Promise.withResolvers<void>();
+      answers.push(answer);
+      return answer.promise;
+    });
+    shipping.begin(row, agent.instance);
+    await vi.waitUntil(() => answers.length > 0, { timeout: 5_000 });
+    await delay(50);
+    expect(answers).toHaveLength(1);
+    answers[0]?.resolve();
+  });
+});

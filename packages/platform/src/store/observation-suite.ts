@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import type { NewLogEntry } from './log-store.ts';
+import type { MetricRow } from './metric-store.ts';
+import type { StateChange, Store } from './store.ts';
+
+const day = 86_400_000;
+const start = Date.UTC(2026, 0, 1);
+
+const metric = (at: number, grain = 0): MetricRow => ({
+  sandboxId: 'i1',
+  at,
+  grain,
+  cpuUsedPct: 12.34,
+  memoryBytes: 2 ** 40,
+  cacheBytes: 2,
+  diskBytes: 3,
+});
+
+const entry = (at: number, more: Partial<NewLogEntry> = {}): NewLogEntry => ({
+  sandboxId: 'i1',
+  at,
+  level: 'info',
+  logger: 'process',
+  message: `at ${at}`,
+  fields: {},
+  sizeBytes: 100,
+  ...more,
+});
+
+/** What a store keeps of what was learnt about sandboxes: a part of `describeStore`. */
+export const describeObservations = (
+  ask: () => Store,
+  { run, reopen }: { run: (id: string) => Promise<unknown>; reopen: () => Promise<Store> },
+): void => {
+  const end = async (id: string): Promise<void> => {
+    await ask().changeState(id, { from: ['running'], to: 'ended', set: { endedAt: start } });
+    await ask().deleteEndedSandboxes(start + 1);
+  };
+
+  describe('metrics', () => {
+    it('gives back samples of a window and a grain, after a restart too, and takes each once', async () => {
+      await run('i1');
+      await run('i2');
+      const rows = Array.from({ length: 1_200 }, (_, index) => metric(start + index, index % 3));
+      await ask().addMetrics(rows);
+      await ask().addMetrics([
+        { ...metric(start), memoryBytes: 1 },
+        { ...metric(start), sandboxId: 'i2' },
+      ]);
+      const store = await reopen();
+      const list = (from: number, to: number, grain: number) =>
+        store.listMetrics({ sandboxId: 'i1', from, to, grain });
+      expect(await list(0, start + day, 0)).toEqual(rows);
+      expect(await list(start + 1, start + 4, 1)).toEqual([rows[1], rows[2], rows[4]]);
+      expect(await store.findLatestMetric('i1')).toEqual(rows.at(-1));
+      expect(await store.findLatestMetric('i3')).toBeUndefined();
+    });
+
+    it('forgets them by age and grain, and with their sandbox', async () => {
+      await run('i1');
+      await ask().addMetrics([metric(start, 0), metric(start + 1, 1), metric(start + 2, 0)]);
+      await ask().deleteMetrics([
+        { grain: 0, before: start + 2 },
+        { grain: 2, before: start + day },
+      ]);
+      const all = { sandboxId: 'i1', from: 0, to: start + day, grain: 0 };
+      expect((await ask().listMetrics(all)).map(({ at }) => at)).toEqual([start + 1, start + 2]);
+      await end('i1');
+      expect(await ask().listMetrics(all)).toEqual([]);
+    });
+  });
+
+  describe('logs', () => {
+    const source = (seq: number, sandboxId = 'i1') => ({ sandboxId, origin: 'a', seq });
+    const list = (query: Partial<Parameters<Store['listLogEntries']>[0]> = {}) =>
+      ask().listLogEntries({
+        sandboxId: 'i1',
+        from: start,
+        to: start + day,
+        order: 'asc',
+        limit: 1000,
+        ...query,
+      });
+    const messages = async (query?: Parameters<typeof list>[0]) =>
+      (await list(query)).map(({ message }) => message);
+
+    it('gives back every field, in either order, with how far they were read, after a restart too', async () => {
+      await run('i1');
+      await run('i2');
+      const first = entry(start, { fields: { 'a"b': 'ä\n\\', logger: '' }, level: 'error' });
+      const second = entry(start, { message: 'at the same moment' });
+      await ask().addLogEntries([first, entry(start + 1), second], [source(3)]);
+      await ask().addLogEntries([entry(start, { sandboxId: 'i2' })], [source(1, 'i2')]);
+      const store = await reopen();
+      const query = { sandboxId: 'i1', from: start, to: start + 1, limit: 2 } as const;
+      const { at, level, logger, message, fields } = first;
+      expect(await store.listLogEntries({ ...query, order: 'asc' })).toEqual([
+        { at, level, logger, message, fields },
+        expect.objectContaining({ message: 'at the same moment' }),
+      ]);
+      expect((await store.listLogEntries({ ...query, order: 'desc' })).map(({ at }) => at)).toEqual([
+        start + 1,
+        start,
+      ]);
+      expect(await store.findLogSource('i1')).toEqual(source(3));
+      expect(await store.findLogSource('i3')).toBeUndefined();
+    });
+
+    it('finds by level, and by a part of message or fields in exactly that case', async () => {
+      await run('i1');
+      const fields = { cmd: 'grep "100%_x"' };
+      await ask().addLogEntries(
+        [
+          entry(start, { level: 'debug', message: 'Quiet' }),
+          entry(start + 1, { level: 'warn', message: 'loud', fields }),
+          entry(start + 2, { level: 'error', message: "it's" }),
+        ],
+        [source(3)],
+      );
+      expect(await messages({ level: 'warn' })).toEqual(['loud', "it's"]);
+      expect(await messages({ search: 'Qui' })).toEqual(['Quiet']);
+      expect(await messages({ search: 'qui' })).toEqual([]);
+      expect(await messages({ search: 'grep "100%_' })).toEqual(['loud']);
+      expect(await messages({ search: '%' })).toEqual(['loud']);
+      expect(await messages({ search: "'" })).toEqual(["it's"]);
+    });
+
+    it('forgets what is too old and, of what agents said, what is too much; with the sandbox all of it', async () => {
+      await run('i1');
+      await run('i2');
+      const flood = Array.from({ length: 1_000 }, (_, index) => entry(start + index, { logger: 'x' }));
+      await ask().addLogEntries(
+        [...flood, entry(start, { logger: 'platform', message: 'kept', sizeBytes: 0 })],
+        [source(1_000)],
+      );
+      await ask().addLogEntries([entry(start + 5_000, { sandboxId: 'i2' })], [source(1, 'i2')]);
+      const limits = { before: start, maxBytesOfSandbox: 30_000, maxBytes: 1e9 };
+      await ask().deleteLogEntries(limits);
+      const left = await list();
+      expect(left).toHaveLength(301);
+      expect(left[0]?.message).toBe('kept');
+      expect(left.at(-1)).toMatchObject({ at: start + 999 });
+      await ask().deleteLogEntries({ ...limits, maxBytes: 100 });
+      expect(await messages()).toEqual(['kept']);
+      expect(await messages({ sandboxId: 'i2' })).toHaveLength(1);
+      await ask().deleteLogEntries({ ...limits, before: start + 1 });
+      expect(await messages()).toEqual([]);
+      // What was forgotten does not count any more.
+      await ask().addLogEntries([entry(start + 9)], [source(1_001)]);
+      await ask().deleteLogEntries({ ...limits, maxBytesOfSandbox: 100 });
+      expect(await messages()).toHaveLength(1);
+      await end('i1');
+      expect(await messages()).toEqual([]);
+    });
+
+    it('tells of a change of state with the change, and of none that did not happen', async () => {
+      await run('i1');
+      const change = (more: StateChange) => ask().changeState('i1', more);
+      const set = { pausedAt: start, pausedWith: 'memory' } as const;
+      await change({ from: ['running'], to: 'pausing', set });
+      await change({ from: ['pausing'], to: 'paused' });
+      await change({ from: ['running'], to: 'killing', set: { cause: 'expired' } });
+      await change({ from: ['paused'], to: 'resuming' });
+      await change({ from: ['resuming'], to: 'paused' });
+      await change({ from: ['paused'], to: 'resuming' });
+      await change({ from: ['resuming'], to: 'running', set: { pausedAt: null, pausedWith: null } });
+      await change({ from: ['running', 'paused'], to: 'killing', set: { cause: 'lost' } });
+      await change({ from: ['killing'], to: 'ended', set: { endedAt: start } });
+      const told = await list({ from: undefined, to: undefined });
+      expect(told.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+        'info: sandbox started',
+        'info: sandbox paused',
+        'warn: sandbox could not be resumed and stays paused',
+        'info: sandbox resumed',
+        'error: sandbox was lost: its host no longer had it',
+      ]);
+      expect(told[1]).toMatchObject({ logger: 'platform', fields: { kept: 'memory' } });
+      expect(told.at(-1)?.fields).toEqual({ cause: 'lost' });
+    });
+  });
+};
