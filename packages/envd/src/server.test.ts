@@ -57,14 +57,6 @@ describe('routes', () => {
     expect([status, json]).toMatchObject([404, { code: 404 }]);
   });
 
-  it.each([
-    ['GET', '/metrics'],
-    ['GET', '/envs'],
-  ])('says 501 for %s %s, which is specified but not built', async (method, path) => {
-    const { status, json } = await agent.http({ method, path });
-    expect([status, json]).toMatchObject([501, { code: 501 }]);
-  });
-
   it('says 405 and what is allowed for a known path with another method', async () => {
     const { status, headers, json } = await agent.http({ method: 'DELETE', path: '/files' });
     expect([status, headers.allow, json]).toMatchObject([405, 'GET, HEAD, POST', { code: 405 }]);
