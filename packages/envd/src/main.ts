@@ -28,8 +28,9 @@ const port = process.env.ENVD_PORT ?? String(PUBLIC_PORT);
 const compiled = join(import.meta.dirname, 'compiled');
 if (existsSync(compiled)) enableCompileCache({ directory: compiled, portable: true });
 
-// Meant for this program alone: what it starts finds the libraries of its own file system.
+// Meant for this program alone: what it starts finds the libraries of its own file system, and has memory of its own kind.
 delete process.env.LD_LIBRARY_PATH;
+delete process.env.MALLOC_ARENA_MAX;
 // Reading inotify waits in the thread pool for good and must not take a thread from the files.
 process.env.UV_THREADPOOL_SIZE = '6';
 process.umask(0o022);

@@ -83,7 +83,13 @@ export const toBundleConfig = (options: BundleOptions): object => {
       user: { uid: 0, gid: 0 },
       cwd: '/',
       args: options.command,
-      env: [`PATH=${path}`, 'ENVD_SOCKET_DIR=/run/envd', 'LD_LIBRARY_PATH=/.envd/lib'],
+      env: [
+        `PATH=${path}`,
+        'ENVD_SOCKET_DIR=/run/envd',
+        'LD_LIBRARY_PATH=/.envd/lib',
+        // One heap for all threads of the agent: each further one keeps some tens of kilobytes (mallopt(3)).
+        'MALLOC_ARENA_MAX=1',
+      ],
       capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
       // sudo must work. A setuid program gains ids of this sandbox only, and the filter is set before.
       noNewPrivileges: false,
