@@ -22,7 +22,8 @@ const toAbortError = (): Error => Object.assign(new Error('aborted'), { code: 'E
 
 /**
  * Node's own compatibility layer takes a reset stream for a body that has ended, so that half an upload would look whole, and
- * ends what is broken off in the middle like something complete. These two behave as those of HTTP/1 do.
+ * ends what is broken off in the middle like something complete. The rest of a body that nobody wanted keeps its stream open, and
+ * of one that nobody began to read it resets the stream, answer and all. These two behave as those of HTTP/1 do.
  */
 const createMessages = ({ Http2ServerRequest, Http2ServerResponse }: typeof import('node:http2')) => {
   class Request extends Http2ServerRequest {
@@ -34,6 +35,12 @@ const createMessages = ({ Http2ServerRequest, Http2ServerResponse }: typeof impo
     }
   }
   class Response extends Http2ServerResponse {
+    override end(...args: unknown[]): this {
+      // Taking away what is not there would stop one that is being dropped already.
+      if (this.req.listenerCount('readable') > 0) this.req.removeAllListeners('readable');
+      this.req.resume();
+      return Reflect.apply(super.end, this, args);
+    }
     override destroy(error: Error = new Error('the answer was broken off')): this {
       this.stream.destroy(error);
       return this;
