@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 
 /** What the edge asks about sandboxes. Whoever runs them provides it. */
 export interface Directory {
@@ -17,9 +17,17 @@ export interface Route {
   readonly runId: string;
   /**
    * Opens a connection to a port inside, also one that is bound to loopback there. Rejects with an error whose `code` is
-   * `refused` when nothing listens.
+   * `refused` when nothing listens. A `reader` takes over how the connection is read, where it can be.
    */
-  connect(port: number, options?: { signal?: AbortSignal }): Promise<Duplex>;
+  connect(port: number, options?: { signal?: AbortSignal; reader?: SocketReader }): Promise<Duplex>;
+}
+
+/** How a connection is read (`onread` of `net.connect`). */
+export interface SocketReader {
+  /** Where the next read goes. */
+  nextBuffer(): Uint8Array;
+  /** Pushes what was read into the connection. False: it is not read on until somebody reads from it. */
+  receive(socket: Readable, sizeBytes: number, buffer: Uint8Array): boolean;
 }
 
 /** A sandbox and a port inside it. */

@@ -50,10 +50,15 @@ export const startLoopback = async (options: { connectionLimit?: number } = {}):
       const { runId, ports } = sandbox;
       return {
         runId,
-        async connect(port) {
+        async connect(port, { reader } = {}) {
           const actual = ports.get(port);
           if (actual === undefined) throw new RefusedError(`nothing listens on ${port}`);
-          const socket = connect({ port: actual, host: '127.0.0.1' });
+          const onread = reader && {
+            buffer: () => reader.nextBuffer(),
+            callback: (sizeBytes: number, buffer: Uint8Array): boolean =>
+              reader.receive(socket, sizeBytes, buffer),
+          };
+          const socket: Socket = connect({ port: actual, host: '127.0.0.1', ...(onread && { onread }) });
           await once(socket, 'connect');
           dialled.push({ sandboxId, runId, port });
           return socket;

@@ -6,11 +6,12 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { notePassed } from '@skerry/contract/passing-buffers';
 import type { Target } from './directory.ts';
 import { hasBody, toForwardedHeaders } from './headers.ts';
-import { notePassed } from './passing-buffers.ts';
+import { largeBodyBytes, passLargeBody } from './pass-large-body.ts';
 import { maxHeaderBytes } from './server-options.ts';
-import { type Run, reset } from './upstream.ts';
+import { type Run, readerOf, reset } from './upstream.ts';
 
 export interface Exchange {
   readonly request: IncomingMessage;
@@ -70,7 +71,7 @@ export const forward = (exchange: Exchange): void => {
   upstream.on('response', (answer) => {
     answer.on('error', fail);
     try {
-      passBack(answer, response);
+      passBack(answer, response, request.method);
       answered = true;
       answer.once('end', () => {
         // Node tells a request whose answer has ended no more when it may write on, so the rest of the body would wait for ever.
@@ -124,9 +125,13 @@ const isStale = (upstream: ClientRequest, request: IncomingMessage, error: Error
 /** Methods that may be sent again (RFC 9110, 9.2.2). */
 const repeatable = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
-const passBack = (answer: IncomingMessage, response: ServerResponse): void => {
+const passBack = (answer: IncomingMessage, response: ServerResponse, method: string | undefined): void => {
   response.writeHead(answer.statusCode ?? 502, answer.statusMessage, toForwardedHeaders(answer));
-  answer.on('data', notePassed).pipe(response);
+  const sizeBytes = largeBodyBytes(answer);
+  const reader = readerOf(answer.socket);
+  if (sizeBytes === undefined || reader === undefined || method === 'HEAD')
+    answer.on('data', notePassed).pipe(response);
+  else passLargeBody(answer, response, { reader, sizeBytes });
   // A head whose body takes its time goes out now; one that came together with its body shares a packet with it.
   setImmediate(() => {
     if (!response.writableEnded && !response.destroyed) response.flushHeaders();

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { callbackify } from 'node:util';
 import type { Route, Target } from './directory.ts';
+import { RecycledReads } from './recycled-reads.ts';
 
 /** Pauses between the attempts on a port that refuses: a server inside that is just starting gets a second. */
 const retryPausesMs = [50, 100, 200, 300, 350];
@@ -94,6 +95,11 @@ export const reset = (socket: Socket): void => {
 export const isRefused = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'refused';
 
+const readers = new WeakMap<Duplex, RecycledReads>();
+
+/** What decides where a connection of a run reads to. */
+export const readerOf = (connection: Duplex): RecycledReads | undefined => readers.get(connection);
+
 class RunAgent extends Agent {
   readonly #route: Route;
   readonly #ended: AbortSignal;
@@ -125,7 +131,9 @@ class RunAgent extends Agent {
   }
 
   async #connect(port: number): Promise<Duplex> {
-    const connection = await this.#route.connect(port, { signal: this.#ended });
+    const reader = new RecycledReads();
+    const connection = await this.#route.connect(port, { signal: this.#ended, reader });
+    readers.set(connection, reader);
     if (!this.#ended.aborted) return connection;
     connection.destroy();
     throw new Error('the run has ended');

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { RuntimeError } from './error.ts';
-import type { Instance, Runtime } from './runtime.ts';
+import type { Instance, Runtime, SocketReader } from './runtime.ts';
 
 /** The agent's two sockets as the host sees them: absolute paths in the sandbox's folder. */
 export interface GuestSockets {
@@ -37,14 +37,18 @@ const O_PATH = 0o10000000;
  * Opens a byte stream to a port inside: `Instance.connect` of every driver whose agent listens on sockets. Rejects as
  * that does.
  */
-export const connectGuest = (options: {
+export const connectGuest = ({
+  sockets,
+  ...options
+}: {
   sockets: GuestSockets;
   port: number;
   signal?: AbortSignal | undefined;
+  reader?: SocketReader | undefined;
 }): Promise<Duplex> =>
   options.port === agentPort
-    ? connectGuestSocket({ path: options.sockets.http, signal: options.signal })
-    : tunnel({ controlPath: options.sockets.control, port: options.port, signal: options.signal });
+    ? connectGuestSocket({ path: sockets.http, ...options })
+    : tunnel({ controlPath: sockets.control, ...options });
 
 /**
  * Connects to a unix socket in a folder that the sandbox can write to. Whatever the sandbox puts in its place, a link,
@@ -56,8 +60,9 @@ export async function connectGuestSocket(options: {
   signal?: AbortSignal | undefined;
   /** Keeps our half open when the other side has ended its own. */
   allowHalfOpen?: boolean;
+  reader?: SocketReader | undefined;
 }): Promise<Socket> {
-  const { path, signal, allowHalfOpen = false } = options;
+  const { path, signal, allowHalfOpen = false, reader } = options;
   if (signal?.aborted) throw aborted(signal);
   let handle: FileHandle;
   let socket: Socket;
@@ -69,7 +74,7 @@ export async function connectGuestSocket(options: {
   try {
     if (!(await handle.stat()).isSocket()) throw new RuntimeError('unavailable', `${path} is not a socket`);
     // The name in /proc leads to the very file that was checked, whatever the path means by now.
-    socket = await connectPath({ path: `/proc/self/fd/${handle.fd}`, allowHalfOpen, signal });
+    socket = await connectPath({ path: `/proc/self/fd/${handle.fd}`, allowHalfOpen, signal, reader });
   } finally {
     await handle.close();
   }
@@ -85,14 +90,15 @@ export async function tunnel(options: {
   controlPath: string;
   port: number;
   signal?: AbortSignal | undefined;
+  reader?: SocketReader | undefined;
   /** How long the agent may take to answer. Default 10 s. */
   timeoutMs?: number;
 }): Promise<Duplex> {
-  const { controlPath, port, signal, timeoutMs = handshakeTimeoutMs } = options;
+  const { controlPath, port, signal, reader, timeoutMs = handshakeTimeoutMs } = options;
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw new RuntimeError('refused', `a port is 1 to 65535, got ${port}`);
   }
-  const socket = await connectGuestSocket({ path: controlPath, signal, allowHalfOpen: true });
+  const socket = await connectGuestSocket({ path: controlPath, signal, reader, allowHalfOpen: true });
   return new Promise((resolve, reject) => {
     const authority = `localhost:${port}`;
     const call = request({
@@ -142,10 +148,15 @@ function connectPath(options: {
   path: string;
   allowHalfOpen: boolean;
   signal: AbortSignal | undefined;
+  reader: SocketReader | undefined;
 }): Promise<Socket> {
-  const { path, allowHalfOpen, signal } = options;
+  const { path, allowHalfOpen, signal, reader } = options;
   return new Promise((resolve, reject) => {
-    const socket = connect({ path, allowHalfOpen });
+    const onread = reader && {
+      buffer: () => reader.nextBuffer(),
+      callback: (sizeBytes: number, buffer: Uint8Array): boolean => reader.receive(socket, sizeBytes, buffer),
+    };
+    const socket: Socket = connect({ path, allowHalfOpen, ...(onread && { onread }) });
     // The sandbox may reset the connection before whoever asked for it listens: without a listener that ends this process.
     socket.on('error', () => undefined);
     const settle = (): void => {

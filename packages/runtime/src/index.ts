@@ -17,6 +17,7 @@ export type {
   SnapshotId,
   SnapshotInfo,
   Snapshots,
+  SocketReader,
   TreeOrigin,
   Usage,
 } from './runtime.ts';

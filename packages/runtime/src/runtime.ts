@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 
 /**
  * The one way to make a sandbox. A driver implements it for one technology; `suite.ts` is its definition in
@@ -51,6 +51,14 @@ export interface Limits {
   processCount: number;
 }
 
+/** How a socket is read (`onread` of `net.connect`). */
+export interface SocketReader {
+  /** Where the next read goes. */
+  nextBuffer(): Uint8Array;
+  /** Pushes what was read into the socket. False: it is not read on until somebody reads from it. */
+  receive(socket: Readable, sizeBytes: number, buffer: Uint8Array): boolean;
+}
+
 export interface Instance {
   readonly id: string;
   /**
@@ -62,9 +70,10 @@ export interface Instance {
   /**
    * Opens a byte stream to a port inside. 49983 is the agent's public HTTP; any other port is whatever listens
    * inside, also on 127.0.0.1 or ::1 only. Rejects with `refused` when nothing listens there, `unavailable` when
-   * the instance itself does not answer: it is paused or has ended.
+   * the instance itself does not answer: it is paused or has ended. A `reader` takes over how the stream is read, where it
+   * is a socket of this process.
    */
-  connect(port: number, options?: { signal?: AbortSignal }): Promise<Duplex>;
+  connect(port: number, options?: { signal?: AbortSignal; reader?: SocketReader }): Promise<Duplex>;
   /** Opens a byte stream to the agent's private HTTP, which nothing inside the sandbox's network can reach. */
   control(options?: { signal?: AbortSignal }): Promise<Duplex>;
   /**

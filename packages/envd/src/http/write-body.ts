@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { notePassed } from '@skerry/contract/passing-buffers';
 import { fromErrno, isErrno } from '../errno.ts';
 import { type FileMetadata, replaceMetadata } from '../metadata.ts';
 import type { User } from '../users.ts';
@@ -32,6 +33,7 @@ const pump = async (body: AsyncIterable<Uint8Array>, file: FileHandle): Promise<
   let sizeBytes = 0;
   let writing: Promise<void> = Promise.resolve();
   for await (const piece of body) {
+    notePassed(piece);
     pieces.push(piece);
     sizeBytes += piece.length;
     if (sizeBytes < WRITE_BYTES) continue;

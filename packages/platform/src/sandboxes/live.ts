@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream';
-import type { Instance } from '@skerry/runtime';
+import type { Instance, SocketReader } from '@skerry/runtime';
 
 /** How to reach one run of a sandbox. A connection made under one run id is never used under another. */
 export interface Route {
   readonly runId: string;
-  connect(port: number, options?: { signal?: AbortSignal }): Promise<Duplex>;
+  connect(port: number, options?: { signal?: AbortSignal; reader?: SocketReader }): Promise<Duplex>;
 }
 
 /** Which sandboxes can be reached now, and when one no longer can. */

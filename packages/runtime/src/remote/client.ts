@@ -114,8 +114,8 @@ export async function createRemote(options: {
       },
       sockets,
       state: () => ifGone(call('state', target), 'stopped'),
-      connect: async (port, { signal } = {}) =>
-        connections.add(await connectGuest({ sockets, port, signal })),
+      connect: async (port, options = {}) =>
+        connections.add(await connectGuest({ sockets, port, ...options })),
       control: async ({ signal } = {}) =>
         connections.add(await connectGuestSocket({ path: sockets.control, signal })),
       pause: async ({ memory }) => {

@@ -124,8 +124,8 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       // Standing still for a snapshot it runs, too.
       return isAlive() && (await cgroup.state()) !== 'stopped' ? 'running' : 'stopped';
     },
-    connect: async (port, connectOptions) =>
-      connections.add(await connectGuest({ sockets, port, signal: connectOptions?.signal })),
+    connect: async (port, connectOptions = {}) =>
+      connections.add(await connectGuest({ sockets, port, ...connectOptions })),
     control: async (controlOptions) =>
       connections.add(await connectGuestSocket({ path: sockets.control, signal: controlOptions?.signal })),
     pause: async ({ memory }) => {
