@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, stat } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createControlServer } from './control.ts';
@@ -96,6 +96,8 @@ const preloading = setTimeout(preload, PRELOAD_MS);
 const control = createControlServer({ settings, usage, log, sandboxLog, onInitialized: preload });
 
 const start = async (): Promise<void> => {
+  // Makes the threads of the pool now: libuv ends the program when a sandbox has no room left for them at their first use.
+  stat('/', () => undefined);
   const publicServer = createPublicServer(listener);
   await listenAtPath(publicServer, join(socketDir, 'http.sock'));
   if (port !== 'off') {

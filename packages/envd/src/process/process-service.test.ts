@@ -156,6 +156,12 @@ describe('the user of a process', () => {
     expect(stdout).toBe('CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n');
   });
 
+  it('stands behind the agent when cpu is short, with all that it starts', async () => {
+    expect((await run('sleep 0.3; nice; sh -c nice')).stdout).toBe('10\n10\n');
+    const ofAgent = readFileSync(`/proc/${agent.pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[16];
+    expect(ofAgent).toBe('0');
+  });
+
   it('is chosen by the kernel before the agent when memory runs out', async () => {
     const { stdout } = await run('cat /proc/self/oom_score_adj');
     const ofAgent = Number(readFileSync(`/proc/${agent.pid}/oom_score_adj`, 'utf8'));

@@ -13,6 +13,7 @@ import { withOomScore } from './oom-score.ts';
 import { readInto } from './read-into.ts';
 import type { Terminal } from './terminal.ts';
 import { isReachable } from './working-directory.ts';
+import { yieldToAgent } from './yield-to-agent.ts';
 
 export interface SpawnOptions {
   cmd: string;
@@ -99,6 +100,7 @@ export const spawnChild = async (
   if (child.pid === undefined) throw (await once(child, 'error'))[0];
   // Reported when a signal cannot be sent; the caller of kill learns nothing from it.
   child.on('error', () => undefined);
+  yieldToAgent(child.pid);
   const readExitSignal = holdExitSignal(child.pid);
   const listeners: ((status: ExitStatus) => void)[] = [];
   child.once('exit', (code, signal) => {

@@ -1,7 +1,8 @@
 /**
  * What root inside may do, within its own user namespace: own, read and signal everything in the sandbox, become
  * another user, install packages. Left out of the set that container engines usually give: MKNOD (devices come from
- * a list), NET_RAW (ping works without it, by `ping_group_range`) and AUDIT_WRITE (the audit log is the host's).
+ * a list), NET_RAW (ping works without it, by `ping_group_range`) and AUDIT_WRITE (the audit log is the host's). SYS_NICE lets the
+ * agent put the sandbox's processes behind itself; putting one before others asks for the right of the host (sched(7)).
  */
 export const capabilities = [
   'CAP_CHOWN',
@@ -15,4 +16,5 @@ export const capabilities = [
   'CAP_SETPCAP',
   'CAP_SETUID',
   'CAP_SYS_CHROOT',
+  'CAP_SYS_NICE',
 ] as const;
