@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:http2';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Code } from '@connectrpc/connect';
@@ -38,7 +39,7 @@ describe('HTTP/2 on the socket and on the port', () => {
     ['GET', '/init', 404],
     ['POST', '/init', 404],
     ['DELETE', '/files', 405],
-    ['GET', '/metrics', 501],
+    ['GET', '/nothing', 404],
     ['GET', '/files?path=/nothing', 404],
     ['GET', '/files?path=/', 400],
     ['POST', '/process.Process/Explode', 404],
@@ -205,23 +206,61 @@ describe('a reset stream', () => {
 });
 
 describe('limits of a connection', () => {
-  it('are announced, and what a client opens beyond them is refused while the rest lives', async () => {
-    using eager = openHttp2({ path: join(agent.socketDir, 'http.sock') }, { peerMaxConcurrentStreams: 5000 });
-    const headers = { 'content-type': 'application/connect+json', 'connect-protocol-version': '1' };
-    let refused = 0;
-    // Sent before the limits of the agent have arrived.
-    const streams = Array.from({ length: 1100 }, () =>
-      eager.open({ method: 'POST', path: '/process.Process/StreamInput', headers }),
-    );
-    for (const stream of streams) stream.on('error', () => (refused += 1));
-    await once(eager.session, 'remoteSettings');
-    const { maxConcurrentStreams, maxHeaderListSize } = eager.session.remoteSettings;
+  /** A frame of HTTP/2 (RFC 9113, 4.1). */
+  const frame = (type: number, flags: number, streamId: number, payload: Buffer): Buffer => {
+    const head = Buffer.alloc(9);
+    head.writeUIntBE(payload.length, 0, 3);
+    head.writeUInt8(type, 3);
+    head.writeUInt8(flags, 4);
+    head.writeUInt32BE(streamId, 5);
+    return Buffer.concat([head, payload]);
+  };
+  /** Headers of an input stream that stays open. Names and values as they are (RFC 7541, 6.2.2). */
+  const inputStream = (): Buffer => {
+    const text = (value: string): Buffer => Buffer.concat([Buffer.from([value.length]), Buffer.from(value)]);
+    const headers = {
+      ':method': 'POST',
+      ':scheme': 'http',
+      ':authority': 'sandbox',
+      ':path': '/process.Process/StreamInput',
+      'content-type': 'application/connect+json',
+      'connect-protocol-version': '1',
+    };
+    const fields = Object.entries(headers).flatMap(([name, value]) => [
+      Buffer.from([0]),
+      text(name),
+      text(value),
+    ]);
+    return Buffer.concat(fields);
+  };
+
+  it('are announced', async () => {
+    await once(http2.session, 'remoteSettings');
+    const { maxConcurrentStreams, maxHeaderListSize } = http2.session.remoteSettings;
     expect([maxConcurrentStreams, maxHeaderListSize]).toEqual([1000, 16 * 1024]);
-    // Those that the client had not sent by then wait there.
-    const countLive = (): number => streams.filter(({ id, closed }) => id !== undefined && !closed).length;
-    await expect.poll(countLive).toBe(1000);
-    expect(refused + streams.filter(({ id }) => id === undefined).length).toBe(100);
+  });
+
+  it('refuse each stream above them, of a client that does not care, and no other', async () => {
+    const socket = connect(join(agent.socketDir, 'http.sock'));
+    const frames = [Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0, Buffer.alloc(0))];
+    for (let index = 0; index < 1080; index += 1) frames.push(frame(1, 4, 2 * index + 1, inputStream()));
+    socket.write(Buffer.concat([...frames, frame(6, 0, 0, Buffer.alloc(8))]));
+    const refused: number[] = [];
+    let rest = Buffer.alloc(0);
+    let isDone = false;
+    socket.on('data', (data: Buffer) => {
+      rest = Buffer.concat([rest, data]);
+      while (rest.length >= 9 && rest.length >= 9 + rest.readUIntBE(0, 3)) {
+        const [type, end] = [rest.readUInt8(3), 9 + rest.readUIntBE(0, 3)];
+        if (type === 3) refused.push((rest.readUInt32BE(5) - 1) / 2);
+        if (type === 6) isDone = true;
+        rest = rest.subarray(end);
+      }
+    });
+    await expect.poll(() => [isDone, refused.length], { timeout: 10_000 }).toEqual([true, 80]);
+    expect(refused).toEqual(Array.from({ length: 80 }, (_, index) => 1000 + index));
     expect((await http2.send({ path: '/health' })).status).toBe(204);
+    socket.destroy();
   });
 
   it('refuse headers that are too long, on that stream alone', async () => {
