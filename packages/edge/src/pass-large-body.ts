@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RecycledReads } from './recycled-reads.ts';
+import type { PieceSink, RecycledReads } from './recycled-reads.ts';
 
 /** Below this a new connection, which the next request needs then, costs more than is won. */
 const minLargeBytes = 1024 * 1024;
@@ -30,8 +30,8 @@ export const passLargeBody = (
     reader.sink = undefined;
     response.end();
   });
-  response.on('drain', () => socket.resume());
-  reader.sink = {
+  const sink: PieceSink = {
+    // From the first piece that goes here on nothing else fills these two, so it stays so.
     isReady: () => answer.readableLength === 0 && socket.readableLength === 0,
     write(piece, done) {
       // More than was announced is not passed on.
@@ -44,4 +44,9 @@ export const passLargeBody = (
       return false;
     },
   };
+  reader.sink = sink;
+  response.on('drain', () => {
+    // A connection that goes on after a body which the parser saw whole may be another request's by now.
+    if (reader.sink === sink) socket.resume();
+  });
 };

@@ -46,6 +46,7 @@ const uploadParts = async (
 ): Promise<UploadRecord[]> => {
   const metadata = parseMetadata(req.headers);
   const records: UploadRecord[] = [];
+  const targets = new Set<string>();
   await readMultipart(body, req.headers, async ({ filename, body: part }) => {
     const name = target.path ?? filename;
     if (name === undefined)
@@ -53,8 +54,8 @@ const uploadParts = async (
     const path = target.resolve(name);
     if (target.path !== undefined && records.length > 0)
       throw invalid('path names one file, the body has several');
-    if (records.some((record) => record.path === path))
-      throw invalid(`two parts have the same target "${path}"`);
+    if (targets.has(path)) throw invalid(`two parts have the same target "${path}"`);
+    targets.add(path);
     records.push(await writeBody(part, { path, user: target.user, metadata }));
   });
   if (records.length === 0) throw invalid('the body has no part named "file"');
