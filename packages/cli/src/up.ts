@@ -36,6 +36,8 @@ export interface UpOptions {
   warm?: { min: number; max: number };
   /** Whether a pause can keep the memory of a sandbox, where the host can do that. */
   keepsMemory: boolean;
+  /** Whether calls of sandboxes must say which version of the Connect protocol they speak. */
+  requireProtocolVersion: boolean;
   log: Log;
   onProgress: (message: string) => void;
   signal: AbortSignal;
@@ -52,7 +54,7 @@ export interface RunningServer {
  * Resolves when requests are served. Rejects, with nothing left running, when the folder is in use or a part cannot start.
  */
 export async function startServer(options: UpOptions): Promise<RunningServer> {
-  const { host, keepsMemory, log, onProgress, signal } = options;
+  const { host, keepsMemory, requireProtocolVersion, log, onProgress, signal } = options;
   const locations = findLocations();
   const dataDir = openDataFolder(options.dataDir);
   await using cleanup = new AsyncDisposableStack();
@@ -111,7 +113,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     ...(options.warm && { limits: { warmMin: options.warm.min, warmMax: options.warm.max } }),
   });
   cleanup.defer(() => platform.close());
-  const edge = createEdge({ directory: platform.directory, domain, log });
+  const edge = createEdge({ directory: platform.directory, domain, log, requireProtocolVersion });
   cleanup.defer(() => edge.close());
 
   server.on('checkContinue', (request, response) => {

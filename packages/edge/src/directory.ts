@@ -1,5 +1,8 @@
 import type { Duplex, Readable } from 'node:stream';
 
+/** Where a sandbox serves its files and processes. */
+export const agentPort = 49_983;
+
 /** What the edge asks about sandboxes. Whoever runs them provides it. */
 export interface Directory {
   /** The way to a running sandbox; undefined when it is unknown, killed, expired or paused. */

@@ -7,6 +7,7 @@ import type { Directory, Route, Target } from './directory.ts';
 import { sendError, sendJson } from './error-page.ts';
 import { createFailureLog } from './failure-log.ts';
 import { type HostRules, parseTarget } from './host.ts';
+import { lacksProtocolVersion } from './protocol-version.ts';
 import { forward } from './proxy.ts';
 import { splice } from './splice.ts';
 import { createUpstreams, isRefused } from './upstream.ts';
@@ -19,6 +20,8 @@ export interface EdgeOptions {
   readonly sharedHosts?: readonly string[];
   /** The most requests and changed connections that one sandbox has under way; 1000 when absent. More get a 429. */
   readonly connectionLimit?: number;
+  /** Whether a call of the agent must say which version of the Connect protocol it speaks; true when absent. */
+  readonly requireProtocolVersion?: boolean;
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
 }
 
@@ -39,7 +42,7 @@ const defaultConnectionLimit = 1000;
 
 /** Makes an edge over the sandboxes that the directory knows. It listens on nothing by itself. */
 export const createEdge = (options: EdgeOptions): Edge => {
-  const { directory, log, connectionLimit = defaultConnectionLimit } = options;
+  const { directory, log, connectionLimit = defaultConnectionLimit, requireProtocolVersion = true } = options;
   const rules: HostRules = { domain: options.domain, sharedHosts: options.sharedHosts ?? [] };
   const upstreams = createUpstreams();
   const failures = createFailureLog({ log, now: () => performance.now() });
@@ -73,6 +76,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
       client,
       target,
       run,
+      addsProtocolVersion: !requireProtocolVersion && lacksProtocolVersion(target, request),
       onFailure(error) {
         explain(error, { request, response, target, route, release }).catch((cause: unknown) =>
           fail(response, cause),

@@ -1,8 +1,5 @@
 import { posix } from 'node:path';
-import type { Target } from './directory.ts';
-
-/** Where a sandbox serves its files and processes. */
-const agentPort = 49_983;
+import { agentPort, type Target } from './directory.ts';
 
 const internalPaths = new Set([
   '/init',

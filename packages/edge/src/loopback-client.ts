@@ -3,7 +3,7 @@ import { type ClientRequest, type IncomingMessage, type RequestOptions, request 
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach } from 'vitest';
-import { type Loopback, startLoopback } from './loopback.ts';
+import { type Loopback, type LoopbackOptions, startLoopback } from './loopback.ts';
 
 /** The sandbox that every test starts with. */
 export const id = 'i0123456789abcdefghij';
@@ -14,7 +14,7 @@ export const agentHost = host(49_983);
 export let net: Loopback;
 
 /** To be called once in a test file: starts and ends the edge around each test. */
-export const useLoopback = (options: { connectionLimit?: number } = {}): void => {
+export const useLoopback = (options: LoopbackOptions = {}): void => {
   beforeEach(async () => {
     net = await startLoopback(options);
     net.start(id);

@@ -8,10 +8,12 @@ import {
   type Server as TcpServer,
 } from 'node:net';
 import type { Directory } from './directory.ts';
-import { createEdge, type Edge } from './edge.ts';
+import { createEdge, type Edge, type EdgeOptions } from './edge.ts';
 import { edgeServerOptions } from './server-options.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+export type LoopbackOptions = Pick<EdgeOptions, 'connectionLimit' | 'requireProtocolVersion'>;
 
 /** Sandboxes whose ports are servers of this process, and a listening edge in front of them. For tests. */
 export interface Loopback extends AsyncDisposable {
@@ -35,7 +37,7 @@ class RefusedError extends Error {
   readonly code = 'refused';
 }
 
-export const startLoopback = async (options: { connectionLimit?: number } = {}): Promise<Loopback> => {
+export const startLoopback = async (options: LoopbackOptions = {}): Promise<Loopback> => {
   const sandboxes = new Map<string, { runId: string; ports: Map<number, number> }>();
   const listeners = new Set<(sandboxId: string, runId: string) => void>();
   const servers: (Server | TcpServer)[] = [];

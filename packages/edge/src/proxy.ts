@@ -20,6 +20,8 @@ export interface Exchange {
   readonly client: Socket;
   readonly target: Target;
   readonly run: Run;
+  /** Whether a Connect call that names no version of the protocol gets that of today. */
+  readonly addsProtocolVersion: boolean;
   /** Called when no answer could be had from inside; the caller answers. */
   readonly onFailure: (error: Error) => void;
   /** Set when the client asks for another protocol: called when the server inside agrees. */
@@ -101,8 +103,9 @@ export const forward = (exchange: Exchange): void => {
   });
 };
 
-const toRequestHeaders = ({ request, onUpgrade }: Exchange): string[] => {
+const toRequestHeaders = ({ request, onUpgrade, addsProtocolVersion }: Exchange): string[] => {
   const headers = toForwardedHeaders(request);
+  if (addsProtocolVersion) headers.push('Connect-Protocol-Version', '1');
   if (onUpgrade !== undefined)
     headers.push('Connection', 'Upgrade', 'Upgrade', request.headers.upgrade ?? '');
   else if (request.headers['transfer-encoding'] !== undefined) headers.push('Transfer-Encoding', 'chunked');

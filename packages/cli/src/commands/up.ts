@@ -16,6 +16,7 @@ interface UpFlags {
   warmMin: number;
   warmMax?: number;
   memory: boolean;
+  requireProtocolVersion: boolean;
   json?: boolean;
 }
 
@@ -37,6 +38,10 @@ export function upCommand(): Command {
     )
     .option('--warm-max <count>', 'the most that are started ahead when many are asked for', parseCount)
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not fetch CRIU')
+    .option(
+      '--no-require-protocol-version',
+      'take Connect calls without the header Connect-Protocol-Version, as some other servers do',
+    )
     .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
     .action(async (flags: UpFlags) => {
       const stopping = new AbortController();
@@ -56,6 +61,7 @@ export function upCommand(): Command {
         ...(flags.domain ? { domain: flags.domain } : {}),
         warm: parseWarm(flags),
         keepsMemory: flags.memory,
+        requireProtocolVersion: flags.requireProtocolVersion,
         log: createLog({ write: (line) => process.stderr.write(line) }),
         onProgress: (message) => process.stderr.write(`${message}\n`),
         signal: stopping.signal,

@@ -48,6 +48,20 @@ describe('the protocol version', () => {
   );
 });
 
+describe('a server that was told not to ask for the protocol version', () => {
+  it('rule 6.1-13: takes calls without it, and none of another version', async () => {
+    await using lenient = await startStack({ args: ['--no-require-protocol-version'] });
+    const there = await lenient.createSandbox();
+    const calls = createRpcCalls(createPlainCalls(() => ({ stack: lenient, sandbox: there })));
+    const none = { 'connect-protocol-version': '' };
+    expect((await calls.unary(stat, { path: '/etc' }, none)).status).toBe(200);
+    const streamed = await calls.stream(start, [{ process: { cmd: 'true' } }], none);
+    expect(streamed.messages.map(({ flags }) => flags)).toEqual([0, 0, 2]);
+    const other = await calls.unary(stat, { path: '/etc' }, { 'connect-protocol-version': '2' });
+    expect([other.status, other.json]).toMatchObject([400, { code: 'invalid_argument' }]);
+  });
+});
+
 describe('a message over the limit', () => {
   it('rule 6.1-16: is refused by name, whole, in a stream and in its compressed form', async () => {
     const large = Buffer.alloc(MAX_MESSAGE_BYTES + 1, ' ');

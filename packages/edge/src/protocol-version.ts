@@ -1,0 +1,8 @@
+import type { IncomingMessage } from 'node:http';
+import { agentPort, type Target } from './directory.ts';
+
+const call = /^\/(process\.Process|filesystem\.Filesystem)\//;
+
+/** Whether a request is a call of the agent that does not say which version of the Connect protocol it speaks. */
+export const lacksProtocolVersion = (target: Target, { url = '', headers }: IncomingMessage): boolean =>
+  target.port === agentPort && call.test(url) && headers['connect-protocol-version'] === undefined;
