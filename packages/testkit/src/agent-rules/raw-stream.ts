@@ -1,6 +1,7 @@
 import type { Stack, StackSandbox } from '../stack.ts';
-import { type Envelope, envelope, readEnvelopes } from './envelopes.ts';
+import type { Envelope } from './envelopes.ts';
 import { createPlainCalls } from './plain-calls.ts';
+import { createRpcCalls } from './rpc-calls.ts';
 
 interface RawStream {
   procedure: string;
@@ -13,13 +14,11 @@ interface RawStream {
 export const postStream = async (
   stack: Stack,
   sandbox: StackSandbox,
-  { procedure, messages, headers = {} }: RawStream,
+  { procedure, messages, headers }: RawStream,
 ): Promise<{ status: number; envelopes: Envelope[] }> => {
-  const { status, bytes } = await createPlainCalls(() => ({ stack, sandbox })).call(`POST /${procedure}`, {
-    headers: { 'content-type': 'application/connect+json', 'connect-protocol-version': '1', ...headers },
-    body: Buffer.concat(messages.map((message) => envelope(message))),
-  });
-  return { status, envelopes: readEnvelopes(bytes) };
+  const calls = createRpcCalls(createPlainCalls(() => ({ stack, sandbox })));
+  const { status, messages: envelopes } = await calls.stream(procedure, messages, headers);
+  return { status, envelopes };
 };
 
 /** Sends one unary call in JSON. */
@@ -29,9 +28,7 @@ export const postCall = async (
   procedure: string,
   message: unknown,
 ): Promise<{ status: number; json: unknown }> => {
-  const { status, text } = await createPlainCalls(() => ({ stack, sandbox })).call(`POST /${procedure}`, {
-    headers: { 'content-type': 'application/json', 'connect-protocol-version': '1' },
-    body: JSON.stringify(message),
-  });
-  return { status, json: JSON.parse(text) };
+  const calls = createRpcCalls(createPlainCalls(() => ({ stack, sandbox })));
+  const { status, json } = await calls.unary(procedure, message);
+  return { status, json };
 };

@@ -13,7 +13,11 @@ export interface StreamAnswer extends PlainAnswer {
 export interface RpcCalls {
   unary(procedure: string, body: unknown, headers?: Record<string, string>): Promise<UnaryAnswer>;
   /** Sends the messages and resolves when the stream has ended. */
-  stream(procedure: string, messages: unknown[], headers?: Record<string, string>): Promise<StreamAnswer>;
+  stream(
+    procedure: string,
+    messages: readonly unknown[],
+    headers?: Record<string, string>,
+  ): Promise<StreamAnswer>;
 }
 
 export const version = { 'connect-protocol-version': '1' };
