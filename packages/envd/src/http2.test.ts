@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createCipheriv, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:http2';
@@ -269,5 +269,26 @@ describe('limits of a connection', () => {
     long.end();
     await expect(once(long, 'response')).rejects.toThrow(/ENHANCE_YOUR_CALM/);
     expect((await http2.send({ path: '/health' })).status).toBe(204);
+  });
+});
+
+describe('bytes that are no HTTP/2', () => {
+  it('behind a proper preface end that connection alone', async () => {
+    // The same bytes in every run.
+    const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16, 7), Buffer.alloc(16));
+    const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
+    const attack = async (index: number): Promise<void> => {
+      const bytes = noise.update(Buffer.alloc(9 + (index % 400)));
+      // Half of them begin with the length, the type and the flags of a frame that exists.
+      if (index % 2 === 0) bytes.writeUIntBE(bytes.length - 9, 0, 3);
+      if (index % 2 === 0) bytes.writeUInt8(index % 10, 3);
+      const socket = connect(join(agent.socketDir, 'http.sock')).on('error', () => undefined);
+      socket.end(Buffer.concat([preface, bytes]));
+      socket.resume();
+      await once(socket, 'close');
+    };
+    await Promise.all(Array.from({ length: 300 }, (_, index) => attack(index)));
+    expect((await http2.send({ path: '/health' })).status).toBe(204);
+    expect(agent.log()).not.toMatch(/uncaught|unhandled/);
   });
 });
