@@ -172,6 +172,40 @@ describe('the life of a sandbox', () => {
     expect(end).toMatchObject({ level: 'info', fields: { logger: 'platform', cause: 'killed' } });
   });
 
+  it('goes on after a pause that keeps the processes, with none of it missing or twice', async () => {
+    const kept = await stack.createSandbox({ timeoutSeconds: 100 });
+    const inside = await Sandbox.connect(kept.sandboxId, stack.connection);
+    const sleeping = await inside.commands.run('sleep 2 # over the pause', { background: true });
+    await inside.commands.run('true # one');
+    await inside.pause();
+    await (await Sandbox.connect(kept.sandboxId, stack.connection)).commands.run('true # two');
+    const ended = await vi.waitUntil(
+      async () => {
+        const found = await logsOf(kept.sandboxId, { search: '# over the pause' });
+        return found.length >= 2 && found;
+      },
+      { timeout: 15_000 },
+    );
+    expect(ended.map(({ message, fields }) => `${fields.pid} ${message}`)).toEqual([
+      `${sleeping.pid} process started`,
+      `${sleeping.pid} process ended`,
+    ]);
+    for (const [command, times] of [
+      ['# one', 2],
+      ['# two', 2],
+    ] as const) {
+      expect(await logsOf(kept.sandboxId, { search: command })).toHaveLength(times);
+    }
+    const told = (await logsOf(kept.sandboxId)).filter(({ fields }) => fields.logger === 'platform');
+    expect(told.map(({ message }) => message)).toEqual([
+      'sandbox started',
+      'sandbox paused',
+      'sandbox resumed',
+    ]);
+    expect(told[1]?.fields.kept).toBe('memory');
+    await kept.kill();
+  });
+
   it('says how it ended when nobody killed it', async () => {
     const expired = await stack.createSandbox({ timeoutSeconds: 1 });
     const dying = await stack.createSandbox();

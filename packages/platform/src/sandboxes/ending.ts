@@ -46,8 +46,8 @@ export const createEnding = (options: EndingOptions): Ending => {
   const stop = async (id: string): Promise<void> => {
     // A pause or resume that is under way finds at its end that the row is not its own any more.
     await transitions.idle(id);
-    await observation.fetched(id);
-    await (await findInstance(runtime, id))?.stop();
+    const [instance] = await Promise.all([findInstance(runtime, id), observation.fetched(id)]);
+    await instance?.stop();
   };
 
   const close = async (id: string): Promise<void> => {
