@@ -3,7 +3,7 @@ import { isAlive, notRunning } from '../sandboxes/running.ts';
 import type { SandboxRow, SandboxStore } from '../store/store.ts';
 
 /** How long what is known of a sandbox can be asked for after its end. */
-export const KEEP_OBSERVED_MS = 7 * 86_400_000;
+const KEEP_OBSERVED_MS = 7 * 86_400_000;
 
 /**
  * The sandbox that a question about its past is about: unlike for anything else, it may have ended, so that its owner learns

@@ -190,20 +190,25 @@ describe('shipping', () => {
     expect(await shipping.list({ sandboxId: 'i1', order: 'asc', limit: 9 })).toHaveLength(1);
   });
 
-  it('answers one question of an agent at a time', async () => {
-    const answers: PromiseWithResolvers<void>[] = [];
+  it('answers an agent that asks all the time a few times a second, and never twice at once', async () => {
+    let answers = 0;
+    let underWay = 0;
     const agent = createAgent((response) => {
-      response.write(origin('a') + '{"ask":"usage"}\n'.repeat(100));
+      response.write(origin('a'));
+      const asking = setInterval(() => response.write('{"ask":"usage"}\n'.repeat(100)), 5);
+      response.once('close', () => clearInterval(asking));
     });
-    const shipping = start(createMemoryStore(), () => {
-      const answer = Promise.withResolvers<void>();
-      answers.push(answer);
-      return answer.promise;
+    const shipping = start(createMemoryStore(), async () => {
+      answers += 1;
+      underWay += 1;
+      await delay(1);
+      expect(underWay).toBe(1);
+      underWay -= 1;
     });
     shipping.begin(row, agent.instance);
-    await vi.waitUntil(() => answers.length > 0, { timeout: 5_000 });
-    await delay(50);
-    expect(answers).toHaveLength(1);
-    answers[0]?.resolve();
+    await vi.waitUntil(() => answers > 0, { timeout: 5_000 });
+    await delay(1_000);
+    expect(answers).toBeGreaterThan(1);
+    expect(answers).toBeLessThan(8);
   });
 });

@@ -32,7 +32,7 @@ export interface ShippingOptions {
   answerUsage(row: SandboxRow, instance: Pick<Instance, 'control'>): Promise<void>;
 }
 
-export const KEEP_LOGS_MS = 7 * 86_400_000;
+const KEEP_LOGS_MS = 7 * 86_400_000;
 const MAX_BYTES_OF_SANDBOX = 4 * 2 ** 20;
 const MAX_BYTES = 2 ** 30;
 
@@ -45,6 +45,7 @@ const BEGIN_MS = 500;
 const SPREAD_MS = 1_500;
 /** What is left is fetched for so long before a kill or a pause goes on. */
 const FETCH_MS = 300;
+const ANSWERS_APART_MS = 200;
 const MIN_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 
@@ -66,24 +67,36 @@ export const createShipping = ({ store, clock, log, answerUsage }: ShippingOptio
   const fetching = new Map<string, Promise<void>>();
   const buffer = createEntryBuffer({ store, clock, log });
 
+  /** Answers a question, and one that comes meanwhile a moment later: who asks all the time is not answered all the time. */
+  const createAnswering = (row: SandboxRow, instance: Pick<Instance, 'control'>) => {
+    let isAsked = false;
+    let isAnswering = false;
+    const answer = async (): Promise<void> => {
+      isAnswering = true;
+      while (isAsked) {
+        isAsked = false;
+        await answerUsage(row, instance).catch((error: unknown) =>
+          log.debug('an agent did not take an answer', { sandboxId: row.id, error }),
+        );
+        await passTime(clock, ANSWERS_APART_MS);
+      }
+      isAnswering = false;
+    };
+    return (): void => {
+      isAsked = true;
+      if (!isAnswering) void answer();
+    };
+  };
+
   const openShipped = async (row: SandboxRow, instance: Pick<Instance, 'control'>): Promise<ShippedLog> => {
     // What an earlier run of the sandbox has sent may not be written yet.
     await buffer.flush();
-    let isAnswering = false;
     return createShippedLog({
       row,
       source: await store.findLogSource(row.id),
       buffer,
       clock,
-      onAsk: () => {
-        if (isAnswering) return;
-        isAnswering = true;
-        answerUsage(row, instance)
-          .catch((error) => log.debug('an agent did not take an answer', { sandboxId: row.id, error }))
-          .finally(() => {
-            isAnswering = false;
-          });
-      },
+      onAsk: createAnswering(row, instance),
     });
   };
 
@@ -145,7 +158,9 @@ export const createShipping = ({ store, clock, log, answerUsage }: ShippingOptio
       if (one === undefined) return;
       followed.delete(id);
       one.stop.abort();
-      const fetched = fetchRest(one).finally(() => fetching.delete(id));
+      const fetched = fetchRest(one).finally(() => {
+        if (fetching.get(id) === fetched) fetching.delete(id);
+      });
       fetching.set(id, fetched);
     },
     fetched: async (id) => fetching.get(id),
