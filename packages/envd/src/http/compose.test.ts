@@ -189,6 +189,14 @@ describe('POST /files/compose', () => {
     expect((await put(join(agent.smallDisk, 'fits'), Buffer.alloc(900_000))).status).toBe(200);
   });
 
+  it('leaves nothing where a file has a name from the start and cannot be written', async () => {
+    const [a] = sources('a') as [string];
+    const { status, json } = await compose({ source_paths: [a], destination: join(agent.queues, 'x') });
+    expect([status, json]).toEqual([500, { code: 500, message: 'write: invalid argument' }]);
+    const { entries } = await agent.files().listDir({ path: agent.queues });
+    expect([entries, readFileSync(a, 'utf8')]).toEqual([[], 'a']);
+  });
+
   it('changes nothing when the caller goes away before it is done', async () => {
     const [large] = sources('large') as [string];
     truncateSync(large, 2 ** 31);

@@ -54,6 +54,8 @@ export interface TestAgent {
   readonly home: string;
   /** A tmpfs of one MiB. */
   readonly smallDisk: string;
+  /** A file system of message queues (mq_overview(7)): its files have names from the start, and nothing can be written. */
+  readonly queues: string;
   readonly log: () => string;
   http(request: HttpRequest): Promise<Answer>;
   /** One unary call in JSON, as the bytes go over the wire. */
@@ -74,6 +76,7 @@ const SCRIPT = `set -e
 mount --bind "$0/passwd" /etc/passwd
 mount --bind "$0/group" /etc/group
 mount -t tmpfs -o size=1m,mode=0777 tmpfs "$0/small"
+mount -t mqueue mqueue "$0/queues"
 exec "$@"`;
 
 const waitForFile = async (dir: string, name: string, child: ChildProcess): Promise<void> => {
@@ -135,8 +138,9 @@ export const startAgent = async (): Promise<TestAgent> => {
   const home = join(root, 'home');
   const dir = join(root, 'work');
   const smallDisk = join(root, 'small');
+  const queues = join(root, 'queues');
   chmodSync(root, 0o755);
-  for (const path of [socketDir, home, dir, smallDisk]) mkdirSync(path);
+  for (const path of [socketDir, home, dir, smallDisk, queues]) mkdirSync(path);
   chmodSync(dir, 0o777);
   chownSync(home, 1000, 1000);
   writeFileSync(
@@ -181,6 +185,7 @@ export const startAgent = async (): Promise<TestAgent> => {
     dir,
     home,
     smallDisk,
+    queues,
     log,
     http,
     call: (procedure, body, headers = {}) =>
