@@ -13,11 +13,12 @@ export const replyJson = (res: ServerResponse, status: number, body: unknown): v
  * of a file for the whole.
  */
 export const replyError = (res: ServerResponse, error: unknown): void => {
+  const apiError = toApiError(error);
   if (res.headersSent) {
-    res.destroy();
+    // Without an error HTTP/2 would end the answer in good order.
+    res.destroy(apiError);
     return;
   }
-  const apiError = toApiError(error);
   for (const name of res.getHeaderNames()) {
     if (!name.startsWith('access-control-')) res.removeHeader(name);
   }

@@ -95,7 +95,7 @@ export interface paths {
          * @description Writes the sources one after another into a new file, gives it the destination's name in one step, and then deletes
          *     the sources. Until that step the destination is what it was, and whatever fails before it, the caller's going away
          *     included, changes nothing but missing parents that were made. Where a source is a symbolic link, what it leads to is
-         *     read and the link is deleted. A source that somebody has replaced meanwhile stays.
+         *     read and the link is deleted. A source that somebody has replaced or written to meanwhile stays.
          *
          *     A destination that exists keeps its mode and owner and loses its metadata; through a symbolic link it is the file
          *     that the link leads to. A new one gets 0644 and belongs to the user, like missing parents. Sources and result are on the

@@ -4,17 +4,20 @@ import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
+  closeSync,
   existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -117,6 +120,22 @@ describe('POST /files/compose', () => {
     await compose({ source_paths: [join(dir, 'link')], destination: join(dir, 'all') });
     expect(readdirSync(dir).sort()).toEqual(['all', 'target']);
     expect(readFileSync(join(dir, 'all'), 'utf8')).toBe('kept');
+  });
+
+  it('loses nothing of what somebody writes into a source meanwhile', async () => {
+    const [large] = sources('large') as [string];
+    truncateSync(large, 500 << 20);
+    const joining = compose({ source_paths: [large], destination: join(dir, 'all') });
+    // The file without a name is there when copying begins.
+    while (!openFilesOf(agent.pid).some((path) => path.endsWith('(deleted)'))) await delay(1);
+    await delay(20);
+    // At its beginning, which has been read by now.
+    const fd = openSync(large, 'r+');
+    writeSync(fd, 'late', 0);
+    closeSync(fd);
+    expect((await joining).status).toBe(200);
+    const kept = readFileSync(existsSync(large) ? large : join(dir, 'all')).subarray(0, 4);
+    expect(kept.toString()).toBe('late');
   });
 
   it('refuses a destination among its sources, under whatever name, and changes nothing', async () => {

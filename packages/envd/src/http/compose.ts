@@ -77,11 +77,12 @@ const checkSources = async (
   }
 };
 
-/** Deletes what was copied, and leaves what somebody has put into its place since. */
+/** Deletes what was copied, and leaves what somebody has put into its place or written into it since it was opened. */
 const removeSources = async (copied: ReadonlyMap<string, BigIntStats>): Promise<void> => {
   for (const [path, stats] of copied) {
     const now = await statIfThere(path);
-    if (now !== undefined && isSame(now, stats)) await unlink(path);
+    const isUnchanged = now?.mtimeNs === stats.mtimeNs && now.size === stats.size && isSame(now, stats);
+    if (isUnchanged) await unlink(path);
   }
 };
 
@@ -93,7 +94,7 @@ interface Joining {
   signal: AbortSignal;
 }
 
-/** Returns the sources and what each of them was when it was copied. */
+/** Returns the sources and what each of them was just before it was copied. */
 const joinInto = async (
   path: string,
   { sources, before, user, signal }: Joining,

@@ -41,6 +41,8 @@ const sendUnsized = async (file: FileHandle, res: ServerResponse): Promise<void>
   res.end();
 };
 
+const createShorterError = (): Error => new Error('the file has become shorter');
+
 /** Fails when the file ends before: compressed, no length would tell a reader that something is missing. */
 async function* readRange(file: FileHandle, { start, end }: ByteRange): AsyncGenerator<Buffer> {
   let sizeBytes = 0;
@@ -48,7 +50,7 @@ async function* readRange(file: FileHandle, { start, end }: ByteRange): AsyncGen
     sizeBytes += (chunk as Buffer).length;
     yield chunk as Buffer;
   }
-  if (sizeBytes <= end - start) throw new Error('the file has become shorter');
+  if (sizeBytes <= end - start) throw createShorterError();
 }
 
 const send = async (
@@ -103,8 +105,8 @@ const send = async (
   const length = end - start + 1;
   const sentBytes = await sendFile(file, res, { start, sizeBytes: length });
   if (sentBytes === length) res.end();
-  // The length is promised by then: a file that turns out shorter must not look complete.
-  else res.destroy();
+  // The length is promised by then: a file that turns out shorter must not look complete. Without an error HTTP/2 would end it.
+  else res.destroy(createShorterError());
 };
 
 /**

@@ -1,11 +1,15 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { constants } from 'node:http2';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collectOutput } from '../testing/collect-output.ts';
 import { createFileRequests } from '../testing/file-requests.ts';
+import { openHttp2 } from '../testing/http2-session.ts';
 import { openFilesOf } from '../testing/open-files.ts';
 import { startAgent, type TestAgent } from '../testing/start-agent.ts';
 import { createSignature } from './signature.ts';
@@ -125,6 +129,23 @@ describe('GET /files', () => {
     });
     expect(await failed).toBe('aborted');
   });
+
+  it.each(['identity', 'gzip;q=1, identity;q=0.5'])(
+    'resets the stream of HTTP/2 with an error when the file shrinks under way, for "%s"',
+    async (encoding) => {
+      const path = join(agent.dir, 'shrinking-too');
+      // Not compressible, so that it is still under way.
+      writeFileSync(path, randomBytes(50 * 1024 * 1024));
+      using http2 = openHttp2({ path: join(agent.socketDir, 'http.sock') });
+      const stream = http2.open({ path: query({ path }), headers: { 'accept-encoding': encoding } });
+      stream.end();
+      await once(stream, 'response');
+      truncateSync(path, 1000);
+      stream.resume();
+      await expect(once(stream, 'end')).rejects.toMatchObject({ code: 'ERR_HTTP2_STREAM_ERROR' });
+      expect(stream.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+    },
+  );
 });
 
 describe('the encoding of a download', () => {

@@ -18,9 +18,19 @@ export interface WritableFile {
 
 const nothing = async (): Promise<void> => undefined;
 
+const openFor = async (user: User, path: string, flags: number): Promise<FileHandle> => {
+  const file = await open(path, flags, 0o644);
+  try {
+    await file.chown(user.uid, user.gid);
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+};
+
 const create = async (path: string, user: User): Promise<WritableFile> => {
-  const file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NONBLOCK, 0o644);
-  await file.chown(user.uid, user.gid);
+  const file = await openFor(user, path, O_WRONLY | O_CREAT | O_EXCL | O_NONBLOCK);
   return { file, restoreMode: nothing, undo: () => rm(path, { force: true }) };
 };
 
@@ -51,8 +61,7 @@ const openExisting = async (path: string): Promise<WritableFile> => {
 
 /** A link that leads nowhere: the file is created where it points, as a write through it would. */
 const createThroughLink = async (path: string, user: User): Promise<WritableFile> => {
-  const file = await open(path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY, 0o644);
-  await file.chown(user.uid, user.gid);
+  const file = await openFor(user, path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY);
   return { file, restoreMode: nothing, undo: nothing };
 };
 
