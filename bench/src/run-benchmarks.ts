@@ -28,7 +28,10 @@ export async function* runBenchmarks(
     try {
       yield await Promise.race([measured, aborted]);
     } finally {
-      await resources.disposeAsync();
+      await resources.disposeAsync().catch((error: unknown) => {
+        // An interrupt from the keyboard ends the service at the same time; what is left goes when that is taken down.
+        if (!signal.aborted) throw error;
+      });
       // One that was stopped fails for want of its resources; it may still be about to make one, which it then undoes.
       await Promise.race([measured.catch(() => undefined), delay(STOP_MS, undefined, { ref: false })]);
     }
