@@ -81,17 +81,27 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort(signal));
 
 const rows: Row[] = [];
+const failed: string[] = [];
 try {
-  for await (const measured of runBenchmarks(
+  for await (const outcome of runBenchmarks(
     names.map((name) => ({ name, benchmark: benchmarks[name] as Benchmark })),
     { runs, scale: values.quick ? 0.1 : 1, signal: stop.signal },
-  ))
-    rows.push(...measured);
+  )) {
+    if ('rows' in outcome) rows.push(...outcome.rows);
+    else {
+      failed.push(outcome.name);
+      console.error(outcome.error);
+    }
+  }
 } catch (error) {
   if (error !== stop.signal.reason) throw error;
   console.error(`stopped by ${stop.signal.reason}; what was started is gone`);
   process.exit(130);
 }
 console.log(toTable(machine, rows));
+if (failed.length > 0) {
+  console.error(`failed: ${failed.join(' ')}; nothing is kept of this run`);
+  process.exit(1);
+}
 if (values.write) writeReport({ machine, rows });
 process.exit(0);

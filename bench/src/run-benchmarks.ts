@@ -6,14 +6,17 @@ import { startBenchStack } from './stack.ts';
 /** How long a benchmark that was stopped may take to notice. */
 const STOP_MS = 20_000;
 
+/** What became of one benchmark. */
+export type Outcome = { name: string; rows: Row[] } | { name: string; error: unknown };
+
 /**
- * Runs benchmarks one after the other against one service and yields the rows of each. Whatever happens, and when `signal`
- * aborts, all that was started is gone before this ends; it then throws the reason.
+ * Runs benchmarks one after the other against one service; one that fails does not keep the others from running. Whatever
+ * happens, and when `signal` aborts, all that was started is gone before this ends; it then throws the reason.
  */
 export async function* runBenchmarks(
   benchmarks: readonly { name: string; benchmark: Benchmark }[],
   { runs, scale, signal }: { runs: number; scale: number; signal: AbortSignal },
-): AsyncGenerator<Row[]> {
+): AsyncGenerator<Outcome> {
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
@@ -26,7 +29,10 @@ export async function* runBenchmarks(
     const resources = new AsyncDisposableStack();
     const measured = benchmark({ name, runs, scale, stack, resources });
     try {
-      yield await Promise.race([measured, aborted]);
+      yield { name, rows: await Promise.race([measured, aborted]) };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      yield { name, error };
     } finally {
       await resources.disposeAsync().catch((error: unknown) => {
         // An interrupt from the keyboard ends the service at the same time; what is left goes when that is taken down.
