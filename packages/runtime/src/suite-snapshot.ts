@@ -101,6 +101,33 @@ export const snapshotSuite = (host: SuiteHost): void => {
       expect(await runInside(copy, look)).toEqual(await runInside(source, look));
     });
 
+    it('is of one moment, while its instance writes without a break', async () => {
+      const source = await host.create();
+      // Turn after turn, block after block: whenever it stops, the blocks of one turn come before those of the last.
+      const program = `const fs = require('fs'); const fd = fs.openSync('/root/turns', 'w+');
+        for (let turn = 1; ; turn++) for (let block = 0; block < 512; block++) {
+          fs.writeSync(fd, Buffer.alloc(4096, String(turn).padStart(8, '0')), 0, 4096, block * 4096);
+          if (block % 16 === 0) fs.fdatasyncSync(fd);
+          if (turn === 2 && block === 0) fs.writeFileSync('/root/begun', 'x');
+        }`;
+      await runInside(
+        source,
+        `LD_LIBRARY_PATH=/.envd/lib /.envd/node -e "${program}" >/dev/null 2>&1 </dev/null & until [ -s /root/begun ]; do sleep 0.01; done`,
+      );
+      for (let round = 0; round < 4; round++) {
+        const snapshot = await capture(source);
+        expect(await host.runtime.snapshots.verify(snapshot)).toEqual([]);
+        const copy = await host.create({ snapshot });
+        const look = `LD_LIBRARY_PATH=/.envd/lib /.envd/node -e "const b = require('fs').readFileSync('/root/turns');
+          const turns = []; for (let at = 0; at < b.length; at += 8) turns.push(Number(b.toString('latin1', at, at + 8)));
+          console.log(JSON.stringify([turns.length, turns[0], turns.at(-1), turns.findIndex((t, i) => i > 0 && t > turns[i - 1])]))"`;
+        const [length, first, last, rise] = JSON.parse(await output(copy, look)) as number[];
+        expect({ round, length, rise }).toEqual({ round, length: 512 * 512, rise: -1 });
+        expect([0, 1]).toContain((first ?? 0) - (last ?? 0));
+        await copy.stop();
+      }
+    });
+
     it('is whole when nobody has touched it', async () => {
       const snapshot = await capture(await host.create());
       expect(await host.runtime.snapshots.verify(snapshot)).toEqual([]);

@@ -1,6 +1,6 @@
 import { RuntimeError } from '../../error.ts';
 import { flushDisk } from './close-disk.ts';
-import { copyDisk, readAheadDisk } from './copy-disk.ts';
+import { copyDisk } from './copy-disk.ts';
 import { toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import { verifyDisk } from './kept-disk.ts';
@@ -14,7 +14,8 @@ export const captureRunning = async (host: OciHost, record: SandboxRecord, to: s
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const cgroup = host.cgroup(record.spec.id);
   await flushDisk(folder.disk);
-  await readAheadDisk(folder.image);
+  // What this copies may be of many moments; the next copies over it.
+  await copyDisk(folder.image, to);
   try {
     await cgroup.freeze();
     await captureFrozen(host, record, to);

@@ -1,15 +1,18 @@
-import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs';
-import { copyRange, type FileRange, ioctl, readAhead, SyscallError, seekSparse } from './syscalls.ts';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs';
+import { copyRange, type FileRange, ioctl, SyscallError, seekSparse } from './syscalls.ts';
 
 /**
- * Makes a second image with the bytes of the first and its holes, mode 0600, where nothing is yet. At no cost where the
- * host's file system can share blocks, else at that of what is written in it. Nobody may write to the first meanwhile.
- * Rejects with the error of the system call.
+ * Makes a second image with the bytes of the first and its holes, mode 0600. At no cost where the host's file system can
+ * share blocks, else at that of what is written in it. Nobody may write to the first meanwhile.
+ *
+ * Over an earlier copy it takes a fraction of the time: both are in the host's memory then. What the image has had it
+ * keeps, since no disk is mounted so that it gives blocks back, so nothing of the earlier copy is left. Rejects with the
+ * error of the system call.
  */
 export const copyDisk = async (from: string, to: string): Promise<void> => {
   const source = openSync(from, 'r');
   try {
-    const target = openSync(to, 'wx', 0o600);
+    const target = openSync(to, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
     try {
       if (cloneFile(source, target)) return;
       ftruncateSync(target, fstatSync(source).size);
@@ -17,16 +20,6 @@ export const copyDisk = async (from: string, to: string): Promise<void> => {
     } finally {
       closeSync(target);
     }
-  } finally {
-    closeSync(source);
-  }
-};
-
-/** Has the host's memory hold what is written in the image, so that copying it soon after does not wait for the disk. */
-export const readAheadDisk = async (image: string): Promise<void> => {
-  const source = openSync(image, 'r');
-  try {
-    for (const { offset, length } of readDataRanges(source)) await readAhead(source, offset, length);
   } finally {
     closeSync(source);
   }

@@ -5,8 +5,8 @@ import koffi from 'koffi';
 
 /**
  * The system calls that Node does not offer, called in this process: starting `mount`, `losetup` or `mkfifo`
- * for each would cost more than all of a sandbox's mounts together. All of them return at once; none but `syncFiles`,
- * `readAhead` and `copyRange`, which have a thread of their own, waits for a disk or another process.
+ * for each would cost more than all of a sandbox's mounts together. All of them return at once; none but `syncFiles`
+ * and `copyRange`, which have a thread of their own, waits for a disk or another process.
  */
 const libc = koffi.load(null);
 
@@ -48,9 +48,6 @@ const nativeIoctl = libc.func('int ioctl(int, unsigned long, uint64_t)');
 const nativeIoctlBuffer = libc.func('ioctl', 'int', ['int', 'unsigned long', 'void *']);
 const nativeMemfd = libc.func('int memfd_create(const char *, unsigned int)');
 const nativeSyncfs = promisify(libc.func('int syncfs(int)').async) as (fd: number) => Promise<number>;
-const nativeReadahead = promisify(libc.func('long readahead(int, int64_t, size_t)').async) as (
-  ...args: unknown[]
-) => Promise<number>;
 const nativeCopyRange = libc.func('copy_file_range', 'long', [
   'int',
   'void *',
@@ -132,11 +129,6 @@ export const ioctl = (fd: number, request: number, argument: number | Buffer): n
 /** syncfs(2), in a thread of its own: all of the file system that `fd` is on. Rejects when some of it was not written. */
 export const syncFiles = async (fd: number): Promise<void> => {
   if ((await nativeSyncfs(fd)) !== 0) throw new SyscallError('syncfs', constants.errno.EIO);
-};
-
-/** readahead(2), in a thread of its own: has the kernel read that part of the file into memory. It may do less. */
-export const readAhead = async (fd: number, offset: number, length: number): Promise<void> => {
-  await nativeReadahead(fd, offset, length);
 };
 
 /**
