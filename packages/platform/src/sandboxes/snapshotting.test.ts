@@ -1,0 +1,119 @@
+import { RuntimeError } from '@skerry/runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+
+let fixture: PlaneFixture;
+beforeEach(async () => {
+  fixture = await createPlaneFixture();
+});
+afterEach(() => fixture.close());
+
+const request = { kind: 'filesystem', name: null, tag: 'default' } as const;
+const make = (id: string, more: Partial<Parameters<typeof fixture.plane.snapshotting.create>[1]> = {}) =>
+  fixture.plane.snapshotting.create(id, { ...request, ...more });
+const kept = async (): Promise<string[]> => {
+  const ids: string[] = [];
+  for await (const { id } of fixture.runtime.snapshots.list()) ids.push(id);
+  return ids;
+};
+const rows = async () =>
+  (
+    await Promise.all(
+      (['making', 'ready', 'removing'] as const).map((state) => fixture.store.listSnapshotIds(state)),
+    )
+  ).flat();
+
+describe('snapshotting', () => {
+  it.each([
+    ['the host is full', new RuntimeError('exhausted', 'full'), 'unavailable'],
+    ['the sandbox has just ended', new RuntimeError('unavailable', 'ended'), 'not_found'],
+    ['anything else goes wrong', new Error('secret of the host'), 'internal'],
+  ])('leaves nothing and the sandbox running when %s', async (_what, failure, code) => {
+    const id = await fixture.create();
+    fixture.runtime.fail('snapshot', failure);
+    const error = await make(id).catch((reason: Error) => reason);
+    expect(error).toMatchObject({ code });
+    expect(String(error)).not.toContain('secret');
+    expect([await kept(), await rows()]).toEqual([[], []]);
+    expect((await fixture.rowOf(id))?.state).toBe('running');
+    expect(await fixture.route(id)).toBeDefined();
+  });
+
+  it('removes what was made when its answer is lost, since nobody could find it', async () => {
+    const id = await fixture.create();
+    fixture.runtime.loseAnswer('snapshot');
+    await expect(make(id)).rejects.toMatchObject({ code: 'not_found' });
+    expect([await kept(), await rows()]).toEqual([[], []]);
+    expect(await make(id)).toMatchObject({ state: 'ready' });
+  });
+
+  it('keeps a sandbox reachable meanwhile, and anything else waits or is refused', async () => {
+    const id = await fixture.create();
+    const release = fixture.runtime.hold('snapshot');
+    const made = make(id);
+    await expect.poll(() => fixture.runtime.log).toContain(`snapshot ${id} filesystem`);
+    expect(await fixture.route(id)).toBeDefined();
+    await expect(make(id)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(fixture.plane.pausing.pause(id, 'filesystem')).rejects.toMatchObject({ code: 'conflict' });
+    const killed = fixture.plane.lifecycle.kill(id);
+    await expect.poll(() => fixture.route(id)).toBeUndefined();
+    expect(fixture.runtime.instances.has(id)).toBe(true);
+    release();
+    expect(await made).toMatchObject({ state: 'ready' });
+    await killed;
+    expect(fixture.runtime.instances.has(id)).toBe(false);
+    expect(await kept()).toHaveLength(1);
+  });
+
+  it('pauses a sandbox whose end came meanwhile', async () => {
+    const id = await fixture.create({ timeoutMs: 200, autoPause: 'filesystem' });
+    const release = fixture.runtime.hold('snapshot');
+    const made = make(id);
+    await expect.poll(() => fixture.runtime.log).toContain(`snapshot ${id} filesystem`);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect((await fixture.rowOf(id))?.state).toBe('running');
+    release();
+    await made;
+    await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
+  });
+
+  it('begins a sandbox with it, of the same size, and counts that as a use', async () => {
+    const id = await fixture.create();
+    const snapshot = await make(id, { name: 'prepared' });
+    const template = await fixture.store.findTemplate('prepared');
+    if (template === undefined) throw new Error('no template');
+    const rest = { metadata: {}, envVars: {}, secure: true, allowInternet: null, autoPause: null };
+    const begun = await fixture.plane.lifecycle.create({ template, snapshot, timeoutMs: 60_000, ...rest });
+    expect(begun).toMatchObject({ snapshotId: snapshot.id, templateName: 'prepared', diskMb: 1 });
+    const remove = () => fixture.plane.snapshotting.delete({ templateId: template.id });
+    await expect(remove()).rejects.toMatchObject({ code: 'invalid_argument' });
+    await fixture.plane.lifecycle.kill(begun.id);
+    await remove();
+    await expect(remove()).rejects.toMatchObject({ code: 'not_found' });
+    const again = fixture.plane.lifecycle.create({ template, snapshot, timeoutMs: 60_000, ...rest });
+    await expect(again).rejects.toMatchObject({ code: 'not_found' });
+    expect(await kept()).toEqual([]);
+  });
+
+  it('makes right at the start what a server that was killed left', async () => {
+    const id = await fixture.create();
+    const wanted = await make(id, { name: 'wanted' });
+    const size = { cpuCount: 1, memoryMb: 128, diskMb: 1 };
+    const half = { sandboxId: id, parentId: null, kind: 'filesystem' as const, createdAt: 0, ...size };
+    const instance = await fixture.runtime.get(id);
+    // Made, and killed before a tag led to it.
+    await fixture.store.beginSnapshot({ id: 'untold', ...half });
+    await instance.snapshot({ id: 'untold', memory: false });
+    // Recorded, and killed before it was made.
+    await fixture.store.beginSnapshot({ id: 'unmade', ...half });
+    // Taken away, and killed before its files were.
+    const doomed = await make(id, { name: 'doomed' });
+    await fixture.store.retireSnapshots({ templateId: doomed.templateId });
+    // Of a database that was put back.
+    await instance.snapshot({ id: 'unknown', memory: false });
+    expect(await kept()).toHaveLength(4);
+    await fixture.startPlane();
+    expect(await kept()).toEqual([wanted.id]);
+    expect(await rows()).toEqual([wanted.id]);
+  });
+});
