@@ -151,7 +151,9 @@ export const mountDisk = async (options: {
         target: options.target,
         type: 'ext4',
         flags: flags | (readOnly ? MountFlag.readOnly : 0),
-        data: 'nobarrier,noinit_itable',
+        // Without mbcache no two files share a block of attributes. One that is deleted and still open has no place in a copy
+        // of the disk, and e2fsck would not dare to count anew who shares a block with it.
+        data: 'nobarrier,noinit_itable,no_mbcache',
       });
     } finally {
       closeSync(loop.device);
