@@ -33,7 +33,7 @@ describe('snapshotting', () => {
     fixture.runtime.fail('snapshot', failure);
     const error = await make(id).catch((reason: Error) => reason);
     expect(error).toMatchObject({ code });
-    expect(String(error)).not.toContain('secret');
+    expect((error as Error).message).not.toContain('secret');
     expect([await kept(), await rows()]).toEqual([[], []]);
     expect((await fixture.rowOf(id))?.state).toBe('running');
     expect(await fixture.route(id)).toBeDefined();
