@@ -1,5 +1,5 @@
 import { createPlatformClient } from '@skerry/platform-client';
-import { Sandbox, type SandboxError } from '@skerry/sdk';
+import { CommandExitError, Sandbox, type SandboxError } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, type StackSandbox, startStack } from '../stack.ts';
 import { findAgentProcess } from './agent-process.ts';
@@ -150,7 +150,7 @@ describe('the typed clients', () => {
       watch.stop();
       const command = await sdk.commands.run('yes', { background: true });
       await command.kill();
-      await command.wait().catch(() => undefined);
+      await expect(command.wait()).rejects.toThrow(CommandExitError);
       command.disconnect();
     }
     // What is kept for the next call is not counted.
