@@ -25,7 +25,12 @@ describe('a silent stream', () => {
   it('rule 6.1-12, 10-31: carries keepalives at the pace asked for, after start and before end', async () => {
     const headers = { 'keepalive-ping-interval': '1' };
     const answer = await stream('process.Process/Start', [sh('sleep 3.5')], headers);
-    expect(kindsOf(answer)).toEqual(['start', 'keepalive', 'keepalive', 'keepalive', 'end', 'end of stream']);
+    const kinds = kindsOf(answer);
+    expect([kinds[0], ...kinds.slice(-2)]).toEqual(['start', 'end', 'end of stream']);
+    const between = kinds.slice(1, -2);
+    expect(between).toEqual(between.map(() => 'keepalive'));
+    // Three, and a fourth where the machine is slow to notice the end.
+    expect([3, 4]).toContain(between.length);
     expect(jsonOf(answer)[1]).toEqual({ event: { keepalive: {} } });
   });
 
