@@ -20,10 +20,12 @@ import { memoryIdle } from './src/memory-idle.ts';
 import { findStale, readReport, writeReport } from './src/report.ts';
 import { type Row, toTable } from './src/row.ts';
 import { runBenchmarks } from './src/run-benchmarks.ts';
+import { snapshotStop } from './src/snapshot-stop.ts';
 
 const benchmarks: Record<string, Benchmark> = {
   'create.cold': createCold,
   'create.warm': createWarm,
+  'snapshot.stop': snapshotStop,
   'exec.roundtrip': execRoundtrip,
   'file.download': fileDownload,
   'file.upload': fileUpload,

@@ -8,6 +8,7 @@ export interface BenchStack {
   /** Options of the SDK that reach the server under measurement. */
   connection: { apiUrl: string; apiKey: string; domain: string; sandboxUrl: string };
   createSandbox(): Promise<Sandbox>;
+  deleteSnapshot(snapshotId: string): Promise<unknown>;
   /** One that is used without the SDK. */
   createBareSandbox(): Promise<StackSandbox>;
   /** Path on the host of what is `/run/envd/NAME` inside a sandbox, such as the agent's own `http.sock`. */
@@ -46,6 +47,7 @@ export async function startBenchStack({
   return {
     connection,
     createSandbox: () => Sandbox.create({ ...connection, timeoutMs: 600_000 }),
+    deleteSnapshot: (snapshotId) => Sandbox.deleteSnapshot(snapshotId, connection),
     createBareSandbox: () => stack.createSandbox({ timeoutSeconds: 600 }),
     guestPath: (sandboxId, name) => join(dataDir, 'sandboxes', sandboxId, 'disk/run', name),
     writtenPath: (sandboxId, path) => join(dataDir, 'sandboxes', sandboxId, 'disk/upper', path),

@@ -10,6 +10,7 @@ import { middleScenario, newestScenario } from './e2b/later-features.ts';
 import { lifecycleScenario } from './e2b/lifecycle.ts';
 import { resolveToLoopback } from './e2b/loopback-names.ts';
 import { newestPausingScenario, pausingScenario } from './e2b/pausing.ts';
+import { snapshotsScenario } from './e2b/snapshots.ts';
 import { terminalAttachScenario, terminalsScenario } from './e2b/terminals.ts';
 import { startTlsFront, type TlsFront } from './e2b/tls-front.ts';
 import { type Stack, startStack } from './stack.ts';
@@ -37,6 +38,7 @@ function program(client: TestedClient, scheme: Scheme, environment: () => Record
   pausingScenario(ask);
   if (client.generation === 'oldest') return;
   middleScenario(ask);
+  snapshotsScenario(ask);
   terminalAttachScenario(ask);
   if (client.generation === 'middle') return;
   newestScenario(ask);
