@@ -15,9 +15,9 @@ export const takeBlock = (): Uint8Array => {
   return free.pop() ?? new Uint8Array(BLOCK_BYTES);
 };
 
-/** Nobody may hold a view of the block any more. */
-export const giveBlock = (block: Uint8Array): void => {
+/** Takes a block back. One that somebody still has a view of is not used again. */
+export const giveBlock = (block: Uint8Array, { isLent }: { isLent: boolean }): void => {
   usedCount -= 1;
-  free.push(block);
+  if (!isLent) free.push(block);
   free.length = Math.min(free.length, MIN_FREE + usedCount);
 };

@@ -5,9 +5,16 @@ export type OutputKind = 'stdout' | 'stderr' | 'pty';
 
 export interface OutputPiece {
   kind: OutputKind;
+  /** Good for as long as `lender` is owed something, and else until the next call of the journal. */
   bytes: Uint8Array;
+  lender: Lender;
   /** It is the beginning of a character, and nothing has been written after it. */
   isBegun: boolean;
+}
+
+/** Where a piece lies. Whoever goes on using it counts itself here meanwhile; who never says that it is done loses nothing. */
+export interface Lender {
+  borrowerCount: number;
 }
 
 /** The latest output of one process. Every byte has an offset: how many bytes of any kind the process wrote before it. */
@@ -21,7 +28,7 @@ export interface OutputJournal {
   /** Keeps a copy of the bytes. */
   append(kind: OutputKind, bytes: Uint8Array): void;
   /**
-   * A copy of what begins at `offset`, as much as fits one message. Undefined at the end. `offset` must be at least `start`. Apart from
+   * A view of what begins at `offset`, as much as fits one message. Undefined at the end. `offset` must be at least `start`. Apart from
    * terminals it ends with a whole character of UTF-8 where it can: older clients decode each message for itself.
    */
   read(offset: number): OutputPiece | undefined;
@@ -31,7 +38,7 @@ export interface OutputJournal {
   dropBefore(offset: number): void;
 }
 
-interface Block {
+interface Block extends Lender {
   at: number;
   bytes: Uint8Array;
   usedBytes: number;
@@ -66,7 +73,7 @@ export const createOutputJournal = (): OutputJournal => {
   const startOf = (): number => blocks[0]?.at ?? end;
 
   const push = (bytes: Uint8Array): Block => {
-    const block = { at: end, bytes, usedBytes: 0 };
+    const block = { at: end, bytes, usedBytes: 0, borrowerCount: 0 };
     blocks.push(block);
     blockBytes += bytes.length;
     return block;
@@ -95,16 +102,16 @@ export const createOutputJournal = (): OutputJournal => {
   };
 
   const dropBlocks = (count: number): void => {
-    for (const { bytes } of blocks.slice(0, count)) {
+    for (const { bytes, borrowerCount } of blocks.slice(0, count)) {
       blockBytes -= bytes.length;
-      if (bytes.length === BLOCK_BYTES) giveBlock(bytes);
+      if (bytes.length === BLOCK_BYTES) giveBlock(bytes, { isLent: borrowerCount > 0 });
     }
     blocks = blocks.slice(count);
     runs = blocks.length === 0 ? [] : runs.slice(indexAt(runs, startOf()));
   };
 
   /** The beginning of a character that ends one block, and what follows it in the next. */
-  const join = (begun: Uint8Array, at: number, runEnd: number): Omit<OutputPiece, 'kind'> => {
+  const join = (begun: Uint8Array, at: number, runEnd: number): Pick<OutputPiece, 'bytes' | 'isBegun'> => {
     const next = blocks[indexAt(blocks, at)];
     if (next === undefined) return { bytes: begun, isBegun: false };
     const until = Math.min(next.at + next.usedBytes, runEnd, at + MAX_PIECE_BYTES.stdout - begun.length);
@@ -142,14 +149,14 @@ export const createOutputJournal = (): OutputJournal => {
       if (block === undefined || kind === undefined || offset >= end) return undefined;
       const runEnd = runs[run + 1]?.at ?? end;
       const until = Math.min(block.at + block.usedBytes, runEnd, offset + MAX_PIECE_BYTES[kind]);
-      const bytes = block.bytes.slice(offset - block.at, until - block.at);
+      const bytes = block.bytes.subarray(offset - block.at, until - block.at);
+      const piece = { kind, bytes, lender: block, isBegun: false };
       const begunBytes = kind === 'pty' ? 0 : countIncompleteBytes(bytes);
       // Where the kind changes, the rest of the character comes after something else, if at all.
-      if (begunBytes === 0 || (until === runEnd && runEnd !== end)) return { kind, bytes, isBegun: false };
-      if (begunBytes < bytes.length)
-        return { kind, bytes: bytes.subarray(0, bytes.length - begunBytes), isBegun: false };
-      if (until === end) return { kind, bytes, isBegun: true };
-      return { kind, ...join(bytes, until, runEnd) };
+      if (begunBytes === 0 || (until === runEnd && runEnd !== end)) return piece;
+      if (begunBytes < bytes.length) return { ...piece, bytes: bytes.subarray(0, bytes.length - begunBytes) };
+      if (until === end) return { ...piece, isBegun: true };
+      return { ...piece, ...join(bytes, until, runEnd) };
     },
     dropOldest() {
       dropBlocks(1);

@@ -118,6 +118,23 @@ describe('the beginning of a character', () => {
   });
 });
 
+describe('a piece that was taken', () => {
+  it.each(['stays', 'leaves'])(
+    'keeps its bytes while its reader %s and what it was written to is used again',
+    async (way) => {
+      const { output } = create();
+      const reader = output.subscribe();
+      output.write('stdout', Buffer.alloc(64 * 1024, 'a'));
+      const piece = await reader.take();
+      if (way === 'leaves') reader.unsubscribe();
+      writeMebibytes(output, 12);
+      const other = create();
+      writeMebibytes(other.output, 12);
+      expect(Buffer.from(piece?.value as Uint8Array).equals(Buffer.alloc(32 * 1024, 'a'))).toBe(true);
+    },
+  );
+});
+
 describe('a reader that has gone', () => {
   it('holds the process back for as long as it asked, when it writes much', async () => {
     const { output, held } = create();

@@ -1,7 +1,7 @@
 import type { ExitStatus } from './exit-status.ts';
 import type { OutputBudget, OutputHolder } from './output-budget.ts';
 import { noteDelivered } from './output-garbage.ts';
-import { createOutputJournal, type OutputKind } from './output-journal.ts';
+import { createOutputJournal, type Lender, type OutputKind } from './output-journal.ts';
 
 export type OutputEvent = { case: OutputKind; value: Uint8Array } | { case: 'end'; value: ExitStatus };
 
@@ -192,6 +192,8 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
       if (offset !== undefined && offset <= journal.end) for (const gone of expected.keys()) leave(gone);
       let failure: Error | undefined;
       let isEndTaken = false;
+      /** Of the piece that was taken last. It stays lent when the reader leaves, since nobody knows whether that has been written out. */
+      let lender: Lender | undefined;
       /** Where the rest of a character did not come in time. */
       let overdueAt: number | undefined;
       let wake: (() => void) | undefined;
@@ -220,6 +222,10 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
             if (piece !== undefined && !isAwaited) {
               reader.cursor += piece.bytes.length;
               noteDelivered(piece.bytes.length);
+              // By now the piece before has been written out.
+              if (lender !== undefined) lender.borrowerCount -= 1;
+              lender = piece.lender;
+              lender.borrowerCount += 1;
               if (reader.grace !== undefined && !isFull(reader)) catchUp(reader);
               if (isHeldBack) balance();
               return { case: piece.kind, value: piece.bytes };
