@@ -40,9 +40,12 @@ const MAX_BYTES = 2 ** 30;
 const BYTES_AT_ONCE = 256 * 1024;
 const BYTES_A_SECOND = 32 * 1024;
 
-/** Following begins a while after the start, when its caller has long been answered. */
+/**
+ * Following begins a while after the start, when its caller has long been answered, and before the agent gives back the memory
+ * of its own start: so an idle sandbox does not keep what accepting the connection has taken.
+ */
 const BEGIN_MS = 500;
-const SPREAD_MS = 1_500;
+const SPREAD_MS = 1_000;
 /** What is left is fetched for so long before a kill or a pause goes on. */
 const FETCH_MS = 300;
 const ANSWERS_APART_MS = 200;
