@@ -9,6 +9,7 @@ const required: Record<string, string> = {
   attr: 'setfattr',
   crun: 'crun',
   e2fsprogs: 'mkfs.ext4',
+  'fuse-overlayfs': 'fuse-overlayfs',
   iproute2: 'ip',
   mmdebstrap: 'mmdebstrap',
   nftables: 'nft',
