@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { EventType, FileType } from '@skerry/envd-client/filesystem';
+import { FileType } from '@skerry/envd-client/filesystem';
 import { type FileEvent, Sandbox, TimeoutError } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, type StackSandbox, startStack } from './stack.ts';
@@ -154,25 +154,5 @@ describe('watching', () => {
     expect(new Set(seen.filter((event) => event.startsWith('create'))).size).toBe(
       seen.filter((event) => event.startsWith('create')).length,
     );
-  });
-
-  it('by polling drains the events once, and ends with the watcher', async () => {
-    await sdk.files.makeDir('polled');
-    const { filesystem } = sandbox.agent;
-    const { watcherId } = await filesystem.createWatcher({ path: 'polled' });
-    await sdk.files.write('polled/x', 'y');
-    const seen: (EventType | undefined)[] = [];
-    await expect
-      .poll(async () => {
-        const { events } = await filesystem.getWatcherEvents({ watcherId });
-        seen.push(...events.map(({ type }) => type));
-        return seen;
-      })
-      .toEqual(expect.arrayContaining([EventType.CREATE, EventType.WRITE]));
-    expect((await filesystem.getWatcherEvents({ watcherId })).events).toEqual([]);
-    await filesystem.removeWatcher({ watcherId });
-    await expect(filesystem.getWatcherEvents({ watcherId })).rejects.toMatchObject({
-      rawMessage: expect.any(String),
-    });
   });
 });
