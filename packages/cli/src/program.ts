@@ -3,6 +3,7 @@ import { doctorCommand } from './commands/doctor.ts';
 import { downCommand } from './commands/down.ts';
 import { createSandboxCommand } from './commands/sandbox/create.ts';
 import { execSandboxCommand } from './commands/sandbox/exec.ts';
+import { forkSandboxCommand } from './commands/sandbox/fork.ts';
 import { killSandboxCommand } from './commands/sandbox/kill.ts';
 import { listSandboxesCommand } from './commands/sandbox/list.ts';
 import { sandboxLogsCommand } from './commands/sandbox/logs.ts';
@@ -29,6 +30,7 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(sandboxMetricsCommand())
     .addCommand(pauseSandboxCommand())
     .addCommand(resumeSandboxCommand())
+    .addCommand(forkSandboxCommand())
     .addCommand(killSandboxCommand());
   const snapshot = new Command('snapshot')
     .description('work with snapshots of sandboxes')

@@ -5,6 +5,7 @@ import type { paths } from '@skerry/platform-client';
 import type { Runtime } from '@skerry/runtime';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
+import { createForkHandlers } from './handlers/forking.ts';
 import { createInspectionHandlers } from './handlers/inspection.ts';
 import { createListHandlers } from './handlers/listing.ts';
 import { createLogHandlers } from './handlers/logs.ts';
@@ -67,12 +68,14 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     resuming: plane.resuming,
     snapshotting: plane.snapshotting,
     inspecting: plane.inspecting,
+    forking: plane.forking,
     timeToLive: plane.timeToLive,
     sampling: plane.observation.sampling,
     shipping: plane.observation.shipping,
     clock,
     features: options.runtime.features,
     maxRunMs: limits.maxRunMs,
+    maxSandboxes: limits.maxSandboxes,
     secret,
     domain,
   };
@@ -84,6 +87,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createSnapshotHandlers(context),
     ...createInspectionHandlers(context),
     ...createLogHandlers(context),
+    ...createForkHandlers(context),
     ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });

@@ -2,22 +2,42 @@ import type { Duplex } from 'node:stream';
 
 /** The streams to one instance that this process has opened. */
 export interface GuestConnections {
-  /** Remembers a stream until it is closed. */
-  add<S extends Duplex>(stream: S): S;
-  /** Ends all of them, for the other side at once. */
-  destroy(): void;
+  /** Remembers the stream that `dial` opens until it is closed. Waits while none may be open. */
+  open<S extends Duplex>(dial: () => Promise<S>): Promise<S>;
+  /** Ends all of them, for the other side at once, and lets none be opened until the work is done. */
+  interrupt<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export const createGuestConnections = (): GuestConnections => {
-  const open = new Set<Duplex>();
+  const streams = new Set<Duplex>();
+  let interruption: Promise<unknown> | undefined;
+
   return {
-    add: (stream) => {
-      open.add(stream);
-      stream.once('close', () => open.delete(stream));
-      return stream;
+    open: async (dial) => {
+      for (;;) {
+        await interruption;
+        const stream = await dial();
+        if (interruption === undefined) {
+          streams.add(stream);
+          stream.once('close', () => streams.delete(stream));
+          return stream;
+        }
+        // It was on its way when the interruption began.
+        stream.destroy();
+      }
     },
-    destroy: () => {
-      for (const stream of open) stream.destroy();
+    interrupt: async (work) => {
+      const result = work();
+      const over = result.then(
+        () => undefined,
+        () => undefined,
+      );
+      const mine = Promise.all([interruption, over]).finally(() => {
+        if (interruption === mine) interruption = undefined;
+      });
+      interruption = mine;
+      for (const stream of streams) stream.destroy();
+      return result;
     },
   };
 };

@@ -19,6 +19,7 @@ export {
 } from './errors.ts';
 export type { FileData, WriteInfo, WriteOptions } from './file-transfer.ts';
 export type { Files, ListOptions, WatchOptions, WriteEntry } from './files.ts';
+export type { ForkOptions } from './forks.ts';
 export { type LostOutput, OutputLostError } from './output-lost-error.ts';
 export type { StdinData } from './process-input.ts';
 export type { Pty, PtyAttachOptions, PtyCreateOptions } from './pty.ts';

@@ -6,6 +6,7 @@ import { type Connection, callApi, createConnection } from './connection.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { SandboxError } from './errors.ts';
 import { Files } from './files.ts';
+import { type ForkOptions, forkSandbox } from './forks.ts';
 import { Pty } from './pty.ts';
 import { agentPort, toSandboxHost, toScheme } from './sandbox-address.ts';
 import { type SandboxInfo, toSandboxInfo } from './sandbox-info.ts';
@@ -180,6 +181,35 @@ export class Sandbox implements AsyncDisposable {
    */
   static diffFiles(to: string, options: FileDiffOptions = {}): Promise<FileDifference[]> {
     return diffFiles(createConnection(options), to, options);
+  }
+
+  /** As the method of the same name, by id. */
+  static fork(
+    sandboxId: string,
+    options: ForkOptions & ConnectionOptions = {},
+  ): Promise<(Sandbox | SandboxError)[]> {
+    return Sandbox.#fork(createConnection(options), sandboxId, options);
+  }
+
+  /**
+   * Captures this sandbox once, with its running processes, and starts copies that go on from that moment, each with an id,
+   * a token and an address of its own. It runs on itself; connections to it are reset. Every copy succeeds or fails for
+   * itself: look at each entry. Programs that keep a random generator of their own in memory go on from the same state in
+   * every copy; what the system gives differs.
+   * Throws `NotFoundError`, `InvalidArgumentError` for more copies than may run, and a `SandboxError` of code `conflict`
+   * when it is paused, or `unimplemented` when the service cannot capture processes.
+   */
+  fork(options: ForkOptions = {}): Promise<(Sandbox | SandboxError)[]> {
+    return Sandbox.#fork(this.#connection, this.sandboxId, options);
+  }
+
+  static async #fork(
+    connection: Connection,
+    sandboxId: string,
+    options: ForkOptions,
+  ): Promise<(Sandbox | SandboxError)[]> {
+    const entries = await forkSandbox(connection, sandboxId, options);
+    return entries.map((entry) => (entry instanceof SandboxError ? entry : new Sandbox(connection, entry)));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

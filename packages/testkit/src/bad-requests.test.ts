@@ -177,10 +177,7 @@ describe('other calls', () => {
   });
 
   it('what is not built yet answers 501', async () => {
-    const { sandboxId, kill } = await stack.createSandbox();
-    for (const route of [`POST /sandboxes/${sandboxId}/fork`, 'GET /templates'])
-      expect(await call(route)).toMatchObject({ status: 501 });
-    await kill();
+    expect(await call('GET /templates')).toMatchObject({ status: 501 });
   });
 });
 

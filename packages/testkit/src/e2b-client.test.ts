@@ -5,6 +5,7 @@ import { portScenario, type Scheme, signedUrlScenario } from './e2b/addresses.ts
 import { type E2b, type TestedClient, testedClients } from './e2b/clients.ts';
 import { commandsScenario } from './e2b/commands.ts';
 import { filesScenario } from './e2b/files.ts';
+import { newestForkingScenario } from './e2b/forking.ts';
 import type { Given } from './e2b/given.ts';
 import { middleScenario, newestScenario } from './e2b/later-features.ts';
 import { lifecycleScenario } from './e2b/lifecycle.ts';
@@ -43,6 +44,7 @@ function program(client: TestedClient, scheme: Scheme, environment: () => Record
   if (client.generation === 'middle') return;
   newestScenario(ask);
   newestPausingScenario(ask);
+  newestForkingScenario(ask);
 }
 
 describe('behind host names with TLS', () => {

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findTraces } from '@skerry/runtime/suite-traces';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { counterNames, expectToGoOn, readCounters, startCounters } from './counters.ts';
 import { type Stack, startStack } from './stack.ts';
 
 // The long form is for a machine that has nothing else to do.
@@ -18,52 +19,6 @@ const create = async (): Promise<Sandbox> =>
   Sandbox.connect((await stack.createSandbox({ timeoutSeconds: 600 })).sandboxId, stack.connection);
 const infoOf = async (sandboxID: string) =>
   (await stack.api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID } } })).data;
-
-/** Programs that tell, in a file each, who they are and how far they have counted. */
-const counters = {
-  node: `env LD_LIBRARY_PATH=/.envd/lib /.envd/node -e "
-let count = 0;
-setInterval(() => require('node:fs').writeFileSync('/tmp/node', process.pid + ' ' + count++), 10)"`,
-  python: `python3 -c "
-import os, time
-count = 0
-while True:
-  open('/tmp/python.new', 'w').write(f'{os.getpid()} {count}'); os.rename('/tmp/python.new', '/tmp/python')
-  count += 1; time.sleep(0.01)"`,
-};
-type Name = keyof typeof counters;
-const names = Object.keys(counters) as Name[];
-
-const startCounters = async (sandbox: Sandbox): Promise<void> => {
-  for (const name of names) {
-    await sandbox.commands.run(`setsid ${counters[name]} > /dev/null 2>&1 < /dev/null &`);
-    await expect.poll(() => sandbox.files.exists(`/tmp/${name}`), { timeout: 10_000 }).toBe(true);
-  }
-};
-
-const readCounter = async (sandbox: Sandbox, name: Name): Promise<{ pid: number; count: number }> => {
-  let text = '';
-  // A file that is being written may be empty.
-  while (!text.includes(' ')) text = await sandbox.files.read(`/tmp/${name}`);
-  const [pid = 0, count = 0] = text.split(' ').map(Number);
-  return { pid, count };
-};
-
-/** Each goes on where it was, in the same process: not from the start, and it did not count meanwhile. */
-const expectToGoOn = async (sandbox: Sandbox, before: Record<Name, { pid: number; count: number }>) => {
-  for (const name of names) {
-    const { pid, count } = await readCounter(sandbox, name);
-    expect(pid).toBe(before[name].pid);
-    expect(count).toBeGreaterThanOrEqual(before[name].count);
-    expect(count - before[name].count).toBeLessThan(2_000);
-    await expect.poll(async () => (await readCounter(sandbox, name)).count).toBeGreaterThan(count);
-  }
-};
-
-const readCounters = async (sandbox: Sandbox) => ({
-  node: await readCounter(sandbox, 'node'),
-  python: await readCounter(sandbox, 'python'),
-});
 
 describe('a sandbox that is paused with its memory', () => {
   it('goes on counting after every process of skerry was killed and another server started', async () => {
@@ -159,7 +114,7 @@ describe('a sandbox that is paused with its memory', () => {
     await expect.poll(async () => (await infoOf(id))?.state, { timeout: 10_000 }).toBe('paused');
     await Sandbox.connect(id, stack.connection);
     const after = await readCounters(sandbox);
-    for (const name of names) expect(after[name].pid).toBe(before[name].pid);
+    for (const name of counterNames) expect(after[name].pid).toBe(before[name].pid);
     await sandbox.kill();
   });
 

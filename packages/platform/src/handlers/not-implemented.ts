@@ -10,7 +10,6 @@ const operations = [
   'GET /templates/{templateID}/tags',
   'PATCH /v2/templates/{templateID}',
   'DELETE /templates/tags',
-  'POST /sandboxes/{sandboxID}/fork',
   'POST /templates/tags',
   'POST /v2/templates',
   'POST /v2/templates/{templateID}/builds/{buildID}',

@@ -4,6 +4,7 @@ import type { Features } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Shipping } from '../logs/shipping.ts';
 import type { Sampling } from '../metrics/sampling.ts';
+import type { Forking } from '../sandboxes/forking.ts';
 import type { Inspecting } from '../sandboxes/inspecting.ts';
 import type { Lifecycle } from '../sandboxes/lifecycle.ts';
 import type { Pausing } from '../sandboxes/pausing.ts';
@@ -30,5 +31,8 @@ export interface HandlerContext extends ReplyContext {
   sampling: Sampling;
   shipping: Shipping;
   clock: Clock;
+  forking: Forking;
   maxRunMs: number;
+  /** How many may run at the same time. */
+  maxSandboxes: number;
 }

@@ -8,6 +8,7 @@ import type { Store } from '../store/store.ts';
 import { createAdopt } from './adopt.ts';
 import { createEnding } from './ending.ts';
 import { createExpiry } from './expiry.ts';
+import { createForking, type Forking } from './forking.ts';
 import { createInspecting, type Inspecting } from './inspecting.ts';
 import { createLifecycle, type Lifecycle, type LifecycleOptions, type Size } from './lifecycle.ts';
 import { createLive, type Directory } from './live.ts';
@@ -39,6 +40,7 @@ export interface ControlPlane {
   readonly resuming: Resuming;
   readonly snapshotting: Snapshotting;
   readonly inspecting: Inspecting;
+  readonly forking: Forking;
   readonly timeToLive: TimeToLive;
   readonly observation: Observation;
   readonly directory: Directory;
@@ -92,6 +94,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const resuming = createResuming({ ...options, recovery, transitions, timeToLive });
   const snapshotting = createSnapshotting({ ...options, transitions });
   const inspecting = createInspecting({ ...options, transitions });
+  const forking = createForking({ lifecycle, snapshotting });
   const reconcile = createReconcile({
     ...options,
     live,
@@ -124,6 +127,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     resuming,
     snapshotting,
     inspecting,
+    forking,
     timeToLive,
     observation,
     directory: live.directory,

@@ -49,6 +49,8 @@ export interface Lifecycle {
    * left or what is left is on its way out.
    */
   create(request: CreateRequest): Promise<SandboxRow>;
+  /** As `create`, of what was captured of a sandbox with its processes; all but id, token and time is that one's. */
+  fork(source: SandboxRow, captured: { id: string; timeoutMs: number }): Promise<SandboxRow>;
   /** Rejects with `not_found` unless it is running or paused. */
   get(id: string): Promise<SandboxRow>;
   /** Resolves when it is stopped; two at once both succeed. Rejects with `not_found` unless it is running or paused. */
@@ -76,7 +78,10 @@ export interface LifecycleOptions {
   limits: Limits;
   secret: string;
   /** What the runtime makes of a request. */
-  toSpec(size: Size, request: Pick<CreateRequest, 'allowInternet' | 'snapshot'>): WarmSpec;
+  toSpec(
+    size: Size,
+    request: { allowInternet: boolean | null; snapshot: Pick<SnapshotRow, 'id'> | null },
+  ): WarmSpec;
 }
 
 /** Where a sandbox comes from: an instance that waits for an owner, or nothing but the way to make one. */
@@ -154,6 +159,30 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     }
   };
 
+  /** Takes a place and starts the sandbox in it. */
+  const admit = (sandbox: NewSandbox, origin: Origin, timeoutMs: number): Promise<SandboxRow> => {
+    const run = async (): Promise<SandboxRow> => {
+      const { spec, waiting } = origin;
+      let reserved: SandboxReservation | undefined;
+      try {
+        reserved = await store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes });
+      } finally {
+        if (reserved !== 'reserved' && waiting !== undefined) warm.giveBack(spec, waiting);
+      }
+      if (reserved === 'limit') throw limitReached(limits.maxSandboxes);
+      // Deleted between the look and now.
+      if (reserved === 'no_snapshot')
+        throw notFound(`the snapshot of template "${sandbox.templateId}" is gone`);
+      return start(sandbox, origin, timeoutMs);
+    };
+    const started = run().finally(() => {
+      starting.delete(sandbox.id);
+      void warm.adjust();
+    });
+    starting.set(sandbox.id, started);
+    return started;
+  };
+
   return {
     create: async ({ template, snapshot, timeoutMs, ...request }) => {
       const createdAt = clock.now();
@@ -173,24 +202,21 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         memoryMb,
         diskMb,
       };
-      const run = async (): Promise<SandboxRow> => {
-        let reserved: SandboxReservation | undefined;
-        try {
-          reserved = await store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes });
-        } finally {
-          if (reserved !== 'reserved' && waiting !== undefined) warm.giveBack(spec, waiting);
-        }
-        if (reserved === 'limit') throw limitReached(limits.maxSandboxes);
-        // Deleted between the look and now.
-        if (reserved === 'no_snapshot') throw notFound(`the snapshot of template "${template.id}" is gone`);
-        return start(sandbox, { spec, waiting }, timeoutMs);
+      return admit(sandbox, { spec, waiting }, timeoutMs);
+    },
+    fork: (source, { id: captured, timeoutMs }) => {
+      const createdAt = clock.now();
+      const { allowInternet, cpuCount, memoryMb, diskMb } = source;
+      const spec = options.toSpec(source, { allowInternet, snapshot: { id: captured } });
+      const { templateId, templateName, snapshotId, metadata, envVars, secure, autoPause } = source;
+      const sandbox: NewSandbox = {
+        id: ids.sandboxId(),
+        ...{ templateId, templateName, snapshotId, metadata, envVars, secure, allowInternet, autoPause },
+        createdAt,
+        endAt: createdAt + timeoutMs,
+        ...{ cpuCount, memoryMb, diskMb },
       };
-      const started = run().finally(() => {
-        starting.delete(sandbox.id);
-        void warm.adjust();
-      });
-      starting.set(sandbox.id, started);
-      return started;
+      return admit(sandbox, { spec, waiting: undefined }, timeoutMs);
     },
     get: async (id) => {
       const row = await store.findSandbox(id);

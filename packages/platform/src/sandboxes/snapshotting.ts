@@ -1,4 +1,4 @@
-import { ApiError, conflict, invalid, notFound } from '@skerry/contract/error';
+import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
@@ -25,6 +25,12 @@ export interface Snapshotting {
    * host cannot capture what is asked for, and with `unavailable` when there is no room.
    */
   create(sandboxId: string, request: SnapshotRequest): Promise<TaggedSnapshot>;
+  /**
+   * Captures a running sandbox with its processes for `use` alone, to which nothing but the id leads, and resolves with
+   * what that did; the snapshot is gone then. The sandbox is free for other transitions as soon as it is captured. Rejects
+   * as `create` does, with `conflict` for a paused one, and with `unimplemented` when this host cannot capture processes.
+   */
+  lend<T>(sandboxId: string, use: (id: string, row: SandboxRow) => Promise<T>): Promise<T>;
   /**
    * Takes a tag of a template away, or without one the whole template; files to which nothing leads any more are gone when
    * it resolves. Rejects with `not_found`, and with `invalid_argument` while sandboxes that began with it are there.
@@ -68,17 +74,19 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     if (known !== undefined && known.kind !== 'snapshot') throw nameTaken(name);
   };
 
-  const capture = async (id: string, row: SandboxRow, request: SnapshotRequest): Promise<TaggedSnapshot> => {
-    const { kind, name, tag } = request;
+  /** Makes a snapshot to which nothing leads yet and resolves with what `publish` makes of it. */
+  const capture = async <T>(
+    id: string,
+    { row, kind }: { row: SandboxRow; kind: PauseKind },
+    publish: () => Promise<T>,
+  ): Promise<T> => {
     const createdAt = clock.now();
     const { cpuCount, memoryMb, diskMb } = row;
     const size = { cpuCount, memoryMb, diskMb };
     await store.beginSnapshot({ id, sandboxId: row.id, parentId: row.snapshotId, kind, createdAt, ...size });
     try {
       await (await runtime.get(row.id)).snapshot({ id, memory: kind === 'memory' });
-      const made = await store.publishSnapshot(id, { templateId: ids.templateId(), name, tag });
-      if (made === 'taken') throw nameTaken(name);
-      if (made === undefined) throw new Error('the row left the state "making" meanwhile');
+      const made = await publish();
       log.info('snapshot made', { sandboxId: row.id, snapshotId: id, tookMs: clock.now() - createdAt });
       return made;
     } catch (error) {
@@ -102,12 +110,44 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
         }
         requireSnapshot(runtime.features, request.kind);
         await requireFreeName(request.name);
+        const { kind, name, tag } = request;
         const id = ids.snapshotId();
         making.add(id);
-        return capture(id, row, request).finally(() => making.delete(id));
+        const publish = async (): Promise<TaggedSnapshot> => {
+          const published = await store.publishSnapshot(id, { templateId: ids.templateId(), name, tag });
+          if (published === 'taken') throw nameTaken(name);
+          if (published === undefined) throw new Error('the row left the state "making" meanwhile');
+          return published;
+        };
+        return capture(id, { row, kind }, publish).finally(() => making.delete(id));
       });
       await removeEach(await store.listSnapshotIds('removing'));
       return made;
+    },
+    lend: async (sandboxId, use) => {
+      if (transitions.current(sandboxId) !== undefined) {
+        throw conflict(`sandbox "${sandboxId}" is in another transition`);
+      }
+      const id = ids.snapshotId();
+      making.add(id);
+      try {
+        const row = await transitions.run(sandboxId, 'snapshot', async () => {
+          const found = await store.findSandbox(sandboxId);
+          if (found?.state === 'paused') throw conflict(`sandbox "${sandboxId}" is paused`);
+          if (found?.state !== 'running') throw toBusyError(found) ?? notRunning(sandboxId);
+          if (!runtime.features.snapshot.memory) {
+            throw unimplemented('this server cannot capture the processes of sandboxes on its host');
+          }
+          return capture(id, { row: found, kind: 'memory' }, async () => found);
+        });
+        try {
+          return await use(id, row);
+        } finally {
+          await removeEach([id]);
+        }
+      } finally {
+        making.delete(id);
+      }
     },
     delete: async (which) => {
       const outcome = await store.retireSnapshots(which);
@@ -147,6 +187,8 @@ const toSnapshotError = (cause: unknown, sandboxId: string): ApiError => {
       },
     );
   }
+  if (isRuntimeError(cause, 'unsupported'))
+    return invalid('body.memory: the sandbox was paused without its memory', { cause });
   if (isRuntimeError(cause, 'unavailable') || isRuntimeError(cause, 'not_found'))
     return notRunning(sandboxId);
   return new ApiError('internal', 'the snapshot could not be made; the sandbox is as it was', { cause });

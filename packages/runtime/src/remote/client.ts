@@ -114,20 +114,21 @@ export async function createRemote(options: {
       },
       sockets,
       state: () => ifGone(call('state', target), 'stopped'),
-      connect: async (port, options = {}) =>
-        connections.add(await connectGuest({ sockets, port, ...options })),
-      control: async ({ signal } = {}) =>
-        connections.add(await connectGuestSocket({ path: sockets.control, signal })),
+      connect: (port, options = {}) => connections.open(() => connectGuest({ sockets, port, ...options })),
+      control: ({ signal } = {}) =>
+        connections.open(() => connectGuestSocket({ path: sockets.control, signal })),
       pause: async ({ memory }) => {
-        if (memory && features.pause.memory) connections.destroy();
-        await call('pause', { ...target, memory });
+        const act = () => call('pause', { ...target, memory });
+        await (memory && features.pause.memory ? connections.interrupt(act) : act());
       },
       resume: async ({ memory, signal } = {}) => {
         const params = { ...target, ...(memory !== undefined && { memory }) };
         ({ runId } = await call('resume', params, { signal }));
       },
-      snapshot: async ({ id: snapshot, memory }) =>
-        void (await call('snapshot', { ...target, snapshot, memory })),
+      snapshot: async ({ id: snapshot, memory }) => {
+        const take = () => call('snapshot', { ...target, snapshot, memory });
+        await (memory && features.snapshot.memory ? connections.interrupt(take) : take());
+      },
       usage: () => call('usage', target),
       stop: async () => {
         await ifGone(call('stop', target), null);

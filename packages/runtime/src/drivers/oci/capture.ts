@@ -1,44 +1,74 @@
 import { RuntimeError } from '../../error.ts';
 import { flushDisk } from './close-disk.ts';
 import { copyDisk } from './copy-disk.ts';
+import type { Criu } from './criu.ts';
+import { dumpMemory } from './dump.ts';
 import { toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import { verifyDisk } from './kept-disk.ts';
+import { type KeptMemory, requireUntouched, shareImages } from './memory-image.ts';
+import { waitForQuiet } from './quiet.ts';
 import type { SandboxRecord } from './record.ts';
 
+/** Where the parts of a snapshot go. `criu` is there when its processes are to be captured as well. */
+export interface CaptureTarget {
+  image: string;
+  memory: string;
+  criu: Criu | undefined;
+}
+
+/** The sandbox that was captured, and its processes where these were asked for. */
+export interface Captured {
+  record: SandboxRecord;
+  memory: KeptMemory | undefined;
+}
+
 /**
- * Makes a copy of a running sandbox's disk at `to`, of one moment for which its processes stand still. What takes time
- * and does not depend on that moment is done before it.
+ * Makes a copy of a running sandbox's disk, and of its processes, of one moment for which they stand still. What takes
+ * time and does not depend on that moment is done before it. What there is may be a file system that was not unmounted:
+ * `repair` is to follow, and does not need the sandbox to stand still.
  */
-export const captureRunning = async (host: OciHost, record: SandboxRecord, to: string): Promise<void> => {
+export const captureRunning = async (
+  host: OciHost,
+  record: SandboxRecord,
+  { image, memory: imagesDir, criu }: CaptureTarget,
+): Promise<Captured> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const cgroup = host.cgroup(record.spec.id);
   await flushDisk(folder.disk);
   // What this copies may be of many moments; the next copies over it.
-  await copyDisk(folder.image, to);
+  await copyDisk(folder.image, image);
+  if (criu) await waitForQuiet(await cgroup.members());
   try {
     await cgroup.freeze();
-    await captureFrozen(host, record, to);
+    const memory = criu && (await dumpMemory({ host, criu }, record, imagesDir));
+    await flushDisk(folder.disk);
+    await copyDisk(folder.image, image);
+    return { record, memory };
   } finally {
     await cgroup.thaw();
   }
 };
 
 /**
- * As `captureRunning`, for a caller that holds the processes and lets them go afterwards. What there is may be a file
- * system that was not unmounted: `repair` is to follow, and does not need the sandbox to stand still.
+ * As `captureRunning`, of what a pause has kept. Rejects with `damaged` when that is not as the pause left it, and with
+ * `unsupported` when processes are asked for that the pause did not keep.
  */
-export const captureFrozen = async (host: OciHost, record: SandboxRecord, to: string): Promise<void> => {
+export const capturePaused = async (
+  host: OciHost,
+  record: SandboxRecord,
+  { image, memory: imagesDir, criu }: CaptureTarget,
+): Promise<Captured> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
-  await flushDisk(folder.disk);
-  await copyDisk(folder.image, to);
-};
-
-/** Makes a copy of a paused sandbox's disk at `to`. Rejects with `damaged` when it is not as the pause left it. */
-export const capturePaused = async (host: OciHost, record: SandboxRecord, to: string): Promise<void> => {
-  const { image } = toSandboxFolder(host.dataDir, record.spec.id);
-  await verifyDisk(image, record.kept).catch((error: Error) => {
+  const { memory } = record;
+  if (criu && !memory?.images)
+    throw new RuntimeError('unsupported', 'the sandbox was paused without its memory');
+  await verifyDisk(folder.image, record.kept).catch((error: Error) => {
     throw new RuntimeError('damaged', error.message, { cause: error });
   });
-  await copyDisk(image, to);
+  await copyDisk(folder.image, image);
+  if (!criu || !memory?.images) return { record, memory: undefined };
+  await requireUntouched(folder.memory, memory.images);
+  await shareImages(memory.images, { from: folder.memory, to: imagesDir });
+  return { record, memory };
 };

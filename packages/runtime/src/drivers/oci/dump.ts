@@ -10,12 +10,15 @@ import type { KeptMemory } from './memory-image.ts';
 import type { SandboxRecord } from './record.ts';
 
 /**
- * Writes the processes of a frozen sandbox to its folder, not yet to the medium. They stay frozen. Nothing is kept when it
+ * Writes the processes of a frozen sandbox to `imagesDir`, not yet to the medium. They stay frozen. Nothing is kept when it
  * rejects.
  */
-export const dumpMemory = async (host: OciHost, criu: Criu, record: SandboxRecord): Promise<KeptMemory> => {
+export const dumpMemory = async (
+  { host, criu }: { host: OciHost; criu: Criu },
+  record: SandboxRecord,
+  imagesDir: string,
+): Promise<KeptMemory> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
-  const imagesDir = folder.memory;
   await rm(imagesDir, { recursive: true, force: true });
   await rm(folder.dumpLine, { force: true });
   await mkdir(imagesDir, { mode: 0o700 });

@@ -38,6 +38,8 @@ export interface SnapshotFolder {
   readonly image: string;
   /** What is in it: one entry a line. */
   readonly manifest: string;
+  /** The processes, where they were captured too. */
+  readonly memory: string;
 }
 
 export const toSnapshotsDir = (dataDir: string): string => `${dataDir}/snapshots`;
@@ -49,6 +51,7 @@ export const toSnapshotFolder = (dataDir: string, id: string): SnapshotFolder =>
     record: `${path}/record.json`,
     image: `${path}/disk.ext4`,
     manifest: `${path}/manifest.jsonl`,
+    memory: `${path}/memory`,
   };
 };
 

@@ -3,7 +3,7 @@ import { RuntimeError } from '../../error.ts';
 import { createGuestConnections } from '../../guest-connections.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../../guest-socket.ts';
 import type { Usage } from '../../runtime.ts';
-import { capturePaused, captureRunning } from './capture.ts';
+import { type Captured, type CaptureTarget, capturePaused, captureRunning } from './capture.ts';
 import type { Criu } from './criu.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
@@ -96,16 +96,13 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     }
   };
 
-  /** Makes a copy of the disk at that path, and resolves with the record of the sandbox. */
-  const capture = async (image: string): Promise<SandboxRecord> => {
+  const capture = async (to: CaptureTarget): Promise<Captured> => {
     const paused = await settled();
-    if (paused !== undefined) {
-      await capturePaused(host, paused, image);
-      return paused;
-    }
-    if (run.record === undefined || !isAlive()) throw ended(id);
-    await captureRunning(host, run.record, image);
-    return run.record;
+    if (paused !== undefined) return capturePaused(host, paused, to);
+    const { record } = run;
+    if (record === undefined || !isAlive()) throw ended(id);
+    const take = () => captureRunning(host, record, to);
+    return to.criu ? connections.interrupt(take) : take();
   };
 
   const dropMemory = async (): Promise<void> => {
@@ -124,15 +121,15 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       // Standing still for a snapshot it runs, too.
       return isAlive() && (await cgroup.state()) !== 'stopped' ? 'running' : 'stopped';
     },
-    connect: async (port, connectOptions = {}) =>
-      connections.add(await connectGuest({ sockets, port, ...connectOptions })),
-    control: async (controlOptions) =>
-      connections.add(await connectGuestSocket({ path: sockets.control, signal: controlOptions?.signal })),
+    connect: (port, connectOptions = {}) =>
+      connections.open(() => connectGuest({ sockets, port, ...connectOptions })),
+    control: (controlOptions) =>
+      connections.open(() => connectGuestSocket({ path: sockets.control, signal: controlOptions?.signal })),
     pause: async ({ memory }) => {
       if (memory && !host.criu)
         throw new RuntimeError('unsupported', 'this host cannot keep the memory of an instance');
-      if (memory) connections.destroy();
-      await inTurn(() => pause(memory ? host.criu : undefined));
+      const act = () => inTurn(() => pause(memory ? host.criu : undefined));
+      await (memory ? connections.interrupt(act) : act());
     },
     resume: async ({ memory, signal } = {}) => {
       const abort = new AbortController();
@@ -145,9 +142,10 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       });
     },
     snapshot: async ({ id: snapshotId, memory }) => {
-      if (memory)
-        throw new RuntimeError('unsupported', 'this runtime cannot capture the memory of an instance');
-      await host.snapshots.make(snapshotId, (image) => inTurn(() => capture(image)));
+      if (memory && !host.criu)
+        throw new RuntimeError('unsupported', 'this host cannot capture the memory of an instance');
+      const criu = memory ? host.criu : undefined;
+      await host.snapshots.make(snapshotId, (folder) => inTurn(() => capture({ ...folder, criu })));
     },
     usage: async (): Promise<Usage> => {
       const [used, diskBytes] = await Promise.all([cgroup.usage(), readDiskUsage(folder)]);

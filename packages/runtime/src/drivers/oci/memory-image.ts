@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chown, open, readdir, writeFile } from 'node:fs/promises';
+import { chmod, chown, link, mkdir, open, readdir, stat, writeFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { syncPath } from './sync-path.ts';
 import { ID_COUNT } from './user-namespace.ts';
@@ -18,7 +18,15 @@ export interface KeptMemory {
 export interface MemoryImages {
   /** The one image that every resume writes anew. */
   usernsName: string;
-  files: { name: string; sizeBytes: number; sha256: string }[];
+  files: MemoryImage[];
+}
+
+interface MemoryImage {
+  name: string;
+  sizeBytes: number;
+  sha256: string;
+  /** By which a look is enough to know that nobody has written to it: a decimal number, too large for a JSON one. */
+  modifiedNs: string;
 }
 
 /** Resolves when the images in the folder are on the medium, with what tells them from damaged ones. */
@@ -31,25 +39,46 @@ export const keepImages = async (folder: string): Promise<MemoryImages> => {
   const files = await Promise.all(
     names.map(async (name) => {
       const path = `${folder}/${name}`;
-      const [found] = await Promise.all([hashFile(path), syncPath(path)]);
-      return { name, ...found };
+      const { mtimeNs } = await stat(path, { bigint: true });
+      // Those of other owners read it too, in folders of their own.
+      const [found] = await Promise.all([hashFile(path), chmod(path, 0o644).then(() => syncPath(path))]);
+      return { name, ...found, modifiedNs: String(mtimeNs) };
     }),
   );
   await syncPath(folder);
   return { files, usernsName };
 };
 
-/** Rejects with `internal`, naming the first image that is not as it was. */
+/** Rejects with `damaged`, naming the first image that is not as it was. */
 export const verifyImages = async (folder: string, { files }: MemoryImages): Promise<void> => {
   await Promise.all(
     files.map(async ({ name, sha256 }) => {
       const found = await hashFile(`${folder}/${name}`).catch((error: unknown) => {
-        throw new RuntimeError('internal', `the memory image ${name} cannot be read`, { cause: error });
+        throw new RuntimeError('damaged', `the memory image ${name} cannot be read`, { cause: error });
       });
-      if (found.sha256 !== sha256)
-        throw new RuntimeError('internal', `the memory image ${name} changed while paused`);
+      if (found.sha256 !== sha256) throw new RuntimeError('damaged', `the memory image ${name} changed`);
     }),
   );
+};
+
+/** As `verifyImages`, at the price of a look: for images that were verified, or have just been written. */
+export const requireUntouched = async (folder: string, { files }: MemoryImages): Promise<void> => {
+  for (const { name, sizeBytes, modifiedNs } of files) {
+    const found = await stat(`${folder}/${name}`, { bigint: true }).catch((error: unknown) => {
+      throw new RuntimeError('damaged', `the memory image ${name} cannot be read`, { cause: error });
+    });
+    if (Number(found.size) !== sizeBytes || String(found.mtimeNs) !== modifiedNs)
+      throw new RuntimeError('damaged', `the memory image ${name} changed`);
+  }
+};
+
+/** Shows the images in a folder of another sandbox. They are never written to, so it shares them. */
+export const shareImages = async (
+  { files }: MemoryImages,
+  { from, to }: { from: string; to: string },
+): Promise<void> => {
+  await mkdir(to, { mode: 0o700 });
+  await Promise.all(files.map(({ name }) => link(`${from}/${name}`, `${to}/${name}`)));
 };
 
 const PART_BYTES = 2 ** 20;
@@ -76,8 +105,8 @@ const hashFile = async (path: string): Promise<{ sizeBytes: number; sha256: stri
 const usernsMagic = Buffer.from('1943565406494755', 'hex');
 
 /**
- * Makes the images' user namespace one that is mapped to the range at `baseId`, whose root may read them. All that was
- * hashed stays as it is.
+ * Makes the images' user namespace one that is mapped to the range at `baseId`, whose root may write to the folder. All
+ * that was hashed stays as it is.
  */
 export const moveImages = async (
   folder: string,
@@ -88,8 +117,7 @@ export const moveImages = async (
   const length = Buffer.alloc(4);
   length.writeUInt32LE(entry.length);
   await writeFile(`${folder}/${usernsName}`, Buffer.concat([usernsMagic, length, entry]));
-  const paths = (await readdir(folder)).map((name) => `${folder}/${name}`);
-  await Promise.all([folder, ...paths].map((path) => chown(path, baseId, baseId)));
+  await Promise.all([folder, `${folder}/${usernsName}`].map((path) => chown(path, baseId, baseId)));
 };
 
 const toVarint = (value: number): number[] =>

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { RuntimeError } from '../../error.ts';
 import type { AddressedInstance, AddressedRuntime } from '../../guest-socket.ts';
@@ -12,15 +12,14 @@ import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
 import type { LifeLine } from './life-line.ts';
-import { type KeptMemory, verifyImages } from './memory-image.ts';
 import type { OciRuntimeName } from './oci-runtime.ts';
 import { openOrigin } from './origin.ts';
-import { keepRecord, readRecord, type SandboxRecord, writeRecord } from './record.ts';
+import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { removeSandbox } from './remove.ts';
-import { restoreMemory } from './restore.ts';
 import { reopenDisk } from './resume.ts';
 import { startSandbox } from './start.ts';
 import { toStartError } from './start-error.ts';
+import { wakeSandbox } from './wake.ts';
 
 export interface OciOptions {
   /** Absolute path. One process at a time owns it. */
@@ -38,6 +37,8 @@ export interface OciOptions {
   /** Where `prepareCriu` has unpacked it; memory is not kept without. */
   criuDir?: string | undefined;
 }
+
+const WAKE_TIMEOUT_MS = 60_000;
 
 const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '/.envd/app/main.js'];
 
@@ -58,7 +59,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
   const features: Features = {
     level: 'container',
     pause: { memory: host.criu !== undefined, filesystem: true },
-    snapshot: { memory: false, filesystem: true },
+    snapshot: { memory: host.criu !== undefined, filesystem: true },
     network: true,
   };
   const adopt = createAdopter(host);
@@ -80,10 +81,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       host,
       id,
       run,
-      boot: (record, signal) =>
-        record.memory
-          ? wake(record, record.memory, signal)
-          : boot(record, { signal, prepareDisk: () => reopenDisk(host, record) }),
+      boot: (record, signal) => boot(record, { signal, prepareDisk: () => reopenDisk(host, record) }),
       stop: async () => {
         // A later sandbox of the same id is none of this instance's business.
         if (known.get(id) !== instance) return;
@@ -142,45 +140,22 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     const deadline = AbortSignal.timeout(startTimeoutMs);
     const anySignal = signal ? AbortSignal.any([signal, deadline]) : deadline;
     const { id } = record.spec;
+    const { memory } = record;
+    if (memory) {
+      const wakeDir = record.agentDir ?? agentDir;
+      // How long that takes follows from how much was kept.
+      const until = signal ?? AbortSignal.timeout(WAKE_TIMEOUT_MS);
+      return wakeSandbox({ host, record, memory, agentDir: wakeDir, signal: until, prepareDisk });
+    }
     let line: LifeLine | undefined;
     try {
       line = await startSandbox({ host, record, agentDir, command, signal: anySignal, prepareDisk });
-      const ready: SandboxRecord = { ...record, phase: 'ready' };
+      const ready: SandboxRecord = { ...record, phase: 'ready', agentDir };
       await writeRecord(toSandboxFolder(dataDir, id).record, ready);
       return { record: ready, line };
     } catch (error) {
       line?.close();
       throw toStartError(error, { step: `starting sandbox ${id}`, signal: anySignal });
-    }
-  };
-
-  /** Makes the run that the record names out of the memory that a pause has kept. */
-  const wake = async (record: SandboxRecord, memory: KeptMemory, signal: AbortSignal): Promise<Run> => {
-    const { id } = record.spec;
-    const folder = toSandboxFolder(dataDir, id);
-    const { images } = memory;
-    if (!host.criu || !images)
-      throw new RuntimeError('unsupported', 'this host cannot restore the memory of an instance');
-    let line: LifeLine | undefined;
-    // Beside the restore: it takes as long, and nothing runs until both are done.
-    const damage = verifyImages(folder.memory, images).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    try {
-      await reopenDisk(host, record);
-      const restored = { ...memory, images };
-      line = await restoreMemory({ host, criu: host.criu, record, memory: restored, agentDir, signal });
-      if (await damage) throw await damage;
-      const { memory: _, ...rest } = record;
-      const ready: SandboxRecord = { ...rest, phase: 'ready' };
-      // On the medium before anything runs: from then on the kept memory does not fit the disk any more.
-      await keepRecord(folder.record, ready);
-      await host.cgroup(id).thaw();
-      return { record: ready, line };
-    } catch (error) {
-      line?.close();
-      throw (await damage) ?? toStartError(error, { step: `waking sandbox ${id}`, signal });
     }
   };
 
@@ -200,7 +175,9 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
         phase: 'starting',
       };
       await writeRecord(toSandboxFolder(dataDir, id).record, record);
-      return remember(id, await boot(record, { signal, prepareDisk: () => prepareDisk(record) }));
+      const run = await boot(record, { signal, prepareDisk: () => prepareDisk(record) });
+      if (record.memory) await rm(toSandboxFolder(dataDir, id).memory, { recursive: true, force: true });
+      return remember(id, run);
     } catch (error) {
       await stop(id);
       throw error;

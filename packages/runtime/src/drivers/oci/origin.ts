@@ -5,8 +5,9 @@ import { resolvConf } from '../../network/resolvers.ts';
 import type { InstanceSpec, SnapshotId } from '../../runtime.ts';
 import { toBaseUid } from '../../slots.ts';
 import { copyDisk } from './copy-disk.ts';
-import { toSandboxFolder } from './folder.ts';
+import { type SnapshotFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
+import { type KeptMemory, shareImages } from './memory-image.ts';
 import type { SandboxRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
 import type { SealedSnapshot } from './snapshot-record.ts';
@@ -17,6 +18,9 @@ export interface Origin {
   /** What its record says of that. */
   readonly rootfs: string;
   readonly snapshot?: SnapshotId;
+  /** The processes to go on with, and what they hold of the agent. */
+  readonly memory?: KeptMemory;
+  readonly agentDir?: string;
   /** Undefined: the disk is made new. */
   readonly diskBaseId: number | undefined;
   /** Makes the disk of the sandbox of that record, laid out, and mounts it at the folder's `disk`. */
@@ -31,20 +35,31 @@ export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Ori
   }
   const { snapshot } = spec;
   const origin = await host.snapshots.open(snapshot);
-  const { rootfs, diskBaseId, diskBytes } = origin.sealed;
+  const { rootfs, diskBaseId, diskBytes, memory, agentDir } = origin.sealed;
   if (diskBytes !== spec.limits.diskBytes) {
     throw new RuntimeError('internal', `the disk of snapshot ${snapshot} has ${diskBytes} bytes`);
   }
-  return { rootfs, snapshot, diskBaseId, prepareDisk: (record) => copyOrigin(host, record, origin) };
+  if (memory && !host.criu)
+    throw new RuntimeError('unsupported', 'this host cannot restore the memory of a snapshot');
+  return {
+    rootfs,
+    snapshot,
+    diskBaseId,
+    ...(memory && { memory }),
+    ...(agentDir !== undefined && { agentDir }),
+    prepareDisk: (record) => copyOrigin(host, record, origin),
+  };
 };
 
 const copyOrigin = async (
   host: OciHost,
   record: SandboxRecord,
-  origin: { sealed: SealedSnapshot; image: string },
+  origin: { sealed: SealedSnapshot; folder: SnapshotFolder },
 ): Promise<void> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
-  await copyDisk(origin.image, folder.image);
+  await copyDisk(origin.folder.image, folder.image);
+  const images = origin.sealed.memory?.images;
+  if (images) await shareImages(images, { from: origin.folder.memory, to: folder.memory });
   await reopenDisk(host, record);
   const { internet } = record.spec.network;
   if (internet !== origin.sealed.internet) {

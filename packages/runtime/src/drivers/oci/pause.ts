@@ -30,7 +30,7 @@ export const beginPause = async (
   await flushDisk(folder.disk);
   await cgroup.freeze();
   try {
-    const memory = criu && (await dumpMemory(host, criu, record));
+    const memory = criu && (await dumpMemory({ host, criu }, record, folder.memory));
     await flushDisk(folder.disk);
     const pausing: SandboxRecord = { ...record, phase: 'pausing', ...(memory && { memory }) };
     await writeRecord(folder.record, pausing);

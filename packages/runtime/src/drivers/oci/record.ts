@@ -22,6 +22,8 @@ export interface SandboxRecord {
    * runs in another slot see it shifted.
    */
   diskBaseId: number;
+  /** What is bound to `/.envd` in the present run; processes that are kept hold files of it. */
+  agentDir?: string;
   phase: Phase;
   /** What the disk was like when the pause was done. There while paused. */
   kept?: KeptDisk;

@@ -2,6 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { SnapshotId } from '../../runtime.ts';
 import type { ManifestSummary } from './manifest.ts';
+import type { KeptMemory } from './memory-image.ts';
 import type { SandboxRecord } from './record.ts';
 import type { SealedDisk } from './sealed-disk.ts';
 import { syncPath } from './sync-path.ts';
@@ -25,11 +26,15 @@ export interface SealedSnapshot {
   internet: boolean;
   disk: SealedDisk;
   manifest: ManifestSummary;
+  /** There where the processes were captured, too. */
+  memory?: KeptMemory;
+  /** What is bound to `/.envd` for these. */
+  agentDir?: string;
 }
 
 export const toSealedSnapshot = (
   source: SandboxRecord,
-  what: { disk: SealedDisk; manifest: ManifestSummary },
+  { memory, ...what }: { disk: SealedDisk; manifest: ManifestSummary; memory: KeptMemory | undefined },
 ): SealedSnapshot => ({
   version: 1,
   phase: 'sealed',
@@ -40,6 +45,7 @@ export const toSealedSnapshot = (
   diskBytes: source.spec.limits.diskBytes,
   internet: source.spec.network.internet,
   ...what,
+  ...(memory && { memory, ...(source.agentDir !== undefined && { agentDir: source.agentDir }) }),
 });
 
 /** Replaces the record in one rename; it and its name are on the medium when this resolves. */

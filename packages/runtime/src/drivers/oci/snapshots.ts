@@ -3,15 +3,16 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { isRuntimeError, RuntimeError, toRuntimeError } from '../../error.ts';
 import { isInstanceId } from '../../instance-spec.ts';
 import type { SnapshotId, SnapshotInfo, Snapshots } from '../../runtime.ts';
+import type { Captured } from './capture.ts';
 import { repair } from './close-disk.ts';
 import type { Tree } from './diff-trees.ts';
 import { sweepDiskViews, withDiskView } from './disk-view.ts';
 import { findDamagedFiles } from './find-damaged-files.ts';
-import { toSnapshotFolder, toSnapshotsDir } from './folder.ts';
+import { type SnapshotFolder, toSnapshotFolder, toSnapshotsDir } from './folder.ts';
 import { isCleanDisk } from './kept-disk.ts';
 import { readManifest, writeManifest } from './manifest.ts';
+import { type KeptMemory, keepImages, requireUntouched, verifyImages } from './memory-image.ts';
 import { readLayer } from './read-tree.ts';
-import type { SandboxRecord } from './record.ts';
 import { describeSealedDisk, requireSealedDisk } from './sealed-disk.ts';
 import {
   keepSnapshotRecord,
@@ -30,12 +31,12 @@ import type { Layer } from './tree-entry.ts';
  */
 export interface OciSnapshots extends Omit<Snapshots, 'diff'> {
   /**
-   * Makes a snapshot: `capture` puts the copy of a sandbox's disk at the path and resolves with the sandbox's record.
+   * Makes a snapshot: `capture` puts what it captures there and resolves with the sandbox's record.
    * Resolves when the snapshot is on the medium, mended, and described; leaves nothing when it rejects.
    */
-  make(id: SnapshotId, capture: (image: string) => Promise<SandboxRecord>): Promise<void>;
+  make(id: SnapshotId, capture: (to: SnapshotFolder) => Promise<Captured>): Promise<void>;
   /** A snapshot to begin with, and its image. Rejects with `not_found`, and with `damaged` when it is not whole. */
-  open(id: SnapshotId): Promise<{ sealed: SealedSnapshot; image: string }>;
+  open(id: SnapshotId): Promise<{ sealed: SealedSnapshot; folder: SnapshotFolder }>;
   /** Its files, by its manifest. Rejects as `open`. */
   tree(id: SnapshotId): Promise<Tree>;
 }
@@ -75,21 +76,29 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     });
   };
 
+  const sealDisk = async ({ image, manifest }: SnapshotFolder, baseId: number) => {
+    if (!(await isCleanDisk(image))) await repair(image);
+    await syncPath(image);
+    const written = await withDiskView({ image, scratchDir }, (view) =>
+      writeManifest(manifest, readLayer(`${view}/upper`, { baseId })),
+    );
+    return { disk: await describeSealedDisk(image), manifest: written };
+  };
+
   return {
     make: async (id, capture) => {
       const step = `making snapshot ${id}`;
-      const { record, image, manifest } = toFolder(id);
+      const folder = toFolder(id);
+      const { record } = folder;
       await claim(id);
       try {
         await keepSnapshotRecord(record, { version: 1, phase: 'capturing' });
-        const source = await capture(image);
-        if (!(await isCleanDisk(image))) await repair(image);
-        await syncPath(image);
-        const written = await withDiskView({ image, scratchDir }, (view) =>
-          writeManifest(manifest, readLayer(`${view}/upper`, { baseId: source.diskBaseId })),
-        );
-        const sealed = { disk: await describeSealedDisk(image), manifest: written };
-        await keepSnapshotRecord(record, toSealedSnapshot(source, sealed));
+        const captured = await capture(folder);
+        const [disk, memory] = await Promise.all([
+          sealDisk(folder, captured.record.diskBaseId),
+          sealMemory(folder, captured),
+        ]);
+        await keepSnapshotRecord(record, toSealedSnapshot(captured.record, { ...disk, memory }));
       } catch (error) {
         await remove(id);
         throw toStartError(error, { step });
@@ -97,9 +106,10 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     },
     open: async (id) => {
       const sealed = await require(id);
-      const { image } = toFolder(id);
-      await requireSealedDisk(image, sealed.disk);
-      return { sealed, image };
+      const folder = toFolder(id);
+      await requireSealedDisk(folder.image, sealed.disk);
+      if (sealed.memory?.images) await requireUntouched(folder.memory, sealed.memory.images);
+      return { sealed, folder };
     },
     list: async function* (): AsyncGenerator<SnapshotInfo, void, undefined> {
       for (const id of (await readdir(toSnapshotsDir(dataDir))).filter(isInstanceId)) {
@@ -111,7 +121,7 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     },
     verify: async (id) => {
       const sealed = await require(id);
-      const { image, manifest } = toFolder(id);
+      const { image, manifest, memory } = toFolder(id);
       const check = async (work: () => Promise<unknown>): Promise<string[]> => {
         try {
           await work();
@@ -130,7 +140,9 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
               await readLayerOf(id, sealed),
             )
           : [];
-      return [...disk, ...listed, ...files];
+      const { images } = sealed.memory ?? {};
+      const processes = images ? await check(() => verifyImages(memory, images)) : [];
+      return [...disk, ...listed, ...files, ...processes];
     },
     tree: async (id) => {
       const sealed = await require(id);
@@ -149,6 +161,9 @@ const BLOCK_BYTES = 512;
 
 /** By which no image is taken as untouched. */
 const untrusted = { inode: '', modifiedNs: '', changedNs: '' };
+
+const sealMemory = async (folder: SnapshotFolder, { memory }: Captured): Promise<KeptMemory | undefined> =>
+  memory && { ...memory, images: memory.images ?? (await keepImages(folder.memory)) };
 
 /** Of a folder that is being removed. No id ends like this. */
 const doomedSuffix = '.removed';

@@ -1,0 +1,113 @@
+import { ApiError } from '@skerry/contract/error';
+import { RuntimeError } from '@skerry/runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createForkHandlers } from '../handlers/forking.ts';
+import { createMemoryRuntime } from '../testing/memory-runtime.ts';
+import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+
+let fixture: PlaneFixture;
+beforeEach(async () => {
+  fixture = await createPlaneFixture();
+});
+afterEach(() => fixture.close());
+
+const fork = (id: string, count = 1) => fixture.plane.forking.fork(id, { count, timeoutMs: 60_000 });
+const codeOf = async (refused: Promise<unknown>): Promise<string> => {
+  const error = await refused.catch((reason: unknown) => reason);
+  return error instanceof ApiError ? error.code : String(error);
+};
+/** What is left of a capture when nobody needs it any more: nothing. */
+const expectNoSnapshot = async (): Promise<void> => {
+  for (const state of ['making', 'ready', 'removing'] as const)
+    expect(await fixture.store.listSnapshotIds(state)).toEqual([]);
+  for await (const { id } of fixture.runtime.snapshots.list()) throw new Error(`snapshot ${id} is left`);
+};
+
+describe('forking a sandbox', () => {
+  it('captures once, and tells each copy who it is and what the source was given', async () => {
+    const id = await fixture.create({ autoPause: 'memory', allowInternet: false });
+    const source = await fixture.rowOf(id);
+    const outcomes = await fork(id, 3);
+    expect(fixture.runtime.log.filter((line) => line.startsWith('snapshot '))).toEqual([
+      `snapshot ${id} memory`,
+    ]);
+    const rows = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined));
+    expect(new Set(rows.map((row) => row?.id)).size).toBe(3);
+    for (const row of rows) {
+      expect(row).toMatchObject({
+        state: 'running',
+        templateId: 't1',
+        autoPause: 'memory',
+        envVars: { A: 'b' },
+      });
+      expect(row?.allowInternet).toBe(false);
+      expect((row?.endAt ?? 0) - (row?.startedAt ?? 0)).toBe(60_000);
+      expect((await fixture.route(row?.id ?? ''))?.runId).toBe(row?.runId);
+    }
+    const inits = fixture.runtime.inits.slice(1);
+    expect(new Set(inits.map(({ accessToken }) => accessToken)).size).toBe(3);
+    expect(await fixture.rowOf(id)).toEqual(source);
+    await expectNoSnapshot();
+  });
+
+  it('starts as many as there are places for, and says of each other why it is not there', async () => {
+    await fixture.startPlane({ maxSandboxes: 3 });
+    const id = await fixture.create();
+    const outcomes = await fork(id, 3);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    const refused = outcomes.find((outcome) => outcome.status === 'rejected');
+    expect(refused?.reason).toMatchObject({ code: 'resource_exhausted' });
+    const { forking } = fixture.plane;
+    const limits = { maxRunMs: 60_000, maxSandboxes: 3 };
+    const handlers = createForkHandlers({ forking, ...limits, secret: 'secret', domain: null });
+    const ask = async (count: number) =>
+      handlers['POST /sandboxes/{sandboxID}/fork']({ params: { sandboxID: id }, body: { count } } as never);
+    expect(await codeOf(ask(4))).toBe('invalid_argument');
+    expect(await ask(1)).toMatchObject({
+      status: 201,
+      body: [{ error: { code: 429, message: expect.stringContaining('3 sandboxes') } }],
+    });
+    await expectNoSnapshot();
+  });
+
+  it('leaves nothing of a copy that does not start', async () => {
+    const id = await fixture.create();
+    fixture.runtime.fail('create', new RuntimeError('exhausted', 'full'));
+    const [first, second] = await fork(id, 2);
+    expect(first).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } });
+    expect(second?.status).toBe('fulfilled');
+    await expect.poll(() => fixture.runtime.instances.size).toBe(2);
+    await expectNoSnapshot();
+  });
+
+  it('changes nothing when the capture fails, or when there is no running sandbox', async () => {
+    const id = await fixture.create();
+    fixture.runtime.fail('snapshot', new RuntimeError('exhausted', 'full'));
+    expect(await codeOf(fork(id))).toBe('unavailable');
+    expect((await fixture.rowOf(id))?.state).toBe('running');
+    await expectNoSnapshot();
+    await fixture.plane.pausing.pause(id, 'memory');
+    expect(await codeOf(fork(id))).toBe('conflict');
+    await fixture.plane.lifecycle.kill(id);
+    expect(await codeOf(fork(id))).toBe('not_found');
+    expect(await codeOf(fork('i1'))).toBe('not_found');
+  });
+
+  it('waits for nothing that is under way: a pause is told, and one of both gets through', async () => {
+    const id = await fixture.create();
+    const letGo = fixture.runtime.hold('snapshot');
+    const forked = fork(id);
+    await expect.poll(() => fixture.runtime.log.at(-1)).toBe(`snapshot ${id} memory`);
+    expect(await codeOf(fixture.plane.pausing.pause(id, 'memory'))).toBe('conflict');
+    expect(await codeOf(fork(id))).toBe('conflict');
+    letGo();
+    expect((await forked)[0]?.status).toBe('fulfilled');
+    await fixture.plane.pausing.pause(id, 'memory');
+  });
+
+  it('is not offered where processes cannot be captured', async () => {
+    fixture.runtime = createMemoryRuntime({ memory: false, filesystem: true });
+    await fixture.startPlane();
+    expect(await codeOf(fork(await fixture.create()))).toBe('unimplemented');
+  });
+});
