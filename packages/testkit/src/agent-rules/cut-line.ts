@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { pipeline } from 'node:stream';
+
+/** A line to a server that can be cut. */
+export interface CutLine extends AsyncDisposable {
+  /** Of 127.0.0.1. */
+  readonly port: number;
+  /** How many connections there were. */
+  readonly connectionCount: number;
+  /** Resets all connections. New ones are made at once, unless the line stays down. */
+  cut(options?: { staysDown: boolean }): void;
+  /** Takes connections again. */
+  mend(): void;
+}
+
+/** A TCP proxy to a port of 127.0.0.1 that passes everything on as it is, until it is cut. */
+export const createCutLine = async (targetPort: number): Promise<CutLine> => {
+  const sockets = new Set<Socket>();
+  let isDown = false;
+  let connectionCount = 0;
+  const server = createServer((client) => {
+    if (isDown) {
+      client.resetAndDestroy();
+      return;
+    }
+    connectionCount += 1;
+    const upstream = connect(targetPort, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    }
+    // The other side is told by the end of its own connection.
+    pipeline(client, upstream, client, () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = ({ staysDown = false } = {}): void => {
+    isDown = staysDown;
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    get connectionCount() {
+      return connectionCount;
+    },
+    cut,
+    mend() {
+      isDown = false;
+    },
+    async [Symbol.asyncDispose]() {
+      cut({ staysDown: true });
+      server.close();
+      await once(server, 'close');
+    },
+  };
+};

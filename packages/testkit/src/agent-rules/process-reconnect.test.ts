@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Sandbox } from '@skerry/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { type CutLine, createCutLine } from './cut-line.ts';
+import { begin, byPid } from './process-events.ts';
+
+let stack: Stack;
+let sandbox: StackSandbox;
+let line: CutLine;
+/** The sandbox as it is reached over the line. */
+let distant: Sandbox;
+beforeAll(async () => {
+  stack = await startStack();
+  sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
+  line = await createCutLine(Number(new URL(stack.address.apiUrl).port));
+  const sandboxUrl = `http://127.0.0.1:${line.port}`;
+  distant = await Sandbox.connect(sandbox.sandboxId, { ...stack.connection, sandboxUrl });
+});
+afterAll(async () => {
+  await line[Symbol.asyncDispose]();
+  await stack.down();
+});
+
+describe('the library, when its connection is cut', () => {
+  it('rule 6.3-22: it goes on where it stood, again and again, and the command runs once', async () => {
+    const script =
+      'echo $$ >> /tmp/runs; for i in {1..30}; do echo "line $i"; echo "err $i" >&2; sleep 0.1; done';
+    const running = distant.commands.run(script);
+    const before = line.connectionCount;
+    for (let times = 0; times < 4; times += 1) {
+      await delay(600);
+      line.cut();
+    }
+    const { stdout, stderr } = await running;
+    const numbers = Array.from({ length: 30 }, (_, at) => at + 1);
+    expect(stdout).toBe(numbers.map((number) => `line ${number}\n`).join(''));
+    expect(stderr).toBe(numbers.map((number) => `err ${number}\n`).join(''));
+    expect(line.connectionCount - before).toBeGreaterThanOrEqual(4);
+    expect((await sandbox.agent.files.GET('/health')).response.status).toBe(204);
+    expect((await distant.commands.run('wc -l < /tmp/runs')).stdout).toBe('1\n');
+  });
+
+  it('rule 6.3-22: a terminal goes on too, with what was shown meanwhile', async () => {
+    let screen = '';
+    const decoder = new TextDecoder();
+    const terminal = await distant.pty.create({
+      cols: 80,
+      rows: 24,
+      command:
+        'stty -echo; echo ready; read a; for i in {1..20}; do echo "row $i"; sleep 0.1; done; echo "[$a]"',
+      onData: (bytes) => {
+        screen += decoder.decode(bytes, { stream: true });
+      },
+    });
+    await expect.poll(() => screen).toBe('ready\r\n');
+    await terminal.sendInput('typed\r');
+    await delay(500);
+    line.cut({ staysDown: true });
+    await delay(700);
+    line.mend();
+    expect(await terminal.wait()).toEqual({ exitCode: 0 });
+    const rows = Array.from({ length: 20 }, (_, at) => `row ${at + 1}\r\n`).join('');
+    expect(screen).toBe(`ready\r\n${rows}[typed]\r\n`);
+  });
+
+  it('rule 6.3-22: a gap is told with its place and its length, and what follows is whole', async () => {
+    const sizeBytes = 25_000_000;
+    const lost: { offset: number; lostBytes: number }[] = [];
+    const handle = await distant.commands.run(
+      `echo first; sleep 0.5; head -c ${sizeBytes} /dev/zero; sleep 1; echo last`,
+      {
+        background: true,
+        onOutputLost: (gap) => lost.push(gap),
+      },
+    );
+    for await (const piece of handle) if ('stdout' in piece && piece.stdout === 'first\n') break;
+    line.cut({ staysDown: true });
+    // Somebody else comes and reads everything, so nothing holds the command back for the one that is cut off.
+    const other = await begin(sandbox.agent.process.connect({ ...byPid(handle.pid), offset: 0n }));
+    let otherBytes = 0;
+    for await (const { event } of other.rest) {
+      if (event?.event.case === 'data') otherBytes += event.event.value.output.value?.length ?? 0;
+      if (otherBytes >= sizeBytes) line.mend();
+    }
+    const { stdout } = await handle.wait();
+    const totalBytes = 'first\n'.length + sizeBytes + 'last\n'.length;
+    expect(otherBytes).toBe(totalBytes);
+    expect(lost).toEqual([{ offset: 6, lostBytes: expect.any(Number) }]);
+    const [{ lostBytes } = { lostBytes: 0 }] = lost;
+    expect(lostBytes).toBeGreaterThan(10_000_000);
+    expect(stdout.length).toBe(totalBytes - lostBytes);
+    expect(stdout.endsWith('\0last\n')).toBe(true);
+  });
+});
