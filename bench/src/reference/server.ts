@@ -15,6 +15,9 @@ import { Process } from '@skerry/envd-client/process';
 export type ReferenceOrder = { listen: string } | { spawn: string };
 export type ReferenceAnswer = { elapsedMs: number };
 
+/** As the agent: a turn of the other side may take longer than the few seconds that Node keeps a connection. */
+const KEEP_ALIVE_MS = 600_000;
+
 const handle = connectNodeAdapter({
   routes: (router) => {
     router.service(Process, {
@@ -72,7 +75,7 @@ process.on('message', (order: ReferenceOrder) => {
 
 async function obey(order: ReferenceOrder): Promise<void> {
   if ('listen' in order) {
-    await once(createServer(handle).listen(order.listen), 'listening');
+    await once(createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, handle).listen(order.listen), 'listening');
     return;
   }
   const child = spawn(order.spawn, { stdio: ['ignore', 'pipe', 'pipe'] });
