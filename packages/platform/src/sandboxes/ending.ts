@@ -32,7 +32,7 @@ export interface EndingOptions {
   store: Store;
   runtime: Runtime;
   live: Live;
-  transitions: Pick<Transitions, 'idle'>;
+  transitions: Pick<Transitions, 'current' | 'idle'>;
   expiry: Pick<Expiry, 'cancel'>;
   observation: Pick<Observation, 'fetched'>;
   clock: Clock;
@@ -44,8 +44,9 @@ export const createEnding = (options: EndingOptions): Ending => {
   const finishing = new Map<string, Promise<void>>();
 
   const stop = async (id: string): Promise<void> => {
-    // A pause or resume that is under way finds at its end that the row is not its own any more.
-    await transitions.idle(id);
+    // A pause or resume that is under way finds at its end that the row is not its own any more. Who captures the sandbox is
+    // waited for by the runtime, for as long as the sandbox is needed for that.
+    if (transitions.current(id)?.kind !== 'snapshot') await transitions.idle(id);
     const [instance] = await Promise.all([findInstance(runtime, id), observation.fetched(id)]);
     await instance?.stop();
   };

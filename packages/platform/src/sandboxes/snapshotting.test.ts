@@ -47,7 +47,7 @@ describe('snapshotting', () => {
     expect(await make(id)).toMatchObject({ state: 'ready' });
   });
 
-  it('keeps a sandbox reachable meanwhile, and anything else waits or is refused', async () => {
+  it('keeps a sandbox reachable meanwhile, lets it be killed, and refuses anything else', async () => {
     const id = await fixture.create();
     const release = fixture.runtime.hold('snapshot');
     const made = make(id);
@@ -55,13 +55,11 @@ describe('snapshotting', () => {
     expect(await fixture.route(id)).toBeDefined();
     await expect(make(id)).rejects.toMatchObject({ code: 'conflict' });
     await expect(fixture.plane.pausing.pause(id, 'filesystem')).rejects.toMatchObject({ code: 'conflict' });
-    const killed = fixture.plane.lifecycle.kill(id);
-    await expect.poll(() => fixture.route(id)).toBeUndefined();
-    expect(fixture.runtime.instances.has(id)).toBe(true);
+    // Nobody who wants to end it waits for what is done with the copy.
+    await fixture.plane.lifecycle.kill(id);
+    expect(fixture.runtime.instances.has(id)).toBe(false);
     release();
     expect(await made).toMatchObject({ state: 'ready' });
-    await killed;
-    expect(fixture.runtime.instances.has(id)).toBe(false);
     expect(await kept()).toHaveLength(1);
   });
 

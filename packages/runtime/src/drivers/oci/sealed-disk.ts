@@ -54,8 +54,9 @@ export const hashDisk = async (image: string): Promise<string> => {
   await using file = await open(image, 'r');
   const hash = createHash('sha256');
   const place = Buffer.alloc(8);
+  const buffer = Buffer.alloc(CHUNK_BYTES);
   for (const offset of listChunks(image)) {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, offset);
+    const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES, offset);
     for (let at = 0; at < bytesRead; at += BLOCK_BYTES) {
       const block = buffer.subarray(at, Math.min(at + BLOCK_BYTES, bytesRead));
       if (block.equals(zeros.subarray(0, block.length))) continue;
