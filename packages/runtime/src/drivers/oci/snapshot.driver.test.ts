@@ -160,31 +160,54 @@ describe('a snapshot that the OCI driver has made', () => {
   });
 
   it('leaves nothing, and its sandbox running, when the disk of the host is full', async () => {
-    const small = join(base, 'small');
-    await mkdir(small);
-    mount({ source: 'none', target: small, type: 'tmpfs', flags: 0, data: 'size=20m' });
-    const other = createOci({ dataDir: small, agentDir });
-    try {
+    await onSmallDisk(async (other, folder) => {
       const source = await other.create({ id: toId(), rootfs, ...settings });
-      await runInside(
-        source,
-        'head -c 12000000 /dev/urandom > /root/file; setsid sleep 1234 >/dev/null 2>&1 </dev/null &',
-      );
+      const write =
+        'head -c 12000000 /dev/urandom > /root/file; setsid sleep 1234 >/dev/null 2>&1 </dev/null &';
+      await runInside(source, write);
       const before = await runInside(source, 'md5sum /root/file');
       const failed = source.snapshot({ id: toId(), memory: false });
       await expect(failed).rejects.toMatchObject({ code: 'exhausted' });
-      expect(await readdir(join(small, 'snapshots'))).toEqual([]);
+      expect(await readdir(join(folder, 'snapshots'))).toEqual([]);
       expect(await source.state()).toBe('running');
       expect(await runInside(source, 'md5sum /root/file')).toEqual(before);
       expect((await runInside(source, 'cat /proc/[0-9]*/cmdline')).output).toContain('1234');
-      await runInside(source, 'rm /root/file; sync');
       await source.stop();
-    } finally {
-      await other.close();
-      unmountEvery(small);
-    }
+    });
+  });
+
+  it('is still whole when there is no room for a sandbox of it, which leaves nothing', async () => {
+    await onSmallDisk(async (other, folder) => {
+      const source = await other.create({ id: toId(), rootfs, ...settings });
+      await runInside(source, 'head -c 8000000 /dev/urandom > /root/file');
+      const before = await runInside(source, 'md5sum /root/file');
+      const snapshot = toId();
+      await source.snapshot({ id: snapshot, memory: false });
+      const failed = other.create({ id: toId(), snapshot, ...settings });
+      await expect(failed).rejects.toMatchObject({ code: 'exhausted' });
+      expect(await readdir(join(folder, 'sandboxes'))).toEqual([source.id]);
+      expect(await other.snapshots.verify(snapshot)).toEqual([]);
+      await source.stop();
+      const copy = await other.create({ id: toId(), snapshot, ...settings });
+      expect(await runInside(copy, 'md5sum /root/file')).toEqual(before);
+      await copy.stop();
+    });
   });
 });
+
+/** With a runtime whose data folder takes 20 MB. */
+const onSmallDisk = async (work: (other: Runtime, folder: string) => Promise<void>): Promise<void> => {
+  const small = join(base, 'small');
+  await mkdir(small, { recursive: true });
+  mount({ source: 'none', target: small, type: 'tmpfs', flags: 0, data: 'size=20m' });
+  const other = createOci({ dataDir: small, agentDir });
+  try {
+    await work(other, small);
+  } finally {
+    await other.close();
+    unmountEvery(small);
+  }
+};
 
 describe('the OCI driver when it is killed while it makes, uses and deletes snapshots', () => {
   const killAfter = async (delayMs: number, id: string) => {
