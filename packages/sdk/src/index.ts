@@ -21,6 +21,7 @@ export type { FileData, WriteInfo, WriteOptions } from './file-transfer.ts';
 export type { Files, ListOptions, WatchOptions, WriteEntry } from './files.ts';
 export type { ForkOptions } from './forks.ts';
 export { type LostOutput, OutputLostError } from './output-lost-error.ts';
+export type { Page, Paginator } from './paginator.ts';
 export type { StdinData } from './process-input.ts';
 export type { Pty, PtyAttachOptions, PtyCreateOptions } from './pty.ts';
 export type { PtyHandle, PtyListeners, PtyResult, PtySize } from './pty-handle.ts';

@@ -1,6 +1,7 @@
 import { type Connection, callApi } from './connection.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { SandboxError } from './errors.ts';
+import { Paginator, toNextToken } from './paginator.ts';
 import { type SandboxInfo, type SandboxState, toSandboxInfo } from './sandbox-info.ts';
 
 export interface SandboxListOptions extends ConnectionOptions {
@@ -20,71 +21,46 @@ export interface SandboxListOptions extends ConnectionOptions {
   nextToken?: string | undefined;
 }
 
-/** Sandboxes page by page with `nextItems`, or one by one with `for await`, which goes on from where the pages stopped. */
-export class SandboxPaginator implements AsyncIterable<SandboxInfo> {
-  readonly #connection: Connection;
-  readonly #options: SandboxListOptions;
-  #nextToken: string | undefined;
-  #hasNext = true;
-
+/** Sandboxes, by their start. */
+export class SandboxPaginator extends Paginator<SandboxInfo> {
   /** @internal */
   constructor(connection: Connection, options: SandboxListOptions) {
-    this.#connection = connection;
-    this.#options = options;
-    this.#nextToken = options.nextToken;
+    super({
+      nextToken: options.nextToken,
+      fetchPage: async (nextToken) => {
+        const { data, response } = await fetchPage(connection, options, nextToken);
+        return { items: data.map(toSandboxInfo), nextToken: toNextToken(response) };
+      },
+    });
   }
+}
 
-  /** Whether there is another page. True before the first. */
-  get hasNext(): boolean {
-    return this.#hasNext;
-  }
-
-  /** Opaque; names the next page. */
-  get nextToken(): string | undefined {
-    return this.#nextToken;
-  }
-
-  /** The next page; empty after the last. A call that fails can be made again. */
-  async nextItems(): Promise<SandboxInfo[]> {
-    if (!this.#hasNext) return [];
-    const { data, response } = await this.#fetchPage();
-    this.#nextToken = response.headers.get('x-next-token') ?? undefined;
-    this.#hasNext = this.#nextToken !== undefined;
-    return data.map(toSandboxInfo);
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<SandboxInfo, void, undefined> {
-    while (this.#hasNext) yield* await this.nextItems();
-  }
-
-  async #fetchPage() {
-    const { metadata, state, startedAfter, template, order, limit } = this.#options;
-    const filter =
-      metadata && Object.keys(metadata).length > 0 ? { metadata: toMetadataFilter(metadata) } : {};
-    const paging = {
-      ...(startedAfter ? { startedAfter: startedAfter.toISOString() } : {}),
-      ...(template === undefined ? {} : { template }),
-      ...(order ? { order } : {}),
-      ...(limit === undefined ? {} : { limit }),
-      ...(this.#nextToken === undefined ? {} : { nextToken: this.#nextToken }),
-    };
-    const query = { ...filter, ...paging, ...(state ? { state } : {}) };
-    try {
-      return await callApi(this.#connection, this.#options, (api, signal) =>
-        api.GET('/v2/sandboxes', {
-          params: { query },
-          querySerializer: { array: { style: 'form', explode: false } },
-          signal,
-        }),
-      );
-    } catch (error) {
-      // The older route knows running sandboxes and a metadata filter, nothing else.
-      const isPlain = Object.keys(paging).length === 0 && state?.join() === 'running';
-      if (!(error instanceof SandboxError && isMissingRoute(error) && isPlain)) throw error;
-      return callApi(this.#connection, this.#options, (api, signal) =>
-        api.GET('/sandboxes', { params: { query: filter }, signal }),
-      );
-    }
+async function fetchPage(connection: Connection, options: SandboxListOptions, nextToken: string | undefined) {
+  const { metadata, state, startedAfter, template, order, limit } = options;
+  const filter = metadata && Object.keys(metadata).length > 0 ? { metadata: toMetadataFilter(metadata) } : {};
+  const paging = {
+    ...(startedAfter ? { startedAfter: startedAfter.toISOString() } : {}),
+    ...(template === undefined ? {} : { template }),
+    ...(order ? { order } : {}),
+    ...(limit === undefined ? {} : { limit }),
+    ...(nextToken === undefined ? {} : { nextToken }),
+  };
+  const query = { ...filter, ...paging, ...(state ? { state } : {}) };
+  try {
+    return await callApi(connection, options, (api, signal) =>
+      api.GET('/v2/sandboxes', {
+        params: { query },
+        querySerializer: { array: { style: 'form', explode: false } },
+        signal,
+      }),
+    );
+  } catch (error) {
+    // The older route knows running sandboxes and a metadata filter, nothing else.
+    const isPlain = Object.keys(paging).length === 0 && state?.join() === 'running';
+    if (!(error instanceof SandboxError && isMissingRoute(error) && isPlain)) throw error;
+    return callApi(connection, options, (api, signal) =>
+      api.GET('/sandboxes', { params: { query: filter }, signal }),
+    );
   }
 }
 

@@ -3,6 +3,7 @@ import type { CallOptions } from './call.ts';
 import { type Connection, callApi } from './connection.ts';
 import type { ConnectionOptions } from './connection-options.ts';
 import { SandboxError } from './errors.ts';
+import { Paginator, toNextToken } from './paginator.ts';
 
 export interface SnapshotInfo {
   /** What `Sandbox.create` takes as its template: the full name with its tag, or an id with one. */
@@ -29,50 +30,26 @@ export interface SnapshotListOptions extends ConnectionOptions {
   nextToken?: string | undefined;
 }
 
-/** Snapshots page by page with `nextItems`, or one by one with `for await`, which goes on from where the pages stopped. */
-export class SnapshotPaginator implements AsyncIterable<SnapshotInfo> {
-  readonly #connection: Connection;
-  readonly #options: SnapshotListOptions;
-  #nextToken: string | undefined;
-  #hasNext = true;
-
+/** Snapshots, newest first. */
+export class SnapshotPaginator extends Paginator<SnapshotInfo> {
   /** @internal */
   constructor(connection: Connection, options: SnapshotListOptions) {
-    this.#connection = connection;
-    this.#options = options;
-    this.#nextToken = options.nextToken;
-  }
-
-  /** Whether there is another page. True before the first. */
-  get hasNext(): boolean {
-    return this.#hasNext;
-  }
-
-  /** Opaque; names the next page. */
-  get nextToken(): string | undefined {
-    return this.#nextToken;
-  }
-
-  /** The next page, newest first; empty after the last. A call that fails can be made again. */
-  async nextItems(): Promise<SnapshotInfo[]> {
-    if (!this.#hasNext) return [];
-    const { sandboxId, name, limit } = this.#options;
-    const query = {
+    const { sandboxId, name, limit } = options;
+    const filter = {
       ...(sandboxId === undefined ? {} : { sandboxID: sandboxId }),
       ...(name === undefined ? {} : { name }),
       ...(limit === undefined ? {} : { limit }),
-      ...(this.#nextToken === undefined ? {} : { nextToken: this.#nextToken }),
     };
-    const { data, response } = await callApi(this.#connection, this.#options, (api, signal) =>
-      api.GET('/snapshots', { params: { query }, signal }),
-    );
-    this.#nextToken = response.headers.get('x-next-token') ?? undefined;
-    this.#hasNext = this.#nextToken !== undefined;
-    return data.map(toSnapshotInfo);
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<SnapshotInfo, void, undefined> {
-    while (this.#hasNext) yield* await this.nextItems();
+    super({
+      nextToken: options.nextToken,
+      fetchPage: async (nextToken) => {
+        const query = { ...filter, ...(nextToken === undefined ? {} : { nextToken }) };
+        const { data, response } = await callApi(connection, options, (api, signal) =>
+          api.GET('/snapshots', { params: { query }, signal }),
+        );
+        return { items: data.map(toSnapshotInfo), nextToken: toNextToken(response) };
+      },
+    });
   }
 }
 

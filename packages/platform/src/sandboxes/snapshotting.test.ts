@@ -26,7 +26,8 @@ const rows = async () =>
 describe('snapshotting', () => {
   it.each([
     ['the host is full', new RuntimeError('exhausted', 'full'), 'unavailable'],
-    ['the sandbox has just ended', new RuntimeError('unavailable', 'ended'), 'not_found'],
+    ['the helper ends in the middle', new RuntimeError('unavailable', 'the connection ended'), 'unavailable'],
+    ['its folders lie too deep', new RuntimeError('unsupported', 'too deep'), 'invalid_argument'],
     ['anything else goes wrong', new Error('secret of the host'), 'internal'],
   ])('leaves nothing and the sandbox running when %s', async (_what, failure, code) => {
     const id = await fixture.create();
@@ -39,10 +40,21 @@ describe('snapshotting', () => {
     expect(await fixture.route(id)).toBeDefined();
   });
 
+  it('says "not found" when the sandbox ends before it is captured', async () => {
+    const id = await fixture.create();
+    const release = fixture.runtime.hold('snapshot');
+    const made = make(id).catch((error: Error) => error);
+    await expect.poll(() => fixture.runtime.log).toContain(`snapshot ${id} filesystem`);
+    await fixture.plane.lifecycle.kill(id);
+    fixture.runtime.fail('snapshot', new RuntimeError('unavailable', 'ended'));
+    release();
+    expect(await made).toMatchObject({ code: 'not_found' });
+  });
+
   it('removes what was made when its answer is lost, since nobody could find it', async () => {
     const id = await fixture.create();
     fixture.runtime.loseAnswer('snapshot');
-    await expect(make(id)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(make(id)).rejects.toMatchObject({ code: 'unavailable' });
     expect([await kept(), await rows()]).toEqual([[], []]);
     expect(await make(id)).toMatchObject({ state: 'ready' });
   });

@@ -32,8 +32,9 @@ export interface Snapshotting {
    */
   lend<T>(sandboxId: string, use: (id: string, row: SandboxRow) => Promise<T>): Promise<T>;
   /**
-   * Takes a tag of a template away, or without one the whole template; files to which nothing leads any more are gone when
-   * it resolves. Rejects with `not_found`, and with `invalid_argument` while sandboxes that began with it are there.
+   * Takes a tag of a template away, or without one the whole template; files to which nothing leads any more are gone, or
+   * on their way out, when it resolves. Rejects with `not_found`, and with `invalid_argument` while sandboxes that began
+   * with it are there.
    */
   delete(which: { templateId: string; tag?: string }): Promise<void>;
   /**
@@ -69,6 +70,17 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     }
   };
 
+  /** Whoever captured it may have been ended in the middle and left it standing still: found again, it runs on. */
+  const isThere = async (sandboxId: string): Promise<boolean> => {
+    try {
+      const instance = await findInstance(runtime, sandboxId);
+      return instance !== undefined && (await instance.state()) !== 'stopped';
+    } catch (error) {
+      log.warn('a sandbox that was being captured cannot be looked at', { sandboxId, error });
+      return true;
+    }
+  };
+
   const requireFreeName = async (name: string | null): Promise<void> => {
     const known = name === null ? undefined : await store.findTemplate(name);
     if (known !== undefined && known.kind !== 'snapshot') throw nameTaken(name);
@@ -92,9 +104,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     } catch (error) {
       log.error('no snapshot was made', { sandboxId: row.id, snapshotId: id, error });
       await removeEach([id]);
-      // A helper that was ended in the middle left it standing still: found again, it runs on.
-      await findInstance(runtime, row.id);
-      throw toSnapshotError(error, row.id);
+      throw toSnapshotError(error, { row, kind, isThere: await isThere(row.id) });
     }
   };
 
@@ -176,7 +186,10 @@ const nameTaken = (name: string | null): ApiError =>
   invalid(`body.name: "${name}" is the name of a template that is no snapshot`);
 
 /** What the caller learns of a snapshot that was not made; the cause is for the log. */
-const toSnapshotError = (cause: unknown, sandboxId: string): ApiError => {
+const toSnapshotError = (
+  cause: unknown,
+  { row, kind, isThere }: { row: SandboxRow; kind: PauseKind; isThere: boolean },
+): ApiError => {
   if (cause instanceof ApiError) return cause;
   if (isRuntimeError(cause, 'exhausted')) {
     return new ApiError(
@@ -187,9 +200,17 @@ const toSnapshotError = (cause: unknown, sandboxId: string): ApiError => {
       },
     );
   }
-  if (isRuntimeError(cause, 'unsupported'))
-    return invalid('body.memory: the sandbox was paused without its memory', { cause });
-  if (isRuntimeError(cause, 'unavailable') || isRuntimeError(cause, 'not_found'))
-    return notRunning(sandboxId);
+  if (!isThere) return notRunning(row.id);
+  if (isRuntimeError(cause, 'unavailable')) {
+    return new ApiError('unavailable', 'the snapshot was cut off; the sandbox is as it was', { cause });
+  }
+  if (isRuntimeError(cause, 'unsupported')) {
+    return invalid(
+      kind === 'memory' && row.state === 'paused'
+        ? 'body.memory: the sandbox was paused without its memory'
+        : 'the sandbox cannot be captured: its folders lie too deep in each other',
+      { cause },
+    );
+  }
   return new ApiError('internal', 'the snapshot could not be made; the sandbox is as it was', { cause });
 };

@@ -16,7 +16,6 @@ const TURN_MS = 4;
 export interface TreeOptions {
   /** What is 0 inside. */
   baseId: number;
-  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -34,7 +33,6 @@ export async function* readLayer(root: string, options: TreeOptions): AsyncGener
     for (const name of readdirSync(held, { encoding: 'buffer' }).sort(Buffer.compare)) {
       if (performance.now() > turnEnds) {
         await nextTurn();
-        options.signal?.throwIfAborted();
         turnEnds = performance.now() + TURN_MS;
       }
       const at = Buffer.concat([Buffer.from(held), name]);
