@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { RuntimeError } from '../../error.ts';
 import type { Difference, DifferentField } from '../../runtime.ts';
 import { toPathBytes, toPathText } from './path-text.ts';
@@ -51,8 +51,7 @@ const hidesImage = (entry: LayerEntry): boolean =>
 
 /** Everything that the image has below a path. */
 function* listImage(rootfs: string, path: string): Generator<string> {
-  const folder = describePath(toHostPath(rootfs, path), path, { baseId: 0 });
-  if (folder?.type !== 'directory') return;
+  if (describeImagePath(rootfs, path)?.type !== 'directory') return;
   for (const name of readdirSync(toHostPath(rootfs, path), { encoding: 'buffer' })) {
     const next = `${path}/${toPathText(name)}`;
     yield next;
@@ -70,6 +69,18 @@ const look = ({ rootfs, layer }: Tree, path: string): TreeEntry | undefined => {
   for (let above = toParent(path); above !== ''; above = toParent(above)) {
     const entry = layer.get(above);
     if (entry !== undefined && hidesImage(entry)) return undefined;
+  }
+  return describeImagePath(rootfs, path);
+};
+
+/**
+ * What the image has at a path. Nothing behind a link: whoever was inside may have put a folder in its place, and on the
+ * host it leads to a file of the host.
+ */
+const describeImagePath = (rootfs: string, path: string): TreeEntry | undefined => {
+  for (let end = path.indexOf('/', 1); end !== -1; end = path.indexOf('/', end + 1)) {
+    const above = lstatSync(toHostPath(rootfs, path.slice(0, end)), { throwIfNoEntry: false });
+    if (above?.isDirectory() !== true) return undefined;
   }
   return describePath(toHostPath(rootfs, path), path, { baseId: 0 });
 };

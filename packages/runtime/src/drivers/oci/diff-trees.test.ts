@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { diffTrees } from './diff-trees.ts';
+import type { LayerEntry } from './tree-entry.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'skerry-diff-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Everything that differs between an image and what somebody has made of it. */
+const changesOf = async (rootfs: string, entries: LayerEntry[]): Promise<string[]> => {
+  const layer = new Map(entries.map((entry) => [entry.path, entry]));
+  const found: string[] = [];
+  for await (const { path, change } of diffTrees({ rootfs, layer: new Map() }, { rootfs, layer }))
+    found.push(`${change} ${path}`);
+  return found;
+};
+
+it("tells nothing of the host's files behind a link of the image that was replaced by a folder", async () => {
+  const [rootfs, host] = [join(folder, 'rootfs'), join(folder, 'host')];
+  await mkdir(join(host, 'secrets'), { recursive: true });
+  await writeFile(join(host, 'secrets', 'key'), 'host');
+  await writeFile(join(host, 'shadow'), 'host');
+  await mkdir(rootfs);
+  await symlink(host, join(rootfs, 'out'));
+  const owned = { mode: 0o644, uid: 0, gid: 0 };
+  const changes = await changesOf(rootfs, [
+    { ...owned, path: '/out', type: 'directory', mode: 0o755 },
+    { ...owned, path: '/out/secrets', type: 'file', sizeBytes: 0, sha256: '' },
+    { ...owned, path: '/out/shadow', type: 'file', sizeBytes: 4, sha256: '' },
+  ]);
+  expect(changes).toEqual(['changed /out', 'added /out/secrets', 'added /out/shadow']);
+});
