@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { InstanceSettings, SnapshotId } from '../../runtime.ts';
 import type { KeptDisk } from './kept-disk.ts';
 import type { KeptMemory } from './memory-image.ts';
+import type { SnapshotRecord } from './snapshot-record.ts';
 import { syncPath } from './sync-path.ts';
 
 /** What is on disk about a sandbox before anything of it exists, so that whoever comes after a crash finds all of it. */
@@ -50,8 +51,8 @@ export const writeRecord = async (path: string, record: SandboxRecord): Promise<
   await rename(next, path);
 };
 
-/** As `writeRecord`, and resolves when the record and its name are on the medium. */
-export const keepRecord = async (path: string, record: SandboxRecord): Promise<void> => {
+/** As `writeRecord`, of a sandbox or a snapshot, and resolves when the record and its name are on the medium. */
+export const keepRecord = async (path: string, record: SandboxRecord | SnapshotRecord): Promise<void> => {
   const next = `${path}.next`;
   await writeFile(next, JSON.stringify(record), { mode: 0o600, flush: true });
   await rename(next, path);

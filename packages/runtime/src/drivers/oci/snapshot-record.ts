@@ -1,11 +1,9 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { SnapshotId } from '../../runtime.ts';
 import type { ManifestSummary } from './manifest.ts';
 import type { KeptMemory } from './memory-image.ts';
 import type { SandboxRecord } from './record.ts';
 import type { SealedDisk } from './sealed-disk.ts';
-import { syncPath } from './sync-path.ts';
 
 /** What is on disk about a snapshot before anything of it exists. */
 export type SnapshotRecord =
@@ -47,15 +45,6 @@ export const toSealedSnapshot = (
   ...what,
   ...(memory && { memory, ...(source.agentDir !== undefined && { agentDir: source.agentDir }) }),
 });
-
-/** Replaces the record in one rename; it and its name are on the medium when this resolves. */
-export const keepSnapshotRecord = async (path: string, record: SnapshotRecord): Promise<void> => {
-  const next = `${path}.next`;
-  await writeFile(next, JSON.stringify(record), { mode: 0o600, flush: true });
-  await rename(next, path);
-  const folder = dirname(path);
-  for (const holder of [folder, dirname(folder), dirname(dirname(folder))]) await syncPath(holder);
-};
 
 /** Undefined unless there is a snapshot, and it is complete. */
 export const readSealedSnapshot = async (path: string): Promise<SealedSnapshot | undefined> => {

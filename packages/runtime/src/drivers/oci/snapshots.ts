@@ -13,9 +13,9 @@ import { isCleanDisk } from './kept-disk.ts';
 import { readManifest, writeManifest } from './manifest.ts';
 import { type KeptMemory, keepImages, requireUntouched, verifyImages } from './memory-image.ts';
 import { readLayer } from './read-tree.ts';
+import { keepRecord } from './record.ts';
 import { describeSealedDisk, requireSealedDisk } from './sealed-disk.ts';
 import {
-  keepSnapshotRecord,
   readSealedSnapshot,
   type SealedSnapshot,
   type SnapshotRecord,
@@ -92,15 +92,16 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
       const { record } = folder;
       await claim(id);
       try {
-        await keepSnapshotRecord(record, { version: 1, phase: 'capturing' });
+        await keepRecord(record, { version: 1, phase: 'capturing' });
         const captured = await capture(folder);
         const [disk, memory] = await Promise.all([
           sealDisk(folder, captured.record.diskBaseId),
           sealMemory(folder, captured),
         ]);
-        await keepSnapshotRecord(record, toSealedSnapshot(captured.record, { ...disk, memory }));
+        await keepRecord(record, toSealedSnapshot(captured.record, { ...disk, memory }));
       } catch (error) {
-        await remove(id);
+        // What is left is no snapshot, and the next who opens this folder removes it.
+        await remove(id).catch(() => undefined);
         throw toStartError(error, { step });
       }
     },
