@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { closeSync, constants, lstatSync, openSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
+import { hashSparse } from './hash-sparse.ts';
 import { toPathText } from './path-text.ts';
 import type { LayerEntry, TreeEntry } from './tree-entry.ts';
 import { ID_COUNT } from './user-namespace.ts';
@@ -135,19 +135,16 @@ const openFolder = (at: Buffer): number | undefined => {
   }
 };
 
-/** The hash of a regular file, in hex. Never waits for a pipe that took its place. */
+/** The hash of what is in a regular file, see `hashSparse`. Never waits for a pipe that took its place. */
 export const hashFile = async (at: Buffer): Promise<string> => {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOATIME;
-  const hash = createHash('sha256');
   try {
     await using file = await open(at, flags);
-    for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 2 ** 20 })) {
-      hash.update(chunk as Buffer);
-    }
+    return await hashSparse(file);
   } catch (error) {
     if (!isGone(error)) throw error;
+    return '';
   }
-  return hash.digest('hex');
 };
 
 const isGone = (error: unknown): boolean =>

@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
-import { readDataRanges } from './copy-disk.ts';
+import { hashSparse } from './hash-sparse.ts';
 
 /** What tells whether an image that nobody writes to any more is as it was. */
 export interface SealedDisk {
@@ -45,39 +43,7 @@ export const requireSealedDisk = async (image: string, sealed: SealedDisk): Prom
   }
 };
 
-const CHUNK_BYTES = 2 ** 20;
-const BLOCK_BYTES = 4096;
-const zeros = Buffer.alloc(BLOCK_BYTES);
-
-/** Of every block that is not zero with its place, so that a hole and a block of zeros are the same. */
-export const hashDisk = async (image: string): Promise<string> => {
+const hashDisk = async (image: string): Promise<string> => {
   await using file = await open(image, 'r');
-  const hash = createHash('sha256');
-  const place = Buffer.alloc(8);
-  const buffer = Buffer.alloc(CHUNK_BYTES);
-  for (const offset of listChunks(image)) {
-    const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES, offset);
-    for (let at = 0; at < bytesRead; at += BLOCK_BYTES) {
-      const block = buffer.subarray(at, Math.min(at + BLOCK_BYTES, bytesRead));
-      if (block.equals(zeros.subarray(0, block.length))) continue;
-      place.writeBigUInt64LE(BigInt(offset + at));
-      hash.update(place).update(block);
-    }
-  }
-  return hash.digest('hex');
-};
-
-/** Where the chunks begin that have any data. */
-const listChunks = (image: string): number[] => {
-  const file = openSync(image, 'r');
-  try {
-    const chunks = new Set<number>();
-    for (const { offset, length } of readDataRanges(file)) {
-      const first = offset - (offset % CHUNK_BYTES);
-      for (let chunk = first; chunk < offset + length; chunk += CHUNK_BYTES) chunks.add(chunk);
-    }
-    return [...chunks].sort((a, b) => a - b);
-  } finally {
-    closeSync(file);
-  }
+  return await hashSparse(file);
 };

@@ -9,7 +9,7 @@ export interface TreeEntry {
   gid: number;
   /** Of files. */
   sizeBytes?: number;
-  /** Of what is in a file, in hex. */
+  /** Of what is in a file, in hex, see `hashSparse`; empty when it went away meanwhile. */
   sha256?: string;
   /** Of links. */
   target?: string;
