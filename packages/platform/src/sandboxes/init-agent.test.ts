@@ -56,6 +56,20 @@ describe('initAgent', () => {
     expect(sockets.map((socket) => socket.destroyed)).toEqual([true]);
   });
 
+  it('reads no more than the beginning of an answer that does not end', async () => {
+    const { control } = await startAgent((_request, response) => {
+      response.writeHead(400);
+      const flood = (): void => {
+        while (!response.destroyed && response.write('flood'.repeat(1000)));
+      };
+      response.on('drain', flood);
+      flood();
+    });
+    await expect(initAgent({ control }, init, { signal: AbortSignal.timeout(1_000) })).rejects.toThrow(
+      /answered 400 to \/init: (flood){100}$/,
+    );
+  });
+
   it('rejects with status and text when the agent refuses', async () => {
     const { control, sockets } = await startAgent((_request, response) => {
       response.writeHead(401, { 'content-type': 'application/json' }).end('{"code":401,"message":"no"}');

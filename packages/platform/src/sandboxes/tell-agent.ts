@@ -1,5 +1,4 @@
 import { request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import type { Instance } from '@skerry/runtime';
 
 /**
@@ -22,13 +21,15 @@ export const tellAgent = async (
       };
       const options = { method: 'POST', path, headers, signal, createConnection: () => channel };
       request(options, (response) => {
-        text(response).then((answer) => {
-          if (response.statusCode === 204) resolve();
-          else
-            reject(
-              new Error(`the agent answered ${response.statusCode} to ${path}: ${answer.slice(0, 500)}`),
-            );
-        }, reject);
+        if (response.statusCode === 204) resolve();
+        const refuse = (answer: string): void =>
+          reject(new Error(`the agent answered ${response.statusCode} to ${path}: ${answer.slice(0, 500)}`));
+        // Its beginning is enough, and whoever speaks for the agent may never end it.
+        response
+          .setEncoding('utf8')
+          .once('data', refuse)
+          .once('end', () => refuse(''))
+          .once('error', reject);
       })
         .on('error', reject)
         .end(json);
