@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { listSlots } from '../../slots.ts';
 import { renameSockets } from './dump.ts';
 import { toSandboxFolder } from './folder.ts';
@@ -34,11 +36,15 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
       const folder = toSandboxFolder(dataDir, id);
       const line = adoptLifeLine(folder.lifeLine);
       if (line !== undefined) {
-        // Whoever writes its memory at this moment leaves it frozen when done.
-        const dump = adoptLifeLine(folder.dumpLine);
-        await dump?.ended;
-        await renameSockets(folder, { from: '.new', to: '' });
-        await host.cgroup(id).thaw();
+        const cgroup = host.cgroup(id);
+        if (existsSync(folder.dumpLine)) {
+          // Whoever writes its memory at this moment leaves it frozen when done, and stopped besides.
+          await adoptLifeLine(folder.dumpLine)?.ended;
+          await renameSockets(folder, { from: '.new', to: '' });
+          await cgroup.signal('SIGCONT');
+          await rm(folder.dumpLine, { force: true });
+        }
+        await cgroup.thaw();
       }
       return { record, line };
     }

@@ -41,9 +41,12 @@ export const captureRunning = async (
   if (criu) await waitForQuiet(await cgroup.members());
   try {
     await cgroup.freeze();
-    const memory = criu && (await dumpMemory({ host, criu }, record, imagesDir));
-    await flushDisk(folder.disk);
-    await copyDisk(folder.image, image);
+    const copy = async (): Promise<void> => {
+      await flushDisk(folder.disk);
+      await copyDisk(folder.image, image);
+    };
+    const memory = criu && (await dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy }));
+    if (!criu) await copy();
     return { record, memory };
   } finally {
     await cgroup.thaw();

@@ -4,14 +4,15 @@ import { readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
 import type { HostAllowance } from './bundle.ts';
+import { createDumpHook } from './dump-hook.ts';
 import { inPrivateMounts } from './private-mounts.ts';
 import { mount } from './syscalls.ts';
 
 /** The program that writes processes to files and makes them again, unpacked by `prepareCriu`. */
 export interface Criu {
   /**
-   * Writes the processes of the tree under `pid` to `imagesDir`. They run on when it rejects with `internal`, and stay
-   * frozen when their cgroup was.
+   * Writes the processes of the tree under `pid` to `imagesDir`. They stay frozen when their cgroup was, and run on when it
+   * rejects, with `internal` or what `whileHeld` rejected with.
    */
   dump(options: DumpOptions): Promise<void>;
   /**
@@ -38,6 +39,11 @@ export interface DumpOptions extends ImageOptions {
   freezerCgroup: string;
   /** Inherited by the process that dumps, so that it shows as long as that lives. */
   lineFd: number;
+  /**
+   * For processes that run on: what is to be of the same moment as their images. Files to which no name leads any more have
+   * one as long as it works. Without it the processes stay stopped, and such files keep their names.
+   */
+  whileHeld: (() => Promise<void>) | undefined;
 }
 
 export interface RestoreOptions extends ImageOptions {
@@ -55,6 +61,13 @@ export interface RestoreOptions extends ImageOptions {
   /** Changes the mounts that the program sees and nobody else. */
   prepareMounts: () => void;
   signal: AbortSignal;
+}
+
+interface RunOptions {
+  fd: number;
+  log: string;
+  prepareMounts?: () => void;
+  signal?: AbortSignal;
 }
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
@@ -86,10 +99,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
     ],
     ...['--empty-ns', 'net', '--external', 'mnt[]:ms'],
   ];
-  const run = async (
-    [file = '', ...args]: readonly string[],
-    options: { fd: number; log: string; prepareMounts?: () => void; signal?: AbortSignal },
-  ): Promise<void> => {
+  const run = async ([file = '', ...args]: readonly string[], options: RunOptions): Promise<void> => {
     const prepare = (): void => {
       options.prepareMounts?.();
       mount({ source: 'run', target: cacheDir, type: 'tmpfs', flags: 0, data: 'mode=755,size=1m' });
@@ -106,10 +116,12 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
   };
   return {
     dump: async (options) => {
-      const { pid, imagesDir, baseId, lifeLineId, freezerCgroup, lineFd } = options;
+      const { pid, imagesDir, baseId, lifeLineId, freezerCgroup, lineFd, whileHeld } = options;
+      const hook = whileHeld && (await createDumpHook(imagesDir, whileHeld));
       const args = [
         ...asOwner(baseId),
-        ...['dump', '--tree', String(pid), '--leave-running', '--network-lock', 'skip'],
+        ...['dump', '--tree', String(pid), '--network-lock', 'skip', '--ghost-limit', '1G'],
+        ...(hook ? ['--leave-running', '--action-script', hook.script] : ['--leave-stopped']),
         ...['--freeze-cgroup', freezerCgroup],
         ...common(options, 'dump.log'),
         ...['--external', 'mnt[/run/envd]:guest', '--external', 'mnt[/.envd]:agent'],
@@ -117,7 +129,13 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
         ...options.maskedFolders.flatMap((path) => ['--external', `mnt[${path}]:mask`]),
         ...(options.hasBootId ? ['--external', `mnt[${BOOT_ID}]:boot-id`] : []),
       ];
-      await run(args, { fd: lineFd, log: `${imagesDir}/dump.log` });
+      try {
+        await run(args, { fd: lineFd, log: `${imagesDir}/dump.log` });
+      } catch (error) {
+        throw hook?.failure ?? error;
+      } finally {
+        await hook?.close();
+      }
     },
     restore: async (options) => {
       const { imagesDir, baseId, lifeLineId, root, guestDir, agentDir, bootIdFile, pidFile, memberFiles } =

@@ -10,13 +10,13 @@ import type { KeptMemory } from './memory-image.ts';
 import type { SandboxRecord } from './record.ts';
 
 /**
- * Writes the processes of a frozen sandbox to `imagesDir`, not yet to the medium. They stay frozen. Nothing is kept when it
- * rejects.
+ * Writes the processes of a frozen sandbox to `imagesDir`, not yet to the medium. They stay frozen, and
+ * stopped besides unless they are to run on after `whileHeld`. Nothing is kept when it rejects.
  */
 export const dumpMemory = async (
   { host, criu }: { host: OciHost; criu: Criu },
   record: SandboxRecord,
-  imagesDir: string,
+  { imagesDir, whileHeld }: { imagesDir: string; whileHeld?: () => Promise<void> },
 ): Promise<KeptMemory> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   await rm(imagesDir, { recursive: true, force: true });
@@ -38,6 +38,7 @@ export const dumpMemory = async (
         maskedFolders: await readMaskedFolders(pid),
         freezerCgroup: host.cgroup(record.spec.id).freezerPath,
         lineFd: writeFd,
+        whileHeld,
       });
     } finally {
       await renameSockets(folder, { from: '.new', to: '' });

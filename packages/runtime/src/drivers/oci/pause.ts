@@ -30,12 +30,14 @@ export const beginPause = async (
   await flushDisk(folder.disk);
   await cgroup.freeze();
   try {
-    const memory = criu && (await dumpMemory({ host, criu }, record, folder.memory));
+    const memory = criu && (await dumpMemory({ host, criu }, record, { imagesDir: folder.memory }));
     await flushDisk(folder.disk);
     const pausing: SandboxRecord = { ...record, phase: 'pausing', ...(memory && { memory }) };
     await writeRecord(folder.record, pausing);
     return pausing;
   } catch (error) {
+    // What was written down is stopped.
+    if (criu) await cgroup.signal('SIGCONT');
     await cgroup.thaw();
     throw new RuntimeError('internal', `the files of sandbox ${record.spec.id} cannot be kept`, {
       cause: error,

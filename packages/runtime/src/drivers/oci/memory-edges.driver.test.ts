@@ -1,0 +1,180 @@
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AddressedRuntime } from '../../guest-socket.ts';
+import { prepareCriu } from '../../prepare-criu.ts';
+import type { Instance, InstanceOrigin } from '../../runtime.ts';
+import { prepareSuiteAgent } from '../../suite-agent.ts';
+import { runInside } from '../../suite-client.ts';
+import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
+import { findTraces } from '../../suite-traces.ts';
+import { createOci } from './oci.ts';
+
+const MIB = 2 ** 20;
+
+let base: string;
+let dataDir: string;
+let rootfs: string;
+let missing = 'CRIU cannot work on this kernel';
+let runtime: AddressedRuntime;
+const ids: string[] = [];
+
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), 'runtime-edges-'));
+  dataDir = join(base, 'data');
+  await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
+  const [agentDir, root, criuDir] = await Promise.all([
+    prepareSuiteAgent(base),
+    prepareSuiteRootfs(),
+    prepareCriu({ targetDir: '/var/cache/skerry' }).catch((error: Error) => {
+      missing = `${error.message}: ${String(error.cause)}`;
+      return undefined;
+    }),
+  ]);
+  rootfs = root;
+  runtime = createOci({ dataDir, agentDir, criuDir });
+}, 180_000);
+beforeEach((context) => {
+  if (runtime.features.pause.memory) return;
+  console.warn(`skipped: ${missing}`);
+  context.skip(missing);
+});
+afterEach(async () => {
+  for await (const instance of runtime.list()) await instance.stop();
+  for await (const { id } of runtime.snapshots.list()) await runtime.snapshots.delete(id);
+  await expect.poll(() => findTraces({ dataDir, ids }), { timeout: 2_000 }).toEqual([]);
+});
+afterAll(async () => {
+  await runtime?.close();
+  await rm(base, { recursive: true, force: true });
+});
+
+const toId = (): string => {
+  const id = `edge${process.pid}x${ids.length}`;
+  ids.push(id);
+  return id;
+};
+const create = (origin: InstanceOrigin = { rootfs }): Promise<Instance> =>
+  runtime.create({
+    id: toId(),
+    ...origin,
+    hostname: 'box',
+    limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
+    network: { internet: true },
+  });
+
+/** What a program holds over a pause, in Python, and what it finds afterwards. */
+const holdings: Record<string, { hold: string; check: string; found: string }> = {
+  'a large deleted file': {
+    hold: 'f = open("/root/a", "w+b"); f.write(b"x" * (5 << 20)); f.flush(); os.unlink("/root/a"); f.seek(0)',
+    check: 'len(f.read())',
+    found: '5242880',
+  },
+  'a deleted file that has another name': {
+    hold: 'f = open("/root/a", "w+"); f.write("kept"); f.flush(); os.link("/root/a", "/root/b"); os.unlink("/root/a"); f.seek(0)',
+    check: 'f.read(), sorted(name for name in os.listdir("/root") if name in ("a", "b") or "remap" in name)',
+    found: "('kept', ['b'])",
+  },
+  'a lock of a file': {
+    hold: 'import fcntl; f = open("/root/a", "w"); fcntl.flock(f, fcntl.LOCK_EX); g = open("/root/a")',
+    check: 'subprocess.run(["flock", "-n", "/root/a", "true"]).returncode',
+    found: '1',
+  },
+  'threads, shared memory and files in memory': {
+    hold: 'import mmap, threading; m = mmap.mmap(-1, 4096); m[:4] = b"kept"; fd = os.memfd_create("x"); os.write(fd, b"too"); done = threading.Event(); threading.Timer(3600, done.set).start()',
+    check: 'm[:4], os.pread(fd, 3, 0), threading.active_count()',
+    found: "(b'kept', b'too', 2)",
+  },
+  'a port that it listens on': {
+    hold: 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 9000)); s.listen()',
+    check: 'socket.create_connection(("127.0.0.1", 9000)).getpeername()',
+    found: "('127.0.0.1', 9000)",
+  },
+  'a connection over TCP, which is closed on both ends': {
+    hold: 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 9000)); s.listen(); c = socket.create_connection(("127.0.0.1", 9000)); a, _ = s.accept(); c.settimeout(5); a.settimeout(5)',
+    check: 'c.recv(1), a.recv(1)',
+    found: "(b'', b'')",
+  },
+};
+
+const startHolder = (instance: Instance, { hold, check }: { hold: string; check: string }) =>
+  runInside(
+    instance,
+    `cat > /root/program.py <<'END'
+import os, subprocess, time
+${hold}
+open('/root/ready', 'w').write('x')
+while not os.path.exists('/root/go'): time.sleep(0.02)
+found = repr((${check}))
+open('/root/new', 'w').write(found); os.rename('/root/new', '/root/found')
+time.sleep(1000)
+END
+setsid python3 /root/program.py > /root/log 2>&1 < /dev/null & until [ -s /root/ready ]; do sleep 0.05; done`,
+  );
+
+const readFound = async (instance: Instance): Promise<string> => {
+  const wait =
+    'touch /root/go; for i in $(seq 200); do [ -s /root/found ] && break; sleep 0.05; done; cat /root/found /root/log';
+  return (await runInside(instance, wait)).output;
+};
+
+describe('a process that is kept in memory', () => {
+  it.each(Object.keys(holdings))('finds %s, after a pause and in a fork', async (name) => {
+    const { hold, check, found } = holdings[name] as (typeof holdings)[string];
+    const source = await create();
+    await startHolder(source, { hold, check });
+    const snapshot = toId();
+    await source.snapshot({ id: snapshot, memory: true });
+    const fork = await create({ snapshot });
+    await source.pause({ memory: true });
+    await source.resume();
+    expect(await Promise.all([source, fork].map(readFound))).toEqual([found, found]);
+  });
+});
+
+/** The CRIU that works on this sandbox, as soon as there is one. */
+const findCriu = async (id: string): Promise<number> => {
+  for (;;) {
+    for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      if (command.includes('/criu\0dump\0') && command.includes(`/${id}/`)) return Number(pid);
+    }
+    await sleep(1);
+  }
+};
+
+describe('CRIU', () => {
+  it('can be killed at any moment of a pause: the sandbox runs on, or has ended and says so', async () => {
+    const outcomes: Record<string, number> = {};
+    for (let round = 0; round < 8; round++) {
+      const instance = await create();
+      await runInside(instance, `setsid sh -c 'while sleep 0.02; do :; done' >/dev/null 2>&1 </dev/null &`);
+      const paused = instance.pause({ memory: true }).then(
+        () => 'paused',
+        () => 'refused',
+      );
+      const pid = await Promise.race([findCriu(instance.id), paused.then(() => 0)]);
+      await sleep(round * 12);
+      try {
+        if (pid > 0) process.kill(pid, 'SIGKILL');
+      } catch (error) {
+        // It was done.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+      const outcome = await paused;
+      if (outcome === 'refused') await expect.poll(() => instance.state()).not.toBe('paused');
+      const state = await instance.state();
+      outcomes[`${outcome} ${state}`] = (outcomes[`${outcome} ${state}`] ?? 0) + 1;
+      if (state === 'stopped') continue;
+      if (state === 'paused') await instance.resume();
+      expect((await runInside(instance, 'echo here')).output).toBe('here\n');
+      await instance.pause({ memory: true });
+      await instance.resume();
+      expect((await runInside(instance, 'echo still')).output).toBe('still\n');
+      await instance.stop();
+    }
+    expect(outcomes['refused running'], JSON.stringify(outcomes)).toBeGreaterThan(0);
+  }, 120_000);
+});
