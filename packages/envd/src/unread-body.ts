@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * Reads what is left of a body once the answer is out. connect-es stops reading at the first error and keeps its place, so
- * that more than the stream buffers would stay in the connection and hold up every request behind it.
+ * Reads what is left of a body once the answer is out, whoever stopped reading where. Whoever stops and keeps the place, as
+ * connect-es does at the first error, would leave more than the stream buffers in the connection, and hold up every request
+ * behind it. The body must be read with `for await`; stopping early then leaves the connection usable for the answer.
  */
 export const dropUnread = (req: IncomingMessage, res: ServerResponse): void => {
   const body = req.iterator({ destroyOnReturn: false });

@@ -57,7 +57,10 @@ export const readMultipart = async (
   });
   const feed = async (): Promise<void> => {
     for await (const chunk of body) {
-      if (!parser.write(chunk)) await new Promise((resolve) => parser.once('drain', resolve));
+      // One that has been destroyed says no more when there is room, and who waits for that keeps the body.
+      if (parser.destroyed) return;
+      if (!parser.write(chunk))
+        await new Promise((resolve) => parser.once('drain', resolve).once('close', resolve));
     }
     parser.end();
   };

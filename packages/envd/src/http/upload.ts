@@ -4,6 +4,7 @@ import { createGunzip } from 'node:zlib';
 import { ApiError, invalid } from '@skerry/contract/error';
 import { parseMetadata } from '../metadata.ts';
 import { replyJson } from '../reply.ts';
+import { dropUnread } from '../unread-body.ts';
 import type { User } from '../users.ts';
 import { readMultipart } from './multipart.ts';
 import { type UploadRecord, writeBody } from './write-body.ts';
@@ -15,15 +16,14 @@ export interface UploadTarget {
   resolve(path: string): string;
 }
 
-/** The body of a request without its content encoding. Stopping early leaves the connection usable for the answer. */
+/** The body of a request without its content encoding. */
 const decodeBody = (req: IncomingMessage): AsyncIterable<Uint8Array> => {
-  const body = req.iterator({ destroyOnReturn: false });
   const encoding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
-  if (encoding === 'identity' || encoding === '') return body;
+  if (encoding === 'identity' || encoding === '') return req;
   if (encoding !== 'gzip')
     throw invalid(`Content-Encoding "${encoding}" is not supported; use gzip or identity`);
   // Errors of both reach the reader of the last stream.
-  return pipeline(Readable.from(body, { objectMode: false }), createGunzip(), () => undefined);
+  return pipeline(Readable.from(req, { objectMode: false }), createGunzip(), () => undefined);
 };
 
 const isBadGzip = (error: unknown): boolean =>
@@ -71,6 +71,7 @@ export const upload = async (
   res: ServerResponse,
   target: UploadTarget,
 ): Promise<void> => {
+  dropUnread(req, res);
   const type = req.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   try {
     if (type === 'application/octet-stream') {
@@ -81,8 +82,6 @@ export const upload = async (
       throw invalid('Content-Type must be multipart/form-data or application/octet-stream');
     }
   } catch (error) {
-    // What is left of the body would otherwise stay in the connection and be taken for the next request.
-    req.resume();
     if (isBadGzip(error)) throw invalid('the body is not valid gzip', { cause: error });
     if (req.errored !== null) throw new ApiError('unavailable', 'the request ended early', { cause: error });
     throw error;
