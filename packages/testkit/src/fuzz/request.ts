@@ -54,6 +54,10 @@ const toChunks = (body: Uint8Array): Buffer => {
   return Buffer.concat(pieces);
 };
 
+/** What HTTP allows in a target and in a header. Anything else is refused by the parser, and the refusal may be lost with the connection. */
+const isReadable = (target: string, lines: readonly string[]): boolean =>
+  /^[\x21-\x7e]+$/.test(target) && lines.every((line) => /^[\t\x20-\x7e\x80-\xff]*$/.test(line));
+
 /** Writes a request down. Headers and target go out as they are, whatever they hold. */
 export const toRequest = (parts: RequestParts): FuzzRequest => {
   const { rule, procedure, method, target, headers, framing: told, cuts: where } = parts;
@@ -71,7 +75,7 @@ export const toRequest = (parts: RequestParts): FuzzRequest => {
     rule,
     ...(procedure === undefined ? {} : { procedure }),
     isHead: method === 'HEAD',
-    isWhole: told === 'length' || told === 'chunked',
+    isWhole: (told === 'length' || told === 'chunked') && isReadable(target, lines),
     head: `${lines.join('\r\n')}\r\n\r\n`,
     body: told === 'chunked' ? Buffer.concat([body, Buffer.from('0\r\n\r\n')]) : body,
     cuts: where,
