@@ -208,7 +208,7 @@ const toSnapshotError = (
     return invalid(
       kind === 'memory' && row.state === 'paused'
         ? 'body.memory: the sandbox was paused without its memory'
-        : 'the sandbox cannot be captured: its folders lie too deep in each other',
+        : 'the sandbox cannot be captured: it has too many files, or some lie too deep in each other',
       { cause },
     );
   }

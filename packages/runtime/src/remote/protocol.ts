@@ -75,6 +75,8 @@ export type Message =
 /** Longer than the longest path Linux takes, twice. */
 export const maxRequestBytes = 16_384;
 export const maxMessageBytes = 65_536;
+/** What does not fit a message ends the connection and all that is under way on it, whoever it is for. */
+export const maxErrorLength = 4_096;
 
 /** Throws when the line is not exactly one of the requests above. */
 export function parseRequest(line: string): Request {

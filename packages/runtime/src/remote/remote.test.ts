@@ -73,6 +73,14 @@ describe('a runtime over a unix socket', () => {
     await expect(remote.get('one')).rejects.toMatchObject({ code: 'not_found' });
   });
 
+  it('cuts what it says of a failure to what fits a message', async () => {
+    const made = await remote.create(toSpec('one'));
+    await expect(made.snapshot({ id: 'wordy', memory: false })).rejects.toMatchObject({
+      code: 'unsupported',
+      message: 'x'.repeat(4_096),
+    });
+  });
+
   it('makes, lists, verifies and deletes snapshots of the runtime behind it', async () => {
     const made = await remote.create(toSpec('one'));
     for (const id of ['whole', 'torn']) await made.snapshot({ id, memory: false });

@@ -7,6 +7,7 @@ import { readLines } from './lines.ts';
 import {
   type InstanceDescription,
   type Message,
+  maxErrorLength,
   maxRequestBytes,
   parseRequest,
   type Request,
@@ -91,7 +92,10 @@ function serveConnection(
     } catch (error) {
       const failure = toRuntimeError(error, request.method);
       if (failure.code === 'internal') events.onError(failure);
-      send({ id: request.id, error: { code: failure.code, message: failure.message } });
+      send({
+        id: request.id,
+        error: { code: failure.code, message: failure.message.slice(0, maxErrorLength) },
+      });
     } finally {
       underWay.delete(request.id);
     }

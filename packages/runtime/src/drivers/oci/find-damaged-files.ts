@@ -3,6 +3,11 @@ import { readLayer } from './read-tree.ts';
 import type { Layer, LayerEntry } from './tree-entry.ts';
 
 const MAX_FILES = 20;
+/** All of them go into one message of ours. */
+const MAX_PATH_LENGTH = 400;
+
+const toShort = (path: string): string =>
+  path.length > MAX_PATH_LENGTH ? `${path.slice(0, MAX_PATH_LENGTH)}…` : path;
 
 /** Says which files of an image are not as they were written down, as far as the damage lets them be read. */
 export const findDamagedFiles = async (
@@ -15,9 +20,9 @@ export const findDamagedFiles = async (
     await withDiskView(disk, async (view) => {
       for await (const entry of readLayer(`${view}/upper`, disk)) {
         missing.delete(entry.path);
-        if (!isSame(entry, expected.get(entry.path))) found.push(`${entry.path} is not as it was`);
+        if (!isSame(entry, expected.get(entry.path))) found.push(`${toShort(entry.path)} is not as it was`);
       }
-      found.push(...Array.from(missing, (path) => `${path} is gone`));
+      for (const path of missing) found.push(`${toShort(path)} is gone`);
     });
   } catch (error) {
     found.push(`not all of its files can be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`);

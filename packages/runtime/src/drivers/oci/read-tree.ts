@@ -10,6 +10,10 @@ import { readXattrs, toInnerXattr } from './xattrs.ts';
 
 /** How deep folders may lie in each other: each takes a descriptor while it is read. */
 const MAX_DEPTH = 1_000;
+/** As long as a path may be that is passed to the kernel (PATH_MAX); somebody inside can make longer ones step by step. */
+const MAX_PATH_LENGTH = 4_096;
+/** Of all entries as JSON: names, and attributes that files share, take far less room inside than where they are written down. */
+const MAX_LAYER_LENGTH = 256 * 2 ** 20;
 /** How long others wait for their turn. */
 const TURN_MS = 4;
 
@@ -20,15 +24,16 @@ export interface TreeOptions {
 
 /**
  * Reads a sandbox's own files, the upper layer of its root, a folder before what is in it. Nothing that somebody does
- * in there meanwhile leads out of it. Rejects with `unsupported` for folders that lie too deep in each other.
+ * in there meanwhile leads out of it. Rejects with `unsupported` for folders that lie too deep in each other, paths that are
+ * too long, and more than can be written down.
  */
 export async function* readLayer(root: string, options: TreeOptions): AsyncGenerator<LayerEntry> {
   const hashes = new Map<number, string>();
   let turnEnds = performance.now() + TURN_MS;
+  let lengthLeft = MAX_LAYER_LENGTH;
 
   async function* readFolder(folder: number, path: string, depth: number): AsyncGenerator<LayerEntry> {
-    if (depth > MAX_DEPTH)
-      throw new RuntimeError('unsupported', `${path} lies deeper than ${MAX_DEPTH} folders`);
+    if (depth > MAX_DEPTH) throw tooMuch(`a file lies deeper than ${MAX_DEPTH} folders`);
     const held = `/proc/self/fd/${folder}/`;
     for (const name of readdirSync(held, { encoding: 'buffer' }).sort(Buffer.compare)) {
       if (performance.now() > turnEnds) {
@@ -38,8 +43,11 @@ export async function* readLayer(root: string, options: TreeOptions): AsyncGener
       const at = Buffer.concat([Buffer.from(held), name]);
       const inner = `${path}/${toPathText(name)}`;
       if (agentPaths.includes(inner)) continue;
+      if (inner.length > MAX_PATH_LENGTH) throw tooMuch(`a path is longer than ${MAX_PATH_LENGTH}`);
       const found = readEntry(at, inner, options);
       if (found === undefined) continue;
+      lengthLeft -= JSON.stringify(found.entry).length;
+      if (lengthLeft < 0) throw tooMuch('there are too many files');
       if (found.entry.type === 'file') {
         const known = hashes.get(found.inode);
         found.entry.sha256 = known ?? (await hashFile(at));
@@ -64,6 +72,8 @@ export async function* readLayer(root: string, options: TreeOptions): AsyncGener
     closeSync(top);
   }
 }
+
+const tooMuch = (what: string): RuntimeError => new RuntimeError('unsupported', what);
 
 /** Where the agent and its sockets are bound: not the sandbox's own. */
 const agentPaths = ['/.envd', '/run/envd'];

@@ -54,6 +54,7 @@ export function createSocketRuntime(
         runId = `run${++runs}`;
       },
       snapshot: async ({ id: snapshot, memory }) => {
+        if (snapshot === 'wordy') throw new RuntimeError('unsupported', 'x'.repeat(100_000));
         if (snapshot === 'secret') throw new Error('secret of the host');
         log.push(`snapshot ${id} ${snapshot} ${memory}`);
         snapshots.add(snapshot);

@@ -1,0 +1,53 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readLayer } from './read-tree.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'skerry-tree-'));
+});
+// Node removes no path that is too long for the kernel.
+afterEach(() => void execFileSync('rm', ['-rf', folder]));
+
+const readAll = async (): Promise<string[]> => {
+  const paths: string[] = [];
+  for await (const { path } of readLayer(folder, { baseId: 0 })) paths.push(path);
+  return paths;
+};
+
+/** Folders in each other, made step by step as no path leads to the last of them. */
+const makeDeep = (count: number, name: string): void => {
+  let held = openSync(folder, 'r');
+  for (let depth = 0; depth < count; depth += 1) {
+    const next = `/proc/self/fd/${held}/${name}`;
+    mkdirSync(next);
+    const inner = openSync(next, 'r');
+    closeSync(held);
+    held = inner;
+  }
+  closeSync(held);
+};
+
+it('lists folders before what is in them', async () => {
+  makeDeep(3, 'a');
+  expect(await readAll()).toEqual(['/a', '/a/a', '/a/a/a']);
+});
+
+it('refuses paths that are longer than any the kernel takes, in few words', async () => {
+  makeDeep(20, 'n'.repeat(250));
+  await expect(readAll()).rejects.toMatchObject({
+    code: 'unsupported',
+    message: 'a path is longer than 4096',
+  });
+});
+
+it('refuses folders that lie too deep in each other, in few words', async () => {
+  makeDeep(1_100, 'n');
+  await expect(readAll()).rejects.toMatchObject({
+    code: 'unsupported',
+    message: 'a file lies deeper than 1000 folders',
+  });
+});
