@@ -204,7 +204,7 @@ describe('a reader among others that read on', () => {
     const [fast, stuck] = [all.output.subscribe(), all.output.subscribe()];
     await writeTo(20, all, fast);
     expect(all.held).toEqual([true]);
-    await delay(400);
+    await delay(700);
     await writeTo(20, all, fast);
     expect(all.held).toEqual([true, false]);
     await expect(stuck.take()).rejects.toBeInstanceOf(SlowReaderError);

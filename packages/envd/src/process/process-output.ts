@@ -71,7 +71,7 @@ const STALL_MS = 60_000;
  * How long everybody waits for one reader that is about to lose output: it may only have had a bad moment. One that has not caught up
  * by then is not waited for again, so among others a reader either takes several megabytes a second or is dropped.
  */
-const GRACE_MS = 250;
+const GRACE_MS = 500;
 /** How long the beginning of a character waits for its rest, which is on its way when a program writes through a buffer. */
 const CHARACTER_MS = 30;
 

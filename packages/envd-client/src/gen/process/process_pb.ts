@@ -804,7 +804,7 @@ export const Process: GenService<{
    * Here `Connect-Timeout-Ms` ends the stream only. Fails with `not_found`.
    *
    * No caller waits for another. One that needs output older than what is kept, because others read on while it did not,
-   * is dropped with `aborted`; before, it has a quarter of a second to catch up. When no caller of a process reads, the
+   * is dropped with `aborted`; before, it has half a second to catch up. When no caller of a process reads, the
    * process is held back, and after a minute they are dropped. With no caller its output is read, and only the latest of it
    * is kept.
    *
