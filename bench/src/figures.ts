@@ -6,7 +6,7 @@ const block = /(<!-- figures: ([\w.* ]+) -->\n)[\s\S]*?(<!-- \/figures -->)/g;
 
 /**
  * The page with the report's figures between its markers: the rows whose names the opening marker lists, in their order
- * there; a name may end with `*`. Throws for a page without markers and for a name that no row has.
+ * there; one that ends with `*` stands for any number of rows. Throws for a page without markers and for a name that no row has.
  */
 export function toFigures(page: string, { machine, rows }: Report): string {
   if (page.search(block) === -1) throw new Error('the page has no markers for figures');
@@ -15,7 +15,7 @@ export function toFigures(page: string, { machine, rows }: Report): string {
       const matching = rows.filter((row) =>
         name.endsWith('*') ? row.name.startsWith(name.slice(0, -1)) : row.name === name,
       );
-      if (matching.length === 0) throw new Error(`no row is called ${name}`);
+      if (matching.length === 0 && !name.endsWith('*')) throw new Error(`no row is called ${name}`);
       return matching;
     });
     return `${open}\n\`\`\`\n${toTable(machine, listed)}\n\`\`\`\n\n${close}`;
