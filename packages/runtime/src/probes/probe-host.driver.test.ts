@@ -56,6 +56,12 @@ describe('probeHost', () => {
     );
   });
 
+  it('has really paused a sandbox with its memory', () => {
+    expect(find('memory')?.found).toMatch(
+      /a sandbox is paused with its memory in \d+ ms and wakes in \d+ ms/,
+    );
+  });
+
   it('leaves nothing behind', async () => {
     expect(await readdir(dir)).toEqual([]);
     expect(await readFile('/proc/self/mountinfo', 'utf8')).not.toContain(dir);

@@ -12,7 +12,7 @@ import { aptInstall, type ProbeResult, probe } from './probe.ts';
 const probeAgent = `const { readFileSync, renameSync } = require('node:fs');
 const { createServer } = require('node:net');
 const path = process.env.ENVD_SOCKET_DIR + '/control.sock';
-const answer = (socket) => socket.end(readFileSync('/proc/self/status'));
+const answer = (socket) => socket.on('error', () => {}).resume().end(readFileSync('/proc/self/status'));
 createServer(answer).listen(path + '.new', () => renameSync(path + '.new', path));
 `;
 
