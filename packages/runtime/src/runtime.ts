@@ -84,9 +84,9 @@ export interface Instance {
    * One end of a connection cannot be kept: with `memory`, the streams that this runtime has opened are ended first.
    *
    * Rejects with `unsupported` when the features say so and with `unavailable` when the instance has ended, or when
-   * somebody else stays connected to its agent and `memory` is asked for. The instance
-   * runs on when it rejects. Only where its processes had to end before the failure, it is `paused` but not yet
-   * durable: `pause` again, or `resume`, goes on from there. No file is lost either way.
+   * somebody else stays connected to its agent and `memory` is asked for. The instance runs on when it rejects. Only where
+   * its processes had to end before the failure, it is `paused` but not yet durable: `pause` again, or `resume`, goes on from
+   * there. No file is lost either way.
    */
   pause(options: { memory: boolean }): Promise<void>;
   /**
@@ -94,15 +94,15 @@ export interface Instance {
    * addresses may be others than before. Goes on with the processes when the pause kept them, and otherwise, or with
    * `memory: false`, starts the agent anew on the files. Resolves at once when the instance runs already.
    *
-   * Still paused, with all that the pause kept, when it rejects: with `unsupported` when `memory: true` asks for what
+   * Still paused, with all that the pause kept, when it rejects (but for the processes that `memory: false` gives up): with `unsupported` when `memory: true` asks for what
    * the pause did not keep, `exhausted` when the host is full, `unavailable` when the instance has ended, the agent did
-   * not come up in time or the signal aborted, `internal` when what the pause kept is not whole any more.
+   * not come up in time or the signal aborted, `internal` or `damaged` when what the pause kept is not whole any more.
    */
   resume(options?: { memory?: boolean; signal?: AbortSignal }): Promise<void>;
   /**
    * Captures the files of one moment or, with `memory`, the processes too, under an id that the caller has recorded. The
-   * instance stays what it is, running or paused; a running one stands still for a moment. Durable and verified when it
-   * resolves. When it rejects there is no such snapshot, or what there is can be deleted: with `unsupported` when the
+   * instance stays what it is, running or paused; a running one stands still for a moment, and with `memory` the streams that
+   * this runtime has opened to it are ended, as by a pause. Durable and verified when it resolves. When it rejects there is no such snapshot, or what there is can be deleted: with `unsupported` when the
    * features say so, `already_exists` for an id in use, `exhausted` when the host is full, `unavailable` when the
    * instance has ended.
    */
