@@ -36,6 +36,24 @@ describe('POST /init', () => {
     expect(await environment()).not.toMatch(/^AGE=/m);
   });
 
+  it('keeps nothing of the sandbox that this one is a copy of, whatever the time is now', async () => {
+    const copy = await startAgent();
+    const read = (token?: string) =>
+      copy.http({ path: '/envs', ...(token && { headers: { 'X-Access-Token': token } }) });
+    try {
+      const source = { sandboxId: 'i1', accessToken: 'first', envVars: { A: '1' } };
+      await copy.initialize({ ...source, timestamp: '2026-02-01T00:00:00Z' });
+      expect((await read()).status).toBe(401);
+      await copy.initialize({ sandboxId: 'i2', accessToken: 'second', timestamp: '2026-01-01T00:00:00Z' });
+      expect((await read('first')).status).toBe(401);
+      expect(await read('second')).toMatchObject({ status: 200, json: {} });
+      await copy.initialize({ sandboxId: 'i3', timestamp: '2026-01-01T00:00:01Z' });
+      expect((await read()).status).toBe(200);
+    } finally {
+      await copy.stop();
+    }
+  });
+
   it.each([
     ['a body that is no object', [], 'body'],
     ['a variable that is no string', { envVars: { A: 1 } }, 'envVars.A'],

@@ -15,8 +15,9 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_USAGE_BYTES = 4 * 1024;
 
 /**
- * The private channel of the host: initialisation, the log of the sandbox, what it uses, and tunnels to ports inside. It listens on a socket that only the host
- * and the sandbox's own root can open, so reaching it is the proof that a change of the token asks for.
+ * The private channel of the host: initialisation, the log of the sandbox, what it uses, and tunnels to ports inside. It
+ * listens on a socket that only the host and the sandbox's own root can open, so reaching it is the proof that a change of the
+ * token asks for.
  */
 export const createControlServer = (options: {
   settings: SettingsStore;
@@ -30,15 +31,16 @@ export const createControlServer = (options: {
   let newestMs = 0;
 
   const initialize = async (req: IncomingMessage): Promise<void> => {
-    const { timestampMs, settings: next } = parseInitialization(
-      await readJson(req, { maxBytes: MAX_BODY_BYTES }),
-      settings.current,
-    );
-    // A retry that was overtaken by a newer initialisation must not undo it.
-    if (timestampMs !== undefined && timestampMs < newestMs) return;
-    const { sandboxId } = settings.current;
+    const {
+      isCopy,
+      timestampMs,
+      settings: next,
+    } = parseInitialization(await readJson(req, { maxBytes: MAX_BODY_BYTES }), settings.current);
+    // A retry that was overtaken by a newer initialisation must not undo it. A copy counts from its own beginning: the clock of
+    // the host may have been put back since the other one's.
+    if (!isCopy && timestampMs !== undefined && timestampMs < newestMs) return;
     // A copy of a sandbox carries the log of the one it was made from.
-    if (sandboxId !== undefined && sandboxId !== next.sandboxId) sandboxLog.restart();
+    if (isCopy) sandboxLog.restart();
     settings.replace(next);
     newestMs = timestampMs ?? newestMs;
     log('initialized', { upMs: Math.round(performance.now()) });

@@ -1,8 +1,10 @@
 import { invalid } from '@skerry/contract/error';
-import type { Settings } from './settings.ts';
+import { NEW_SETTINGS, type Settings } from './settings.ts';
 
 export interface Initialization {
   settings: Settings;
+  /** The agent was that of another sandbox, of which this one is a copy with its processes. */
+  isCopy: boolean;
   /** When the host sent it, in milliseconds since the epoch: the order of two initialisations. */
   timestampMs: number | undefined;
 }
@@ -40,9 +42,9 @@ export const parseEnvVars = (value: unknown, field: string): Record<string, stri
 
 /**
  * Turns the body of `POST /init` into settings. `envVars` replaces the variables of before; any other field that is left
- * out keeps its value. Throws `invalid_argument` naming the field.
+ * out keeps its value, unless the sandbox is another one: what that was told, its token above all, is none of this one's. Throws `invalid_argument` naming the field.
  */
-export const parseInitialization = (body: unknown, previous: Settings): Initialization => {
+export const parseInitialization = (body: unknown, current: Settings): Initialization => {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw invalid('body must be an object');
   const fields = body as Record<string, unknown>;
@@ -52,10 +54,14 @@ export const parseInitialization = (body: unknown, previous: Settings): Initiali
   const timestamp = parseText(fields, 'timestamp');
   const timestampMs = timestamp === undefined ? undefined : Date.parse(timestamp);
   if (Number.isNaN(timestampMs)) throw invalid('timestamp must be an RFC 3339 date and time');
+  const sandboxId = parseText(fields, 'sandboxId') ?? current.sandboxId;
+  const isCopy = current.sandboxId !== undefined && sandboxId !== current.sandboxId;
+  const previous = isCopy ? NEW_SETTINGS : current;
   return {
+    isCopy,
     timestampMs,
     settings: {
-      sandboxId: parseText(fields, 'sandboxId') ?? previous.sandboxId,
+      sandboxId,
       templateId: parseText(fields, 'templateId') ?? previous.templateId,
       envVars: parseEnvVars(fields.envVars, 'envVars'),
       accessToken: parseText(fields, 'accessToken') ?? previous.accessToken,

@@ -17,16 +17,19 @@ export interface SettingsStore {
   replace(next: Settings): void;
 }
 
-/** Starts as a sandbox nobody has initialised: open, and root is the default user. */
+/** Of a sandbox that nobody has initialised: open, and root is the default user. */
+export const NEW_SETTINGS: Settings = {
+  sandboxId: undefined,
+  templateId: undefined,
+  envVars: {},
+  accessToken: undefined,
+  defaultUser: 'root',
+  defaultWorkdir: undefined,
+};
+
+/** Starts with `NEW_SETTINGS`. */
 export const createSettingsStore = (): SettingsStore => {
-  let current: Settings = {
-    sandboxId: undefined,
-    templateId: undefined,
-    envVars: {},
-    accessToken: undefined,
-    defaultUser: 'root',
-    defaultWorkdir: undefined,
-  };
+  let current = NEW_SETTINGS;
   return {
     get current() {
       return current;
