@@ -38,6 +38,8 @@ const MAY_FAIL: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** What HTTP itself answers where a request is none, too large, too slow, or for nobody. */
 const HTTP_REFUSALS = [400, 404, 405, 408, 413, 415, 417, 431];
+/** Those that Node answers by itself, before anybody has seen the request: without a body. */
+const PLAIN_REFUSALS = [400, 408, 413, 417, 431];
 const STATUSES: Readonly<Record<Rule, readonly number[]>> = {
   // 500 only with a message that says which file the agent cannot work on, see below.
   files: [200, 204, 206, 304, 400, 401, 404, 405, 406, 408, 412, 413, 415, 416, 417, 431, 500, 507],
@@ -74,7 +76,11 @@ const judgeCode = (code: unknown, message: unknown, procedure: string): string |
 };
 
 const judgeError = ({ status, headers, body }: Answer, request: FuzzRequest): string | undefined => {
-  if (request.isHead || status === 304 || status === 412 || body.length === 0) return undefined;
+  if (request.isHead) return undefined;
+  if (body.length === 0) {
+    const isOfHttp = PLAIN_REFUSALS.includes(status) && !headers.has('content-type');
+    return isOfHttp ? undefined : `status ${status} without a body`;
+  }
   const type = headers.get('content-type') ?? '';
   if (/^text\/(plain|html)/.test(type)) {
     return body.length < 4096 ? undefined : 'the text of an error is longer than 4 KiB';
