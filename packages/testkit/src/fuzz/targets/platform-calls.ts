@@ -84,7 +84,7 @@ const mostly = (schema: Schema, name: string, depth = 0): fc.Arbitrary<unknown> 
   fc.oneof({ weight: 7, arbitrary: rightOf(schema, name, depth) }, { weight: 1, arbitrary: wrong });
 
 const encodeOnce = (value: unknown): string =>
-  encodeURIComponent((typeof value === 'object' ? JSON.stringify(value) : String(value)).toWellFormed());
+  encodeURIComponent((typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).toWellFormed());
 
 const queryValue = (parameter: Parameter): fc.Arbitrary<string> =>
   fc.oneof(
