@@ -12,7 +12,8 @@ export interface Inspecting {
   verify(snapshotId: string): Promise<string[]>;
   /**
    * What became of the files of `from`, by default what `to` began with, in `to`. Rejects with `not_found`, with
-   * `conflict` while a sandbox is in a transition, with `invalid_argument` when they were made on different images.
+   * `conflict` while a sandbox is in a transition, with `invalid_argument` when they were made on different images
+   * or have too many files.
    */
   diff(which: { from: Inspected | undefined; to: Inspected }): Promise<Difference[]>;
   /** The snapshot, the one that its sandbox had begun with, and so on. */
@@ -82,7 +83,7 @@ export const createInspecting = ({ store, runtime, transitions, images }: Inspec
 const toInspectionError = (cause: unknown): ApiError => {
   if (isRuntimeError(cause, 'not_found')) return notFound('the files are not there any more', { cause });
   if (isRuntimeError(cause, 'unsupported'))
-    return invalid('the two were made on different images', { cause });
+    return invalid('the two were made on different images, or have too many files to compare', { cause });
   if (isRuntimeError(cause, 'damaged')) {
     return new ApiError('internal', `the snapshot is damaged: ${cause.message}`, { cause });
   }
