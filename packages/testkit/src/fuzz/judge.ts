@@ -72,7 +72,7 @@ const judgeCode = (code: unknown, message: unknown, procedure: string): string |
   if (isWeak && MAY_FAIL.get(procedure)?.includes(code) !== true)
     return `${procedure} may not fail with ${code}`;
   if (message === 'internal server error') return 'the error is one that nobody expected';
-  return undefined;
+  return INTERNALS.test(String(message)) ? `internals in an error: ${String(message)}` : undefined;
 };
 
 const judgeError = ({ status, headers, body }: Answer, request: FuzzRequest): string | undefined => {
@@ -140,8 +140,8 @@ export const judge = (
   const mayBreak = rule === 'stream' || rule === 'bytes' || status === 431;
   if (isWhole && !answer.isComplete && !mayBreak) return `the answer ${status} was broken off`;
   if (!STATUSES[rule].includes(status)) return `status ${status}: ${body.subarray(0, 300).toString()}`;
-  const isContent = rule === 'files' && status < 300;
-  const leaked = [[...headers].flat().join('\n'), isContent ? '' : body.toString()].find(
+  // What a file or a directory holds is nobody's secret here.
+  const leaked = [[...headers].flat().join('\n'), status < 400 ? '' : body.toString()].find(
     (part) => INTERNALS.test(part) || secrets.some((secret) => part.includes(secret)),
   );
   if (leaked !== undefined) return `internals in an answer: ${leaked.slice(0, 500)}`;
