@@ -36,3 +36,17 @@ it("tells nothing of the host's files behind a link of the image that was replac
   ]);
   expect(changes).toEqual(['changed /out', 'added /out/secrets', 'added /out/shadow']);
 });
+
+it('lets others have their turn while it compares many files', async () => {
+  let turns = 0;
+  const timer = setInterval(() => {
+    turns += 1;
+  }, 1);
+  const entries = Array.from({ length: 20_000 }, (_, index) => ({
+    ...{ path: `/file${index}`, type: 'file' as const, sizeBytes: 0, sha256: '' },
+    ...{ mode: 0o644, uid: 0, gid: 0 },
+  }));
+  expect(await changesOf(folder, entries)).toHaveLength(entries.length);
+  clearInterval(timer);
+  expect(turns).toBeGreaterThan(5);
+});

@@ -4,6 +4,7 @@ import type { Difference, DifferentField } from '../../runtime.ts';
 import { toPathBytes, toPathText } from './path-text.ts';
 import { describePath, hashFile } from './read-tree.ts';
 import type { Layer, LayerEntry, TreeEntry } from './tree-entry.ts';
+import { createTurns } from './turns.ts';
 
 /** What somebody inside sees: his own files over an image. */
 export interface Tree {
@@ -19,7 +20,9 @@ export async function* diffTrees(from: Tree, to: Tree): AsyncGenerator<Differenc
   if (from.rootfs !== to.rootfs) {
     throw new RuntimeError('unsupported', 'the two were made on different images');
   }
+  const takeTurns = createTurns();
   for (const path of listCandidates(from, to)) {
+    await takeTurns();
     const [before, after] = [look(from, path), look(to, path)];
     if (before === undefined && after === undefined) continue;
     if (before === undefined) yield { path, change: 'added' };
@@ -40,7 +43,9 @@ const listCandidates = (from: Tree, to: Tree): string[] => {
       for (const path of listImage(from.rootfs, entry.path)) paths.add(path);
     }
   }
-  return [...paths].sort((a, b) => (toOrder(a) < toOrder(b) ? -1 : 1));
+  return Array.from(paths, (path) => ({ path, order: toOrder(path) }))
+    .sort((a, b) => (a.order < b.order ? -1 : 1))
+    .map(({ path }) => path);
 };
 
 /** A folder comes right before what is in it. */

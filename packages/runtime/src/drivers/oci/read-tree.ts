@@ -1,10 +1,10 @@
 import { closeSync, constants, lstatSync, openSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
 import { hashSparse } from './hash-sparse.ts';
 import { toPathText } from './path-text.ts';
 import type { LayerEntry, TreeEntry } from './tree-entry.ts';
+import { createTurns } from './turns.ts';
 import { ID_COUNT } from './user-namespace.ts';
 import { readXattrs, toInnerXattr } from './xattrs.ts';
 
@@ -14,8 +14,6 @@ const MAX_DEPTH = 1_000;
 const MAX_PATH_LENGTH = 4_096;
 /** Of all entries as JSON: names, and attributes that files share, take far less room inside than where they are written down. */
 const MAX_LAYER_LENGTH = 256 * 2 ** 20;
-/** How long others wait for their turn. */
-const TURN_MS = 4;
 
 export interface TreeOptions {
   /** What is 0 inside. */
@@ -29,17 +27,14 @@ export interface TreeOptions {
  */
 export async function* readLayer(root: string, options: TreeOptions): AsyncGenerator<LayerEntry> {
   const hashes = new Map<number, string>();
-  let turnEnds = performance.now() + TURN_MS;
+  const takeTurns = createTurns();
   let lengthLeft = MAX_LAYER_LENGTH;
 
   async function* readFolder(folder: number, path: string, depth: number): AsyncGenerator<LayerEntry> {
     if (depth > MAX_DEPTH) throw tooMuch(`a file lies deeper than ${MAX_DEPTH} folders`);
     const held = `/proc/self/fd/${folder}/`;
     for (const name of readdirSync(held, { encoding: 'buffer' }).sort(Buffer.compare)) {
-      if (performance.now() > turnEnds) {
-        await nextTurn();
-        turnEnds = performance.now() + TURN_MS;
-      }
+      await takeTurns();
       const at = Buffer.concat([Buffer.from(held), name]);
       const inner = `${path}/${toPathText(name)}`;
       if (agentPaths.includes(inner)) continue;
