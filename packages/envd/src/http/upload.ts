@@ -16,6 +16,11 @@ export interface UploadTarget {
   resolve(path: string): string;
 }
 
+/** Stops reading when its reader fails, where the iterator of the request itself would destroy the request. */
+async function* piecesOf(req: IncomingMessage): AsyncGenerator<Uint8Array> {
+  for await (const piece of req) yield piece as Uint8Array;
+}
+
 /** The body of a request without its content encoding. */
 const decodeBody = (req: IncomingMessage): AsyncIterable<Uint8Array> => {
   const encoding = req.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
@@ -23,7 +28,7 @@ const decodeBody = (req: IncomingMessage): AsyncIterable<Uint8Array> => {
   if (encoding !== 'gzip')
     throw invalid(`Content-Encoding "${encoding}" is not supported; use gzip or identity`);
   // Errors of both reach the reader of the last stream.
-  return pipeline(Readable.from(req, { objectMode: false }), createGunzip(), () => undefined);
+  return pipeline(Readable.from(piecesOf(req), { objectMode: false }), createGunzip(), () => undefined);
 };
 
 const isBadGzip = (error: unknown): boolean =>
