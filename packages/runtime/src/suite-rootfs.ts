@@ -5,12 +5,12 @@ const cacheDir = '/var/cache/skerry/test-rootfs';
 
 /**
  * An unpacked Debian for the runtime's tests: SKERRY_TEST_ROOTFS, or one that is made here once per machine. It needs
- * no more than a shell, perl, and a setuid program.
+ * no more than a shell, perl, python and a setuid program.
  */
 export const prepareSuiteRootfs = async (): Promise<string> => {
   const given = process.env.SKERRY_TEST_ROOTFS;
   if (given) return given;
-  const path = `${cacheDir}/bookworm-minbase`;
+  const path = `${cacheDir}/bookworm-python3`;
   const isThere = access(path).then(
     () => true,
     () => false,
@@ -20,7 +20,7 @@ export const prepareSuiteRootfs = async (): Promise<string> => {
   await mkdir(cacheDir, { recursive: true });
   await runCommand({
     file: 'mmdebstrap',
-    args: ['--quiet', '--variant=minbase', 'bookworm', temporary],
+    args: ['--quiet', '--variant=minbase', '--include=python3', 'bookworm', temporary],
     timeoutMs: 180_000,
   });
   await rename(temporary, path).catch((error: NodeJS.ErrnoException) => {
