@@ -36,7 +36,8 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 240_000,
           expect: { poll: { timeout: 5_000 } },
-          maxWorkers: 2,
+          // More than there are processors on a small machine: many of these tests wait.
+          maxWorkers: 3,
         },
       },
     ],
