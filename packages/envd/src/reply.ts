@@ -8,6 +8,13 @@ export const replyJson = (res: ServerResponse, status: number, body: unknown): v
   res.end(bytes);
 };
 
+/** Forgets the headers of an answer that is not to be sent, but for those that let a page of another origin read it. */
+export const clearHeaders = (res: ServerResponse): void => {
+  for (const name of res.getHeaderNames()) {
+    if (!name.startsWith('access-control-')) res.removeHeader(name);
+  }
+};
+
 /**
  * Answers with the error body, or breaks the connection when an answer is already on its way: a reader must not take half
  * of a file for the whole.
@@ -19,9 +26,7 @@ export const replyError = (res: ServerResponse, error: unknown): void => {
     res.destroy(apiError);
     return;
   }
-  for (const name of res.getHeaderNames()) {
-    if (!name.startsWith('access-control-')) res.removeHeader(name);
-  }
+  clearHeaders(res);
   for (const [name, value] of Object.entries(apiError.headers)) res.setHeader(name, value);
   replyJson(res, apiError.status, toErrorBody(apiError));
 };

@@ -4,10 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, constants as zlib } from 'node:zlib';
-import { replyJson } from '../reply.ts';
+import { clearHeaders, replyJson } from '../reply.ts';
 import { type ByteRange, checkConditions, parseByteRange, type Validators } from './byte-range.ts';
 import { chooseContentEncoding } from './content-encoding.ts';
 import { openRegularFile } from './open-regular-file.ts';
+import { EndsEarlierError, readFirstPiece } from './read-first-piece.ts';
+import { write } from './send-bytes.ts';
 import { sendFile } from './send-file.ts';
 
 const toDisposition = (path: string): string => {
@@ -20,8 +22,8 @@ const toDisposition = (path: string): string => {
   return `inline; filename*=utf-8''${encoded}`;
 };
 
-const toValidators = ({ mtimeMs, size, ino }: Stats): Validators => ({
-  etag: `"${Math.round(mtimeMs * 1000).toString(36)}-${size.toString(36)}-${ino.toString(36)}"`,
+const toValidators = ({ mtimeMs, ino }: Stats, sizeBytes: number): Validators => ({
+  etag: `"${Math.round(mtimeMs * 1000).toString(36)}-${sizeBytes.toString(36)}-${ino.toString(36)}"`,
   modifiedMs: Math.floor(mtimeMs / 1000) * 1000,
 });
 
@@ -44,22 +46,32 @@ const sendUnsized = async (file: FileHandle, res: ServerResponse): Promise<void>
 const createShorterError = (): Error => new Error('the file has become shorter');
 
 /** Fails when the file ends before: compressed, no length would tell a reader that something is missing. */
-async function* readRange(file: FileHandle, { start, end }: ByteRange): AsyncGenerator<Buffer> {
-  let sizeBytes = 0;
-  for await (const chunk of file.createReadStream({ start, end, autoClose: false })) {
+async function* readRest(file: FileHandle, first: Buffer, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+  yield first;
+  let sizeBytes = first.length;
+  if (sizeBytes > end - start) return;
+  for await (const chunk of file.createReadStream({ start: start + sizeBytes, end, autoClose: false })) {
     sizeBytes += (chunk as Buffer).length;
     yield chunk as Buffer;
   }
   if (sizeBytes <= end - start) throw createShorterError();
 }
 
+interface Opened {
+  path: string;
+  file: FileHandle;
+  stats: Stats;
+  /** Not that of `stats` where reading has told better. */
+  sizeBytes: number;
+}
+
+/** Rejects with `EndsEarlierError`, with nothing sent, when the file does not have the first bytes of what it would promise. */
 const send = async (
   req: IncomingMessage,
   res: ServerResponse,
-  { path, file, stats }: { path: string; file: FileHandle; stats: Stats },
+  { path, file, stats, sizeBytes }: Opened,
 ): Promise<void> => {
-  const validators = toValidators(stats);
-  const { size: sizeBytes } = stats;
+  const validators = toValidators(stats, sizeBytes);
   const encoding = chooseContentEncoding(req.headers['accept-encoding']?.toString(), {
     sizeBytes,
     identityOnly: hasConditions(req),
@@ -98,25 +110,58 @@ const send = async (
     res.end();
     return;
   }
+  const length = end - start + 1;
+  const first = await readFirstPiece(file, { start, sizeBytes: length });
   if (encoding === 'gzip') {
-    await pipeline(readRange(file, { start, end }), createGzip({ level: zlib.Z_BEST_SPEED }), res);
+    await pipeline(readRest(file, first, { start, end }), createGzip({ level: zlib.Z_BEST_SPEED }), res);
     return;
   }
-  const length = end - start + 1;
-  const sentBytes = await sendFile(file, res, { start, sizeBytes: length });
-  if (sentBytes === length) res.end();
+  if (first.length === length) {
+    res.end(first);
+    return;
+  }
+  await write(res, first);
+  const rest = { start: start + first.length, sizeBytes: length - first.length };
+  if ((await sendFile(file, res, rest)) === rest.sizeBytes) res.end();
   // The length is promised by then: a file that turns out shorter must not look complete. Without an error HTTP/2 would end it.
   else res.destroy(createShorterError());
 };
 
 /**
+ * As `send`, for as long as the file can be promised anew. A program that writes a file in place empties it first, so one that
+ * is read and written all the time is often found shorter than it was a moment ago; so are all those of /sys.
+ */
+const sendWhatIsThere = async (
+  req: IncomingMessage,
+  res: ServerResponse,
+  opened: Omit<Opened, 'sizeBytes'>,
+): Promise<void> => {
+  const { file } = opened;
+  let { stats } = opened;
+  let sizeBytes = stats.size;
+  for (;;) {
+    try {
+      return await send(req, res, { ...opened, stats, sizeBytes });
+    } catch (error) {
+      if (!(error instanceof EndsEarlierError)) throw error;
+      stats = await file.stat();
+      // Less every time, so this ends.
+      sizeBytes = Math.min(error.sizeBytes, stats.size);
+      clearHeaders(res);
+      res.statusCode = 200;
+    }
+  }
+};
+
+/**
  * Answers with the bytes of a regular file, whole or one range of it, as they are or compressed. The file is streamed, and
- * what it is gets decided on the open file, so that nobody can exchange it in between.
+ * what it is gets decided on the open file, so that nobody can exchange it in between. One that becomes shorter before the
+ * first bytes are on their way is answered as what it is then; later the connection is broken.
  */
 export const download = async (req: IncomingMessage, res: ServerResponse, path: string): Promise<void> => {
   const opened = await openRegularFile(path);
   try {
-    await send(req, res, { path, ...opened });
+    await sendWhatIsThere(req, res, { path, ...opened });
   } catch (error) {
     // Whoever went away in the middle needs no answer.
     if (!res.destroyed) throw error;

@@ -1,6 +1,7 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { constants } from 'node:http2';
 import { join } from 'node:path';
@@ -44,6 +45,40 @@ describe('GET /files', () => {
 
   it('sends a file of /proc, which claims to be empty', async () => {
     expect((await get('/proc/version')).body.toString()).toMatch(/^Linux/);
+  });
+
+  it('sends a file of /sys, which claims to be longer than it is, as what it is', async () => {
+    const path = '/sys/devices/system/cpu/online';
+    const text = readFileSync(path, 'utf8');
+    expect(statSync(path).size).toBeGreaterThan(text.length);
+    const plain = await get(path);
+    expect([plain.status, plain.headers['content-length'], plain.body.toString()]).toEqual([
+      ...[200, String(text.length)],
+      text,
+    ]);
+    const packed = await get(path, { 'accept-encoding': 'gzip, identity;q=0' });
+    expect([packed.status, gunzipSync(packed.body).toString()]).toEqual([200, text]);
+    const part = await get(path, { range: 'bytes=1-' });
+    expect([part.status, part.headers['content-range'], part.body.toString()]).toEqual([
+      ...[206, `bytes 1-${text.length - 1}/${text.length}`],
+      text.slice(1),
+    ]);
+    expect((await get(path, { range: 'bytes=2000-' })).status).toBe(416);
+  });
+
+  it('answers every reader of a file that is emptied and written all the time', async () => {
+    const path = join(agent.dir, 'counter');
+    const script = `for (let n = 0; ; n++) require('node:fs').writeFileSync(process.argv[1], String(n))`;
+    const writer = spawn(process.execPath, ['-e', script, path], { stdio: 'ignore' });
+    try {
+      await expect.poll(() => existsSync(path)).toBe(true);
+      for (let round = 0; round < 400; round += 1) {
+        const { status, body } = await get(path);
+        expect([status, body.toString()]).toEqual([200, expect.stringMatching(/^\d*$/)]);
+      }
+    } finally {
+      writer.kill();
+    }
   });
 
   it('starts relative paths and ~ at the home of the user', async () => {
