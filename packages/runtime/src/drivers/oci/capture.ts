@@ -4,6 +4,7 @@ import { copyDisk } from './copy-disk.ts';
 import type { Criu } from './criu.ts';
 import { dumpMemory } from './dump.ts';
 import { toSandboxFolder } from './folder.ts';
+import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
 import type { OciHost } from './host.ts';
 import { verifyDisk } from './kept-disk.ts';
 import { type KeptMemory, requireUntouched, shareImages } from './memory-image.ts';
@@ -40,7 +41,7 @@ export const captureRunning = async (
   await copyDisk(folder.image, image);
   if (criu) await waitForQuiet(await cgroup.members());
   try {
-    await cgroup.freeze();
+    await (criu ? freezeBetweenSpawns(cgroup) : cgroup.freeze());
     const copy = async (): Promise<void> => {
       await flushDisk(folder.disk);
       await copyDisk(folder.image, image);

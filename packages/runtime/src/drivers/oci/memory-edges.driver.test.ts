@@ -134,6 +134,30 @@ describe('a process that is kept in memory', () => {
   });
 });
 
+describe('a program that waits for a child to begin', () => {
+  it('does not keep its sandbox from a pause or a snapshot, whenever that is asked for', async () => {
+    const instance = await create();
+    // What vfork does, with a child that takes its time.
+    const program = `cat > /root/spawner.py <<'END'
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+while True:
+    if libc.syscall(56, 0x4000 | 17, 0, 0, 0, 0) == 0:
+        time.sleep(0.3); os._exit(0)
+    os.wait(); open('/root/ready', 'w').write('x'); time.sleep(0.03)
+END
+setsid python3 /root/spawner.py > /root/log 2>&1 < /dev/null & until [ -s /root/ready ]; do sleep 0.05; done`;
+    await runInside(instance, program);
+    for (let round = 0; round < 2; round++) {
+      await instance.snapshot({ id: toId(), memory: true });
+      await instance.pause({ memory: true });
+      await instance.resume();
+    }
+    const { output } = await runInside(instance, 'pgrep -fc spawner.py; cat /root/log');
+    expect(Number(output)).toBeGreaterThan(0);
+  }, 60_000);
+});
+
 /** The CRIU that works on this sandbox, as soon as there is one. */
 const findCriu = async (id: string): Promise<number> => {
   for (;;) {

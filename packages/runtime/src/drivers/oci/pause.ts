@@ -6,6 +6,7 @@ import { dumpMemory, readHostBootId } from './dump.ts';
 import { endProcesses } from './end-processes.ts';
 import { keptNames, type SandboxFolder, toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
+import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
 import type { OciHost } from './host.ts';
 import { describeDisk } from './kept-disk.ts';
 import { type KeptMemory, keepImages } from './memory-image.ts';
@@ -28,7 +29,7 @@ export const beginPause = async (
   if (criu) await waitForQuiet(await cgroup.members());
   // Most of it while they still run: what is left when they are frozen is little.
   await flushDisk(folder.disk);
-  await cgroup.freeze();
+  await (criu ? freezeBetweenSpawns(cgroup) : cgroup.freeze());
   try {
     const memory = criu && (await dumpMemory({ host, criu }, record, { imagesDir: folder.memory }));
     await flushDisk(folder.disk);

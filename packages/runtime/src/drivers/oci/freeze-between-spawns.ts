@@ -1,0 +1,52 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cgroup } from './cgroup.ts';
+
+const DEADLINE_MS = 3_000;
+
+/**
+ * Freezes the cgroup at a moment at which none of its processes waits for a child to begin its program: CRIU cannot
+ * stop such a parent, gives up after 10 s, and most programs start others so. Every try lets them run for a moment.
+ * After 3 s they are frozen as they are: what else looks the same (a parent that was stopped just then) can be written.
+ * Rejects as `freeze`.
+ */
+export const freezeBetweenSpawns = async (cgroup: Cgroup): Promise<void> => {
+  const deadline = Date.now() + DEADLINE_MS;
+  await cgroup.freeze();
+  try {
+    for (let tries = 1; Date.now() < deadline && (await hasSpawner(await cgroup.members())); tries++) {
+      await cgroup.thaw();
+      await sleep(Math.min(tries, 10));
+      await cgroup.freeze();
+    }
+  } catch (error) {
+    await cgroup.thaw();
+    throw error;
+  }
+};
+
+const hasSpawner = async (pids: readonly number[]): Promise<boolean> => {
+  const calls = await Promise.all(pids.map(readCalls));
+  return calls.flat().some(isSpawn);
+};
+
+/** The system call that each thread is in, with its arguments, as in `proc(5)`; none of a process that is gone. */
+const readCalls = async (pid: number): Promise<string[]> => {
+  const folder = `/proc/${pid}/task`;
+  const threads = await readdir(folder).catch(() => []);
+  return Promise.all(
+    threads.map((thread) => readFile(`${folder}/${thread}/syscall`, 'utf8').catch(() => '')),
+  );
+};
+
+// x86-64, and clone(2): the flags of clone3 are behind a pointer.
+const CLONE = '56';
+const VFORK = '58';
+const CLONE3 = '435';
+const CLONE_VFORK = 0x4000;
+
+/** Whether that is a call that returns when the child has begun its program or has ended. */
+export const isSpawn = (call: string): boolean => {
+  const [number, flags] = call.split(' ');
+  return number === VFORK || number === CLONE3 || (number === CLONE && (Number(flags) & CLONE_VFORK) !== 0);
+};
