@@ -73,7 +73,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const ending = createEnding({ ...options, live, transitions, expiry, observation });
   const adopt = createAdopt({ live, expiry, ending, observation, log });
   const recovery = createRecovery({ ...options, ending, adopt });
-  const pausing = createPausing({ ...options, live, expiry, recovery, transitions, observation });
+  const pausing = createPausing({ ...options, live, expiry, recovery, ending, transitions, observation });
   const toSpec: LifecycleOptions['toSpec'] = (size, { allowInternet, snapshot }) => ({
     ...(snapshot === null ? { rootfs: images.base.rootfs } : { snapshot: snapshot.id }),
     hostname: 'skerry',

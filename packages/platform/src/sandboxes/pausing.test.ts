@@ -130,6 +130,49 @@ describe('the end of a time to live', () => {
     expect((await fixture.route(id))?.runId).toBe('run1');
   });
 
+  describe('of a sandbox whose memory cannot be kept', () => {
+    const reachEnd = async (): Promise<string> => {
+      const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
+      fixture.runtime.fail('pause', failure());
+      await expect.poll(() => fixture.runtime.log).toEqual([`pause ${id} memory`]);
+      await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('running');
+      for (let attempt = 2; attempt <= 3; attempt++) {
+        fixture.runtime.fail('pause', failure());
+        await fixture.plane.pausing.pauseAtEnd(id, 'memory');
+        expect((await fixture.rowOf(id))?.state).toBe('running');
+      }
+      expect(fixture.runtime.log).toEqual(Array.from({ length: 3 }, () => `pause ${id} memory`));
+      return id;
+    };
+
+    it('keeps its files alone after three attempts, and asks for the memory anew at its next end', async () => {
+      const id = await reachEnd();
+      await fixture.plane.pausing.pauseAtEnd(id, 'memory');
+      expect(fixture.runtime.log.at(-1)).toBe(`pause ${id} filesystem`);
+      expect(await fixture.rowOf(id)).toMatchObject({ state: 'paused', pausedWith: 'filesystem' });
+      await fixture.plane.resuming.resume(id, { ...resume, timeoutMs: 100 });
+      await expect.poll(async () => (await fixture.rowOf(id))?.pausedWith, { timeout: 3000 }).toBe('memory');
+    });
+
+    it('ends it when its files cannot be kept either', async () => {
+      const id = await reachEnd();
+      fixture.runtime.fail('pause', failure());
+      await fixture.plane.pausing.pauseAtEnd(id, 'memory');
+      expect(fixture.runtime.log.slice(-2)).toEqual([`pause ${id} filesystem`, `stop ${id}`]);
+      expect(await fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'expired' });
+      expect(await fixture.route(id)).toBeUndefined();
+    });
+
+    it('starts to count anew when its end was moved', async () => {
+      const id = await reachEnd();
+      await fixture.plane.timeToLive.set(id, 60_000);
+      await fixture.plane.pausing.pauseAtEnd(id, 'memory');
+      expect((await fixture.rowOf(id))?.state).toBe('running');
+      await fixture.plane.timeToLive.set(id, 100);
+      await expect.poll(async () => (await fixture.rowOf(id))?.pausedWith, { timeout: 3000 }).toBe('memory');
+    });
+  });
+
   it('that came while no server ran is acted on at the next start', async () => {
     const kept = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
     const killed = await fixture.create({ timeoutMs: 100 });

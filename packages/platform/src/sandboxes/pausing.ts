@@ -3,12 +3,13 @@ import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { PauseKind, Store } from '../store/store.ts';
+import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
 import type { Live } from './live.ts';
 import type { Observation } from './observation.ts';
 import { requirePause, toPauseError } from './pause-error.ts';
 import type { Recovery } from './recovery.ts';
-import { notRunning, toBusyError } from './running.ts';
+import { isAlive, notRunning, toBusyError } from './running.ts';
 import type { Transitions } from './transitions.ts';
 
 /** From running to paused. */
@@ -20,8 +21,9 @@ export interface Pausing {
    */
   pause(id: string, kind: PauseKind): Promise<void>;
   /**
-   * Acts on an end that was announced, unless it was moved meanwhile. A sandbox that cannot be paused runs on, and is tried
-   * again every 30 s: ending it instead would lose what was to be kept. Never rejects.
+   * Acts on an end that was announced, unless it was moved meanwhile. A sandbox that cannot be paused is tried again after
+   * 30 s. Code inside can make every attempt fail, and is not to outlive its end by that: after three, the files alone are
+   * to be kept, and when that fails too the sandbox ends as `expired`. Never rejects.
    */
   pauseAtEnd(id: string, kind: PauseKind): Promise<void>;
 }
@@ -32,6 +34,7 @@ export interface PausingOptions {
   live: Live;
   expiry: Expiry;
   recovery: Pick<Recovery, 'recover'>;
+  ending: Pick<Ending, 'begin' | 'finish'>;
   transitions: Transitions;
   observation: Pick<Observation, 'fetched'>;
   clock: Clock;
@@ -39,9 +42,12 @@ export interface PausingOptions {
 }
 
 const RETRY_MS = 30_000;
+const MAX_FAILURES = 3;
 
 export const createPausing = (options: PausingOptions): Pausing => {
-  const { store, runtime, live, expiry, recovery, transitions, observation, clock, log } = options;
+  const { store, runtime, live, expiry, recovery, ending, transitions, observation, clock, log } = options;
+  /** How often each sandbox could not be paused at the end that it has reached. */
+  const failures = new Map<string, number>();
 
   /** Undefined when the row is not running, or not due where that is asked for. */
   const capture = async (id: string, kind: PauseKind, due: { endAtMost?: number }) => {
@@ -78,6 +84,35 @@ export const createPausing = (options: PausingOptions): Pausing => {
     return toBusyError(row) ?? notRunning(id);
   };
 
+  const scheduleAgain = async (id: string): Promise<void> => {
+    const moved = await store.findSandbox(id);
+    if (moved?.state === 'running' && live.has(id)) expiry.schedule(id, moved.endAt);
+  };
+
+  const tryLater = async (id: string, error: unknown): Promise<void> => {
+    const failed = (failures.get(id) ?? 0) + 1;
+    log.error('a sandbox was not paused at its end and is tried again', { sandboxId: id, failed, error });
+    failures.set(id, failed);
+    expiry.cancel(id);
+    expiry.schedule(id, clock.now() + RETRY_MS);
+    // Of those that were killed meanwhile nobody asks again.
+    for (const other of failures.keys()) {
+      const row = await store.findSandbox(other);
+      if (row === undefined || !isAlive(row.state)) failures.delete(other);
+    }
+  };
+
+  const endInstead = async (id: string, error: unknown): Promise<void> => {
+    const due = { from: ['running'], endAtMost: clock.now() } as const;
+    if ((await ending.begin(id, 'expired', due)) === undefined) {
+      await scheduleAgain(id);
+      return;
+    }
+    failures.delete(id);
+    log.error('a sandbox that cannot be paused at its end is ended', { sandboxId: id, error });
+    await ending.finish(id);
+  };
+
   return {
     pause: async (id, kind) => {
       const current = transitions.current(id);
@@ -97,20 +132,24 @@ export const createPausing = (options: PausingOptions): Pausing => {
       });
       if (paused === undefined) throw await explain(id);
     },
-    pauseAtEnd: async (id, kind) => {
+    pauseAtEnd: async (id, asked) => {
       const current = transitions.current(id);
       // Whoever makes a snapshot of it knows nothing of its end.
       if (current?.kind === 'snapshot') await current.over;
       if (transitions.current(id) !== undefined) return;
+      const isLast = (failures.get(id) ?? 0) >= MAX_FAILURES;
+      const kind = isLast ? 'filesystem' : asked;
       try {
         const due = { endAtMost: clock.now() };
-        if (await transitions.run(id, `pause-${kind}`, () => capture(id, kind, due))) return;
-        const moved = await store.findSandbox(id);
-        if (moved?.state === 'running' && live.has(id)) expiry.schedule(id, moved.endAt);
+        const paused = await transitions.run(id, `pause-${kind}`, () => capture(id, kind, due));
+        failures.delete(id);
+        if (paused === undefined) await scheduleAgain(id);
+        else if (kind !== asked)
+          log.warn('only the files of a sandbox were kept at its end', { sandboxId: id });
       } catch (error) {
-        log.error('a sandbox was not paused at its end and runs on', { sandboxId: id, error });
-        expiry.cancel(id);
-        expiry.schedule(id, clock.now() + RETRY_MS);
+        await (isLast ? endInstead(id, error) : tryLater(id, error)).catch((cause: unknown) =>
+          log.error('the end of a sandbox could not be acted on', { sandboxId: id, error: cause }),
+        );
       }
     },
   };
