@@ -2,11 +2,13 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { listSlots } from '../../slots.ts';
 import { renameSockets } from './dump.ts';
+import { endDump } from './end-dump.ts';
 import { toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
 import { adoptLifeLine } from './life-line.ts';
+import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { settlePause } from './pause.ts';
 import type { SandboxRecord } from './record.ts';
 
@@ -39,7 +41,7 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
         const cgroup = host.cgroup(id);
         if (existsSync(folder.dumpLine)) {
           // Whoever writes its memory at this moment leaves it frozen when done, and stopped besides.
-          await adoptLifeLine(folder.dumpLine)?.ended;
+          await endDump(folder.dumpLine, { deadlineMs: toMemoryDeadlineMs(record.spec.limits.memoryBytes) });
           await renameSockets(folder, { from: '.new', to: '' });
           await cgroup.signal('SIGCONT');
           await rm(folder.dumpLine, { force: true });

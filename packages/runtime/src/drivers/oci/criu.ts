@@ -4,15 +4,17 @@ import { readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
 import type { HostAllowance } from './bundle.ts';
-import { createDumpHook } from './dump-hook.ts';
+import { createDumpHook, HOOK_DEADLINE_MS } from './dump-hook.ts';
+import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { inPrivateMounts } from './private-mounts.ts';
 import { mount } from './syscalls.ts';
 
 /** The program that writes processes to files and makes them again, unpacked by `prepareCriu`. */
 export interface Criu {
   /**
-   * Writes the processes of the tree under `pid` to `imagesDir`. They stay frozen when their cgroup was, and run on when it
-   * rejects, with `internal` or what `whileHeld` rejected with.
+   * Writes the processes of the tree under `pid` to `imagesDir`. They stay frozen when their cgroup was. Rejects with
+   * `internal` or what `whileHeld` rejected with: they run on then, once they are thawed and continued. Not always where
+   * the program was killed, by its deadline or by somebody else: what it was working inside of may end by that.
    */
   dump(options: DumpOptions): Promise<void>;
   /**
@@ -28,6 +30,8 @@ interface ImageOptions {
   baseId: number;
   /** How the images name the life line, a file that is not of the sandbox's own mounts. */
   lifeLineId: string;
+  /** The most that there may be to write or read; the deadline follows from it. */
+  memoryBytes: number;
 }
 
 export interface DumpOptions extends ImageOptions {
@@ -66,13 +70,12 @@ export interface RestoreOptions extends ImageOptions {
 interface RunOptions {
   fd: number;
   log: string;
+  deadlineMs: number;
   prepareMounts?: () => void;
   signal?: AbortSignal;
 }
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
-
-const DEADLINE_MS = 60_000;
 
 /** Undefined when there is none in the folder, or when it says that it cannot work on this kernel. */
 export const findCriu = (dir: string | undefined, allowance: HostAllowance): Criu | undefined => {
@@ -130,7 +133,8 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
         ...(options.hasBootId ? ['--external', `mnt[${BOOT_ID}]:boot-id`] : []),
       ];
       try {
-        await run(args, { fd: lineFd, log: `${imagesDir}/dump.log` });
+        const deadlineMs = toMemoryDeadlineMs(options.memoryBytes) + (hook ? HOOK_DEADLINE_MS : 0);
+        await run(args, { fd: lineFd, log: `${imagesDir}/dump.log`, deadlineMs });
       } catch (error) {
         throw hook?.failure ?? error;
       } finally {
@@ -157,7 +161,8 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
         ...['--inherit-fd', `fd[3]:${lifeLineId}`],
       ];
       const { lifeFd: fd, prepareMounts, signal } = options;
-      await run(args, { fd, log: `${imagesDir}/restore.log`, prepareMounts, signal });
+      const deadlineMs = toMemoryDeadlineMs(options.memoryBytes);
+      await run(args, { fd, log: `${imagesDir}/restore.log`, deadlineMs, prepareMounts, signal });
       return Number(await readFile(pidFile, 'utf8'));
     },
   };
@@ -183,9 +188,9 @@ const explore = (command: readonly string[]): Buffer | undefined => {
 
 const finish = async (
   child: ChildProcess,
-  { log, signal }: { log: string; signal?: AbortSignal },
+  { log, deadlineMs, signal }: Pick<RunOptions, 'log' | 'deadlineMs' | 'signal'>,
 ): Promise<void> => {
-  const deadline = AbortSignal.timeout(DEADLINE_MS);
+  const deadline = AbortSignal.timeout(deadlineMs);
   const kill = (): unknown => child.kill('SIGKILL');
   for (const reason of [deadline, signal]) reason?.addEventListener('abort', kill, { once: true });
   const status = await new Promise<number | string>((resolve, reject) => {
@@ -199,5 +204,6 @@ const finish = async (
   const errors = (await readFile(log, 'utf8').catch(() => ''))
     .split('\n')
     .filter((line) => line.includes('Error'));
-  throw new RuntimeError('internal', `criu ended with ${status}: ${errors.slice(0, 4).join('; ')}`);
+  const end = deadline.aborted ? `was killed after ${deadlineMs} ms` : `ended with ${status}`;
+  throw new RuntimeError('internal', `criu ${end}: ${errors.slice(0, 4).join('; ')}`);
 };

@@ -12,11 +12,14 @@ export interface DumpHook {
   close(): Promise<void>;
 }
 
+/** How long it lets the dump wait; the dump fails then. */
+export const HOOK_DEADLINE_MS = 60_000;
+
 // criu(8), --action-script. It has no descriptors of ours, and names its pipes by where it lies itself. The first opening
 // waits for nobody; the second ends when this process has: then the dump fails, and what was held runs on.
 const script = `#!/bin/sh
 [ "$CRTOOLS_SCRIPT_ACTION" = post-dump ] || exit 0
-echo dumped 1<> "$0.dumped" && [ "$(timeout 60 head -n 1 "$0.done")" = ok ]
+echo dumped 1<> "$0.dumped" && [ "$(timeout ${HOOK_DEADLINE_MS / 1000} head -n 1 "$0.done")" = ok ]
 `;
 
 /** `work` is called once, when all is written. When it rejects, the dump fails. */

@@ -11,7 +11,8 @@ import type { SandboxRecord } from './record.ts';
 
 /**
  * Writes the processes of a frozen sandbox to `imagesDir`, not yet to the medium. They stay frozen, and
- * stopped besides unless they are to run on after `whileHeld`. Nothing is kept when it rejects.
+ * stopped besides unless they are to run on after `whileHeld`. Nothing is kept when it rejects; what of them is left then,
+ * see `Criu`, may be frozen or not, and stopped.
  */
 export const dumpMemory = async (
   { host, criu }: { host: OciHost; criu: Criu },
@@ -34,6 +35,7 @@ export const dumpMemory = async (
         imagesDir,
         baseId: toBaseUid(record.slot),
         lifeLineId,
+        memoryBytes: record.spec.limits.memoryBytes,
         hasBootId,
         maskedFolders: await readMaskedFolders(pid),
         freezerCgroup: host.cgroup(record.spec.id).freezerPath,

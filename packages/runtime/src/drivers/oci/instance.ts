@@ -1,4 +1,5 @@
 import { rm, stat, statfs } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
 import { createGuestConnections } from '../../guest-connections.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../../guest-socket.ts';
@@ -68,10 +69,25 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     return paused;
   };
 
+  /** What CRIU worked on may end by its failure: when this rejects, `state` knows whether the sandbox has. */
+  const dumping = async <T>(dump: () => Promise<T>): Promise<T> => {
+    try {
+      return await dump();
+    } catch (error) {
+      await Promise.race([run.line?.ended, sleep(END_MS)]);
+      if (isAlive()) throw error;
+      throw new RuntimeError('unavailable', `sandbox ${id} ended while its memory was written`, {
+        cause: error,
+      });
+    }
+  };
+
   const pause = async (criu: Criu | undefined): Promise<void> => {
     if ((await settled()) !== undefined) return;
     if (run.record === undefined || !isAlive()) throw ended(id);
-    run = { ...run, record: await beginPause(host, run.record, { criu }) };
+    const { record } = run;
+    const begin = () => beginPause(host, record, { criu });
+    run = { ...run, record: await (criu ? dumping(begin) : begin()) };
     await settled();
   };
 
@@ -102,7 +118,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     const { record } = run;
     if (record === undefined || !isAlive()) throw ended(id);
     const take = () => captureRunning(host, record, to);
-    return to.criu ? connections.interrupt(take) : take();
+    return to.criu ? connections.interrupt(() => dumping(take)) : take();
   };
 
   const dropMemory = async (): Promise<void> => {
@@ -168,6 +184,9 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     close: () => run.line?.close(),
   };
 };
+
+/** The first process takes the others with it a moment after the agent has ended. */
+const END_MS = 100;
 
 /** While a pause or a resume is under way too: nobody may count on its processes. */
 const isPaused = ({ phase }: SandboxRecord): boolean =>

@@ -12,6 +12,7 @@ import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
 import type { LifeLine } from './life-line.ts';
+import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import type { OciRuntimeName } from './oci-runtime.ts';
 import { openOrigin } from './origin.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
@@ -37,8 +38,6 @@ export interface OciOptions {
   /** Where `prepareCriu` has unpacked it; memory is not kept without. */
   criuDir?: string | undefined;
 }
-
-const WAKE_TIMEOUT_MS = 60_000;
 
 const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '/.envd/app/main.js'];
 
@@ -144,7 +143,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     if (memory) {
       const wakeDir = record.agentDir ?? agentDir;
       // How long that takes follows from how much was kept.
-      const until = signal ?? AbortSignal.timeout(WAKE_TIMEOUT_MS);
+      const until = signal ?? AbortSignal.timeout(toMemoryDeadlineMs(record.spec.limits.memoryBytes));
       return wakeSandbox({ host, record, memory, agentDir: wakeDir, signal: until, prepareDisk });
     }
     let line: LifeLine | undefined;

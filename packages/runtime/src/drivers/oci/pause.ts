@@ -17,7 +17,8 @@ import { unmountEvery } from './syscalls.ts';
 /**
  * The first half of a pause: nothing inside runs any more, all it wrote is in the image, and the record says `pausing`.
  * With `criu`, the processes are kept as well.
- * Rejects, everything inside running on, when the files cannot be written out. `settlePause` is to follow.
+ * Rejects when the files or the processes cannot be written out: everything inside runs on then, but where CRIU was killed.
+ * `settlePause` is to follow.
  */
 export const beginPause = async (
   host: OciHost,
@@ -40,7 +41,7 @@ export const beginPause = async (
     // What was written down is stopped.
     if (criu) await cgroup.signal('SIGCONT');
     await cgroup.thaw();
-    throw new RuntimeError('internal', `the files of sandbox ${record.spec.id} cannot be kept`, {
+    throw new RuntimeError('internal', `sandbox ${record.spec.id} cannot be kept`, {
       cause: error,
     });
   }

@@ -56,6 +56,7 @@ export const restoreMemory = async (options: {
         imagesDir: folder.memory,
         baseId,
         lifeLineId: memory.lifeLineId,
+        memoryBytes: limits.memoryBytes,
         bootIdFile: memory.bootId === undefined ? undefined : folder.bootId,
         emptyDir,
         root: folder.root,
