@@ -84,9 +84,9 @@ export interface Instance {
    * One end of a connection cannot be kept: with `memory`, the streams that this runtime has opened are ended first.
    *
    * Rejects with `unsupported` when the features say so and with `unavailable` when the instance has ended, or when
-   * somebody else stays connected to its agent and `memory` is asked for. The instance runs on when it rejects. Only where
-   * its processes had to end before the failure, it is `paused` but not yet durable: `pause` again, or `resume`, goes on from
-   * there. No file is lost either way.
+   * somebody else stays connected to its agent and `memory` is asked for. The instance runs on when it rejects, or has ended
+   * where writing its memory was cut short: `state` tells. Only where its processes had to end before the failure, it is
+   * `paused` but not yet durable: `pause` again, or `resume`, goes on from there. No file is lost either way.
    */
   pause(options: { memory: boolean }): Promise<void>;
   /**

@@ -19,6 +19,7 @@ import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
 import { limitReached } from './limit-reached.ts';
 import type { Live } from './live.ts';
+import { toMemoryExtraMs } from './memory-start-timeout.ts';
 import type { Pausing } from './pausing.ts';
 import { isAlive, notRunning } from './running.ts';
 import { setUpAgent } from './set-up-agent.ts';
@@ -108,7 +109,8 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
 
   /** The instance of a sandbox, with its agent set up: the one that waits for it, else a new one. */
   const launch = async (sandbox: NewSandbox, { spec, waiting }: Origin, onStep: (step: string) => void) => {
-    const signal = AbortSignal.timeout(limits.startTimeoutMs);
+    const extraMs = 'snapshot' in spec ? toMemoryExtraMs(sandbox.memoryMb) : 0;
+    const signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
     const setUp = (instance: Instance, within = signal): Promise<void> =>
       setUpAgent(instance, sandbox, { secret, clock, signal: within });
     if (waiting !== undefined) {

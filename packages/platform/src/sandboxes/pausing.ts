@@ -16,8 +16,9 @@ import type { Transitions } from './transitions.ts';
 export interface Pausing {
   /**
    * Resolves when the sandbox is on disk and nothing of it runs; joins a pause of the same kind that is under way. When it
-   * rejects the sandbox runs on, with its connections reset. Rejects with `not_found`, with `conflict` when it is paused or
-   * in another transition, and with `invalid_argument` when this host cannot keep what is asked for.
+   * rejects the sandbox runs on, with its connections reset, or has ended by the attempt. Rejects with `not_found`, with
+   * `conflict` when it is paused or in another transition, and with `invalid_argument` when this host cannot keep what is
+   * asked for.
    */
   pause(id: string, kind: PauseKind): Promise<void>;
   /**

@@ -47,6 +47,21 @@ describe('resume', () => {
     expect(second.endAt - first.startedAt).toBeGreaterThanOrEqual(90_000);
   });
 
+  it('may take longer than another start when there is memory to read', async () => {
+    await fixture.startPlane({ startTimeoutMs: 1000 });
+    const id = await fixture.create();
+    await fixture.plane.pausing.pause(id, 'memory');
+    const resumeSlowly = async (memory: boolean) => {
+      const release = fixture.runtime.hold('resume');
+      const resuming = fixture.plane.resuming.resume(id, { ...resume, memory });
+      setTimeout(release, 1300);
+      return resuming;
+    };
+    await expect(resumeSlowly(false)).rejects.toMatchObject({ code: 'timeout' });
+    expect((await fixture.rowOf(id))?.state).toBe('paused');
+    expect((await resumeSlowly(true)).state).toBe('running');
+  });
+
   it('that fails leaves the sandbox paused, as often as it is tried', async () => {
     const id = await fixture.create();
     await fixture.plane.pausing.pause(id, 'memory');

@@ -5,6 +5,7 @@ import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
 import { limitReached } from './limit-reached.ts';
+import { toMemoryExtraMs } from './memory-start-timeout.ts';
 import type { Recovery } from './recovery.ts';
 import { isAlive, notRunning, toBusyError } from './running.ts';
 import { toStartError } from './start-error.ts';
@@ -57,7 +58,8 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     let step = 'resume the sandbox';
     const begunAt = clock.now();
     try {
-      const signal = AbortSignal.timeout(limits.startTimeoutMs);
+      const extraMs = memory && row.pausedWith === 'memory' ? toMemoryExtraMs(row.memoryMb) : 0;
+      const signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
       // Without the memory when that is asked for; otherwise with whatever was kept.
       await (await runtime.get(row.id)).resume({ signal, ...(!memory && { memory }) });
       step = 'set up the agent';

@@ -92,9 +92,10 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
           found.state = 'paused';
         });
       },
-      resume: async ({ memory } = {}) => {
+      resume: async ({ memory, signal } = {}) => {
         log.push(`resume ${id}${memory === undefined ? '' : ` memory: ${memory}`}`);
         await act('resume', () => {
+          if (signal?.aborted) throw new RuntimeError('unavailable', 'the signal aborted');
           found.state = 'running';
           runs += 1;
           found.runId = `run${runs}`;
