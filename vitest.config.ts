@@ -18,6 +18,8 @@ export default defineConfig({
           ],
           exclude: ['packages/testkit/**', '**/*.driver.test.ts', '**/node_modules/**'],
           testTimeout: 30_000,
+          // One less than there are processors would be one on a small machine, where some of these tests wait for a minute.
+          maxWorkers: 2,
         },
       },
       {
