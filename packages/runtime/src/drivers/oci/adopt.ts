@@ -39,12 +39,14 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
       const line = adoptLifeLine(folder.lifeLine);
       if (line !== undefined) {
         const cgroup = host.cgroup(id);
-        if (existsSync(folder.dumpLine)) {
+        // The images are there for a moment longer than the line, until the record says what was kept.
+        if (existsSync(folder.dumpLine) || existsSync(folder.memory)) {
           // Whoever writes its memory at this moment leaves it frozen when done, and stopped besides.
           await endDump(folder.dumpLine, { deadlineMs: toMemoryDeadlineMs(record.spec.limits.memoryBytes) });
           await renameSockets(folder, { from: '.new', to: '' });
           await cgroup.signal('SIGCONT');
           await rm(folder.dumpLine, { force: true });
+          await rm(folder.memory, { recursive: true, force: true });
         }
         await cgroup.thaw();
       }

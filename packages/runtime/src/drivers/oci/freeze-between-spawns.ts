@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RuntimeError } from '../../error.ts';
 import type { Cgroup } from './cgroup.ts';
 
 const DEADLINE_MS = 3_000;
@@ -8,13 +9,20 @@ const DEADLINE_MS = 3_000;
  * Freezes the cgroup at a moment at which none of its processes waits for a child to begin its program: CRIU cannot
  * stop such a parent, gives up after 10 s, and most programs start others so. Every try lets them run for a moment.
  * After 3 s they are frozen as they are: what else looks the same (a parent that was stopped just then) can be written.
- * Rejects as `freeze`.
+ * A stopped process is continued: CRIU would wait for it for as long as it is frozen. Rejects as `freeze`, and with
+ * `unavailable` when there is always another one; all run on then.
  */
 export const freezeBetweenSpawns = async (cgroup: Cgroup): Promise<void> => {
   const deadline = Date.now() + DEADLINE_MS;
   await cgroup.freeze();
   try {
-    for (let tries = 1; Date.now() < deadline && (await hasSpawner(await cgroup.members())); tries++) {
+    for (let tries = 1; ; tries++) {
+      const members = await cgroup.members();
+      const stopped = await findStopped(members);
+      const isLate = Date.now() > deadline;
+      if (stopped.length === 0 && (isLate || !(await hasSpawner(members)))) return;
+      if (isLate) throw new RuntimeError('unavailable', 'processes are stopped again and again');
+      for (const pid of stopped) continueIfAlive(pid);
       await cgroup.thaw();
       await sleep(Math.min(tries, 10));
       await cgroup.freeze();
@@ -22,6 +30,20 @@ export const freezeBetweenSpawns = async (cgroup: Cgroup): Promise<void> => {
   } catch (error) {
     await cgroup.thaw();
     throw error;
+  }
+};
+
+/** A frozen process does not say that it was stopped before, but where. */
+const findStopped = async (pids: readonly number[]): Promise<number[]> => {
+  const places = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/wchan`, 'utf8').catch(() => '')));
+  return pids.filter((_, index) => places[index] === 'do_signal_stop');
+};
+
+const continueIfAlive = (pid: number): void => {
+  try {
+    process.kill(pid, 'SIGCONT');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 };
 

@@ -158,6 +158,20 @@ setsid python3 /root/spawner.py > /root/log 2>&1 < /dev/null & until [ -s /root/
   }, 60_000);
 });
 
+describe('a process that is stopped', () => {
+  it('does not keep its sandbox from a pause, and goes on after it', async () => {
+    const instance = await create();
+    await runInside(
+      instance,
+      'setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo $! > /root/pid; sleep 0.3; kill -STOP $!',
+    );
+    await instance.pause({ memory: true });
+    await instance.resume();
+    const { output } = await runInside(instance, 'grep State /proc/$(cat /root/pid)/status');
+    expect(output).toContain('S (sleeping)');
+  }, 30_000);
+});
+
 /** The CRIU that works on this sandbox, as soon as there is one. */
 const findCriu = async (id: string): Promise<number> => {
   for (;;) {
