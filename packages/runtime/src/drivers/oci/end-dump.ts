@@ -13,6 +13,7 @@ export const endDump = async (dumpLine: string, { deadlineMs }: { deadlineMs: nu
   if (line === undefined) return;
   const hasEnded = async (withinMs: number): Promise<boolean> => {
     const abort = new AbortController();
+    // Aborted as soon as it is no longer waited for.
     const late = sleep(withinMs, undefined, { signal: abort.signal }).catch(() => undefined);
     await Promise.race([line.ended, late]);
     abort.abort();
