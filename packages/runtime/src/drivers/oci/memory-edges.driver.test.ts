@@ -153,7 +153,10 @@ setsid python3 /root/spawner.py > /root/log 2>&1 < /dev/null & until [ -s /root/
       await instance.pause({ memory: true });
       await instance.resume();
     }
-    const { output } = await runInside(instance, 'grep -l [s]pawner.py /proc/[0-9]*/cmdline | wc -l; cat /root/log');
+    const { output } = await runInside(
+      instance,
+      'grep -l [s]pawner.py /proc/[0-9]*/cmdline | wc -l; cat /root/log',
+    );
     expect(Number(output)).toBeGreaterThan(0);
   }, 60_000);
 });
