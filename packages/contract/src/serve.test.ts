@@ -344,6 +344,7 @@ describe('createServer', () => {
       ...(createHandlers([]) as unknown as Handlers<Paths>),
       'GET /v2/sandboxes': async ({ signal, query }) => {
         signals.push(signal);
+        // The abort that ends the wait is what the test is about.
         if (query.limit === 2) await delay(10_000, undefined, { signal }).catch(() => undefined);
         if (signal.aborted) throw invalid('gone');
         return { status: 200, body: [] };

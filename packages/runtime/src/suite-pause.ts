@@ -113,6 +113,7 @@ export const pauseSuite = (host: SuiteHost): void => {
       await paused.stop();
       expect(await code(host.runtime.get(paused.id))).toBe('not_found');
       expect(await code(paused.resume())).toMatch(/^(unavailable|not_found)$/);
+      // The stop below comes in between, so it may end either way.
       const pause = pausing.pause({ memory: false }).catch(() => undefined);
       await pausing.stop();
       const resume = code(resuming.resume());
@@ -154,6 +155,7 @@ export const pauseSuite = (host: SuiteHost): void => {
 
     it('is refused for what has died', async () => {
       const instance = await host.create();
+      // Nobody is left to answer.
       await runInside(instance, 'kill -9 $PPID').catch(() => undefined);
       await expect.poll(() => instance.state()).toBe('stopped');
       expect(await code(instance.pause({ memory: false }))).toBe('unavailable');

@@ -161,6 +161,7 @@ export const snapshotSuite = (host: SuiteHost): void => {
       const spec = host.spec({ snapshot });
       const limits = { ...spec.limits, diskBytes: 2 * spec.limits.diskBytes };
       expect(await code(host.runtime.create({ ...spec, limits }))).toBe('internal');
+      // Nobody is left to answer.
       await runInside(instance, 'kill -9 $PPID').catch(() => undefined);
       await expect.poll(() => instance.state()).toBe('stopped');
       expect(await code(instance.snapshot({ id: toId(), memory: false }))).toBe('unavailable');

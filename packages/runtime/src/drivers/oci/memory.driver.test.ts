@@ -114,6 +114,7 @@ const readLimits = async ({ id }: Instance): Promise<Record<string, string>> => 
   for (const [tree, names] of Object.entries(files)) {
     for (const name of names) {
       for (const folder of parents) {
+        // Not every tree has every file.
         const text = await readFile(`${root}/${tree}/${folder}/${id}/${name}`, 'utf8').catch(() => undefined);
         if (text !== undefined) found[name] = text.split('\n').sort().join('\n');
       }
