@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { toFirstLine } from './project-outcome.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tools = join(root, 'scripts/node_modules/.bin');
@@ -31,9 +32,9 @@ const checks: Check[] = [
   { name: 'each packed tarball works alone', command: ['node', 'scripts/check-tarballs.ts'] },
 ];
 
-/** Runs every check and returns how many passed and failed; each failure's output is printed in full. */
-export function runChecks(): { passed: number; failed: number } {
-  let failed = 0;
+/** Runs every check. Each failure's output is printed in full, and named in `failures` with its first line. */
+export function runChecks(): { passed: number; failures: string[] } {
+  const failures: string[] = [];
   for (const { name, command, cwd } of checks) {
     const [program = '', ...argv] = command;
     const started = performance.now();
@@ -45,14 +46,15 @@ export function runChecks(): { passed: number; failed: number } {
     const ok = result.status === 0;
     console.log(`${ok ? 'ok  ' : 'FAIL'} ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
     if (ok) continue;
-    failed += 1;
-    console.log(`${result.error?.message ?? ''}${result.stdout ?? ''}${result.stderr ?? ''}`);
+    const said = `${result.error?.message ?? ''}${result.stdout ?? ''}${result.stderr ?? ''}`;
+    console.log(said);
+    failures.push(`check ${name}: ${toFirstLine(said)}`);
   }
-  return { passed: checks.length - failed, failed };
+  return { passed: checks.length - failures.length, failures };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { passed, failed } = runChecks();
-  console.log(`${passed} passed, ${failed} failed`);
-  process.exit(failed === 0 ? 0 : 1);
+  const { passed, failures } = runChecks();
+  console.log(`${passed} passed, ${failures.length} failed`);
+  process.exit(failures.length === 0 ? 0 : 1);
 }

@@ -1,53 +1,47 @@
-// Everything that CI runs: the checks, then the three vitest projects; ends with the real counts alone on a line.
+// Everything that CI runs: the checks, then the three vitest projects. Ends with a line for each failure, how long each part took,
+// and the real counts alone on a line.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runChecks } from './check.ts';
-
-interface VitestReport {
-  numPassedTests: number;
-  numFailedTests: number;
-  numPendingTests: number;
-  numTodoTests: number;
-  success: boolean;
-  testResults: {
-    name: string;
-    status: string;
-    message: string;
-    assertionResults: { status: string; fullName: string }[];
-  }[];
-}
+import { type Outcome, toOutcome, type VitestReport } from './project-outcome.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const reports = mkdtempSync(join(tmpdir(), 'skerry-test-'));
-const total = { ...runChecks(), skipped: 0 };
+const times: string[] = [];
 
-for (const project of ['unit', 'drivers', 'stack']) {
+const timed = (name: string, run: () => Outcome): Outcome => {
+  const started = performance.now();
+  const outcome = run();
+  times.push(`${name} ${Math.round((performance.now() - started) / 1000)} s`);
+  return outcome;
+};
+
+const runProject = (project: string): Outcome => {
   const file = join(reports, `${project}.json`);
   const { status } = spawnSync(
     'vitest',
     ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${file}`],
     { cwd: root, stdio: 'inherit' },
   );
-  const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
-  total.passed += report.numPassedTests;
-  total.failed += report.numFailedTests;
-  total.skipped += report.numPendingTests + report.numTodoTests;
-  // A file that could not be loaded has no failed test of its own, and must count all the same.
-  const broken = report.testResults.filter(
-    (result) =>
-      result.status === 'failed' && result.assertionResults.every((test) => test.status !== 'failed'),
-  );
-  total.failed += broken.length;
-  if (status !== 0 && report.numFailedTests === 0 && broken.length === 0) total.failed += 1;
-  for (const result of report.testResults) {
-    for (const test of result.assertionResults) {
-      if (test.status === 'pending' || test.status === 'skipped') console.log(`skipped: ${test.fullName}`);
-    }
-  }
+  const report = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as VitestReport) : undefined;
+  return toOutcome({ project, root, status, report });
+};
+
+const outcomes = [timed('checks', () => ({ ...runChecks(), skipped: [] }))];
+for (const project of ['unit', 'drivers', 'stack']) {
+  outcomes.push(timed(project, () => runProject(project)));
 }
 rmSync(reports, { recursive: true });
-console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
-process.exit(total.failed === 0 ? 0 : 1);
+
+const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
+const failures = outcomes.flatMap((outcome) => outcome.failures);
+const skipped = outcomes.flatMap((outcome) => outcome.skipped);
+console.log();
+for (const line of skipped) console.log(`skipped: ${line}`);
+for (const line of failures) console.log(`failed: ${line}`);
+console.log(times.join(', '));
+console.log(`${passed} passed, ${failures.length} failed, ${skipped.length} skipped`);
+process.exit(failures.length === 0 ? 0 : 1);

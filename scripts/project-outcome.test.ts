@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { toOutcome, type VitestReport } from './project-outcome.ts';
+
+const passed = { status: 'passed', fullName: 'a thing works' };
+const toReport = (...testResults: VitestReport['testResults']): VitestReport => ({
+  numPassedTests: 1,
+  testResults,
+});
+const run = (report: VitestReport | undefined, status: number | null) =>
+  toOutcome({ project: 'unit', root: '/w', status, report });
+
+describe('the outcome of a project', () => {
+  it('counts what passed', () => {
+    const report = toReport({
+      name: '/w/a.test.ts',
+      status: 'passed',
+      message: '',
+      assertionResults: [passed],
+    });
+    expect(run(report, 0)).toEqual({ passed: 1, failures: [], skipped: [] });
+  });
+
+  it('names a failed test by project, file, full name and the first line of what it says', () => {
+    const failed = {
+      status: 'failed',
+      fullName: 'a thing breaks',
+      failureMessages: ['\n\u001b[31mError: no such thing\u001b[39m\n    at x.ts:1', 'another'],
+    };
+    const report = toReport({
+      name: '/w/packages/a.test.ts',
+      status: 'failed',
+      message: '',
+      assertionResults: [passed, failed],
+    });
+    expect(run(report, 1).failures).toEqual([
+      'unit packages/a.test.ts > a thing breaks: Error: no such thing',
+    ]);
+  });
+
+  it('counts a file that could not be loaded', () => {
+    const report = toReport({
+      name: '/w/a.test.ts',
+      status: 'failed',
+      message: 'Cannot find x',
+      assertionResults: [],
+    });
+    expect(run(report, 1).failures).toEqual(['unit a.test.ts: Cannot find x']);
+  });
+
+  it('counts a run that failed with no failed test, and one that left no report', () => {
+    expect(run(toReport(), 1).failures).toEqual(['unit: the run ended with 1 and no failed test']);
+    expect(run(undefined, null).failures).toEqual(['unit: the run ended with a signal and no failed test']);
+    expect(run(undefined, 0).failures).toEqual(['unit: the run left no report']);
+  });
+
+  it('tells what was skipped, in whatever way', () => {
+    const assertionResults = ['pending', 'skipped', 'todo'].map((status) => ({ status, fullName: status }));
+    const report = toReport({ name: '/w/a.test.ts', status: 'passed', message: '', assertionResults });
+    expect(run(report, 0).skipped).toEqual(
+      ['pending', 'skipped', 'todo'].map((name) => `unit a.test.ts > ${name}`),
+    );
+  });
+});

@@ -1,0 +1,60 @@
+import { relative } from 'node:path';
+
+/** What vitest's json reporter writes of a project, as far as it is used here. */
+export interface VitestReport {
+  numPassedTests: number;
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { status: string; fullName: string; failureMessages?: string[] }[];
+  }[];
+}
+
+/** What a run came to. `failures` holds a line for each failure, enough to find it by. */
+export interface Outcome {
+  passed: number;
+  failures: string[];
+  skipped: string[];
+}
+
+// What colours the terminal's text is none of a message.
+const colours = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
+
+/** The first line of a text that says anything, without colours. */
+export const toFirstLine = (text: string): string =>
+  text
+    .replace(colours, '')
+    .split('\n')
+    .map((line) => line.trim())
+    .find((line) => line !== '') ?? 'without a message';
+
+/**
+ * Counts a project's run. A file that could not be loaded has no failed test of its own and counts as one failure, and so does a
+ * run that failed (`status` is not 0) with no failed test, or left no report.
+ */
+export function toOutcome(options: {
+  project: string;
+  root: string;
+  status: number | null;
+  report: VitestReport | undefined;
+}): Outcome {
+  const { project, root, status, report } = options;
+  const failures: string[] = [];
+  const skipped: string[] = [];
+  for (const { name, status: ended, message, assertionResults } of report?.testResults ?? []) {
+    const file = `${project} ${relative(root, name)}`;
+    const failed = assertionResults.filter((test) => test.status === 'failed');
+    for (const { fullName, failureMessages } of failed) {
+      failures.push(`${file} > ${fullName}: ${toFirstLine(failureMessages?.[0] ?? '')}`);
+    }
+    if (ended === 'failed' && failed.length === 0) failures.push(`${file}: ${toFirstLine(message)}`);
+    for (const test of assertionResults) {
+      if (!['passed', 'failed'].includes(test.status)) skipped.push(`${file} > ${test.fullName}`);
+    }
+  }
+  if (status !== 0 && failures.length === 0) {
+    failures.push(`${project}: the run ended with ${status ?? 'a signal'} and no failed test`);
+  } else if (report === undefined) failures.push(`${project}: the run left no report`);
+  return { passed: report?.numPassedTests ?? 0, failures, skipped };
+}
