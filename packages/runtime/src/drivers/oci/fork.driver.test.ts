@@ -1,70 +1,14 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AddressedRuntime } from '../../guest-socket.ts';
-import { prepareCriu } from '../../prepare-criu.ts';
-import type { Instance, InstanceOrigin } from '../../runtime.ts';
-import { prepareSuiteAgent } from '../../suite-agent.ts';
+import { describe, expect, it } from 'vitest';
+import type { Instance } from '../../runtime.ts';
 import { runInside } from '../../suite-client.ts';
-import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
-import { findTraces } from '../../suite-traces.ts';
-import { createOci } from './oci.ts';
+import { useOci } from './oci-fixture.ts';
 
-const MIB = 2 ** 20;
+const oci = useOci({ name: 'fork', memory: true, internet: true });
+const { create, dataDir, toId } = oci;
 
-let base: string;
-let dataDir: string;
-let agentDir: string;
-let rootfs: string;
-let criuDir: string | undefined;
-let missing = 'CRIU cannot work on this kernel';
-let runtime: AddressedRuntime;
-const ids: string[] = [];
-
-beforeAll(async () => {
-  base = await mkdtemp(join(tmpdir(), 'runtime-fork-'));
-  dataDir = join(base, 'data');
-  await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-  [agentDir, rootfs, criuDir] = await Promise.all([
-    prepareSuiteAgent(base),
-    prepareSuiteRootfs(),
-    prepareCriu({ targetDir: '/var/cache/skerry' }).catch((error: Error) => {
-      missing = `${error.message}: ${String(error.cause)}`;
-      return undefined;
-    }),
-  ]);
-  runtime = createOci({ dataDir, agentDir, criuDir });
-}, 180_000);
-beforeEach((context) => {
-  if (runtime.features.snapshot.memory) return;
-  console.warn(`skipped: ${missing}`);
-  context.skip(missing);
-});
-afterEach(async () => {
-  for await (const instance of runtime.list()) await instance.stop();
-  for await (const { id } of runtime.snapshots.list()) await runtime.snapshots.delete(id);
-  await expect.poll(() => findTraces({ dataDir, ids }), { timeout: 2_000 }).toEqual([]);
-});
-afterAll(async () => {
-  await runtime?.close();
-  await rm(base, { recursive: true, force: true });
-});
-
-const toId = (): string => {
-  const id = `fork${process.pid}x${ids.length}`;
-  ids.push(id);
-  return id;
-};
-const create = (origin: InstanceOrigin = { rootfs }, hostname = 'box'): Promise<Instance> =>
-  runtime.create({
-    id: toId(),
-    ...origin,
-    hostname,
-    limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-    network: { internet: true },
-  });
 const output = async (instance: Instance, script: string): Promise<string> =>
   (await runInside(instance, script)).output;
 const detached = '>/dev/null 2>&1 </dev/null &';
@@ -139,11 +83,10 @@ describe('a snapshot with memory', () => {
     const snapshot = toId();
     await source.snapshot({ id: snapshot, memory: true });
     await source.stop();
-    await runtime.close();
-    runtime = createOci({ dataDir, agentDir, criuDir });
-    expect(await runtime.snapshots.verify(snapshot)).toEqual([]);
+    await oci.reopen();
+    expect(await oci.runtime.snapshots.verify(snapshot)).toEqual([]);
     const fork = await create({ snapshot });
-    await runtime.snapshots.delete(snapshot);
+    await oci.runtime.snapshots.delete(snapshot);
     expect((await readCounter(fork)).pid).toBe(before.pid);
     expect(await readdir(join(dataDir, 'snapshots'))).toEqual([]);
     // One that came of it is one like any other.
@@ -177,6 +120,6 @@ describe('a snapshot with memory', () => {
     await sleep(20);
     await writeFile(image, bytes.with(5, (bytes[5] ?? 0) ^ 1));
     await expect(create({ snapshot })).rejects.toMatchObject({ code: 'damaged' });
-    expect(await runtime.snapshots.verify(snapshot)).toEqual(['the memory image pages-1.img changed']);
+    expect(await oci.runtime.snapshots.verify(snapshot)).toEqual(['the memory image pages-1.img changed']);
   });
 });

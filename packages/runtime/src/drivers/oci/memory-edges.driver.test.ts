@@ -1,69 +1,11 @@
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AddressedRuntime } from '../../guest-socket.ts';
-import { prepareCriu } from '../../prepare-criu.ts';
-import type { Instance, InstanceOrigin } from '../../runtime.ts';
-import { prepareSuiteAgent } from '../../suite-agent.ts';
+import { describe, expect, it } from 'vitest';
+import type { Instance } from '../../runtime.ts';
 import { runInside } from '../../suite-client.ts';
-import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
-import { findTraces } from '../../suite-traces.ts';
-import { createOci } from './oci.ts';
+import { useOci } from './oci-fixture.ts';
 
-const MIB = 2 ** 20;
-
-let base: string;
-let dataDir: string;
-let rootfs: string;
-let missing = 'CRIU cannot work on this kernel';
-let runtime: AddressedRuntime;
-const ids: string[] = [];
-
-beforeAll(async () => {
-  base = await mkdtemp(join(tmpdir(), 'runtime-edges-'));
-  dataDir = join(base, 'data');
-  await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-  const [agentDir, root, criuDir] = await Promise.all([
-    prepareSuiteAgent(base),
-    prepareSuiteRootfs(),
-    prepareCriu({ targetDir: '/var/cache/skerry' }).catch((error: Error) => {
-      missing = `${error.message}: ${String(error.cause)}`;
-      return undefined;
-    }),
-  ]);
-  rootfs = root;
-  runtime = createOci({ dataDir, agentDir, criuDir });
-}, 180_000);
-beforeEach((context) => {
-  if (runtime.features.pause.memory) return;
-  console.warn(`skipped: ${missing}`);
-  context.skip(missing);
-});
-afterEach(async () => {
-  for await (const instance of runtime.list()) await instance.stop();
-  for await (const { id } of runtime.snapshots.list()) await runtime.snapshots.delete(id);
-  await expect.poll(() => findTraces({ dataDir, ids }), { timeout: 2_000 }).toEqual([]);
-});
-afterAll(async () => {
-  await runtime?.close();
-  await rm(base, { recursive: true, force: true });
-});
-
-const toId = (): string => {
-  const id = `edge${process.pid}x${ids.length}`;
-  ids.push(id);
-  return id;
-};
-const create = (origin: InstanceOrigin = { rootfs }): Promise<Instance> =>
-  runtime.create({
-    id: toId(),
-    ...origin,
-    hostname: 'box',
-    limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-    network: { internet: true },
-  });
+const { create, toId } = useOci({ name: 'edge', memory: true, internet: true });
 
 /** What a program holds over a pause, in Python, and what it finds afterwards. */
 const holdings: Record<string, { hold: string; check: string; found: string }> = {

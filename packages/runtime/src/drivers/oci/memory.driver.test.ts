@@ -1,83 +1,26 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type AddressedRuntime, connectGuestSocket } from '../../guest-socket.ts';
+import { describe, expect, it } from 'vitest';
+import { connectGuestSocket } from '../../guest-socket.ts';
 import { startHelper } from '../../helper.ts';
-import { prepareCriu } from '../../prepare-criu.ts';
 import type { Instance } from '../../runtime.ts';
-import { prepareSuiteAgent } from '../../suite-agent.ts';
 import { runInside } from '../../suite-client.ts';
-import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
-import { findTraces } from '../../suite-traces.ts';
 import { toSandboxFolder } from './folder.ts';
-import { createOci } from './oci.ts';
+import { useOci } from './oci-fixture.ts';
 
 const program = fileURLToPath(new URL('./pause-endlessly.ts', import.meta.url));
 const counter = await readFile(new URL('../../suite-counter.cjs', import.meta.url), 'utf8');
-const MIB = 2 ** 20;
-
-let base: string;
-let dataDir: string;
-let agentDir: string;
-let rootfs: string;
-let criuDir: string | undefined;
-let missing = 'CRIU cannot work on this kernel';
-let runtime: AddressedRuntime;
-const ids: string[] = [];
-
-beforeAll(async () => {
-  base = await mkdtemp(join(tmpdir(), 'runtime-memory-'));
-  dataDir = join(base, 'data');
-  await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-  [agentDir, rootfs, criuDir] = await Promise.all([
-    prepareSuiteAgent(base),
-    prepareSuiteRootfs(),
-    prepareCriu({ targetDir: '/var/cache/skerry' }).catch((error: Error) => {
-      missing = `${error.message}: ${String(error.cause)}`;
-      return undefined;
-    }),
-  ]);
-  runtime = createOci({ dataDir, agentDir, criuDir });
-}, 180_000);
-beforeEach((context) => {
-  if (runtime.features.pause.memory) return;
-  console.warn(`skipped: ${missing}`);
-  context.skip(missing);
-});
-afterEach(async () => {
-  for await (const instance of runtime.list()) await instance.stop();
-  await expect.poll(() => findTraces({ dataDir, ids }), { timeout: 2_000 }).toEqual([]);
-});
-afterAll(async () => {
-  await runtime?.close();
-  await rm(base, { recursive: true, force: true });
-});
-
-const toId = (): string => {
-  const id = `memory${process.pid}x${ids.length}`;
-  ids.push(id);
-  return id;
-};
-
-const create = (internet = false): Promise<Instance> =>
-  runtime.create({
-    id: toId(),
-    rootfs,
-    hostname: 'box',
-    limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-    network: { internet },
-  });
+const oci = useOci({ name: 'memory', memory: true, internet: true });
+const { create, dataDir, settings, toId } = oci;
 
 /** As a process finds it that was started after all others of ours were gone. */
 const reopen = async (id: string): Promise<Instance> => {
-  await runtime.close();
-  runtime = createOci({ dataDir, agentDir, criuDir });
-  return runtime.get(id);
+  await oci.reopen();
+  return oci.runtime.get(id);
 };
 
 const detached = '>/dev/null 2>&1 </dev/null &';
@@ -125,7 +68,7 @@ const readLimits = async ({ id }: Instance): Promise<Record<string, string>> => 
 
 describe('a pause that keeps the memory', () => {
   it('keeps processes with their state, and the next process of ours wakes them, ten times', async () => {
-    let instance = await create(true);
+    let instance = await create();
     await startCounter(instance);
     await runInside(
       instance,
@@ -163,16 +106,14 @@ while True:
   });
 
   it('leaves nothing on the host but what keeps it', async () => {
-    const instance = await create(true);
+    const instance = await create();
     await instance.pause({ memory: true });
-    await expect
-      .poll(() => findTraces({ dataDir, ids }), { timeout: 2_000 })
-      .toEqual([`folder ${instance.id}`]);
+    await expect.poll(oci.traces, { timeout: 2_000 }).toEqual([`folder ${instance.id}`]);
     expect(await instance.usage()).toMatchObject({ memoryBytes: 0, processCount: 0 });
   });
 
   it('gives the processes back the limits, the name and the network that they had', async () => {
-    const instance = await create(true);
+    const instance = await create();
     const look =
       'hostname; cat /proc/sys/kernel/random/boot_id; ls /sys/class/net; cat /proc/sys/net/ipv4/ping_group_range /proc/sys/net/ipv4/ip_unprivileged_port_start; grep -E "^(Cap|Seccomp|NoNew)" /proc/1/status /proc/self/status; cat /proc/self/limits; cut -d" " -f5 /proc/self/mountinfo | sort; unshare -U true; mount -t tmpfs x /mnt; cat /proc/kmsg /proc/keys';
     const before = await runInside(instance, look);
@@ -241,11 +182,10 @@ while True:
   });
 
   it('is offered by the helper too, and outlives it', async () => {
+    const { agentDir, criuDir, rootfs } = oci;
     const helper = await startHelper({ dataDir, agentDir, criuDir });
     expect(helper.features.pause.memory).toBe(true);
-    const spec = { id: toId(), rootfs, hostname: 'box' };
-    const limits = { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 };
-    const instance = await helper.create({ ...spec, limits, network: { internet: false } });
+    const instance = await helper.create({ id: toId(), rootfs, ...settings });
     await startCounter(instance);
     const before = await askCounter(instance);
     await instance.pause({ memory: true });
@@ -261,10 +201,11 @@ while True:
   });
 
   it('survives a kill of the driver at whatever moment of a pause and a resume', async () => {
+    const { agentDir, criuDir = '', rootfs } = oci;
     const outcomes: Record<string, number> = {};
     for (let round = 0; round < 12; round++) {
       const id = toId();
-      const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, id, criuDir ?? ''], {
+      const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, id, criuDir], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       let said = '';

@@ -1,83 +1,28 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  copyFile,
-  mkdir,
-  mkdtemp,
-  rename,
-  rm,
-  stat,
-  symlink,
-  truncate,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Instance, Runtime } from '../../runtime.ts';
-import { prepareSuiteAgent } from '../../suite-agent.ts';
+import { describe, expect, it } from 'vitest';
+import type { Instance } from '../../runtime.ts';
 import { runInside } from '../../suite-client.ts';
-import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
 import { findTraces } from '../../suite-traces.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import { createOci } from './oci.ts';
+import { useOci } from './oci-fixture.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 
 const program = fileURLToPath(new URL('./pause-endlessly.ts', import.meta.url));
 const MIB = 2 ** 20;
 
-let base: string;
-let dataDir: string;
-let stateDir: string;
-let agentDir: string;
-let rootfs: string;
-let runtime: Runtime;
-const ids: string[] = [];
-
-beforeAll(async () => {
-  base = await mkdtemp(join(tmpdir(), 'runtime-pause-'));
-  dataDir = join(base, 'data');
-  stateDir = join(base, 'state');
-  [agentDir, rootfs] = await Promise.all([prepareSuiteAgent(base), prepareSuiteRootfs()]);
-  runtime = createOci({ dataDir, agentDir, stateDir });
-});
-afterEach(async () => {
-  for await (const instance of runtime.list()) await instance.stop();
-  await expect.poll(ownTraces, { timeout: 2_000 }).toEqual([]);
-});
-afterAll(async () => {
-  await runtime.close();
-  await rm(base, { recursive: true, force: true });
-});
-
-/** These have no network; links are those of other servers, which keep their slots elsewhere. */
-const ownTraces = async (): Promise<string[]> =>
-  (await findTraces({ dataDir, ids, stateDir })).filter((trace) => !trace.startsWith('interface'));
-
-const toId = (): string => {
-  const id = `pause${process.pid}x${ids.length}`;
-  ids.push(id);
-  return id;
-};
-
-const create = (change: { rootfs?: string } = {}): Promise<Instance> =>
-  runtime.create({
-    id: toId(),
-    rootfs,
-    hostname: 'box',
-    limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-    network: { internet: false },
-    ...change,
-  });
+const oci = useOci({ name: 'pause', ownSlots: true });
+const { base, create, dataDir, stateDir, toId } = oci;
 
 /** As the next process finds it. */
 const reopen = async (id: string): Promise<Instance> => {
-  await runtime.close();
-  runtime = createOci({ dataDir, agentDir, stateDir });
-  return runtime.get(id);
+  await oci.reopen();
+  return oci.runtime.get(id);
 };
 
 const toFolder = ({ id }: Instance): SandboxFolder => toSandboxFolder(dataDir, id);
@@ -164,14 +109,14 @@ describe('a sandbox that the OCI driver has paused', () => {
 
   it('is not resumed without its image, and is still there', async () => {
     const own = join(base, 'own-rootfs');
-    await symlink(rootfs, own);
+    await symlink(oci.rootfs, own);
     const instance = await create({ rootfs: own });
     await runInside(instance, 'echo kept > /root/file');
     await instance.pause({ memory: false });
     await rm(own);
     await expect(instance.resume()).rejects.toMatchObject({ code: 'internal' });
     expect(await instance.state()).toBe('paused');
-    await symlink(rootfs, own);
+    await symlink(oci.rootfs, own);
     await instance.resume();
     expect((await runInside(instance, 'cat /root/file')).output).toBe('kept\n');
     await rm(own);
@@ -198,9 +143,8 @@ describe('a sandbox that the OCI driver has paused', () => {
     const instance = await create();
     await runInside(instance, 'echo kept > /root/file');
     await instance.pause({ memory: false });
-    await runtime.close();
-    runtime = createOci({ dataDir, agentDir, stateDir, command: ['/bin/false'] });
-    const broken = await runtime.get(instance.id);
+    await oci.reopen({ command: ['/bin/false'] });
+    const broken = await oci.runtime.get(instance.id);
     await expect(broken.resume()).rejects.toMatchObject({ code: 'unavailable' });
     expect(await broken.state()).toBe('paused');
     const found = await reopen(instance.id);
@@ -228,7 +172,7 @@ describe('a sandbox that the OCI driver has paused', () => {
 describe('the OCI driver when it is killed while it pauses and resumes', () => {
   /** Resolves with the last turn whose pause was acknowledged. */
   const killAfter = async (delayMs: number, id: string): Promise<number> => {
-    const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, id], {
+    const child = spawn(process.execPath, [program, dataDir, oci.agentDir, oci.rootfs, id], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let said = '';
@@ -247,7 +191,7 @@ describe('the OCI driver when it is killed while it pauses and resumes', () => {
     for (let round = 0; round < 16; round++) {
       const id = toId();
       const kept = await killAfter(Math.random() * 900, id);
-      const next = createOci({ dataDir, agentDir });
+      const next = createOci({ dataDir, agentDir: oci.agentDir });
       const found = await next.get(id);
       const state = await found.state();
       outcomes[state] = (outcomes[state] ?? 0) + 1;

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import {
   copyFile,
   mkdir,
-  mkdtemp,
   open,
   readdir,
   rename,
@@ -13,67 +12,25 @@ import {
   utimes,
   writeFile,
 } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Instance, Runtime } from '../../runtime.ts';
-import { prepareSuiteAgent } from '../../suite-agent.ts';
+import { describe, expect, it } from 'vitest';
+import type { Runtime } from '../../runtime.ts';
 import { runInside } from '../../suite-client.ts';
-import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
 import { findTraces } from '../../suite-traces.ts';
 import { toSnapshotFolder } from './folder.ts';
 import { createOci } from './oci.ts';
+import { useOci } from './oci-fixture.ts';
 import { mount, unmountEvery } from './syscalls.ts';
 
 const program = fileURLToPath(new URL('./snapshot-endlessly.ts', import.meta.url));
 const MIB = 2 ** 20;
 
-let base: string;
-let dataDir: string;
-let agentDir: string;
-let rootfs: string;
-let runtime: Runtime;
-const ids: string[] = [];
+const oci = useOci({ name: 'snapshot' });
+const { base, create, dataDir, reopen, settings, toId } = oci;
 
-beforeAll(async () => {
-  base = await mkdtemp(join(tmpdir(), 'runtime-snapshot-'));
-  dataDir = join(base, 'data');
-  [agentDir, rootfs] = await Promise.all([prepareSuiteAgent(base), prepareSuiteRootfs()]);
-  runtime = createOci({ dataDir, agentDir });
-});
-afterEach(async () => {
-  for await (const instance of runtime.list()) await instance.stop();
-  for await (const { id } of runtime.snapshots.list()) await runtime.snapshots.delete(id);
-  await expect.poll(() => findTraces({ dataDir, ids }), { timeout: 2_000 }).toEqual([]);
-});
-afterAll(async () => {
-  await runtime.close();
-  await rm(base, { recursive: true, force: true });
-});
-
-const toId = (): string => {
-  const id = `snapshot${process.pid}x${ids.length}`;
-  ids.push(id);
-  return id;
-};
-
-const settings = {
-  hostname: 'box',
-  limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
-  network: { internet: false },
-};
-
-const create = (origin: { rootfs: string } | { snapshot: string } = { rootfs }): Promise<Instance> =>
-  runtime.create({ id: toId(), ...settings, ...origin });
-
-const reopen = async (): Promise<void> => {
-  await runtime.close();
-  runtime = createOci({ dataDir, agentDir });
-};
-
-const listSnapshots = async (from = runtime): Promise<string[]> => {
+const listSnapshots = async (from: Runtime = oci.runtime): Promise<string[]> => {
   const found: string[] = [];
   for await (const { id } of from.snapshots.list()) found.push(id);
   return found.sort();
@@ -124,7 +81,7 @@ describe('a snapshot that the OCI driver has made', () => {
       code: 'damaged',
       message: expect.stringMatching(reason),
     });
-    expect(await runtime.snapshots.verify(id)).toEqual([
+    expect(await oci.runtime.snapshots.verify(id)).toEqual([
       expect.stringMatching(reason),
       expect.stringMatching(files),
     ]);
@@ -139,7 +96,7 @@ describe('a snapshot that the OCI driver has made', () => {
     const { size, blocks } = await stat(image);
     expect(blocks * 512).toBeGreaterThanOrEqual(size);
     await reopen();
-    expect(await runtime.snapshots.verify(id)).toEqual([]);
+    expect(await oci.runtime.snapshots.verify(id)).toEqual([]);
     const copy = await create({ snapshot: id });
     expect((await runInside(copy, 'tail -n 1 /root/file')).output).toBe('100000\n');
   });
@@ -161,7 +118,7 @@ describe('a snapshot that the OCI driver has made', () => {
 
   it('leaves nothing, and its sandbox running, when the disk of the host is full', async () => {
     await onSmallDisk(async (other, folder) => {
-      const source = await other.create({ id: toId(), rootfs, ...settings });
+      const source = await other.create({ id: toId(), rootfs: oci.rootfs, ...settings });
       const write =
         'head -c 12000000 /dev/urandom > /root/file; setsid sleep 1234 >/dev/null 2>&1 </dev/null &';
       await runInside(source, write);
@@ -178,7 +135,7 @@ describe('a snapshot that the OCI driver has made', () => {
 
   it('is still whole when there is no room for a sandbox of it, which leaves nothing', async () => {
     await onSmallDisk(async (other, folder) => {
-      const source = await other.create({ id: toId(), rootfs, ...settings });
+      const source = await other.create({ id: toId(), rootfs: oci.rootfs, ...settings });
       await runInside(source, 'head -c 8000000 /dev/urandom > /root/file');
       const before = await runInside(source, 'md5sum /root/file');
       const snapshot = toId();
@@ -200,7 +157,7 @@ const onSmallDisk = async (work: (other: Runtime, folder: string) => Promise<voi
   const small = join(base, 'small');
   await mkdir(small, { recursive: true });
   mount({ source: 'none', target: small, type: 'tmpfs', flags: 0, data: 'size=20m' });
-  const other = createOci({ dataDir: small, agentDir });
+  const other = createOci({ dataDir: small, agentDir: oci.agentDir });
   try {
     await work(other, small);
   } finally {
@@ -211,7 +168,7 @@ const onSmallDisk = async (work: (other: Runtime, folder: string) => Promise<voi
 
 describe('the OCI driver when it is killed while it makes, uses and deletes snapshots', () => {
   const killAfter = async (delayMs: number, id: string) => {
-    const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, id], {
+    const child = spawn(process.execPath, [program, dataDir, oci.agentDir, oci.rootfs, id], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let said = '';
@@ -228,13 +185,13 @@ describe('the OCI driver when it is killed while it makes, uses and deletes snap
   };
 
   it('loses no snapshot that was acknowledged, leaves no half of one, and its sandbox runs on', async () => {
-    await runtime.close();
+    await oci.runtime.close();
     const cut = { capture: 0, other: 0 };
     for (let round = 0; round < 10; round++) {
       const id = toId();
       const { kept, deleted } = await killAfter(Math.random() * 700, id);
       const folders = (await readdir(join(dataDir, 'snapshots'))).length;
-      const next = createOci({ dataDir, agentDir });
+      const next = createOci({ dataDir, agentDir: oci.agentDir });
       const found = await listSnapshots(next);
       if (folders > found.length) cut.capture += 1;
       else cut.other += 1;
@@ -259,7 +216,7 @@ describe('the OCI driver when it is killed while it makes, uses and deletes snap
       await next.close();
       await expect.poll(() => findTraces({ dataDir, ids: [id] }), { timeout: 2_000 }).toEqual([]);
     }
-    runtime = createOci({ dataDir, agentDir });
+    await reopen();
     // Both kinds of moment were met, or the delays are wrong.
     expect(Object.values(cut).every((count) => count > 0)).toBe(true);
   }, 120_000);
