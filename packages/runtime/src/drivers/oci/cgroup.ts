@@ -45,7 +45,7 @@ export interface Cgroup {
   readonly path: string;
   state(): Promise<InstanceState>;
   usage(): Promise<Omit<Usage, 'diskBytes'>>;
-  /** Resolves when no member runs. Rejects with `internal`, all of them running, when they cannot be held. */
+  /** Resolves when no member runs. Rejects with `unavailable`, all of them running, when one cannot be held for 10 s. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
   /** The processes there are now. */
@@ -109,11 +109,13 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
     freeze: async () => {
       await setFrozen(true);
       for (let attempt = 0; (await hasMembers()) && !(await isFrozen()); attempt++) {
-        if (attempt === 200) {
+        if (attempt === 500) {
           await setFrozen(false);
-          throw new RuntimeError('internal', `the processes of ${path} cannot be frozen`);
+          throw new RuntimeError('unavailable', `the processes of ${path} cannot be frozen`);
         }
         await sleep(Math.min(attempt, 20));
+        // Told once, a version 1 freezer misses a process that was about to wait for a child of its vfork(2).
+        await setFrozen(true);
       }
     },
     thaw: () => setFrozen(false),
