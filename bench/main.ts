@@ -1,4 +1,4 @@
-// Usage: pnpm bench [--only NAME]… [--runs N] [--quick] [--write] [--check]
+// Usage: pnpm bench [--only NAME]… [--runs N] [--quick] [--install-references] [--write] [--check]
 // Measures skerry beside references in one run and prints a table; figures are worth comparing only within a run.
 import { parseArgs } from 'node:util';
 import { agentExec } from './src/agent-exec.ts';
@@ -11,20 +11,35 @@ import { agentDownload, agentUpload } from './src/agent-transfer.ts';
 import { agentUnary } from './src/agent-unary.ts';
 import { agentWatch } from './src/agent-watch.ts';
 import type { Benchmark } from './src/benchmark.ts';
+import { createAt200 } from './src/create-at200.ts';
+import { createBurst50 } from './src/create-burst50.ts';
 import { createCold } from './src/create-cold.ts';
 import { createWarm } from './src/create-warm.ts';
+import { deleteSandbox } from './src/delete.ts';
+import { densityPerGib } from './src/density-per-gib.ts';
+import { dockerRun } from './src/docker-run.ts';
 import { execRoundtrip } from './src/exec-roundtrip.ts';
 import { fileDownload, fileUpload } from './src/file-transfer.ts';
 import { describeMachine } from './src/machine.ts';
 import { memoryIdle } from './src/memory-idle.ts';
+import { podmanRun } from './src/podman-run.ts';
 import { findStale, readReport, writeReport } from './src/report.ts';
 import { type Row, toTable } from './src/row.ts';
 import { runBenchmarks } from './src/run-benchmarks.ts';
+import { runcRun } from './src/runc-run.ts';
 import { snapshotStop } from './src/snapshot-stop.ts';
 
 const benchmarks: Record<string, Benchmark> = {
+  // First: create.cold is related to them.
+  'runc.run': runcRun,
+  'docker.run': dockerRun,
+  'podman.run': podmanRun,
   'create.cold': createCold,
   'create.warm': createWarm,
+  'create.burst50': createBurst50,
+  'create.at200': createAt200,
+  'density.per-gib': densityPerGib,
+  delete: deleteSandbox,
   'snapshot.stop': snapshotStop,
   'exec.roundtrip': execRoundtrip,
   'file.download': fileDownload,
@@ -50,6 +65,8 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '20' },
     /** A tenth of the sizes, a quarter of the runs. */
     quick: { type: 'boolean', default: false },
+    /** Brings the references that are not installed, and takes them away again. */
+    'install-references': { type: 'boolean', default: false },
     /** Keeps the result and writes it into the READMEs. */
     write: { type: 'boolean', default: false },
     /** Measures nothing: whether the READMEs say what was kept. */
@@ -87,7 +104,12 @@ const failed: string[] = [];
 try {
   for await (const outcome of runBenchmarks(
     names.map((name) => ({ name, benchmark: benchmarks[name] as Benchmark })),
-    { runs, scale: values.quick ? 0.1 : 1, signal: stop.signal },
+    {
+      runs,
+      scale: values.quick ? 0.1 : 1,
+      installsReferences: values['install-references'],
+      signal: stop.signal,
+    },
   )) {
     if ('rows' in outcome) rows.push(...outcome.rows);
     else {

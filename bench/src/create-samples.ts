@@ -1,12 +1,25 @@
+import type { Sandbox } from '@skerry/sdk';
 import type { BenchStack } from './stack.ts';
 
 /** The first creates make what all sandboxes share, and warm the service up. */
 const WARM_UP_RUNS = 3;
 
-/**
- * From the create call to the first output of a command, in milliseconds, one after the other; `between` is waited for before
- * each.
- */
+/** From the create call to the first output of a command, in milliseconds, and the sandbox. */
+export async function timeCreate(
+  stack: Pick<BenchStack, 'createSandbox'>,
+): Promise<{ sandbox: Sandbox; elapsedMs: number }> {
+  const started = performance.now();
+  const sandbox = await stack.createSandbox();
+  let firstOutputAt = 0;
+  await sandbox.commands.run('echo ready', {
+    onStdout: () => {
+      firstOutputAt ||= performance.now();
+    },
+  });
+  return { sandbox, elapsedMs: firstOutputAt - started };
+}
+
+/** Times of creates one after the other; each sandbox is gone before the next. `between` is waited for before each. */
 export async function sampleCreates(
   stack: Pick<BenchStack, 'createSandbox'>,
   { runs, between = async () => {} }: { runs: number; between?: () => Promise<void> },
@@ -14,15 +27,8 @@ export async function sampleCreates(
   const samples: number[] = [];
   for (let run = -WARM_UP_RUNS; run < runs; run += 1) {
     await between();
-    const started = performance.now();
-    const sandbox = await stack.createSandbox();
-    let firstOutputAt = 0;
-    await sandbox.commands.run('echo ready', {
-      onStdout: () => {
-        firstOutputAt ||= performance.now();
-      },
-    });
-    if (run >= 0) samples.push(firstOutputAt - started);
+    const { sandbox, elapsedMs } = await timeCreate(stack);
+    if (run >= 0) samples.push(elapsedMs);
     await sandbox.kill();
   }
   return samples;

@@ -11,5 +11,5 @@ const REFILL_MS = 500;
 export const createWarm: Benchmark = async ({ name, runs, resources }) => {
   const stack = await startBenchStack({ resources, args: ['--warm-min', '2'] });
   const samples = await sampleCreates(stack, { runs, between: () => delay(REFILL_MS) });
-  return [toRow({ name, unit: 'ms', samples })];
+  return [toRow({ name, unit: 'ms', samples, bound: { of: 'p50', atMost: 25 } })];
 };

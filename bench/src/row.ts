@@ -1,8 +1,8 @@
 import type { Machine } from './machine.ts';
 
-/** What a figure has to reach: a ratio to its reference, or a median in its own unit. Exactly one of the two limits is set. */
+/** What a figure has to reach: a ratio to its reference, or a figure in its own unit. Exactly one of the two limits is set. */
 export interface Bound {
-  of: 'ratio' | 'p50';
+  of: 'ratio' | 'p50' | 'p95';
   atMost?: number;
   atLeast?: number;
 }
@@ -11,15 +11,18 @@ export interface Bound {
 export interface Row {
   name: string;
   unit: string;
-  p50: number;
+  /** Null for one that was not measured; `note` then says why. */
+  p50: number | null;
   /** What 95 of 100 samples were at least as good as: the slow tail, also where more is better. */
-  p95: number;
+  p95: number | null;
   n: number;
   reference?: string;
   ratio?: number;
   /** As people read it, such as `≤ 1.3 ×`. */
   bound?: string;
   isMet?: boolean;
+  /** Why it was not measured, or what holds it back. */
+  note?: string;
 }
 
 /** Makes a row of samples; with a reference, both were taken in turn in this run. */
@@ -29,10 +32,13 @@ export function toRow(options: {
   samples: number[];
   /** Default: less is better, as with times and sizes. */
   better?: 'less' | 'more';
-  reference?: { name: string; samples: number[] };
-  bound?: Bound;
+  reference?: { name: string; samples: number[] } | undefined;
+  bound?: Bound | readonly Bound[];
+  /** What holds the figure back; said only when a bound is missed. */
+  ifMissed?: string;
 }): Row {
-  const { name, unit, samples, better = 'less', reference, bound } = options;
+  const { name, unit, samples, better = 'less', reference, bound = [], ifMissed } = options;
+  const bounds = [bound].flat();
   if (samples.length === 0) throw new Error(`${name} has no samples`);
   const p50 = percentile(samples, 0.5);
   const p95 = percentile(samples, better === 'less' ? 0.95 : 0.05);
@@ -42,23 +48,36 @@ export function toRow(options: {
     row.reference = `${reference.name} ${round(percentile(reference.samples, 0.5))} ${unit}`;
     row.ratio = round(ratio);
   }
-  if (bound) Object.assign(row, judge(bound, { ratio, p50, unit }));
+  if (bounds.length > 0) {
+    row.bound = bounds.map((each) => toText(each, unit)).join(', ');
+    row.isMet = bounds.every((each) => holds(each, { ratio, p50, p95 }));
+    if (!row.isMet && ifMissed !== undefined) row.note = ifMissed;
+  }
   return row;
 }
 
+/** A row of what could not be measured here. */
+export const toUnmeasuredRow = (options: { name: string; unit: string; reason: string }): Row => ({
+  name: options.name,
+  unit: options.unit,
+  p50: null,
+  p95: null,
+  n: 0,
+  note: `not measured: ${options.reason}`,
+});
+
 /** By the figures before they are rounded. */
-function judge(
+function holds(
   { of, atMost, atLeast }: Bound,
-  { ratio, p50, unit }: { ratio: number | undefined; p50: number; unit: string },
-): Pick<Row, 'bound' | 'isMet'> {
-  const figure = of === 'ratio' ? ratio : p50;
+  figures: { ratio: number | undefined; p50: number; p95: number },
+): boolean {
+  const figure = figures[of];
   if (figure === undefined) throw new Error('a bound of a ratio needs a reference');
-  const isMet = figure <= (atMost ?? Number.POSITIVE_INFINITY) && figure >= (atLeast ?? 0);
-  return {
-    bound: `${atMost === undefined ? '≥' : '≤'} ${atMost ?? atLeast} ${of === 'ratio' ? '×' : unit}`,
-    isMet,
-  };
+  return figure <= (atMost ?? Number.POSITIVE_INFINITY) && figure >= (atLeast ?? 0);
 }
+
+const toText = ({ of, atMost, atLeast }: Bound, unit: string): string =>
+  `${of === 'p95' ? 'p95 ' : ''}${atMost === undefined ? '≥' : '≤'} ${atMost ?? atLeast} ${of === 'ratio' ? '×' : unit}`;
 
 export function percentile(samples: number[], fraction: number): number {
   const sorted = samples.toSorted((a, b) => a - b);
@@ -73,7 +92,8 @@ const toVerdict = ({ isMet }: Row): string => (isMet === undefined ? '' : isMet 
 export function toTable(machine: Machine, rows: Row[]): string {
   const { cpu, cores, memoryGiB, kernel, node, load } = machine;
   const line = `${cpu}, ${cores} cores, ${memoryGiB} GiB, Linux ${kernel}, Node ${node}, load ${load}`;
-  return `${line}\n\n${align(rows)}`;
+  const notes = rows.flatMap(({ name, note }) => (note === undefined ? [] : [`${name}: ${note}`]));
+  return [line, align(rows), ...(notes.length > 0 ? [notes.join('\n')] : [])].join('\n\n');
 }
 
 function align(rows: Row[]): string {
@@ -83,8 +103,8 @@ function align(rows: Row[]): string {
       [
         row.name,
         row.unit,
-        row.p50,
-        row.p95,
+        row.p50 ?? '–',
+        row.p95 ?? '–',
         row.n,
         row.ratio ?? '',
         row.bound ?? '',

@@ -15,8 +15,10 @@ export type Outcome = { name: string; rows: Row[] } | { name: string; error: unk
  */
 export async function* runBenchmarks(
   benchmarks: readonly { name: string; benchmark: Benchmark }[],
-  { runs, scale, signal }: { runs: number; scale: number; signal: AbortSignal },
+  options: { runs: number; scale: number; installsReferences: boolean; signal: AbortSignal },
 ): AsyncGenerator<Outcome> {
+  const { signal, ...rest } = options;
+  const rows: Row[] = [];
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
@@ -27,9 +29,11 @@ export async function* runBenchmarks(
     signal.throwIfAborted();
     console.error(`measuring ${name}`);
     const resources = new AsyncDisposableStack();
-    const measured = benchmark({ name, runs, scale, stack, resources });
+    const measured = benchmark({ name, ...rest, stack, resources, measured: rows });
     try {
-      yield { name, rows: await Promise.race([measured, aborted]) };
+      const found = await Promise.race([measured, aborted]);
+      rows.push(...found);
+      yield { name, rows: found };
     } catch (error) {
       if (signal.aborted) throw error;
       yield { name, error };

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
@@ -17,6 +17,10 @@ export interface BenchStack {
   writtenPath(sandboxId: string, path: string): string;
   /** The folder that the agents run from. */
   agentDir(): string;
+  /** The unpacked image that is below every sandbox of the base template. */
+  baseRootfs(): string;
+  /** The server and the helper. */
+  pids(): { server: number; helper: number };
 }
 
 /**
@@ -56,5 +60,21 @@ export async function startBenchStack({
       if (name === undefined) throw new Error('the service has no agent folder');
       return join(dataDir, 'agent', name);
     },
+    baseRootfs: () => findBaseRootfs(stack.imagesDir),
+    pids: () => ({ server: stack.pid, helper: findChild(stack.pid) }),
   };
+}
+
+/** The server has made or found the image by now, and removed older ones. */
+function findBaseRootfs(imagesDir: string): string {
+  const name = readdirSync(imagesDir).find((entry) => entry.startsWith('base-'));
+  if (name === undefined) throw new Error(`there is no base image in ${imagesDir}`);
+  return join(imagesDir, name, 'rootfs');
+}
+
+/** The server starts no other process that stays. */
+function findChild(pid: number): number {
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
+  if (!child) throw new Error('the service has no helper');
+  return Number(child);
 }

@@ -34,6 +34,8 @@ export interface UpOptions {
   domain?: string;
   /** Sandboxes of the base template that are always started ahead, and the most that recent demand may make it. */
   warm?: { min: number; max: number };
+  /** How many may live at the same time; paused ones do not count. */
+  maxSandboxes: number;
   /** Whether a pause can keep the memory of a sandbox, where the host can do that. */
   keepsMemory: boolean;
   /** Whether calls of sandboxes must say which version of the Connect protocol they speak. */
@@ -110,7 +112,10 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     images: { base },
     domain,
     log,
-    ...(options.warm && { limits: { warmMin: options.warm.min, warmMax: options.warm.max } }),
+    limits: {
+      maxSandboxes: options.maxSandboxes,
+      ...(options.warm && { warmMin: options.warm.min, warmMax: options.warm.max }),
+    },
   });
   cleanup.defer(() => platform.close());
   const edge = createEdge({ directory: platform.directory, domain, log, requireProtocolVersion });

@@ -41,6 +41,8 @@ export interface StackSandbox {
 export interface Stack extends AsyncDisposable {
   readonly address: StackAddress;
   readonly dataDir: string;
+  /** Where its base image is. */
+  readonly imagesDir: string;
   readonly pid: number;
   readonly api: PlatformClient;
   /** Options of the SDK that reach this server. */
@@ -72,10 +74,8 @@ export interface CreateOptions {
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const program = options.program ?? join(workspace, 'packages/cli/src/main.ts');
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'skerry-stack-'));
-  const env = {
-    ...process.env,
-    SKERRY_IMAGES_DIR: process.env.SKERRY_IMAGES_DIR ?? join(workspace, '.skerry/images'),
-  };
+  const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(workspace, '.skerry/images');
+  const env = { ...process.env, SKERRY_IMAGES_DIR: imagesDir };
   const args = [program, 'up', '--host', '127.0.0.1', '--port', '0', '--data', dataDir, '--json'];
   const child = spawn(process.execPath, [...args, ...(options.args ?? [])], {
     env,
@@ -107,6 +107,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   return {
     address,
     dataDir,
+    imagesDir,
     pid: child.pid as number,
     api,
     connection: { ...address },

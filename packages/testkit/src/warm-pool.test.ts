@@ -34,7 +34,7 @@ it('gives a sandbox that was started ahead its own id, variables and token, also
   expect(listed.map((row) => row.sandboxId)).toEqual([sandbox.sandboxId]);
 
   await first.kill();
-  await using second = await startStack({ args, dataDir: first.dataDir });
+  await using second = await startStack({ args: [...args, '--max-sandboxes', '2'], dataDir: first.dataDir });
   const other = await createWarm(
     () => Sandbox.create({ ...second.connection, envs: { COLOUR: 'blue' } }),
     second.log,
@@ -42,5 +42,7 @@ it('gives a sandbox that was started ahead its own id, variables and token, also
   expect((await other.commands.run('echo $COLOUR $E2B_SANDBOX_ID')).stdout).toBe(`blue ${other.sandboxId}\n`);
   const again = await Sandbox.connect(sandbox.sandboxId, second.connection);
   expect((await again.commands.run('echo $COLOUR')).stdout).toBe('red\n');
+  // What waits has no place, so it does not count.
+  await expect(Sandbox.create(second.connection)).rejects.toThrow('the limit of 2 sandboxes');
   await second.down();
 });

@@ -15,6 +15,7 @@ interface UpFlags {
   domain?: string;
   warmMin: number;
   warmMax?: number;
+  maxSandboxes: number;
   memory: boolean;
   requireProtocolVersion: boolean;
   json?: boolean;
@@ -37,6 +38,12 @@ export function upCommand(): Command {
       0,
     )
     .option('--warm-max <count>', 'the most that are started ahead when many are asked for', parseCount)
+    .option(
+      '--max-sandboxes <count>',
+      'the most that live at the same time, paused ones not counted',
+      parseCount,
+      100,
+    )
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not fetch CRIU')
     .option(
       '--no-require-protocol-version',
@@ -60,6 +67,7 @@ export function upCommand(): Command {
         ...(flags.baseImage ? { baseImage: flags.baseImage } : {}),
         ...(flags.domain ? { domain: flags.domain } : {}),
         warm: parseWarm(flags),
+        maxSandboxes: flags.maxSandboxes,
         keepsMemory: flags.memory,
         requireProtocolVersion: flags.requireProtocolVersion,
         log: createLog({ write: (line) => process.stderr.write(line) }),
