@@ -28,11 +28,16 @@ describe('the OCI driver when its process is killed', () => {
   });
   afterAll(() => rm(base, { recursive: true, force: true }));
 
-  const killAfter = async (delayMs: number, prefix: string): Promise<void> => {
+  /** Of the program, that long after it has begun or has made its first sandbox. */
+  const killAfter = async (delayMs: number, prefix: string, told: 'go' | 'made' = 'go'): Promise<void> => {
     const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, prefix], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    await once(child.stdout, 'data');
+    let text = '';
+    for await (const chunk of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+      text += chunk;
+      if (text.includes(told)) break;
+    }
     await sleep(delayMs);
     child.kill('SIGKILL');
     await once(child, 'exit');
@@ -60,7 +65,7 @@ describe('the OCI driver when its process is killed', () => {
   });
 
   it('keeps what was running, and the next process takes it over', async () => {
-    await killAfter(400, `kept${process.pid}`);
+    await killAfter(0, `kept${process.pid}`, 'made');
     const next = createOci({ dataDir, agentDir });
     const states: string[] = [];
     for await (const instance of next.list()) {

@@ -14,6 +14,7 @@ const createInTurn = async (lane: number): Promise<never> => {
       limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
       network: { internet: lane === 0 },
     });
+    process.stdout.write('made\n');
     if (turn % 2 === 1) await instance.stop();
   }
 };

@@ -6,6 +6,7 @@ import { systemPath } from '../../run-command.ts';
 import type { HostAllowance } from './bundle.ts';
 import { createDumpHook, HOOK_DEADLINE_MS } from './dump-hook.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
+import { findClosedWays, openWays } from './open-way.ts';
 import { inPrivateMounts } from './private-mounts.ts';
 import { mount } from './syscalls.ts';
 
@@ -62,6 +63,8 @@ export interface RestoreOptions extends ImageOptions {
   lifeFd: number;
   /** The `cgroup.procs` of every cgroup that the processes are to be in. */
   memberFiles: readonly string[];
+  /** Folders that it is to see, besides those of the images, wherever they lie. */
+  shown: readonly string[];
   /** Changes the mounts that the program sees and nobody else. */
   prepareMounts: () => void;
   signal: AbortSignal;
@@ -71,6 +74,8 @@ interface RunOptions {
   fd: number;
   log: string;
   deadlineMs: number;
+  /** What of the host it needs to see, wherever that lies. */
+  shown: readonly string[];
   prepareMounts?: () => void;
   signal?: AbortSignal;
 }
@@ -81,7 +86,11 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 export const findCriu = (dir: string | undefined, allowance: HostAllowance): Criu | undefined => {
   if (dir === undefined || !existsSync(`${dir}/criu`)) return undefined;
   const command = [`${dir}/lib/ld.so`, '--library-path', `${dir}/lib`, `${dir}/criu`];
-  const findings = explore(command);
+  const coverHost = (shown: readonly string[] = []): void => {
+    openWays(findClosedWays([dir, ...shown], [scratchDir]));
+    mount({ source: 'run', target: cacheDir, type: 'tmpfs', flags: 0, data: 'mode=755,size=1m' });
+  };
+  const findings = explore(command, coverHost);
   if (findings === undefined) return undefined;
   // It acts as the owner of the sandbox's user namespace: that one may do anything in it, whatever root may here, and
   // the namespace that a restore makes has the same owner.
@@ -105,7 +114,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
   const run = async ([file = '', ...args]: readonly string[], options: RunOptions): Promise<void> => {
     const prepare = (): void => {
       options.prepareMounts?.();
-      mount({ source: 'run', target: cacheDir, type: 'tmpfs', flags: 0, data: 'mode=755,size=1m' });
+      coverHost(options.shown);
       writeFileSync(`${cacheDir}/${cacheName}`, findings, { mode: 0o600 });
     };
     const child = inPrivateMounts(prepare, () =>
@@ -134,7 +143,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
       ];
       try {
         const deadlineMs = toMemoryDeadlineMs(options.memoryBytes) + (hook ? HOOK_DEADLINE_MS : 0);
-        await run(args, { fd: lineFd, log: `${imagesDir}/dump.log`, deadlineMs });
+        await run(args, { fd: lineFd, log: `${imagesDir}/dump.log`, deadlineMs, shown: [imagesDir] });
       } catch (error) {
         throw hook?.failure ?? error;
       } finally {
@@ -160,13 +169,16 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
         ...['--external', `mnt[mask]:${options.emptyDir}`],
         ...['--inherit-fd', `fd[3]:${lifeLineId}`],
       ];
-      const { lifeFd: fd, prepareMounts, signal } = options;
+      const { lifeFd: fd, shown, prepareMounts, signal } = options;
       const deadlineMs = toMemoryDeadlineMs(options.memoryBytes);
-      await run(args, { fd, log: `${imagesDir}/restore.log`, deadlineMs, prepareMounts, signal });
+      await run(args, { fd, log: `${imagesDir}/restore.log`, deadlineMs, shown, prepareMounts, signal });
       return Number(await readFile(pidFile, 'utf8'));
     },
   };
 };
+
+/** Where it makes mount points, whatever it is told, and leaves them when it is killed. It is given an empty one. */
+const scratchDir = '/tmp';
 
 /** Where it looks for what it found out about the kernel before, if that is no real disk. */
 const cacheDir = '/run';
@@ -176,11 +188,9 @@ const cacheName = 'criu.kdat';
  * Lets it find out what the kernel can do, once and as root, and returns that as it writes it down: some of it only root
  * can find out, and it takes longer than a dump.
  */
-const explore = (command: readonly string[]): Buffer | undefined => {
-  const prepare = (): void =>
-    mount({ source: 'run', target: cacheDir, type: 'tmpfs', flags: 0, data: 'mode=755,size=1m' });
+const explore = (command: readonly string[], prepareMounts: () => void): Buffer | undefined => {
   const script = ['-c', '"$@" >&2 && exec cat "$0"', `${cacheDir}/${cacheName}`, ...command, 'check'];
-  const { status, stdout } = inPrivateMounts(prepare, () =>
+  const { status, stdout } = inPrivateMounts(prepareMounts, () =>
     spawnSync('sh', script, { env: { PATH: systemPath }, timeout: 10_000, cwd: '/' }),
   );
   return status === 0 ? stdout : undefined;

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
 import type { CgroupLayout } from './cgroup.ts';
 import type { SandboxFolder } from './folder.ts';
 import { findClosedWays, openWays } from './open-way.ts';
 import { inPrivateMounts } from './private-mounts.ts';
-import { mount } from './syscalls.ts';
+import { mount, unmountEvery } from './syscalls.ts';
 
 /** A program that starts a container from a bundle. It does not stay: nothing of it is left once the container runs. */
 export interface OciRuntime {
@@ -89,7 +89,8 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
       spawn(program, args, {
         // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
         stdio: ['ignore', 'ignore', 'ignore', lifeFd],
-        env: { PATH: systemPath },
+        // A variable of its own, for where it makes a file for a moment.
+        env: { PATH: systemPath, _LIBCONTAINER_STATEDIR: folder.ociState },
         signal,
         killSignal: 'SIGKILL',
       });
@@ -111,6 +112,18 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
     return Number(await readFile(folder.pidFile, 'utf8'));
   },
 });
+
+/**
+ * Takes away what crun mounts over a file in its state for a moment, and leaves there when it is killed in that moment, so that
+ * the state can be removed.
+ */
+export const releaseOciState = async ({ ociState }: SandboxFolder): Promise<void> => {
+  const names = await readdir(ociState).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return [];
+  });
+  for (const name of names) unmountEvery(`${ociState}/${name}`);
+};
 
 /**
  * Something that is no cgroup tree, and goes away with the private mounts: crun would write into what lies below the

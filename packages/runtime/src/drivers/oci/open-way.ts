@@ -4,12 +4,17 @@ import { attachTree, cloneTree, mount } from './syscalls.ts';
 /**
  * A container is put together by its own root, which is nobody on the host: a folder that only its owner may pass,
  * such as a home, ends the way to a bundle inside it. Returns the topmost such folder on the way to each path, with
- * the paths behind it.
+ * the paths behind it. Those in `hidden` are taken as closed, and are in the result with nothing behind them, too.
  */
-export const findClosedWays = (paths: readonly string[]): Map<string, string[]> => {
-  const closed = new Map<string, string[]>();
+export const findClosedWays = (
+  paths: readonly string[],
+  hidden: readonly string[] = [],
+): Map<string, string[]> => {
+  const closed = new Map<string, string[]>(hidden.map((folder) => [folder, []]));
+  const isClosed = (folder: string): boolean =>
+    hidden.includes(folder) || (statSync(folder).mode & 0o001) === 0;
   for (const path of paths) {
-    const folder = toAncestors(path).find((ancestor) => (statSync(ancestor).mode & 0o001) === 0);
+    const folder = toAncestors(path).find(isClosed);
     if (folder !== undefined) closed.set(folder, [...(closed.get(folder) ?? []), path]);
   }
   return closed;

@@ -10,6 +10,7 @@ import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
 import type { OciHost } from './host.ts';
 import { describeDisk } from './kept-disk.ts';
 import { type KeptMemory, keepImages } from './memory-image.ts';
+import { releaseOciState } from './oci-runtime.ts';
 import { waitForQuiet } from './quiet.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { unmountEvery } from './syscalls.ts';
@@ -58,6 +59,7 @@ export const settlePause = async (host: OciHost, record: SandboxRecord): Promise
   await endProcesses(host, id);
   unmountEvery(folder.lower);
   unmountEvery(folder.root);
+  await releaseOciState(folder);
   const [memory] = await Promise.all([
     settleMemory(folder, record),
     closeDisk({ image: folder.image, target: folder.disk }),

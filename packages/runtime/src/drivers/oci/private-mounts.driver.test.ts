@@ -70,6 +70,18 @@ describe('opening a way', () => {
     expect(() => asNobody(join(inside, 'file'))).toThrow();
   });
 
+  it('hides a folder that everybody may pass, but for the way, where that is asked for', async () => {
+    const inside = join(dir, 'a');
+    await mkdir(inside);
+    await writeFile(join(dir, 'other'), 'hidden');
+    for (const shown of [[inside], []]) {
+      const prepare = (): void => openWays(findClosedWays(shown, [dir]));
+      const seen = inPrivateMounts(prepare, () => execFileSync('ls', [dir], { encoding: 'utf8' }));
+      expect(seen).toBe(shown.length > 0 ? 'a\n' : '');
+    }
+    expect(await readFile(join(dir, 'other'), 'utf8')).toBe('hidden');
+  });
+
   it('has nothing to do where everybody may pass', () => {
     expect(findClosedWays([join(dir, 'x')]).size).toBe(0);
   });

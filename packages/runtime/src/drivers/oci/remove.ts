@@ -8,6 +8,7 @@ import { endProcesses } from './end-processes.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
 import type { OciHost } from './host.ts';
+import { releaseOciState } from './oci-runtime.ts';
 import { readRecord } from './record.ts';
 import { unmountEvery } from './syscalls.ts';
 
@@ -23,6 +24,7 @@ export const removeSandbox = async (host: OciHost, id: string): Promise<void> =>
     await endProcesses(host, id);
     unmountEvery(folder.lower);
     unmountEvery(folder.root);
+    await releaseOciState(folder);
     discardDisk(folder.disk);
     await Promise.all([cgroup.remove(), freeSlots(host, id, await findSlots(host, id))]);
     await rm(folder.path, { recursive: true, force: true });

@@ -10,7 +10,6 @@ import type { OciHost } from './host.ts';
 import { createLifeLine, type LifeLine } from './life-line.ts';
 import { makeCgroup } from './make-cgroup.ts';
 import { type KeptMemory, type MemoryImages, moveImages } from './memory-image.ts';
-import { findClosedWays, openWays } from './open-way.ts';
 import { mountRoot } from './overlay.ts';
 import type { SandboxRecord } from './record.ts';
 import { mount, setHostname } from './syscalls.ts';
@@ -65,7 +64,8 @@ export const restoreMemory = async (options: {
         pidFile: folder.pidFile,
         lifeFd: writeFd,
         memberFiles,
-        prepareMounts: () => prepareMounts(folder, [agentDir, emptyDir]),
+        shown: [folder.path, agentDir, emptyDir],
+        prepareMounts: () => prepareMounts(folder),
         signal,
       })
       .finally(() => closeSync(writeFd));
@@ -93,11 +93,10 @@ export const restoreMemory = async (options: {
  * CRIU writes the settings of a new namespace, which is right for root only, and it is not root but the sandbox's owner.
  * They are what they were anyway, but for the host's name; it writes into copies.
  */
-const prepareMounts = (folder: SandboxFolder, shown: readonly string[]): void => {
+const prepareMounts = (folder: SandboxFolder): void => {
   // The kernel lets a sandbox have a /proc of its own where all of one is visible.
   mount({ source: 'proc', target: folder.lower, type: 'proc', flags: 0, data: '' });
   for (const path of ['/proc/sys/kernel', '/proc/sys/fs/mqueue']) coverSettings(path);
-  openWays(findClosedWays([folder.path, ...shown]));
 };
 
 const coverSettings = (path: string): void => {
