@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -33,11 +34,12 @@ describe('the OCI driver when its process is killed', () => {
     const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, prefix], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    let text = '';
-    for await (const chunk of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
-      text += chunk;
-      if (text.includes(told)) break;
-    }
+    const lines = createInterface({ input: child.stdout });
+    await new Promise<void>((resolve) => {
+      lines.on('line', (line) => {
+        if (line === told) resolve();
+      });
+    });
     await sleep(delayMs);
     child.kill('SIGKILL');
     await once(child, 'exit');
