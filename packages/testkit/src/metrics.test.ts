@@ -67,12 +67,13 @@ while True: pass"`,
     const begun = seconds();
     const sample = await vi.waitUntil(
       async () =>
-        (await samplesOf(sandbox.sandboxId, { start: begun + 5 })).find(({ memUsed }) => memUsed > 120 * MIB),
-      { timeout: 30_000, interval: 500 },
+        // One of two processors, on a machine whose own may be shared.
+        (await samplesOf(sandbox.sandboxId, { start: begun + 5 })).find(
+          ({ memUsed, cpuUsedPct }) => memUsed > 120 * MIB && cpuUsedPct > 15,
+        ),
+      { timeout: 40_000, interval: 500 },
     );
     await busy.kill();
-    // One of two processors, on a machine whose own may be shared.
-    expect(sample.cpuUsedPct).toBeGreaterThan(15);
     expect(sample.cpuUsedPct).toBeLessThan(60);
     expect(sample.diskUsed - (quiet?.diskUsed ?? 0)).toBeGreaterThan(95_000_000);
     expect(sample.memCache - (quiet?.memCache ?? 0)).toBeGreaterThan(50_000_000);

@@ -80,7 +80,7 @@ describe('the agent answers and lives', () => {
     const before = await identity();
     const hog = `perl -e 'my @kept; while (1) { push @kept, "x" x (16 << 20) }'`;
     await startBomb(`for i in 1 2; do (while :; do ${hog}; echo $? >> /tmp/killed; done) & done; wait`);
-    await delay(1_000);
+    await expect.poll(() => files.exists('/tmp/killed'), { timeout: 20_000 }).toBe(true);
     for (let times = 0; times < 5; times += 1) {
       await answers();
       await delay(300);
