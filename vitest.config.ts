@@ -35,6 +35,7 @@ export default defineConfig({
         test: {
           name: 'stack',
           include: ['packages/testkit/src/**/*.test.ts'],
+          globalSetup: 'packages/testkit/src/shared-stack-setup.ts',
           testTimeout: 60_000,
           hookTimeout: 240_000,
           expect: { poll: { timeout: 5_000 } },

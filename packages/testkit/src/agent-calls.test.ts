@@ -2,17 +2,18 @@ import { createHash, randomBytes } from 'node:crypto';
 import { FileType } from '@skerry/envd-client/filesystem';
 import { type FileEvent, Sandbox, TimeoutError } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from './stack.ts';
+import { joinStack, type SharedStack } from './shared-stack.ts';
+import type { StackSandbox } from './stack-client.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let sdk: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 describe('commands', () => {
   it('deliver output while they run, in order and unchanged', async () => {

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type LostEvents, Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Stack, startStack } from './stack.ts';
+import { joinStack, type SharedStack } from './shared-stack.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 /** A way to the stack whose connections can be cut. */
 const createWay = async () => {

@@ -4,15 +4,16 @@ import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { fetchByHost } from './fetch-by-host.ts';
-import { type Stack, startStack } from './stack.ts';
+import { joinStack, type SharedStack } from './shared-stack.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
-  sandbox = await Sandbox.create({ ...stack.connection, timeoutMs: 240_000 });
+  stack = await joinStack();
+  const { sandboxId } = await stack.createSandbox({ timeoutSeconds: 240 });
+  sandbox = await Sandbox.connect(sandboxId, stack.connection);
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const serve = async (program: string, port: number): Promise<void> => {
   const name = `/tmp/server-${port}.py`;

@@ -1,8 +1,2 @@
-export {
-  type CreateOptions,
-  type Stack,
-  type StackAddress,
-  type StackSandbox,
-  startStack,
-  toRouting,
-} from './stack.ts';
+export { type Stack, startStack } from './stack.ts';
+export { type CreateOptions, type StackAddress, type StackSandbox, toRouting } from './stack-client.ts';

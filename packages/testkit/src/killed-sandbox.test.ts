@@ -1,16 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox, SandboxError, SandboxUnavailableError } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from './stack.ts';
+import { joinStack, type SharedStack } from './shared-stack.ts';
+import type { StackSandbox } from './stack-client.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sdk: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   const sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 describe('a sandbox that is killed in the middle', () => {
   const doomed = async (): Promise<{ sandbox: StackSandbox; sdk: Sandbox }> => {

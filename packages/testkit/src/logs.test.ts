@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runProgram } from './run-program.ts';
-import { type Stack, type StackSandbox, startStack } from './stack.ts';
+import { type Stack, startStack } from './stack.ts';
+import type { StackSandbox } from './stack-client.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-logs-'));
 let stack: Stack;

@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runProgram } from './run-program.ts';
-import { type Stack, type StackSandbox, startStack } from './stack.ts';
+import { type Stack, startStack } from './stack.ts';
+import type { StackSandbox } from './stack-client.ts';
 
 const MIB = 2 ** 20;
 

@@ -3,7 +3,8 @@ import { findTraces } from '@skerry/runtime/suite-traces';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchByHost } from './fetch-by-host.ts';
-import { type CreateOptions, type Stack, startStack } from './stack.ts';
+import { type Stack, startStack } from './stack.ts';
+import type { CreateOptions } from './stack-client.ts';
 
 let stack: Stack;
 beforeAll(async () => {

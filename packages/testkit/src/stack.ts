@@ -6,19 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
-import { createPlatformClient, type PlatformClient } from '@skerry/platform-client';
-import type { ConnectionOptions } from '@skerry/sdk';
+import { createStackClient, type StackAddress, type StackClient } from './stack-client.ts';
 
 const workspace = fileURLToPath(new URL('../../..', import.meta.url));
-
-/** The one line of `skerry up --json`. */
-export interface StackAddress {
-  readonly apiUrl: string;
-  readonly sandboxUrl: string;
-  readonly domain: string;
-  readonly apiKey: string;
-}
 
 export interface StackOptions {
   /** Default: a new folder, which `down` deletes. */
@@ -29,42 +19,19 @@ export interface StackOptions {
   args?: readonly string[];
 }
 
-/** A sandbox and the client of its agent. */
-export interface StackSandbox {
-  readonly sandboxId: string;
-  readonly accessToken: string;
-  readonly agent: EnvdClient;
-  kill(): Promise<void>;
-}
-
 /** A running skerry, in a process of its own, over one data folder. */
-export interface Stack extends AsyncDisposable {
-  readonly address: StackAddress;
-  readonly dataDir: string;
+export interface Stack extends StackClient, AsyncDisposable {
   /** Where its base image is. */
   readonly imagesDir: string;
   readonly pid: number;
-  readonly api: PlatformClient;
-  /** Options of the SDK that reach this server. */
-  readonly connection: ConnectionOptions;
   /** What the server has logged so far. */
   readonly log: () => string;
-  /** Creates a sandbox from the base template; rejects unless the answer is 201. */
-  createSandbox(options?: CreateOptions): Promise<StackSandbox>;
   /** Ends the server with SIGTERM and waits. Sandboxes run on. Rejects when it does not exit with 0. */
   stop(): Promise<void>;
   /** Ends the server with SIGKILL and waits. */
   kill(): Promise<void>;
   /** `skerry down`, then deletes the data folder if this stack made it. Idempotent. */
   down(): Promise<void>;
-}
-
-export interface CreateOptions {
-  timeoutSeconds?: number;
-  envVars?: Record<string, string>;
-  metadata?: Record<string, string>;
-  autoPause?: boolean;
-  autoPauseMemory?: boolean;
 }
 
 /**
@@ -95,7 +62,6 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   }
 
   const address = JSON.parse(line) as StackAddress;
-  const api = createPlatformClient({ baseUrl: address.apiUrl, apiKey: address.apiKey });
   const down = async (): Promise<void> => {
     // Someone may have taken it down and deleted the folder.
     if (existsSync(dataDir)) {
@@ -105,17 +71,10 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     await untilGone(child);
   };
   return {
-    address,
-    dataDir,
+    ...createStackClient({ address, dataDir, readLog: async () => log }),
     imagesDir,
     pid: child.pid as number,
-    api,
-    connection: { ...address },
     log: () => log,
-    createSandbox: (create) =>
-      createSandbox(address, api, create).catch((error: Error) => {
-        throw new Error(`${error.message}\n${log.slice(-4000)}`, { cause: error });
-      }),
     async stop() {
       child.kill('SIGTERM');
       await untilGone(child);
@@ -129,31 +88,6 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     [Symbol.asyncDispose]: down,
   };
 }
-
-async function createSandbox(
-  address: StackAddress,
-  api: PlatformClient,
-  { timeoutSeconds = 120, ...rest }: CreateOptions = {},
-): Promise<StackSandbox> {
-  const body = { templateID: 'base', timeout: timeoutSeconds, ...rest };
-  const { data, error, response } = await api.POST('/v2/sandboxes', { body });
-  if (data === undefined) throw new Error(`create answered ${response.status}: ${JSON.stringify(error)}`);
-  const { sandboxID: sandboxId, envdAccessToken: accessToken = '' } = data;
-  return {
-    sandboxId,
-    accessToken,
-    agent: createEnvdClient({ baseUrl: address.sandboxUrl, accessToken, headers: toRouting(sandboxId) }),
-    async kill() {
-      await api.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID: sandboxId } } });
-    },
-  };
-}
-
-/** Names a sandbox's agent to the server's own address. */
-export const toRouting = (sandboxId: string): Record<string, string> => ({
-  'E2b-Sandbox-Id': sandboxId,
-  'E2b-Sandbox-Port': '49983',
-});
 
 async function untilGone(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

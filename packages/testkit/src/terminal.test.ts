@@ -3,15 +3,16 @@ import { stripVTControlCharacters } from 'node:util';
 import { Code } from '@connectrpc/connect';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, startStack } from './stack.ts';
+import { joinStack, type SharedStack } from './shared-stack.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
-  sandbox = await Sandbox.create({ ...stack.connection, timeoutMs: 300_000 });
+  stack = await joinStack();
+  const { sandboxId } = await stack.createSandbox({ timeoutSeconds: 300 });
+  sandbox = await Sandbox.connect(sandboxId, stack.connection);
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 /** Lines as a person sees them: no colours, cursor movements and carriage returns. */
 const toText = (screen: string): string => stripVTControlCharacters(screen).replaceAll('\r', '');

@@ -1,22 +1,23 @@
 import { createEnvdClient } from '@skerry/envd-client';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack, toRouting } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import { type StackSandbox, toRouting } from '../stack-client.ts';
 import { createPlainCalls, filesOf, rawBody } from './plain-calls.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let sdk: Sandbox;
 /** Made without a token. */
 let open: { sandboxId: string; accessToken: string };
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300, envVars: { GREETING: 'hello there' } });
   sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
   const { data } = await stack.api.POST('/sandboxes', { body: { templateID: 'base', secure: false } });
   open = { sandboxId: data?.sandboxID ?? '', accessToken: '' };
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const { call, refusal } = createPlainCalls(() => ({ stack, sandbox }));
 const rpc = { 'content-type': 'application/json', 'connect-protocol-version': '1' };

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Stack } from '../stack.ts';
+import type { StackClient } from '../stack-client.ts';
 
 /** The agent of a sandbox as the host sees it. */
 export interface AgentProcess {
@@ -18,7 +18,7 @@ const isSocket = (path: string): boolean => {
   }
 };
 
-export const findAgentProcess = (stack: Pick<Stack, 'dataDir'>, sandboxId: string): AgentProcess => {
+export const findAgentProcess = (stack: Pick<StackClient, 'dataDir'>, sandboxId: string): AgentProcess => {
   const pid = readFileSync(join(stack.dataDir, 'sandboxes', sandboxId, 'pid'), 'utf8').trim();
   return {
     peakBytes: () =>

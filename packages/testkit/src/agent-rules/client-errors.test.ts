@@ -7,7 +7,7 @@ import {
 } from '@skerry/sdk';
 import * as official from 'e2b-newest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
 
 /** Both clients of one sandbox: ours, and the newest official one. */
 interface Pair {
@@ -15,7 +15,7 @@ interface Pair {
   theirs: official.Sandbox;
 }
 
-let stack: Stack;
+let stack: SharedStack;
 let pair: Pair;
 const connect = async (): Promise<Pair> => {
   const { sandboxId } = await stack.createSandbox({ timeoutSeconds: 300 });
@@ -24,10 +24,10 @@ const connect = async (): Promise<Pair> => {
   return { ours, theirs: await official.Sandbox.connect(sandboxId, { apiKey, apiUrl, sandboxUrl }) };
 };
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   pair = await connect();
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 /** What a call rejects with. */
 const errorOf = (call: Promise<unknown>): Promise<unknown> =>

@@ -10,11 +10,12 @@ import {
 } from '@skerry/sdk';
 import * as official from 'e2b-newest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack, toRouting } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import { type StackSandbox, toRouting } from '../stack-client.ts';
 import { createPlainCalls } from './plain-calls.ts';
 import { createRpcCalls } from './rpc-calls.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let ours: Sandbox;
 let theirs: official.Sandbox;
@@ -23,12 +24,12 @@ const connectTheirs = (sandboxId: string): Promise<official.Sandbox> => {
   return official.Sandbox.connect(sandboxId, { apiKey, apiUrl, sandboxUrl });
 };
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   ours = await Sandbox.connect(sandbox.sandboxId, stack.connection);
   theirs = await connectTheirs(sandbox.sandboxId);
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const { unary, stream } = createRpcCalls(createPlainCalls(() => ({ stack, sandbox })));
 const errorOf = (call: Promise<unknown>): Promise<unknown> =>

@@ -1,16 +1,17 @@
 import { createPlatformClient } from '@skerry/platform-client';
 import { CommandExitError, Sandbox, type SandboxError } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { findAgentProcess } from './agent-process.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 type Fetch = typeof globalThis.fetch;
 type Change = (response: Response, text: string) => { body: string | null; headers?: Record<string, string> };

@@ -2,21 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { createPlainCalls, filesOf } from './plain-calls.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let sdk: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
   await sdk.files.write('/tmp/ten', '0123456789');
   await sdk.files.write('/tmp/text', text);
   await sdk.files.write('/tmp/empty', '');
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const text = 'compress me '.repeat(1000);
 const { get, open, refusal } = createPlainCalls(() => ({ stack, sandbox }));

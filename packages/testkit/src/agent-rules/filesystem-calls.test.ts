@@ -1,18 +1,19 @@
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { createPlainCalls } from './plain-calls.ts';
 import { createRpcCalls } from './rpc-calls.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let sdk: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const { unary } = createRpcCalls(createPlainCalls(() => ({ stack, sandbox })));
 const call = async (method: string, request: object) => {

@@ -2,19 +2,20 @@ import { fromBinary, fromJson, type JsonValue } from '@bufbuild/protobuf';
 import { FileType, ListDirResponseSchema, StatResponseSchema } from '@skerry/envd-client/filesystem';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { createPlainCalls } from './plain-calls.ts';
 import { createRpcCalls } from './rpc-calls.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let sdk: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const { unary } = createRpcCalls(createPlainCalls(() => ({ stack, sandbox })));
 const statOf = 'filesystem.Filesystem/Stat';

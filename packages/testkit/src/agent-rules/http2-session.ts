@@ -3,7 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:h
 import { connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import type { Stack, StackSandbox } from '../stack.ts';
+import type { StackClient, StackSandbox } from '../stack-client.ts';
 
 export interface Http2Request {
   readonly method?: string;
@@ -25,11 +25,11 @@ export interface Http2Session extends Disposable {
   send(request: Http2Request, body?: string | Uint8Array): Promise<Http2Answer>;
 }
 
-const socketPath = (stack: Stack, sandboxId: string, name: string): string =>
+const socketPath = (stack: StackClient, sandboxId: string, name: string): string =>
   join(stack.dataDir, 'sandboxes', sandboxId, 'disk/run', name);
 
 /** The way of the host to a port inside: a tunnel through the agent's private socket. */
-const dialPort = async (stack: Stack, sandboxId: string, port: number): Promise<Socket> => {
+const dialPort = async (stack: StackClient, sandboxId: string, port: number): Promise<Socket> => {
   const socket = dial(socketPath(stack, sandboxId, 'control.sock'));
   socket.write(`CONNECT localhost:${port} HTTP/1.1\r\nHost: localhost:${port}\r\n\r\n`);
   const [head] = (await once(socket, 'data')) as [Buffer];
@@ -39,7 +39,7 @@ const dialPort = async (stack: Stack, sandboxId: string, port: number): Promise<
 
 /** Connects to the agent's own socket, or to its TCP port inside the sandbox. */
 export async function openHttp2(
-  stack: Stack,
+  stack: StackClient,
   { sandboxId, accessToken }: StackSandbox,
   way: 'socket' | 'port',
 ): Promise<Http2Session> {

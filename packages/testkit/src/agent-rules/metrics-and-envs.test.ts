@@ -1,20 +1,21 @@
 import { type LogEntry, Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { createPlainCalls, rawBody } from './plain-calls.ts';
 
 const MIB = 2 ** 20;
 const variables = { GREETING: 'größer', EMPTY: '', MULTI: 'a\nb="c"' };
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let sdk: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 600, envVars: variables });
   sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const { call, refusal } = createPlainCalls(() => ({ stack, sandbox }));
 

@@ -1,4 +1,4 @@
-import type { Stack } from '../stack.ts';
+import type { StackClient } from '../stack-client.ts';
 
 export interface PlatformAnswer {
   readonly status: number;
@@ -15,7 +15,7 @@ export type PlatformCall = (
 
 /** Calls of the platform's API as they go over the wire, with the key of the stack unless another, or none, is given. */
 export const createPlatformCall =
-  (ask: () => Stack): PlatformCall =>
+  (ask: () => StackClient): PlatformCall =>
   async (route, { body, headers = {}, key = ask().address.apiKey } = {}) => {
     const [method = '', path = ''] = route.split(' ');
     const response = await fetch(ask().address.apiUrl + path, {

@@ -3,22 +3,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import type { EnvdClient } from '@skerry/envd-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { begin, byPid, byTag, runScript, sh, stdin, trace } from './process-events.ts';
 import { postStream } from './raw-stream.ts';
 
 const MEGABYTE = 1_000_000;
 const RETAINED_MS = 30_000;
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let agent: EnvdClient;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   agent = sandbox.agent;
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 /** Numbered lines: each says where it stands, so a byte that is missing, doubled or moved shows. */
 const lines = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at}\n`).join('');

@@ -2,21 +2,22 @@ import { Code } from '@connectrpc/connect';
 import type { EnvdClient } from '@skerry/envd-client';
 import { Signal } from '@skerry/envd-client/process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { begin, byPid, byTag, runScript, sh, stdin, trace } from './process-events.ts';
 import { postCall } from './raw-stream.ts';
 
 const SLEEP = { process: { cmd: 'sleep', args: ['100'] } };
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let agent: EnvdClient;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   agent = sandbox.agent;
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const kill = (pid: number) => agent.process.sendSignal({ ...byPid(pid), signal: Signal.SIGKILL });
 const listed = async (): Promise<number[]> => (await agent.process.list({})).processes.map(({ pid }) => pid);

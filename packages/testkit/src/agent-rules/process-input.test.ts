@@ -5,7 +5,8 @@ import { Code } from '@connectrpc/connect';
 import type { EnvdClient } from '@skerry/envd-client';
 import { Signal, type StreamInputRequestSchema } from '@skerry/envd-client/process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { begin, byPid, pty, runScript, sh, stdin, trace } from './process-events.ts';
 import { postCall, postStream } from './raw-stream.ts';
 
@@ -13,15 +14,15 @@ type Message = MessageInitShape<typeof StreamInputRequestSchema>;
 
 const size = { cols: 80, rows: 24 };
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let agent: EnvdClient;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   agent = sandbox.agent;
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const kill = (pid: number) => agent.process.sendSignal({ ...byPid(pid), signal: Signal.SIGKILL });
 const start = (pid: number): Message => ({ event: { case: 'start', value: byPid(pid) } });

@@ -4,22 +4,23 @@ import { Code } from '@connectrpc/connect';
 import type { EnvdClient } from '@skerry/envd-client';
 import { Signal } from '@skerry/envd-client/process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { begin, byPid, runScript, sh, trace } from './process-events.ts';
 import { postStream } from './raw-stream.ts';
 
 const PIPE_PIECE_BYTES = 32 * 1024;
 const TERMINAL_PIECE_BYTES = 16 * 1024;
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let agent: EnvdClient;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   agent = sandbox.agent;
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const startRaw = (request: unknown, headers = {}) =>
   postStream(stack, sandbox, { procedure: 'process.Process/Start', messages: [request], headers });

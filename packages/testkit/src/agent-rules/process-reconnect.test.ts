@@ -1,17 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { type CutLine, createCutLine } from './cut-line.ts';
 import { begin, byPid } from './process-events.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let line: CutLine;
 /** The sandbox as it is reached over the line. */
 let distant: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   line = await createCutLine(Number(new URL(stack.address.apiUrl).port));
   const sandboxUrl = `http://127.0.0.1:${line.port}`;
@@ -19,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await line[Symbol.asyncDispose]();
-  await stack.down();
+  await stack.leave();
 });
 
 describe('the library, when its connection is cut', () => {

@@ -3,24 +3,25 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack, toRouting } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import { type StackSandbox, toRouting } from '../stack-client.ts';
 import { begin, byPid, type ProcessStream, runScript, sh } from './process-events.ts';
 
 const MEGABYTE = 1_000_000;
 /** For how long a process waits for its only readers. */
 const STALL_MS = 60_000;
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let agent: EnvdClient;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   const { sandboxUrl: baseUrl } = stack.address;
   const headers = toRouting(sandbox.sandboxId);
   agent = createEnvdClient({ baseUrl, accessToken: sandbox.accessToken, headers, codec: 'binary' });
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 /** Bytes that differ everywhere, so that a lost, doubled or swapped piece shows. */
 const keystream = (sizeBytes: number): string =>

@@ -1,7 +1,8 @@
 import { Code } from '@connectrpc/connect';
 import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack, toRouting } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import { type StackSandbox, toRouting } from '../stack-client.ts';
 import { runScript, sh, trace } from './process-events.ts';
 import { postStream } from './raw-stream.ts';
 
@@ -14,19 +15,19 @@ const envVars = {
 };
 const ok = { exitCode: 0, exited: true, status: 'exit status 0' };
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let agent: EnvdClient;
 let asRoot: EnvdClient;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300, envVars });
   agent = sandbox.agent;
   const { sandboxUrl: baseUrl } = stack.address;
   const headers = toRouting(sandbox.sandboxId);
   asRoot = createEnvdClient({ baseUrl, accessToken: sandbox.accessToken, headers, user: 'root' });
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 describe('Start', () => {
   it('rule 6.2-2: Start streams start, the output of both kinds and the end of what it starts', async () => {

@@ -4,22 +4,23 @@ import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
 import { Signal } from '@skerry/envd-client/process';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack, toRouting } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import { type StackSandbox, toRouting } from '../stack-client.ts';
 import { begin, byPid, byTag, runScript, sh, stdin } from './process-events.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** What an idle agent answers within milliseconds, and one without anything of its own not at all. */
 const PATIENCE_MS = 5_000;
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let agent: EnvdClient;
 let asRoot: EnvdClient;
 let files: Sandbox['files'];
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 /** A sandbox that has not done anything yet: whatever the agent loads or makes at its first use is still to come. */
 const renew = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-import type { Stack, StackSandbox } from '../stack.ts';
+import type { StackClient, StackSandbox } from '../stack-client.ts';
 import type { Envelope } from './envelopes.ts';
 import { createPlainCalls } from './plain-calls.ts';
 import { createRpcCalls } from './rpc-calls.ts';
@@ -12,7 +12,7 @@ interface RawStream {
 
 /** Sends all messages of a stream at once, in JSON unless the headers say otherwise, and gives what came back until its end. */
 export const postStream = async (
-  stack: Stack,
+  stack: StackClient,
   sandbox: StackSandbox,
   { procedure, messages, headers }: RawStream,
 ): Promise<{ status: number; envelopes: Envelope[] }> => {
@@ -23,7 +23,7 @@ export const postStream = async (
 
 /** Sends one unary call in JSON. */
 export const postCall = async (
-  stack: Stack,
+  stack: StackClient,
   sandbox: StackSandbox,
   procedure: string,
   message: unknown,

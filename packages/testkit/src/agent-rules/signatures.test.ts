@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { createPlainCalls, rawBody } from './plain-calls.ts';
 
 interface Vector {
@@ -19,16 +20,16 @@ const { signatures } = JSON.parse(
   readFileSync(new URL('../../../../specs/vectors/signatures.json', import.meta.url), 'utf8'),
 ) as { signatures: Vector[] };
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let sdk: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
   await sdk.files.write('hello.txt', 'hello');
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const { call, refusal } = createPlainCalls(() => ({ stack, sandbox }));
 

@@ -1,16 +1,17 @@
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { createPlainCalls, filesOf } from './plain-calls.ts';
 import { unaryJson } from './rpc-calls.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const plain = createPlainCalls(() => ({ stack, sandbox }));
 const origin = 'https://page.example';

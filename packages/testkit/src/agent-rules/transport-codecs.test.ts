@@ -4,20 +4,21 @@ import { ListDirResponseSchema, StatRequestSchema, StatResponseSchema } from '@s
 import { StartRequestSchema, StartResponseSchema } from '@skerry/envd-client/process';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { envelope, readEnvelopes } from './envelopes.ts';
 import { createPlainCalls } from './plain-calls.ts';
 import { createRpcCalls, jsonOf, streamJson, unaryJson, version } from './rpc-calls.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let sdk: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const plain = createPlainCalls(() => ({ stack, sandbox }));
 const { unary, stream } = createRpcCalls(plain);

@@ -1,17 +1,18 @@
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { envelope, readEnvelopes } from './envelopes.ts';
 import { createPlainCalls, filesOf } from './plain-calls.ts';
 import { createRpcCalls, type StreamAnswer, streamJson } from './rpc-calls.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const plain = createPlainCalls(() => ({ stack, sandbox }));
 const { unary, stream } = createRpcCalls(plain);

@@ -1,20 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { envelope } from './envelopes.ts';
 import { createPlainCalls } from './plain-calls.ts';
 import { createRpcCalls, jsonOf, streamJson } from './rpc-calls.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let sdk: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const plain = createPlainCalls(() => ({ stack, sandbox }));
 const { unary, stream } = createRpcCalls(plain);

@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { envelope, readEnvelopes } from './envelopes.ts';
 import { type Http2Session, openHttp2 } from './http2-session.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const unary = { 'content-type': 'application/json', 'connect-protocol-version': '1' };
 const streaming = { 'content-type': 'application/connect+json', 'connect-protocol-version': '1' };

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import type { StackSandbox } from '../stack-client.ts';
 import { createPlainCalls } from './plain-calls.ts';
 import { createRpcCalls, jsonOf, type StreamAnswer } from './rpc-calls.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const { stream } = createRpcCalls(createPlainCalls(() => ({ stack, sandbox })));
 const sh = (script: string) => ({ process: { cmd: '/bin/sh', args: ['-c', script] } });

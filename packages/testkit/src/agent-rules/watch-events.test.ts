@@ -2,18 +2,19 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { createEnvdClient } from '@skerry/envd-client';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, type StackSandbox, startStack, toRouting } from '../stack.ts';
+import { joinStack, type SharedStack } from '../shared-stack.ts';
+import { type StackSandbox, toRouting } from '../stack-client.ts';
 import { toText, watchById } from './watch-by-id.ts';
 
-let stack: Stack;
+let stack: SharedStack;
 let sandbox: StackSandbox;
 let sdk: Sandbox;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await joinStack();
   sandbox = await stack.createSandbox({ timeoutSeconds: 300 });
   sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
 });
-afterAll(() => stack.down());
+afterAll(() => stack.leave());
 
 const run = async (script: string): Promise<string> =>
   (await sdk.commands.run(script, { user: 'root' })).stdout;

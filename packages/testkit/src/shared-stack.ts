@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { inject } from 'vitest';
+import type { SharedStackState } from './shared-stack-setup.ts';
+import { createStackClient, type StackClient, type StackSandbox } from './stack-client.ts';
+
+export interface SharedStack extends StackClient {
+  /** Kills the sandboxes that were made through this. */
+  leave(): Promise<void>;
+}
+
+/**
+ * Joins the server that test files have in common; the first to ask starts it. For tests that neither restart it nor look
+ * at what all of its sandboxes do: each file makes its own, and others come and go meanwhile.
+ */
+export async function joinStack(): Promise<SharedStack> {
+  const { address, dataDir } = await askState();
+  const client = createStackClient({ address, dataDir, readLog: async () => (await askState()).log });
+  const made: StackSandbox[] = [];
+  return {
+    ...client,
+    createSandbox: async (options) => {
+      const sandbox = await client.createSandbox(options);
+      made.push(sandbox);
+      return sandbox;
+    },
+    leave: async () => {
+      await Promise.all(made.map((sandbox) => sandbox.kill()));
+    },
+  };
+}
+
+async function askState(): Promise<SharedStackState> {
+  const socket = connect(inject('sharedStackSocket'));
+  await once(socket, 'connect');
+  const answer = await text(socket);
+  if (answer === '') throw new Error('the shared server could not be started');
+  return JSON.parse(answer) as SharedStackState;
+}
