@@ -1,15 +1,14 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { connectGuestSocket } from '../../guest-socket.ts';
 import { startHelper } from '../../helper.ts';
 import type { Instance } from '../../runtime.ts';
 import { runInside } from '../../suite-client.ts';
 import { toSandboxFolder } from './folder.ts';
+import { killProgram } from './kill-program.ts';
 import { useOci } from './oci-fixture.ts';
 
 const program = fileURLToPath(new URL('./pause-endlessly.ts', import.meta.url));
@@ -205,17 +204,17 @@ while True:
     const outcomes: Record<string, number> = {};
     for (let round = 0; round < 12; round++) {
       const id = toId();
-      const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, id, criuDir], {
-        stdio: ['ignore', 'pipe', 'inherit'],
+      const said = await killProgram({
+        program,
+        argv: [dataDir, agentDir, rootfs, id, criuDir],
+        // A moment of each kind is certain, and the rest are any.
+        moment: async (saidSoFar) => {
+          if (round === 0) return;
+          if (round === 1)
+            await vi.waitUntil(() => saidSoFar().includes('kept'), { timeout: 30_000, interval: 1 });
+          else await sleep(Math.random() * 1_500);
+        },
       });
-      let said = '';
-      child.stdout.setEncoding('utf8').on('data', (text: string) => {
-        said += text;
-      });
-      await expect.poll(() => said, { timeout: 10_000, interval: 5 }).toContain('made');
-      await sleep(Math.random() * 1_500);
-      child.kill('SIGKILL');
-      await once(child, 'close');
       const kept = Number(/kept (\d+)\n$/.exec(said)?.[1] ?? 0);
       const found = await reopen(id);
       const state = await found.state();

@@ -1,14 +1,13 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFile, mkdir, rename, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Instance } from '../../runtime.ts';
 import { runInside } from '../../suite-client.ts';
 import { findTraces } from '../../suite-traces.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
+import { killProgram } from './kill-program.ts';
 import { createOci } from './oci.ts';
 import { useOci } from './oci-fixture.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
@@ -170,27 +169,22 @@ describe('a sandbox that the OCI driver has paused', () => {
 });
 
 describe('the OCI driver when it is killed while it pauses and resumes', () => {
-  /** Resolves with the last turn whose pause was acknowledged. */
-  const killAfter = async (delayMs: number, id: string): Promise<number> => {
-    const child = spawn(process.execPath, [program, dataDir, oci.agentDir, oci.rootfs, id], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let said = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
-    });
-    await expect.poll(() => said, { timeout: 10_000, interval: 5 }).toContain('made');
-    await sleep(delayMs);
-    child.kill('SIGKILL');
-    await once(child, 'close');
-    return Number(/kept (\d+)\n$/.exec(said)?.[1] ?? 0);
-  };
-
   it('loses no file, and the next process resumes or removes the sandbox, whenever it happens', async () => {
     const outcomes: Record<string, number> = {};
     for (let round = 0; round < 16; round++) {
       const id = toId();
-      const kept = await killAfter(Math.random() * 900, id);
+      const said = await killProgram({
+        program,
+        argv: [dataDir, oci.agentDir, oci.rootfs, id],
+        // A moment of each kind is certain, and the rest are any.
+        moment: async (saidSoFar) => {
+          if (round === 0) return;
+          if (round === 1)
+            await vi.waitUntil(() => saidSoFar().includes('kept'), { timeout: 30_000, interval: 1 });
+          else await sleep(Math.random() * 900);
+        },
+      });
+      const kept = Number(/kept (\d+)\n$/.exec(said)?.[1] ?? 0);
       const next = createOci({ dataDir, agentDir: oci.agentDir });
       const found = await next.get(id);
       const state = await found.state();
@@ -207,7 +201,6 @@ describe('the OCI driver when it is killed while it pauses and resumes', () => {
       await next.close();
       await expect.poll(() => findTraces({ dataDir, ids: [id] }), { timeout: 2_000 }).toEqual([]);
     }
-    // Both kinds of moment were met, or the delays are wrong.
     expect(Object.keys(outcomes).sort()).toEqual(['paused', 'running']);
   }, 120_000);
 });
