@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
-import { chmod, chown, link, mkdir, open, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, link, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
+import { createFingerprintKey, type Fingerprint, readFingerprint } from './fingerprint.ts';
 import { syncPath } from './sync-path.ts';
 import { ID_COUNT } from './user-namespace.ts';
 
@@ -18,16 +18,18 @@ export interface KeptMemory {
 export interface MemoryImages {
   /** The one image that every resume writes anew. */
   usernsName: string;
+  fingerprintKey: string;
   files: MemoryImage[];
 }
 
-interface MemoryImage {
+interface MemoryImage extends Fingerprint {
   name: string;
-  sizeBytes: number;
-  sha256: string;
   /** By which a look is enough to know that nobody has written to it: a decimal number, too large for a JSON one. */
   modifiedNs: string;
 }
+
+/** So many images are read and written out at the same time; with a thread each for both, some are left for others. */
+const LANES = 6;
 
 /** Resolves when the images in the folder are on the medium, with what tells them from damaged ones. */
 export const keepImages = async (folder: string): Promise<MemoryImages> => {
@@ -35,28 +37,45 @@ export const keepImages = async (folder: string): Promise<MemoryImages> => {
   const usernsName = images.find((name) => name.startsWith('userns-'));
   if (usernsName === undefined)
     throw new RuntimeError('internal', 'the memory images have no user namespace');
-  const names = images.filter((name) => name !== usernsName);
-  const files = await Promise.all(
-    names.map(async (name) => {
-      const path = `${folder}/${name}`;
-      const { mtimeNs } = await stat(path, { bigint: true });
-      // Those of other owners read it too, in folders of their own.
-      const [found] = await Promise.all([hashFile(path), chmod(path, 0o644).then(() => syncPath(path))]);
-      return { name, ...found, modifiedNs: String(mtimeNs) };
-    }),
+  const fingerprintKey = createFingerprintKey();
+  const found = await Promise.all(
+    images.filter((name) => name !== usernsName).map((name) => lookAt(folder, name)),
   );
+  // The largest first: the others are done while that one is written out.
+  const waiting = found.toSorted((one, other) => other.sizeBytes - one.sizeBytes);
+  const files: MemoryImage[] = [];
+  const lane = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const path = `${folder}/${next.name}`;
+      const [fingerprint] = await Promise.all([readFingerprint(path, fingerprintKey), syncPath(path)]);
+      files.push({ ...next, ...fingerprint });
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
   await syncPath(folder);
-  return { files, usernsName };
+  return { files, fingerprintKey, usernsName };
+};
+
+const lookAt = async (folder: string, name: string) => {
+  const path = `${folder}/${name}`;
+  // Those of other owners read it too, in folders of their own.
+  await chmod(path, 0o644);
+  const { size, mtimeNs } = await stat(path, { bigint: true });
+  return { name, sizeBytes: Number(size), modifiedNs: String(mtimeNs) };
 };
 
 /** Rejects with `damaged`, naming the first image that is not as it was. */
-export const verifyImages = async (folder: string, { files }: MemoryImages): Promise<void> => {
+export const verifyImages = async (
+  folder: string,
+  { files, fingerprintKey }: MemoryImages,
+): Promise<void> => {
   await Promise.all(
-    files.map(async ({ name, sha256 }) => {
-      const found = await hashFile(`${folder}/${name}`).catch((error: unknown) => {
+    files.map(async ({ name, sizeBytes, mac }) => {
+      const found = await readFingerprint(`${folder}/${name}`, fingerprintKey).catch((error: unknown) => {
         throw new RuntimeError('damaged', `the memory image ${name} cannot be read`, { cause: error });
       });
-      if (found.sha256 !== sha256) throw new RuntimeError('damaged', `the memory image ${name} changed`);
+      if (found.sizeBytes !== sizeBytes || found.mac !== mac)
+        throw new RuntimeError('damaged', `the memory image ${name} changed`);
     }),
   );
 };
@@ -79,26 +98,6 @@ export const shareImages = async (
 ): Promise<void> => {
   await mkdir(to, { mode: 0o700 });
   await Promise.all(files.map(({ name }) => link(`${from}/${name}`, `${to}/${name}`)));
-};
-
-const PART_BYTES = 2 ** 20;
-
-/** Reads the next part while it hashes one; twice as fast as a stream. Other work gets its turn between parts. */
-const hashFile = async (path: string): Promise<{ sizeBytes: number; sha256: string }> => {
-  await using file = await open(path, 'r');
-  const { size } = await file.stat();
-  const hash = createHash('sha256');
-  const toBuffer = (): Buffer => Buffer.allocUnsafeSlow(Math.min(size + 1, PART_BYTES));
-  const buffers: [Buffer, Buffer] = [toBuffer(), toBuffer()];
-  let sizeBytes = 0;
-  for (let reading = file.read(buffers[0]); ; buffers.reverse()) {
-    const { bytesRead } = await reading;
-    if (bytesRead === 0) return { sizeBytes, sha256: hash.digest('hex') };
-    sizeBytes += bytesRead;
-    // Never left alone: the next turn waits for it.
-    reading = file.read(buffers[1]);
-    hash.update(buffers[0].subarray(0, bytesRead));
-  }
 };
 
 // criu: images/userns.proto, criu/include/magic.h. Two equal maps of one extent each: inside, outside, count.
