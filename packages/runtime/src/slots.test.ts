@@ -8,6 +8,7 @@ import {
   releaseSlot,
   reserveSlot,
   toBaseUid,
+  toSlot,
   toSlotAddresses,
 } from './slots.ts';
 
@@ -27,6 +28,13 @@ describe('slots', () => {
     expect(new Set(slots).size).toBe(300);
     expect(await listSlots({ dataDir: '/data/1', stateDir })).toHaveLength(100);
     expect(await listSlots({ stateDir })).toHaveLength(300);
+  });
+
+  it('gives the preferred slot while it is free, and another when it is not', async () => {
+    const owner = { dataDir: '/data/a', stateDir, preferred: 77 };
+    expect(await reserveSlot({ ...owner, id: 'i1' })).toBe(77);
+    expect(await reserveSlot({ ...owner, id: 'i2' })).not.toBe(77);
+    expect((await listSlots({ stateDir })).find(({ slot }) => slot === 77)?.id).toBe('i1');
   });
 
   it('names the owner of a slot, whatever the data folder is called', async () => {
@@ -63,6 +71,7 @@ describe('slots', () => {
     expect(toSlotAddresses(0)).toEqual({ host: '10.201.0.1', guest: '10.201.0.2' });
     expect(toSlotAddresses(64)).toEqual({ host: '10.201.1.1', guest: '10.201.1.2' });
     expect(toSlotAddresses(16_383)).toEqual({ host: '10.201.255.253', guest: '10.201.255.254' });
+    for (const slot of [0, 1, 16_383]) expect(toSlot(toBaseUid(slot))).toBe(slot);
     for (const slot of [-1, 16_384, 1.5, Number.NaN]) expect(() => toBaseUid(slot)).toThrow(/a slot is/);
   });
 });

@@ -23,7 +23,10 @@ export interface ReservedSlot {
 }
 
 /** First host id of the 65,536 that root and the users inside are mapped to. */
-export const toBaseUid = (slot: number): number => 100_000 + checkSlot(slot) * 65_536;
+export const toBaseUid = (slot: number): number => FIRST_UID + checkSlot(slot) * UID_COUNT;
+
+/** The slot of `toBaseUid`. */
+export const toSlot = (baseUid: number): number => checkSlot((baseUid - FIRST_UID) / UID_COUNT);
 
 /**
  * The two ends of the sandbox's link, out of 10.201.0.0/16: the host has the first address of the slot's four,
@@ -39,11 +42,15 @@ export function toSlotAddresses(slot: number): { host: string; guest: string } {
 export const slotNetwork = '10.201.0.0/16';
 
 /**
- * Takes a free slot for a sandbox. No other server of this host gets it until `releaseSlot`.
- * Rejects with `exhausted` when all are taken.
+ * Takes a free slot for a sandbox, the preferred one if it is free. No other server of this host gets it until
+ * `releaseSlot`. Rejects with `exhausted` when all are taken.
  */
-export async function reserveSlot(owner: SlotOwner): Promise<number> {
+export async function reserveSlot({
+  preferred,
+  ...owner
+}: SlotOwner & { preferred?: number }): Promise<number> {
   const dir = slotsDir(owner.stateDir);
+  if (preferred !== undefined && (await take(dir, preferred, owner))) return preferred;
   // At random: addresses and ids are not handed on at once, and servers that start together do not collide.
   for (let attempt = 0; attempt < 8; attempt++) {
     const slot = Math.floor(Math.random() * slotCount);
@@ -100,6 +107,9 @@ export async function releaseAbandonedSlots(options: {
     if (isAbandoned) await releaseSlot({ slot, id, dataDir, stateDir });
   }
 }
+
+const FIRST_UID = 100_000;
+const UID_COUNT = 65_536;
 
 const exists = async (path: string): Promise<boolean> => (await ignoreMissing(stat(path))) !== undefined;
 

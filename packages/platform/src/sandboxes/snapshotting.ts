@@ -89,7 +89,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
   /** Makes a snapshot to which nothing leads yet and resolves with what `publish` makes of it. */
   const capture = async <T>(
     id: string,
-    { row, kind }: { row: SandboxRow; kind: PauseKind },
+    { row, kind, lasting }: { row: SandboxRow; kind: PauseKind; lasting: boolean },
     publish: () => Promise<T>,
   ): Promise<T> => {
     const createdAt = clock.now();
@@ -97,7 +97,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     const size = { cpuCount, memoryMb, diskMb };
     await store.beginSnapshot({ id, sandboxId: row.id, parentId: row.snapshotId, kind, createdAt, ...size });
     try {
-      await (await runtime.get(row.id)).snapshot({ id, memory: kind === 'memory' });
+      await (await runtime.get(row.id)).snapshot({ id, memory: kind === 'memory', lasting });
       const made = await publish();
       log.info('snapshot made', { sandboxId: row.id, snapshotId: id, tookMs: clock.now() - createdAt });
       return made;
@@ -129,7 +129,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
           if (published === undefined) throw new Error('the row left the state "making" meanwhile');
           return published;
         };
-        return capture(id, { row, kind }, publish).finally(() => making.delete(id));
+        return capture(id, { row, kind, lasting: true }, publish).finally(() => making.delete(id));
       });
       await removeEach(await store.listSnapshotIds('removing'));
       return made;
@@ -148,7 +148,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
           if (!runtime.features.snapshot.memory) {
             throw unimplemented('this server cannot capture the processes of sandboxes on its host');
           }
-          return capture(id, { row: found, kind: 'memory' }, async () => found);
+          return capture(id, { row: found, kind: 'memory', lasting: false }, async () => found);
         });
         try {
           return await use(id, row);

@@ -125,8 +125,8 @@ export async function createRemote(options: {
         const params = { ...target, ...(memory !== undefined && { memory }) };
         ({ runId } = await call('resume', params, { signal }));
       },
-      snapshot: async ({ id: snapshot, memory }) => {
-        const take = () => call('snapshot', { ...target, snapshot, memory });
+      snapshot: async ({ id: snapshot, memory, lasting = true }) => {
+        const take = () => call('snapshot', { ...target, snapshot, memory, lasting });
         await (memory && features.snapshot.memory ? connections.interrupt(take) : take());
       },
       usage: () => call('usage', target),

@@ -26,7 +26,7 @@ export interface Calls {
   stop: { params: Target; result: null };
   pause: { params: Target & { memory: boolean }; result: null };
   resume: { params: Target & { memory?: boolean }; result: InstanceDescription };
-  snapshot: { params: Target & { snapshot: string; memory: boolean }; result: null };
+  snapshot: { params: Target & { snapshot: string; memory: boolean; lasting: boolean }; result: null };
   listSnapshots: { params: object; result: null };
   verifySnapshot: { params: { snapshot: string }; result: string[] };
   diff: { params: { from: TreeOrigin; to: TreeOrigin }; result: null };
@@ -88,6 +88,7 @@ export function parseRequest(line: string): Request {
     spec: unknown;
     instance: unknown;
     memory: unknown;
+    lasting: unknown;
     snapshot: unknown;
     from: unknown;
     to: unknown;
@@ -122,10 +123,11 @@ export function parseRequest(line: string): Request {
     case 'pause':
       return make(['instance', 'birthId', 'memory'], { ...parseTarget(fields), ...parseMemory(fields) });
     case 'snapshot':
-      return make(['instance', 'birthId', 'snapshot', 'memory'], {
+      return make(['instance', 'birthId', 'snapshot', 'memory', 'lasting'], {
         ...parseTarget(fields),
         ...parseSnapshot(fields),
         ...parseMemory(fields),
+        ...parseLasting(fields),
       });
     case 'diff':
       return make(['from', 'to'], {
@@ -151,6 +153,11 @@ function parseTarget({ instance, birthId }: { instance: unknown; birthId: unknow
 function parseMemory({ memory }: { memory: unknown }): { memory: boolean } {
   if (typeof memory !== 'boolean') throw malformed('memory');
   return { memory };
+}
+
+function parseLasting({ lasting }: { lasting: unknown }): { lasting: boolean } {
+  if (typeof lasting !== 'boolean') throw malformed('lasting');
+  return { lasting };
 }
 
 function parseSnapshot({ snapshot }: { snapshot: unknown }): { snapshot: string } {

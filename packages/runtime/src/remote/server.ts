@@ -188,7 +188,11 @@ async function performOn(
     case 'pause':
       return instance.pause({ memory: request.memory });
     case 'snapshot':
-      return instance.snapshot({ id: request.snapshot, memory: request.memory });
+      return instance.snapshot({
+        id: request.snapshot,
+        memory: request.memory,
+        lasting: request.lasting,
+      });
   }
 }
 

@@ -72,7 +72,7 @@ export const capturePaused = async (
   });
   await copyDisk(folder.image, image);
   if (!criu || !memory?.images) return { record, memory: undefined };
-  await requireUntouched(folder.memory, memory.images);
-  await shareImages(memory.images, { from: folder.memory, to: imagesDir });
+  requireUntouched(folder.memory, memory.images);
+  shareImages(memory.images, { from: folder.memory, to: imagesDir });
   return { record, memory };
 };

@@ -8,7 +8,7 @@ import { systemPath } from '../../run-command.ts';
 import { isMountPoint } from './disk.ts';
 import { isCleanDisk } from './kept-disk.ts';
 import { syncPath } from './sync-path.ts';
-import { MountFlag, mount, SyscallError, syncFiles, unmountEvery } from './syscalls.ts';
+import { MountFlag, mountAside, SyscallError, syncFiles, unmountEveryAside } from './syscalls.ts';
 
 const run = promisify(execFile);
 
@@ -33,7 +33,7 @@ export const closeDisk = async (options: { image: string; target: string }): Pro
   if (isMountPoint(target)) {
     await flushDisk(target);
     await refuseWrites(target);
-    unmountEvery(target);
+    await unmountEveryAside(target);
   }
   await rmdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
@@ -50,7 +50,7 @@ const refuseWrites = async (target: string): Promise<void> => {
   const deadline = Date.now() + BUSY_DEADLINE_MS;
   for (;;) {
     try {
-      mount({
+      await mountAside({
         source: 'none',
         target,
         type: 'ext4',

@@ -4,7 +4,7 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { readDataRanges } from './copy-disk.ts';
-import { ioctl, MountFlag, mount, SyscallError, unmountEvery } from './syscalls.ts';
+import { ioctl, MountFlag, mountAside, SyscallError, unmountEvery } from './syscalls.ts';
 
 const run = promisify(execFile);
 
@@ -146,7 +146,7 @@ export const mountDisk = async (options: {
   try {
     const loop = attachLoop(image, { readOnly });
     try {
-      mount({
+      await mountAside({
         source: loop.path,
         target: options.target,
         type: 'ext4',

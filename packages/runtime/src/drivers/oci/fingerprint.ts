@@ -2,7 +2,7 @@ import { createCipheriv, randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
 
 /** What tells a file from one that is torn or was altered, as long as whoever altered it cannot write to the record too. */
-export interface Fingerprint {
+interface Fingerprint {
   sizeBytes: number;
   /** GMAC of all bytes, in hex. */
   mac: string;

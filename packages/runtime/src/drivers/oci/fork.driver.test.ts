@@ -111,6 +111,33 @@ describe('a snapshot with memory', () => {
     });
   });
 
+  it('goes on as well when it is not to last, and is none to anybody but the process that made it', async () => {
+    const source = await create();
+    await startCounter(source);
+    const before = await readCounter(source);
+    const [first, second] = [toId(), toId()];
+    await source.snapshot({ id: first, memory: true, lasting: false });
+    const forks = await Promise.all([0, 1].map(() => create({ snapshot: first })));
+    for await (const { id } of oci.runtime.snapshots.list()) expect.fail(`${id} is listed`);
+    await oci.runtime.snapshots.delete(first);
+    expect(await readdir(join(dataDir, 'snapshots'))).toEqual([]);
+    await expect(create({ snapshot: first })).rejects.toMatchObject({ code: 'not_found' });
+    for (const fork of forks) {
+      const { pid, count, kept } = await readCounter(fork);
+      expect({ pid, kept }).toEqual({ pid: before.pid, kept: 'still here' });
+      // Its disk was captured in use.
+      await output(fork, 'head -c 1000000 /dev/urandom > /root/file; md5sum /root/file > /root/sum; sync');
+      await fork.pause({ memory: true });
+      await fork.resume();
+      expect(await output(fork, 'md5sum --status -c /root/sum && echo whole')).toBe('whole\n');
+      expect((await readCounter(fork)).count).toBeGreaterThan(count);
+    }
+    await source.snapshot({ id: second, memory: true, lasting: false });
+    await oci.reopen();
+    await expect(oci.runtime.snapshots.verify(second)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await readdir(join(dataDir, 'snapshots'))).toEqual([]);
+  });
+
   it('is refused when an image of it changed', async () => {
     const source = await create();
     const snapshot = toId();

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { HostAllowance, SeccompInput } from './bundle.ts';
 import { type Cgroup, type CgroupLayout, openCgroup, readCgroupLayout } from './cgroup.ts';
+import { createSettingsCover } from './cover-settings.ts';
 import { type Criu, findCriu } from './criu.ts';
 import { createDiskFormatter } from './disk.ts';
 import { readHostAllowance } from './host-allowance.ts';
@@ -23,6 +24,8 @@ export interface OciHost {
   /** Undefined where memory cannot be kept. */
   readonly criu: Criu | undefined;
   readonly formatDisk: ReturnType<typeof createDiskFormatter>;
+  /** Puts copies over the kernel's settings, in private mounts. */
+  readonly coverSettings: () => void;
   cgroup(id: string): Cgroup;
 }
 
@@ -52,6 +55,7 @@ export const readHost = (options: {
     cgroupParent,
     snapshots: createSnapshots(dataDir),
     formatDisk: createDiskFormatter(`${dataDir}/run`),
+    coverSettings: createSettingsCover(`${dataDir}/run`),
     cgroup: (id) => openCgroup(cgroups, cgroupParent, id),
   };
 };

@@ -157,11 +157,12 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
         // The next pause removes it first, and so does a stop.
       });
     },
-    snapshot: async ({ id: snapshotId, memory }) => {
+    snapshot: async ({ id: snapshotId, memory, lasting = true }) => {
       if (memory && !host.criu)
         throw new RuntimeError('unsupported', 'this host cannot capture the memory of an instance');
       const criu = memory ? host.criu : undefined;
-      await host.snapshots.make(snapshotId, (folder) => inTurn(() => capture({ ...folder, criu })));
+      const make = lasting ? host.snapshots.make : host.snapshots.makePassing;
+      await make(snapshotId, (folder) => inTurn(() => capture({ ...folder, criu })));
     },
     usage: async (): Promise<Usage> => {
       const [used, diskBytes] = await Promise.all([cgroup.usage(), readDiskUsage(folder)]);

@@ -1,4 +1,5 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { Limits } from '../../runtime.ts';
 import type { CgroupLayout } from './cgroup.ts';
@@ -17,25 +18,25 @@ const DEVICES = [
  * the files that take its members.
  */
 export const makeCgroup = async (layout: CgroupLayout, path: string, limits: Limits): Promise<string[]> => {
-  const memberFiles: string[] = [];
-  for (const tree of layout.trees) {
-    const name = basename(tree);
-    if (name === 'unified') continue;
-    const folder = `${tree}${path}`;
-    await mkdir(folder, { recursive: true });
-    for (const controller of name.split(',')) {
-      for (const [file, value] of await toSettings(controller, { layout, folder, limits }))
-        await writeFile(`${folder}/${file}`, value);
-    }
-    memberFiles.push(`${folder}/cgroup.procs`);
-  }
-  return memberFiles;
+  const trees = layout.trees.filter((tree) => basename(tree) !== 'unified');
+  return Promise.all(
+    trees.map(async (tree) => {
+      const folder = `${tree}${path}`;
+      await mkdir(folder, { recursive: true });
+      // Into the kernel's own memory: handing it to other threads costs three times as much.
+      for (const controller of basename(tree).split(',')) {
+        for (const [file, value] of toSettings(controller, { layout, folder, limits }))
+          writeFileSync(`${folder}/${file}`, value);
+      }
+      return `${folder}/cgroup.procs`;
+    }),
+  );
 };
 
-const toSettings = async (
+const toSettings = (
   controller: string,
   { layout, folder, limits }: { layout: CgroupLayout; folder: string; limits: Limits },
-): Promise<[string, string][]> => {
+): [string, string][] => {
   switch (controller) {
     case 'memory': {
       const bytes = String(limits.memoryBytes);
@@ -59,14 +60,14 @@ const toSettings = async (
 };
 
 /** A new cpuset is empty and takes no member; its parent may be just as new. */
-const copyCpuset = async (folder: string): Promise<[string, string][]> => {
+const copyCpuset = (folder: string): [string, string][] => {
   const parent = dirname(folder);
   const found: [string, string][] = [];
   for (const file of ['cpuset.cpus', 'cpuset.mems']) {
-    let value = (await readFile(`${parent}/${file}`, 'utf8')).trim();
+    let value = readFileSync(`${parent}/${file}`, 'utf8').trim();
     if (value === '') {
-      value = (await readFile(`${dirname(parent)}/${file}`, 'utf8')).trim();
-      await writeFile(`${parent}/${file}`, value);
+      value = readFileSync(`${dirname(parent)}/${file}`, 'utf8').trim();
+      writeFileSync(`${parent}/${file}`, value);
     }
     found.push([file, value]);
   }

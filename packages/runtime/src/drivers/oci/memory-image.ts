@@ -1,6 +1,8 @@
-import { chmod, chown, link, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmodSync, linkSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chown, writeFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
-import { createFingerprintKey, type Fingerprint, readFingerprint } from './fingerprint.ts';
+import { createFingerprintKey, readFingerprint } from './fingerprint.ts';
+import { settleAll } from './settle-all.ts';
 import { syncPath } from './sync-path.ts';
 import { ID_COUNT } from './user-namespace.ts';
 
@@ -18,86 +20,92 @@ export interface KeptMemory {
 export interface MemoryImages {
   /** The one image that every resume writes anew. */
   usernsName: string;
-  fingerprintKey: string;
   files: MemoryImage[];
+  /** Undefined: they are not on the medium. */
+  fingerprints?: Fingerprints;
 }
 
-interface MemoryImage extends Fingerprint {
+interface MemoryImage {
   name: string;
+  sizeBytes: number;
   /** By which a look is enough to know that nobody has written to it: a decimal number, too large for a JSON one. */
   modifiedNs: string;
 }
 
-/** So many images are read and written out at the same time; with a thread each for both, some are left for others. */
-const LANES = 6;
+interface Fingerprints {
+  key: string;
+  /** Of each image, by name. */
+  macs: Record<string, string>;
+}
 
-/** Resolves when the images in the folder are on the medium, with what tells them from damaged ones. */
-export const keepImages = async (folder: string): Promise<MemoryImages> => {
-  const images = (await readdir(folder)).filter((name) => name.endsWith('.img')).sort();
+/** What images there are in a folder. Those of other owners may read them from here on, in folders of their own. */
+export const listImages = (folder: string): MemoryImages => {
+  const images = readdirSync(folder).filter((name) => name.endsWith('.img'));
   const usernsName = images.find((name) => name.startsWith('userns-'));
   if (usernsName === undefined)
     throw new RuntimeError('internal', 'the memory images have no user namespace');
-  const fingerprintKey = createFingerprintKey();
-  const found = await Promise.all(
-    images.filter((name) => name !== usernsName).map((name) => lookAt(folder, name)),
-  );
+  const files = images
+    .filter((name) => name !== usernsName)
+    .map((name) => {
+      const path = `${folder}/${name}`;
+      chmodSync(path, 0o644);
+      const { size, mtimeNs } = statSync(path, { bigint: true });
+      return { name, sizeBytes: Number(size), modifiedNs: String(mtimeNs) };
+    });
+  return { usernsName, files };
+};
+
+/** So many images are read and written out at the same time; with a thread each for both, some are left for others. */
+const LANES = 6;
+
+/** As `listImages`; they are on the medium when it resolves. */
+export const keepImages = async (folder: string): Promise<MemoryImages> => {
+  const images = listImages(folder);
+  const key = createFingerprintKey();
+  const macs: Fingerprints['macs'] = {};
   // The largest first: the others are done while that one is written out.
-  const waiting = found.toSorted((one, other) => other.sizeBytes - one.sizeBytes);
-  const files: MemoryImage[] = [];
+  const waiting = images.files.toSorted((one, other) => other.sizeBytes - one.sizeBytes);
   const lane = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const path = `${folder}/${next.name}`;
-      const [fingerprint] = await Promise.all([readFingerprint(path, fingerprintKey), syncPath(path)]);
-      files.push({ ...next, ...fingerprint });
+      const [{ mac }] = await Promise.all([readFingerprint(path, key), syncPath(path)]);
+      macs[next.name] = mac;
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await settleAll(Array.from({ length: LANES }, lane));
   await syncPath(folder);
-  return { files, fingerprintKey, usernsName };
-};
-
-const lookAt = async (folder: string, name: string) => {
-  const path = `${folder}/${name}`;
-  // Those of other owners read it too, in folders of their own.
-  await chmod(path, 0o644);
-  const { size, mtimeNs } = await stat(path, { bigint: true });
-  return { name, sizeBytes: Number(size), modifiedNs: String(mtimeNs) };
+  return { ...images, fingerprints: { key, macs } };
 };
 
 /** Rejects with `damaged`, naming the first image that is not as it was. */
-export const verifyImages = async (
-  folder: string,
-  { files, fingerprintKey }: MemoryImages,
-): Promise<void> => {
+export const verifyImages = async (folder: string, { files, fingerprints }: MemoryImages): Promise<void> => {
+  if (fingerprints === undefined) throw new RuntimeError('damaged', 'the memory images were never kept');
+  const { key, macs } = fingerprints;
   await Promise.all(
-    files.map(async ({ name, sizeBytes, mac }) => {
-      const found = await readFingerprint(`${folder}/${name}`, fingerprintKey).catch((error: unknown) => {
+    files.map(async ({ name, sizeBytes }) => {
+      const found = await readFingerprint(`${folder}/${name}`, key).catch((error: unknown) => {
         throw new RuntimeError('damaged', `the memory image ${name} cannot be read`, { cause: error });
       });
-      if (found.sizeBytes !== sizeBytes || found.mac !== mac)
+      if (found.sizeBytes !== sizeBytes || found.mac !== macs[name])
         throw new RuntimeError('damaged', `the memory image ${name} changed`);
     }),
   );
 };
 
-/** As `verifyImages`, at the price of a look: for images that were verified, or have just been written. */
-export const requireUntouched = async (folder: string, { files }: MemoryImages): Promise<void> => {
+/** As `verifyImages`, but throws, and at the price of a look: for images that were verified, or have just been written. */
+export const requireUntouched = (folder: string, { files }: MemoryImages): void => {
   for (const { name, sizeBytes, modifiedNs } of files) {
-    const found = await stat(`${folder}/${name}`, { bigint: true }).catch((error: unknown) => {
-      throw new RuntimeError('damaged', `the memory image ${name} cannot be read`, { cause: error });
-    });
+    const found = statSync(`${folder}/${name}`, { bigint: true, throwIfNoEntry: false });
+    if (found === undefined) throw new RuntimeError('damaged', `the memory image ${name} is gone`);
     if (Number(found.size) !== sizeBytes || String(found.mtimeNs) !== modifiedNs)
       throw new RuntimeError('damaged', `the memory image ${name} changed`);
   }
 };
 
 /** Shows the images in a folder of another sandbox. They are never written to, so it shares them. */
-export const shareImages = async (
-  { files }: MemoryImages,
-  { from, to }: { from: string; to: string },
-): Promise<void> => {
-  await mkdir(to, { mode: 0o700 });
-  await Promise.all(files.map(({ name }) => link(`${from}/${name}`, `${to}/${name}`)));
+export const shareImages = ({ files }: MemoryImages, { from, to }: { from: string; to: string }): void => {
+  mkdirSync(to, { mode: 0o700 });
+  for (const { name } of files) linkSync(`${from}/${name}`, `${to}/${name}`);
 };
 
 // criu: images/userns.proto, criu/include/magic.h. Two equal maps of one extent each: inside, outside, count.

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { RuntimeError } from '../../error.ts';
 import type { AddressedInstance, AddressedRuntime } from '../../guest-socket.ts';
@@ -161,7 +162,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
   const make = async (spec: InstanceSpec, signal: AbortSignal | undefined): Promise<AddressedInstance> => {
     const { id, hostname, limits, network } = spec;
     try {
-      const { prepareDisk, rootfs, diskBaseId, ...origin } = await openOrigin(host, spec);
+      const { prepareMemory, prepareDisk, rootfs, diskBaseId, ...origin } = await openOrigin(host, spec);
       const slot = await reserveSlot({ dataDir, id, stateDir });
       const record: SandboxRecord = {
         version: 1,
@@ -174,8 +175,10 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
         phase: 'starting',
       };
       await writeRecord(toSandboxFolder(dataDir, id).record, record);
+      prepareMemory(id);
       const run = await boot(record, { signal, prepareDisk: () => prepareDisk(record) });
-      if (record.memory) await rm(toSandboxFolder(dataDir, id).memory, { recursive: true, force: true });
+      // Names of files that lie elsewhere, which are quickly gone.
+      if (record.memory) rmSync(toSandboxFolder(dataDir, id).memory, { recursive: true, force: true });
       return remember(id, run);
     } catch (error) {
       await stop(id);

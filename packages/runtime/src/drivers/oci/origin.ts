@@ -10,7 +10,7 @@ import type { OciHost } from './host.ts';
 import { type KeptMemory, shareImages } from './memory-image.ts';
 import type { SandboxRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
-import type { SealedSnapshot } from './snapshot-record.ts';
+import type { SnapshotContents } from './snapshot-record.ts';
 import { makeDisk } from './start.ts';
 
 /** What a new sandbox begins with. */
@@ -23,6 +23,8 @@ export interface Origin {
   readonly agentDir?: string;
   /** Undefined: the disk is made new. */
   readonly diskBaseId: number | undefined;
+  /** Shows the images of the processes in the folder of that sandbox. */
+  prepareMemory(id: string): void;
   /** Makes the disk of the sandbox of that record, laid out, and mounts it at the folder's `disk`. */
   prepareDisk(record: SandboxRecord): Promise<void>;
 }
@@ -31,11 +33,16 @@ export interface Origin {
 export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Origin> => {
   if ('rootfs' in spec) {
     const { rootfs } = spec;
-    return { rootfs, diskBaseId: undefined, prepareDisk: (record) => makeDisk(host, record) };
+    return {
+      rootfs,
+      diskBaseId: undefined,
+      prepareMemory: () => {},
+      prepareDisk: (record) => makeDisk(host, record),
+    };
   }
   const { snapshot } = spec;
   const origin = await host.snapshots.open(snapshot);
-  const { rootfs, diskBaseId, diskBytes, memory, agentDir } = origin.sealed;
+  const { rootfs, diskBaseId, diskBytes, memory, agentDir } = origin.contents;
   if (diskBytes !== spec.limits.diskBytes) {
     throw new RuntimeError('internal', `the disk of snapshot ${snapshot} has ${diskBytes} bytes`);
   }
@@ -47,6 +54,11 @@ export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Ori
     diskBaseId,
     ...(memory && { memory }),
     ...(agentDir !== undefined && { agentDir }),
+    prepareMemory: (id) => {
+      const { images } = memory ?? {};
+      const { memory: to } = toSandboxFolder(host.dataDir, id);
+      if (images) shareImages(images, { from: origin.folder.memory, to });
+    },
     prepareDisk: (record) => copyOrigin(host, record, origin),
   };
 };
@@ -54,15 +66,13 @@ export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Ori
 const copyOrigin = async (
   host: OciHost,
   record: SandboxRecord,
-  origin: { sealed: SealedSnapshot; folder: SnapshotFolder },
+  origin: { contents: SnapshotContents; folder: SnapshotFolder },
 ): Promise<void> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   await copyDisk(origin.folder.image, folder.image);
-  const images = origin.sealed.memory?.images;
-  if (images) await shareImages(images, { from: origin.folder.memory, to: folder.memory });
   await reopenDisk(host, record);
   const { internet } = record.spec.network;
-  if (internet !== origin.sealed.internet) {
+  if (internet !== origin.contents.internet) {
     await writeResolvers({ disk: folder.disk, baseId: toBaseUid(record.slot), internet });
   }
 };

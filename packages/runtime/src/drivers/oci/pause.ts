@@ -13,7 +13,8 @@ import { type KeptMemory, keepImages } from './memory-image.ts';
 import { releaseOciState } from './oci-runtime.ts';
 import { waitForQuiet } from './quiet.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from './record.ts';
-import { unmountEvery } from './syscalls.ts';
+import { settleAll } from './settle-all.ts';
+import { unmountEveryAside } from './syscalls.ts';
 
 /**
  * The first half of a pause: nothing inside runs any more, all it wrote is in the image, and the record says `pausing`.
@@ -56,14 +57,14 @@ export const beginPause = async (
 export const settlePause = async (host: OciHost, record: SandboxRecord): Promise<SandboxRecord> => {
   const { id } = record.spec;
   const folder = toSandboxFolder(host.dataDir, id);
-  await endProcesses(host, id);
-  unmountEvery(folder.lower);
-  unmountEvery(folder.root);
-  await releaseOciState(folder);
-  const [memory] = await Promise.all([
-    settleMemory(folder, record),
-    closeDisk({ image: folder.image, target: folder.disk }),
-  ]);
+  const endFiles = async (): Promise<void> => {
+    await endProcesses(host, id);
+    await unmountEveryAside(folder.lower);
+    await unmountEveryAside(folder.root);
+    await releaseOciState(folder);
+    await closeDisk({ image: folder.image, target: folder.disk });
+  };
+  const [memory] = await settleAll([settleMemory(folder, record), endFiles()]);
   await Promise.all([
     host.cgroup(id).remove(),
     freeSlots(host, id, [record.slot]),

@@ -1,4 +1,4 @@
-import { closeSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, writeFileSync } from 'node:fs';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { attachNetwork } from '../../network/attach.ts';
 import { inNetworkNamespace, openNetworkNamespace } from '../../network/namespace.ts';
@@ -12,12 +12,13 @@ import { makeCgroup } from './make-cgroup.ts';
 import { type KeptMemory, type MemoryImages, moveImages } from './memory-image.ts';
 import { mountRoot } from './overlay.ts';
 import type { SandboxRecord } from './record.ts';
+import { settleAll } from './settle-all.ts';
 import { mount, setHostname } from './syscalls.ts';
 import { ID_COUNT, openUserNamespace } from './user-namespace.ts';
 
 /**
  * Makes the run that the record names out of the kept memory: its processes, frozen, in new cgroups and a new network.
- * The disk is open already. What was made is still there when it rejects.
+ * What was made is still there when it rejects, and nothing is under way.
  */
 export const restoreMemory = async (options: {
   host: OciHost;
@@ -26,26 +27,22 @@ export const restoreMemory = async (options: {
   memory: KeptMemory & { images: MemoryImages };
   agentDir: string;
   signal: AbortSignal;
+  /** Mounts the disk at the folder's `disk`. */
+  prepareDisk: () => Promise<void>;
 }): Promise<LifeLine> => {
   const { host, criu, record, memory, agentDir, signal } = options;
-  const { id, rootfs, limits, hostname, network } = record.spec;
+  const { id, limits, hostname, network } = record.spec;
   const folder = toSandboxFolder(host.dataDir, id);
   const baseId = toBaseUid(record.slot);
   const emptyDir = `${host.dataDir}/run/empty`;
-  await Promise.all([
-    ...[folder.root, folder.lower].map((path) => mkdir(path, { mode: 0o700 })),
-    mkdir(emptyDir, { recursive: true, mode: 0o755 }),
-  ]);
-  const userNamespace = await openUserNamespace(baseId);
-  try {
-    mountRoot({ disk: folder.disk, rootfs, target: folder.root, lower: folder.lower, userNamespace });
-  } finally {
-    closeSync(userNamespace);
-  }
-  if (memory.bootId !== undefined) await writeFile(folder.bootId, memory.bootId, { mode: 0o644 });
-  await moveImages(folder.memory, { usernsName: memory.images.usernsName, baseId });
   const cgroup = host.cgroup(id);
-  const memberFiles = await makeCgroup(host.cgroups, cgroup.path, limits);
+  const [memberFiles] = await settleAll([
+    makeCgroup(host.cgroups, cgroup.path, limits),
+    prepareRoot(record, folder, options.prepareDisk),
+    moveImages(folder.memory, { usernsName: memory.images.usernsName, baseId }),
+    mkdir(emptyDir, { recursive: true, mode: 0o755 }),
+    ...(memory.bootId === undefined ? [] : [writeFile(folder.bootId, memory.bootId, { mode: 0o644 })]),
+  ]);
   const { line, writeFd } = createLifeLine(folder.lifeLine);
   try {
     await chown(folder.lifeLine, baseId, baseId);
@@ -65,7 +62,7 @@ export const restoreMemory = async (options: {
         lifeFd: writeFd,
         memberFiles,
         shown: [folder.path, agentDir, emptyDir],
-        prepareMounts: () => prepareMounts(folder),
+        prepareMounts: () => prepareMounts(host, folder),
         signal,
       })
       .finally(() => closeSync(writeFd));
@@ -89,31 +86,29 @@ export const restoreMemory = async (options: {
   }
 };
 
-/**
- * CRIU writes the settings of a new namespace, which is right for root only, and it is not root but the sandbox's owner.
- * They are what they were anyway, but for the host's name; it writes into copies.
- */
-const prepareMounts = (folder: SandboxFolder): void => {
+const prepareRoot = async (
+  { spec, slot }: SandboxRecord,
+  folder: SandboxFolder,
+  prepareDisk: () => Promise<void>,
+): Promise<void> => {
+  const { disk, root, lower } = folder;
+  const opened = openUserNamespace(toBaseUid(slot));
+  try {
+    const [userNamespace] = await settleAll([
+      opened,
+      prepareDisk(),
+      ...[root, lower].map((path) => mkdir(path, { mode: 0o700 })),
+    ]);
+    mountRoot({ disk, rootfs: spec.rootfs, target: root, lower, userNamespace });
+  } finally {
+    await opened.then(closeSync, () => undefined);
+  }
+};
+
+const prepareMounts = (host: OciHost, folder: SandboxFolder): void => {
   // The kernel lets a sandbox have a /proc of its own where all of one is visible.
   mount({ source: 'proc', target: folder.lower, type: 'proc', flags: 0, data: '' });
-  for (const path of ['/proc/sys/kernel', '/proc/sys/fs/mqueue']) coverSettings(path);
-};
-
-const coverSettings = (path: string): void => {
-  const copies = readdirSync(path)
-    .filter((name) => statSync(`${path}/${name}`).isFile())
-    .map((name) => ({ name, text: readIfAllowed(`${path}/${name}`) }));
-  mount({ source: 'settings', target: path, type: 'tmpfs', flags: 0, data: 'mode=755,size=1m' });
-  for (const { name, text } of copies) writeFileSync(`${path}/${name}`, text);
-};
-
-const readIfAllowed = (path: string): string => {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    // Some can only be written, or not by us: nobody needs their value.
-    return '';
-  }
+  host.coverSettings();
 };
 
 /** Those of the bundle; the host's processes count ids from their own zero. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
-import { releaseSlot, reserveSlot, toBaseUid } from '../../slots.ts';
+import { releaseSlot, reserveSlot, toBaseUid, toSlot } from '../../slots.ts';
 import { mountDisk } from './disk.ts';
 import { removeSockets } from './dump.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
@@ -27,7 +27,8 @@ export const beginResume = async (
   const { id, rootfs } = record.spec;
   const folder = toSandboxFolder(dataDir, id);
   await Promise.all([verifyDisk(folder.image, record.kept), verifyImage(rootfs)]);
-  const slot = await reserveSlot({ dataDir, id, stateDir });
+  // That of its disk: its owners need not be shifted there.
+  const slot = await reserveSlot({ dataDir, id, stateDir, preferred: toSlot(record.diskBaseId) });
   try {
     const { kept: _disk, memory: _memory, ...rest } = record;
     const resuming: SandboxRecord = {

@@ -11,9 +11,15 @@ export type SnapshotRecord =
   { version: 1; phase: 'capturing' } | SealedSnapshot;
 
 /** A snapshot that is complete and on the medium. It never changes. */
-export interface SealedSnapshot {
+export interface SealedSnapshot extends SnapshotContents {
   version: 1;
   phase: 'sealed';
+  disk: SealedDisk;
+  manifest: ManifestSummary;
+}
+
+/** What a sandbox needs to know to begin with it. */
+export interface SnapshotContents {
   /** The sandbox that it was made of, and the snapshot that one had begun with. */
   sandbox: string;
   parent?: SnapshotId;
@@ -22,27 +28,19 @@ export interface SealedSnapshot {
   diskBaseId: number;
   diskBytes: number;
   internet: boolean;
-  disk: SealedDisk;
-  manifest: ManifestSummary;
   /** There where the processes were captured, too. */
   memory?: KeptMemory;
   /** What is bound to `/.envd` for these. */
   agentDir?: string;
 }
 
-export const toSealedSnapshot = (
-  source: SandboxRecord,
-  { memory, ...what }: { disk: SealedDisk; manifest: ManifestSummary; memory: KeptMemory | undefined },
-): SealedSnapshot => ({
-  version: 1,
-  phase: 'sealed',
+export const toContents = (source: SandboxRecord, memory: KeptMemory | undefined): SnapshotContents => ({
   sandbox: source.spec.id,
   ...(source.snapshot !== undefined && { parent: source.snapshot }),
   rootfs: source.spec.rootfs,
   diskBaseId: source.diskBaseId,
   diskBytes: source.spec.limits.diskBytes,
   internet: source.spec.network.internet,
-  ...what,
   ...(memory && { memory, ...(source.agentDir !== undefined && { agentDir: source.agentDir }) }),
 });
 

@@ -11,15 +11,16 @@ import { findDamagedFiles } from './find-damaged-files.ts';
 import { type SnapshotFolder, toSnapshotFolder, toSnapshotsDir } from './folder.ts';
 import { isCleanDisk } from './kept-disk.ts';
 import { readManifest, writeManifest } from './manifest.ts';
-import { type KeptMemory, keepImages, requireUntouched, verifyImages } from './memory-image.ts';
+import { type KeptMemory, keepImages, listImages, requireUntouched, verifyImages } from './memory-image.ts';
 import { readLayer } from './read-tree.ts';
 import { keepRecord } from './record.ts';
 import { describeSealedDisk, requireSealedDisk } from './sealed-disk.ts';
 import {
   readSealedSnapshot,
   type SealedSnapshot,
+  type SnapshotContents,
   type SnapshotRecord,
-  toSealedSnapshot,
+  toContents,
 } from './snapshot-record.ts';
 import { toStartError } from './start-error.ts';
 import { syncPath } from './sync-path.ts';
@@ -34,17 +35,25 @@ export interface OciSnapshots extends Omit<Snapshots, 'diff'> {
    * Makes a snapshot: `capture` puts what it captures there and resolves with the sandbox's record.
    * Resolves when the snapshot is on the medium, mended, and described; leaves nothing when it rejects.
    */
-  make(id: SnapshotId, capture: (to: SnapshotFolder) => Promise<Captured>): Promise<void>;
+  make(id: SnapshotId, capture: Capture): Promise<void>;
+  /**
+   * As `make`, but nothing is mended, described or on the medium: what is captured is only good to be opened by this
+   * process, and is no snapshot to the next one.
+   */
+  makePassing(id: SnapshotId, capture: Capture): Promise<void>;
   /** A snapshot to begin with, and its image. Rejects with `not_found`, and with `damaged` when it is not whole. */
-  open(id: SnapshotId): Promise<{ sealed: SealedSnapshot; folder: SnapshotFolder }>;
+  open(id: SnapshotId): Promise<{ contents: SnapshotContents; folder: SnapshotFolder }>;
   /** Its files, by its manifest. Rejects as `open`. */
   tree(id: SnapshotId): Promise<Tree>;
 }
+
+type Capture = (to: SnapshotFolder) => Promise<Captured>;
 
 export const createSnapshots = (dataDir: string): OciSnapshots => {
   const scratchDir = `${dataDir}/run`;
   sweep(dataDir);
   sweepDiskViews(scratchDir);
+  const passing = new Map<SnapshotId, SnapshotContents>();
   const toFolder = (id: SnapshotId) => toSnapshotFolder(dataDir, id);
 
   const require = async (id: SnapshotId): Promise<SealedSnapshot> => {
@@ -53,11 +62,22 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     return sealed;
   };
 
+  const requireWhole = async (id: SnapshotId): Promise<SealedSnapshot> => {
+    const sealed = await require(id);
+    await requireSealedDisk(toFolder(id).image, sealed.disk);
+    return sealed;
+  };
+
   const readLayerOf = (id: SnapshotId, { manifest }: SealedSnapshot): Promise<Layer> =>
     readManifest(toFolder(id).manifest, manifest);
 
   const remove = async (id: SnapshotId): Promise<void> => {
     const { path } = toFolder(id);
+    if (passing.delete(id)) {
+      // To a process that comes after us it is none anyway, removed or not.
+      await rm(path, { recursive: true, force: true });
+      return;
+    }
     const doomed = `${path}${doomedSuffix}`;
     try {
       // In one step, so that what is left by whoever is killed in the middle is no snapshot.
@@ -85,32 +105,40 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     return { disk: await describeSealedDisk(image), manifest: written };
   };
 
+  const makeIn = async (id: SnapshotId, work: (folder: SnapshotFolder) => Promise<void>): Promise<void> => {
+    await claim(id);
+    try {
+      await work(toFolder(id));
+    } catch (error) {
+      // What is left is no snapshot, and the next who opens this folder removes it.
+      await remove(id).catch(() => undefined);
+      throw toStartError(error, { step: `making snapshot ${id}` });
+    }
+  };
+
   return {
-    make: async (id, capture) => {
-      const step = `making snapshot ${id}`;
-      const folder = toFolder(id);
-      const { record } = folder;
-      await claim(id);
-      try {
-        await keepRecord(record, { version: 1, phase: 'capturing' });
+    make: (id, capture) =>
+      makeIn(id, async (folder) => {
+        await keepRecord(folder.record, { version: 1, phase: 'capturing' });
         const captured = await capture(folder);
         const [disk, memory] = await Promise.all([
           sealDisk(folder, captured.record.diskBaseId),
           sealMemory(folder, captured),
         ]);
-        await keepRecord(record, toSealedSnapshot(captured.record, { ...disk, memory }));
-      } catch (error) {
-        // What is left is no snapshot, and the next who opens this folder removes it.
-        await remove(id).catch(() => undefined);
-        throw toStartError(error, { step });
-      }
-    },
+        const contents = toContents(captured.record, memory);
+        await keepRecord(folder.record, { version: 1, phase: 'sealed', ...contents, ...disk });
+      }),
+    makePassing: (id, capture) =>
+      makeIn(id, async (folder) => {
+        const { record, memory } = await capture(folder);
+        const listed = memory && { ...memory, images: memory.images ?? listImages(folder.memory) };
+        passing.set(id, toContents(record, listed));
+      }),
     open: async (id) => {
-      const sealed = await require(id);
       const folder = toFolder(id);
-      await requireSealedDisk(folder.image, sealed.disk);
-      if (sealed.memory?.images) await requireUntouched(folder.memory, sealed.memory.images);
-      return { sealed, folder };
+      const contents = passing.get(id) ?? (await requireWhole(id));
+      if (contents.memory?.images) requireUntouched(folder.memory, contents.memory.images);
+      return { contents, folder };
     },
     list: async function* (): AsyncGenerator<SnapshotInfo, void, undefined> {
       for (const id of (await readdir(toSnapshotsDir(dataDir))).filter(isInstanceId)) {

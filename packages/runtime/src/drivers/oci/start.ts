@@ -12,6 +12,7 @@ import { createLifeLine, type LifeLine } from './life-line.ts';
 import { mountRoot, prepareUpper } from './overlay.ts';
 import { waitForEntry } from './ready.ts';
 import type { SandboxRecord } from './record.ts';
+import { settleAll } from './settle-all.ts';
 import { openUserNamespace } from './user-namespace.ts';
 
 export interface StartOptions {
@@ -35,17 +36,13 @@ export const startSandbox = async (options: StartOptions): Promise<LifeLine> => 
   const namespace = openUserNamespace(toBaseUid(record.slot));
   try {
     // Nothing may still be under way when this fails: the caller then takes the ground away.
-    await Promise.allSettled([namespace, options.prepareDisk()]).then(throwFirst);
+    await settleAll([namespace, options.prepareDisk()]);
     await prepareRoot(options, folder, await namespace);
     options.signal.throwIfAborted();
     return await startAgent(options, folder);
   } finally {
     await namespace.then(closeSync, () => undefined);
   }
-};
-
-const throwFirst = (results: PromiseSettledResult<unknown>[]): void => {
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
 };
 
 /** Makes the disk of a new sandbox. */

@@ -5,8 +5,8 @@ import koffi from 'koffi';
 
 /**
  * The system calls that Node does not offer, called in this process: starting `mount`, `losetup` or `mkfifo`
- * for each would cost more than all of a sandbox's mounts together. All of them return at once; none but `syncFiles`
- * and `copyRange`, which have a thread of their own, waits for a disk or another process.
+ * for each would cost more than all of a sandbox's mounts together. Those that wait for a disk or for other processors have a
+ * thread of their own; all others return at once.
  */
 const libc = koffi.load(null);
 
@@ -41,7 +41,9 @@ export const MountFlag = {
 const nativeMount = libc.func(
   'int mount(const char *, const char *, const char *, unsigned long, const char *)',
 );
+const nativeMountAside = promisify(nativeMount.async) as (...args: unknown[]) => Promise<number>;
 const nativeUnmount = libc.func('int umount2(const char *, int)');
+const nativeUnmountAside = promisify(nativeUnmount.async) as (...args: unknown[]) => Promise<number>;
 const nativeMkfifo = libc.func('int mkfifo(const char *, unsigned int)');
 const nativeSeek = libc.func('int64_t lseek(int, int64_t, int)');
 const nativeIoctl = libc.func('int ioctl(int, unsigned long, uint64_t)');
@@ -89,16 +91,25 @@ const checked = (syscall: string, result: number | bigint): number => {
   return Number(result);
 };
 
-/** mount(2). @throws SyscallError */
-export const mount = (options: {
+export interface MountOptions {
   source: string;
   target: string;
   type: string;
   flags: number;
   data: string;
-}): void => {
+}
+
+/** mount(2). @throws SyscallError */
+export const mount = (options: MountOptions): void => {
   const { source, target, type, flags, data } = options;
   checked(`mount ${type} on ${target}`, nativeMount(source, target, type, flags, data));
+};
+
+/** As `mount`, in a thread of its own: for a file system that is read from a disk. */
+export const mountAside = async (options: MountOptions): Promise<void> => {
+  const { source, target, type, flags, data } = options;
+  // What went wrong is known to that thread only; here the same says it again.
+  if ((await nativeMountAside(source, target, type, flags, data)) < 0) mount(options);
 };
 
 /**
@@ -110,6 +121,12 @@ export const unmountEvery = (target: string): void => {
   const errno = koffi.errno();
   const { EINVAL, ENOENT } = constants.errno;
   if (errno !== EINVAL && errno !== ENOENT) throw new SyscallError(`umount ${target}`, errno);
+};
+
+/** As `unmountEvery`, in a thread of its own: what has to be written out, or to be forgotten by all processors, takes time. */
+export const unmountEveryAside = async (target: string): Promise<void> => {
+  while ((await nativeUnmountAside(target, MNT_DETACH | UMOUNT_NOFOLLOW)) === 0);
+  unmountEvery(target);
 };
 
 /** Makes a named pipe, mode 0600. @throws SyscallError */

@@ -34,19 +34,19 @@ export const wakeSandbox = async (options: WakeOptions): Promise<Run> => {
   let line: LifeLine | undefined;
   let damage: Promise<unknown> = Promise.resolve();
   try {
-    if (isNew) await prepareDisk();
     // Beside the restore: it takes as long, and nothing runs until both are done. Those of a snapshot, of which any number
     // may be made at the same time, were looked at when that was opened.
-    const verify = isNew ? requireUntouched : verifyImages;
-    damage = verify(folder.memory, images).then(
+    if (isNew) requireUntouched(folder.memory, images);
+    damage = (isNew ? Promise.resolve() : verifyImages(folder.memory, images)).then(
       () => undefined,
       (error: unknown) => error,
     );
-    if (!isNew) await prepareDisk();
     // Another machine from here on, where the old one may run as well.
     const bootId = isNew ? `${record.runId}\n` : memory.bootId;
     const restored = { ...memory, images, ...(memory.bootId !== undefined && { bootId }) };
-    line = await restoreMemory({ host, criu: host.criu, record, memory: restored, agentDir, signal });
+    line = await restoreMemory({
+      ...{ host, criu: host.criu, record, memory: restored, agentDir, signal, prepareDisk },
+    });
     if (await damage) throw await damage;
     const { memory: _, ...rest } = record;
     const ready: SandboxRecord = { ...rest, phase: 'ready', agentDir };

@@ -53,10 +53,10 @@ export function createSocketRuntime(
         state = 'running';
         runId = `run${++runs}`;
       },
-      snapshot: async ({ id: snapshot, memory }) => {
+      snapshot: async ({ id: snapshot, memory, lasting }) => {
         if (snapshot === 'wordy') throw new RuntimeError('unsupported', 'x'.repeat(100_000));
         if (snapshot === 'secret') throw new Error('secret of the host');
-        log.push(`snapshot ${id} ${snapshot} ${memory}`);
+        log.push(`snapshot ${id} ${snapshot} ${memory} ${lasting}`);
         snapshots.add(snapshot);
       },
       usage: async () => used,
