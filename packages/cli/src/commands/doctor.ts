@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { probeHost } from '@skerry/runtime';
 import { Command } from 'commander';
 import { defaultDataFolder } from '../data-folder.ts';
 
@@ -11,6 +10,7 @@ export function doctorCommand(): Command {
     .option('--json', 'print the results as one JSON array')
     .action(async ({ json }: { json?: boolean }) => {
       const criuDir = join(process.env.SKERRY_IMAGES_DIR ?? join(defaultDataFolder(), 'images'), 'criu');
+      const { probeHost } = await import('@skerry/runtime');
       const results = await probeHost(existsSync(criuDir) ? { criuDir } : {});
       if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
       for (const { name, ok, found, mend } of json ? [] : results) {

@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { defaultDataFolder, type ServerAddress } from '../data-folder.ts';
 import { createLog } from '../log.ts';
-import { startServer } from '../up.ts';
 import { parseCount } from './parse-count.ts';
 import { parsePort } from './parse-port.ts';
 
@@ -59,6 +58,8 @@ export function upCommand(): Command {
         process.once(signal, () => stopping.abort());
 
       const images = flags.images ?? process.env.SKERRY_IMAGES_DIR;
+      // The servers are most of this program, and no other command needs them.
+      const { startServer } = await import('../up.ts');
       const server = await startServer({
         host: flags.host,
         port: flags.port,
