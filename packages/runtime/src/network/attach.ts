@@ -6,6 +6,7 @@ import { ensureHostNetwork } from './host.ts';
 import {
   addAddress,
   addDefaultRoute,
+  addLinkRoute,
   bringUp,
   createLink,
   deleteLink,
@@ -87,7 +88,12 @@ async function makeHostEnd(host: RouteSocket, slot: number, namespaceFd: number)
   await host.perform([createLink(name, namespaceFd)]);
   const index = toIndex(name);
   const { host: own, guest: other } = toSlotAddresses(slot);
-  await host.perform([withoutIpv6(index), addAddress(index, { own, other }), bringUp(index)]);
+  await host.perform([
+    withoutIpv6(index),
+    addAddress(index, own),
+    bringUp(index),
+    addLinkRoute(index, other),
+  ]);
 }
 
 async function makeGuestEnd(
@@ -97,8 +103,9 @@ async function makeGuestEnd(
   const { host: other, guest: own } = toSlotAddresses(slot);
   await guest.perform([
     withoutIpv6(index),
-    addAddress(index, { own, other }),
+    addAddress(index, own),
     bringUp(index),
+    addLinkRoute(index, other),
     addDefaultRoute(index, other),
   ]);
 }

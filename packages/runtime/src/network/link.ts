@@ -16,10 +16,12 @@ const IFLA_INET6_ADDR_GEN_MODE = 8;
 const IN6_ADDR_GEN_MODE_NONE = 1;
 const IFA_ADDRESS = 1;
 const IFA_LOCAL = 2;
+const RTA_DST = 1;
 const RTA_OIF = 4;
 const RTA_GATEWAY = 5;
 const RT_TABLE_MAIN = 254;
 const RTPROT_STATIC = 4;
+const RT_SCOPE_LINK = 253;
 const RTN_UNICAST = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
@@ -78,8 +80,8 @@ export const withoutIpv6 = (index: number): RouteRequest => ({
   ],
 });
 
-/** A point-to-point address; the kernel adds the route to the other end. */
-export function addAddress(index: number, address: { own: string; other: string }): RouteRequest {
+/** An address of this interface alone; the route to the other end is one of its own. */
+export function addAddress(index: number, own: string): RouteRequest {
   const fixed = Buffer.alloc(8);
   fixed.writeUInt8(AF_INET, 0);
   fixed.writeUInt8(32, 1);
@@ -88,10 +90,21 @@ export function addAddress(index: number, address: { own: string; other: string 
     type: RTM_NEWADDR,
     create: true,
     fixed,
-    attributes: [
-      toAttribute(IFA_LOCAL, toAddress(address.own)),
-      toAttribute(IFA_ADDRESS, toAddress(address.other)),
-    ],
+    attributes: [toAttribute(IFA_LOCAL, toAddress(own)), toAttribute(IFA_ADDRESS, toAddress(own))],
+  };
+}
+
+/** The other end is behind this interface, with nothing in between. */
+export function addLinkRoute(index: number, other: string): RouteRequest {
+  const fixed = Buffer.from([
+    ...[AF_INET, 32, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_LINK, RTN_UNICAST],
+    ...[0, 0, 0, 0],
+  ]);
+  return {
+    type: RTM_NEWROUTE,
+    create: true,
+    fixed,
+    attributes: [toAttribute(RTA_DST, toAddress(other)), toAttribute(RTA_OIF, toUint32(index))],
   };
 }
 
