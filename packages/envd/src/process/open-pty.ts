@@ -10,6 +10,7 @@ const TCSETS = 0x5402;
 const TIOCSWINSZ = 0x5414;
 const TIOCSPTLCK = 0x40045431;
 const TIOCGPTPEER = 0x5441;
+const TIOCGPTN = 0x80045430;
 /** Deleting a character in the kernel's own line editing then deletes all its bytes (termios(3)). */
 const IUTF8 = 0x4000;
 const TERMIOS_BYTES = 64;
@@ -38,11 +39,22 @@ export const openPty = (size: TerminalSize): { masterFd: number; slaveFd: number
     settings.writeUInt32LE(settings.readUInt32LE(0) | IUTF8, 0);
     check(cIoctl(masterFd, TCSETS, 'void *', settings));
     resizePty(masterFd, size);
-    // O_CLOEXEC, which Node does not name.
-    const flags = constants.O_RDWR | constants.O_NOCTTY | 0o2000000;
-    return { masterFd, slaveFd: check(cIoctl(masterFd, TIOCGPTPEER, 'int', flags)) };
+    return { masterFd, slaveFd: openSlave(masterFd) };
   } catch (error) {
     closeSync(masterFd);
     throw error;
   }
+};
+
+const openSlave = (masterFd: number): number => {
+  // O_CLOEXEC, which Node does not name.
+  const flags = constants.O_RDWR | constants.O_NOCTTY | 0o2000000;
+  const fd: number = cIoctl(masterFd, TIOCGPTPEER, 'int', flags);
+  if (fd >= 0) return fd;
+  const error = createErrnoError('ioctl');
+  if (error.code !== 'ENOTTY') throw error;
+  // gVisor knows it by its name only.
+  const number = new Uint32Array(1);
+  check(cIoctl(masterFd, TIOCGPTN, 'void *', number));
+  return openSync(`/dev/pts/${number[0]}`, flags);
 };
