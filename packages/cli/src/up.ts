@@ -11,7 +11,7 @@ import {
   type Log,
 } from '@skerry/platform';
 import { ensureBaseImage } from '@skerry/platform/images';
-import { prepareAgentFolder, prepareCriu, startHelper } from '@skerry/runtime';
+import { prepareAgentFolder, prepareCriu, prepareRunsc, startHelper } from '@skerry/runtime';
 import {
   openDataFolder,
   removeServerAddress,
@@ -38,12 +38,16 @@ export interface UpOptions {
   maxSandboxes: number;
   /** Whether a pause can keep the memory of a sandbox, where the host can do that. */
   keepsMemory: boolean;
+  /** What stands between a sandbox and the host's kernel. */
+  isolation: Isolation;
   /** Whether calls of sandboxes must say which version of the Connect protocol they speak. */
   requireProtocolVersion: boolean;
   log: Log;
   onProgress: (message: string) => void;
   signal: AbortSignal;
 }
+
+export type Isolation = 'container' | 'gvisor';
 
 export interface RunningServer {
   address: ServerAddress;
@@ -56,7 +60,7 @@ export interface RunningServer {
  * Resolves when requests are served. Rejects, with nothing left running, when the folder is in use or a part cannot start.
  */
 export async function startServer(options: UpOptions): Promise<RunningServer> {
-  const { host, keepsMemory, requireProtocolVersion, log, onProgress, signal } = options;
+  const { host, keepsMemory, isolation, requireProtocolVersion, log, onProgress, signal } = options;
   const locations = findLocations();
   const dataDir = openDataFolder(options.dataDir);
   await using cleanup = new AsyncDisposableStack();
@@ -67,7 +71,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   removeServerAddress(dataDir);
 
   const imagesDir = options.imagesDir ?? join(dataDir, 'images');
-  const [agentDir, base, criuDir] = await Promise.all([
+  const [agentDir, base, criuDir, runscPath] = await Promise.all([
     prepareAgentFolder({
       targetDir: join(dataDir, 'agent'),
       nodePath: process.execPath,
@@ -79,11 +83,13 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
       ...(options.baseImage ? { registryImage: options.baseImage } : {}),
       signal,
     }),
-    keepsMemory ? findCriu({ imagesDir, log, signal }) : undefined,
+    keepsMemory && isolation === 'container' ? findCriu({ imagesDir, log, signal }) : undefined,
+    // A server that was asked for more does not start with less.
+    isolation === 'gvisor' ? prepareRunsc({ targetDir: imagesDir, signal }) : undefined,
   ]);
 
   const mainPath = locations.helperProgram;
-  const runtime = await startHelper({ mainPath, dataDir, agentDir, criuDir, signal });
+  const runtime = await startHelper({ mainPath, dataDir, agentDir, criuDir, runscPath, signal });
   cleanup.defer(() => runtime.close());
 
   const server = createServer(edgeServerOptions);

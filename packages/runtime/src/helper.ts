@@ -20,6 +20,8 @@ export interface HelperOptions {
   stateDir?: string | undefined;
   /** What `prepareCriu` made; memory is not kept without. */
   criuDir?: string | undefined;
+  /** What `prepareRunsc` resolved with: sandboxes are of level `gvisor` then, and else of level `container`. */
+  runscPath?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -55,13 +57,14 @@ export async function startHelper(options: HelperOptions): Promise<AddressedRunt
 }
 
 function launch(
-  { dataDir, agentDir, mainPath, stateDir, criuDir }: HelperOptions,
+  { dataDir, agentDir, mainPath, stateDir, criuDir, runscPath }: HelperOptions,
   socketPath: string,
 ): ChildProcess {
   const main = mainPath ?? fileURLToPath(new URL('./main.ts', import.meta.url));
   const args = [main, '--data', dataDir, '--socket', socketPath, '--agent', agentDir];
   if (stateDir !== undefined) args.push('--state', stateDir);
   if (criuDir !== undefined) args.push('--criu', criuDir);
+  if (runscPath !== undefined) args.push('--runsc', runscPath);
   const child = spawn(process.execPath, args, {
     stdio: ['pipe', 'pipe', 'inherit'],
     // Threads for what waits in the kernel: a link that is being removed must not hold up reading a file.

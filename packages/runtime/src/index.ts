@@ -2,6 +2,7 @@ export { prepareAgentFolder } from './agent-folder.ts';
 export { isRuntimeError, RuntimeError, type RuntimeErrorCode } from './error.ts';
 export { type HelperOptions, startHelper } from './helper.ts';
 export { prepareCriu } from './prepare-criu.ts';
+export { prepareRunsc } from './prepare-runsc.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
 export type {

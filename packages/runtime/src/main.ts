@@ -18,11 +18,19 @@ const { values } = parseArgs({
     agent: { type: 'string' },
     state: { type: 'string' },
     criu: { type: 'string' },
+    runsc: { type: 'string' },
   },
 });
-const { data: dataDir, socket: socketPath, agent: agentDir, state: stateDir, criu: criuDir } = values;
+const {
+  data: dataDir,
+  socket: socketPath,
+  agent: agentDir,
+  state: stateDir,
+  criu: criuDir,
+  runsc: runscPath,
+} = values;
 if (dataDir === undefined || socketPath === undefined || agentDir === undefined) {
-  console.error('usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR]');
+  console.error('usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR] [--runsc PATH]');
   process.exit(2);
 }
 
@@ -55,7 +63,7 @@ async function findWorkingCriu(options: OciOptions): Promise<string | undefined>
 
 // A helper whose parent was killed may still be undoing what it made; the lock is free when it is gone.
 await withHostLock(dirname(socketPath), async () => {
-  const options = { dataDir, agentDir, ...(stateDir === undefined ? {} : { stateDir }) };
+  const options = { dataDir, agentDir, runscPath, ...(stateDir === undefined ? {} : { stateDir }) };
   const runtime = createOci({ ...options, criuDir: await findWorkingCriu(options) });
   const server = await serveRuntime(runtime, { socketPath, onError: (error) => console.error(error) });
   const rounds = setInterval(() => void keepHostNetwork(), 60_000);

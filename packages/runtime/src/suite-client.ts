@@ -19,6 +19,9 @@ export const runInside = async (
   return JSON.parse(await callGuest(socket, { path: '/run', body, timeoutMs: options.timeoutMs ?? 20_000 }));
 };
 
+/** A script that prints the names of the network interfaces inside, a line each. */
+export const listInterfaces = `tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' | sort`;
+
 /** One HTTP call over a stream that is open already. */
 export const callGuest = (
   socket: Duplex,

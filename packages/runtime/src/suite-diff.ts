@@ -88,7 +88,7 @@ export const diffSuite = (host: SuiteHost): void => {
       await runInside(source, `cd /srv && printf x > "$(printf 'a\\377b')" && mkfifo "$(printf 'p\\nq')"`);
       expect(below(await diff({ snapshot: before }, { instance: source.id }), '/srv')).toEqual([
         'added /srv/a\udcffb',
-        'added /srv/p\nq',
+        ...(host.traits.keepsPipes ? ['added /srv/p\nq'] : []),
       ]);
     });
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { RuntimeError } from './error.ts';
 import { agentPort } from './guest-socket.ts';
 import type { SuiteHost } from './suite.ts';
-import { runInside } from './suite-client.ts';
-import { describeTree, makeTree } from './suite-tree.ts';
+import { listInterfaces, runInside } from './suite-client.ts';
+import { describeTree, toMakeTree } from './suite-tree.ts';
 
 /** What it means to pause with `memory: false` and to resume. */
 export const pauseSuite = (host: SuiteHost): void => {
@@ -23,7 +23,7 @@ export const pauseSuite = (host: SuiteHost): void => {
 
     it('keeps every file as it was, and ends every process', async () => {
       const instance = await host.create();
-      await runInside(instance, makeTree);
+      await runInside(instance, toMakeTree(host.traits));
       const before = await runInside(instance, describeTree);
       expect(before.output).toContain('./a/file f 644 1000:2000 5');
       await instance.pause({ memory: false });
@@ -85,7 +85,7 @@ export const pauseSuite = (host: SuiteHost): void => {
       expect(new Set(runs).size).toBe(4);
       await expect.poll(() => ended).toEqual([1, 2, 3]);
       expect((await host.runtime.get(instance.id)).runId).toBe(instance.runId);
-      expect((await runInside(instance, 'cat /root/turns; ls /sys/class/net')).output).toBe(
+      expect((await runInside(instance, `cat /root/turns; ${listInterfaces}`)).output).toBe(
         '1\n2\n3\neth0\nlo\n',
       );
     });

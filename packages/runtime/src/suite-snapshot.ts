@@ -3,7 +3,7 @@ import { RuntimeError } from './error.ts';
 import type { Instance } from './runtime.ts';
 import type { SuiteHost } from './suite.ts';
 import { runInside } from './suite-client.ts';
-import { describeTree, makeTree } from './suite-tree.ts';
+import { describeTree, toMakeTree } from './suite-tree.ts';
 
 /** What it means to capture the files of an instance, and to create others from that. */
 export const snapshotSuite = (host: SuiteHost): void => {
@@ -38,7 +38,7 @@ export const snapshotSuite = (host: SuiteHost): void => {
     it('holds every file as it was, for any number of others side by side, and they all diverge', async () => {
       const source = await host.create();
       const { runId } = source;
-      await runInside(source, makeTree);
+      await runInside(source, toMakeTree(host.traits));
       const before = await runInside(source, describeTree);
       expect(before.output).toContain('./a/file f 644 1000:2000 5');
       const snapshot = await capture(source);

@@ -9,6 +9,7 @@ import { prepareSuiteAgent } from './suite-agent.ts';
 import { callGuest, runInside } from './suite-client.ts';
 import { diffSuite } from './suite-diff.ts';
 import { isolationSuite } from './suite-isolation.ts';
+import { type LevelTraits, toLevelTraits } from './suite-levels.ts';
 import { pauseSuite } from './suite-pause.ts';
 import { prepareSuiteRootfs } from './suite-rootfs.ts';
 import { snapshotSuite } from './suite-snapshot.ts';
@@ -25,6 +26,7 @@ export interface SuiteContext {
 export interface SuiteHost {
   readonly runtime: Runtime;
   readonly dataDir: string;
+  readonly traits: LevelTraits;
   /** A spec with an id that no other test uses. */
   spec(change?: Partial<InstanceSpec>): InstanceSpec;
   create(change?: Partial<InstanceSpec>): Promise<Instance>;
@@ -54,6 +56,9 @@ export const runtimeSuite = (name: string, open: (context: SuiteContext) => Prom
       },
       get dataDir() {
         return context.dataDir;
+      },
+      get traits() {
+        return toLevelTraits(runtime.features);
       },
       spec: (change) => {
         const id = change?.id ?? `suite${process.pid}x${Math.random().toString(36).slice(2, 10)}`;

@@ -9,9 +9,13 @@ export function doctorCommand(): Command {
     .description('try what this host can do, and print the line that mends what it cannot')
     .option('--json', 'print the results as one JSON array')
     .action(async ({ json }: { json?: boolean }) => {
-      const criuDir = join(process.env.SKERRY_IMAGES_DIR ?? join(defaultDataFolder(), 'images'), 'criu');
+      const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(defaultDataFolder(), 'images');
+      const [criuDir, runscPath] = [join(imagesDir, 'criu'), join(imagesDir, 'runsc/runsc')];
       const { probeHost } = await import('@skerry/runtime');
-      const results = await probeHost(existsSync(criuDir) ? { criuDir } : {});
+      const results = await probeHost({
+        ...(existsSync(criuDir) && { criuDir }),
+        ...(existsSync(runscPath) && { runscPath }),
+      });
       if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
       for (const { name, ok, found, mend } of json ? [] : results) {
         process.stdout.write(

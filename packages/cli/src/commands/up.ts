@@ -1,7 +1,8 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { defaultDataFolder, type ServerAddress } from '../data-folder.ts';
 import { createLog } from '../log.ts';
+import type { Isolation } from '../up.ts';
 import { parseCount } from './parse-count.ts';
 import { parsePort } from './parse-port.ts';
 
@@ -16,6 +17,7 @@ interface UpFlags {
   warmMax?: number;
   maxSandboxes: number;
   memory: boolean;
+  isolation: Isolation;
   requireProtocolVersion: boolean;
   json?: boolean;
 }
@@ -42,6 +44,11 @@ export function upCommand(): Command {
       'the most that live at the same time, paused ones not counted',
       parseCount,
       100,
+    )
+    .addOption(
+      new Option('--isolation <level>', 'what stands between a sandbox and the kernel of this host')
+        .choices(['container', 'gvisor'])
+        .default('container'),
     )
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not fetch CRIU')
     .option(
@@ -70,6 +77,7 @@ export function upCommand(): Command {
         warm: parseWarm(flags),
         maxSandboxes: flags.maxSandboxes,
         keepsMemory: flags.memory,
+        isolation: flags.isolation,
         requireProtocolVersion: flags.requireProtocolVersion,
         log: createLog({ write: (line) => process.stderr.write(line) }),
         onProgress: (message) => process.stderr.write(`${message}\n`),

@@ -26,6 +26,14 @@ describe('toStartError', () => {
     });
   }
 
+  it('answers 501 to what this server cannot do for it, and names that', () => {
+    const cause = new RuntimeError('unsupported', 'sandbox x is of level gvisor, and this host starts none');
+    const error = toStartError('resume', cause);
+    expect(toErrorBody(error)).toMatchObject({ code: 501 });
+    expect(error.message).toContain('level gvisor');
+    expect(error.cause).toBe(cause);
+  });
+
   it('says which step failed', () => {
     expect(toStartError('set up the agent', new Error('x')).message).toContain('set up the agent');
   });

@@ -1,4 +1,4 @@
-import { ApiError } from '@skerry/contract/error';
+import { ApiError, unimplemented } from '@skerry/contract/error';
 import { isRuntimeError } from '@skerry/runtime';
 
 /** What the caller of a create learns about a failed step; the cause is for the log. */
@@ -15,6 +15,8 @@ export const toStartError = (step: string, cause: unknown): ApiError => {
       reason: 'sandbox_create_failed',
     });
   }
+  if (isRuntimeError(cause, 'unsupported'))
+    return unimplemented(`this server cannot start the sandbox: ${cause.message}`, { cause });
   const aborted = cause instanceof Error && (cause.name === 'TimeoutError' || cause.name === 'AbortError');
   if (aborted || isRuntimeError(cause, 'unavailable')) {
     return new ApiError('timeout', `the sandbox did not start in time (step: ${step})`, {

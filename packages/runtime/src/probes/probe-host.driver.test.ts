@@ -6,17 +6,20 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { prepareCriu } from '../prepare-criu.ts';
+import { prepareRunsc } from '../prepare-runsc.ts';
 import { findTraces } from '../suite-traces.ts';
 import type { ProbeResult } from './probe.ts';
 import { probeHost } from './probe-host.ts';
 
 let dir: string;
 let criuDir: string;
+let runscPath: string;
 let results: ProbeResult[];
 beforeAll(async () => {
-  criuDir = await prepareCriu({ targetDir: '/var/cache/skerry' });
+  const targetDir = '/var/cache/skerry';
+  [criuDir, runscPath] = await Promise.all([prepareCriu({ targetDir }), prepareRunsc({ targetDir })]);
   dir = await mkdtemp(join(tmpdir(), 'probes-'));
-  results = await probeHost({ scratchDir: dir, criuDir });
+  results = await probeHost({ scratchDir: dir, criuDir, runscPath });
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
@@ -25,7 +28,7 @@ const find = (name: string): ProbeResult | undefined => results.find((result) =>
 /** Tries a host that differs from this one in private mounts, or runs as another user. */
 async function probeIn(command: string): Promise<ProbeResult[]> {
   const module = fileURLToPath(new URL('./probe-host.ts', import.meta.url));
-  const script = `import { probeHost } from ${JSON.stringify(module)}; console.log(JSON.stringify(await probeHost(${JSON.stringify({ scratchDir: dir, criuDir })})));`;
+  const script = `import { probeHost } from ${JSON.stringify(module)}; console.log(JSON.stringify(await probeHost(${JSON.stringify({ scratchDir: dir, criuDir, runscPath })})));`;
   const args = ['--mount', '--propagation', 'private', 'sh', '-c', `${command} "$@"`, 'sh'];
   const node = [process.execPath, '--input-type=module-typescript', '-e', script];
   const { stdout } = await promisify(execFile)('unshare', [...args, ...node]);
@@ -47,6 +50,7 @@ describe('probeHost', () => {
       'crun',
       'runc',
       'memory',
+      'gvisor',
     ]);
   });
 
@@ -59,6 +63,12 @@ describe('probeHost', () => {
   it('has really paused a sandbox with its memory', () => {
     expect(find('memory')?.found).toMatch(
       /a sandbox is paused with its memory in \d+ ms and wakes in \d+ ms/,
+    );
+  });
+
+  it('has really started a sandbox with a kernel of its own', () => {
+    expect(find('gvisor')?.found).toMatch(
+      /runsc version \S+ starts a sandbox in \d+ ms, limits hold by cgroups/,
     );
   });
 

@@ -5,12 +5,14 @@ import { probeMounts } from './mounts.ts';
 import { probeNetwork } from './network.ts';
 import { aptInstall, type ProbeResult } from './probe.ts';
 import { probeMmdebstrap, probeRoot, probeSeccomp, probeTini } from './programs.ts';
-import { prepareProbeAgent, probeRuntime } from './sandbox.ts';
+import { prepareProbeAgent, probeGvisor, probeRuntime } from './sandbox.ts';
 
 export interface ProbeOptions {
   scratchDir?: string;
   /** Where `prepareCriu` has unpacked it; otherwise that is tried as well. */
   criuDir?: string;
+  /** What `prepareRunsc` resolved with; otherwise that is tried as well. */
+  runscPath?: string;
 }
 
 /**
@@ -27,19 +29,20 @@ export async function probeHost(options: ProbeOptions = {}): Promise<ProbeResult
     const programs = await Promise.all([probeTini(), probeSeccomp(), probeMmdebstrap()]);
     const mounts = await probeMounts(dir);
     const network = await probeNetwork(dir);
-    return [root, ...programs, ...mounts, network, ...(await probeSandboxes(dir, options.criuDir))];
+    return [root, ...programs, ...mounts, network, ...(await probeSandboxes(dir, options))];
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
 }
 
 /** One of the two runtimes is enough; crun is three times as fast. */
-async function probeSandboxes(dir: string, criuDir: string | undefined): Promise<ProbeResult[]> {
+async function probeSandboxes(dir: string, { criuDir, runscPath }: ProbeOptions): Promise<ProbeResult[]> {
   const agentDir = await prepareProbeAgent(dir).catch((error: Error) => error);
   if (agentDir instanceof Error) {
     return [{ name: 'agent', ok: false, needed: true, found: agentDir.message, mend: aptInstall('tini') }];
   }
   const runc = await probeRuntime({ name: 'runc', needed: false, dir, agentDir });
   const crun = await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
-  return [crun, runc, await probeMemory({ dir, agentDir, criuDir })];
+  const memory = await probeMemory({ dir, agentDir, criuDir });
+  return [crun, runc, memory, await probeGvisor({ dir, agentDir, runscPath })];
 }

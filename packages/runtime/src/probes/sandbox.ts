@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers';
 import { prepareAgentFolder } from '../agent-folder.ts';
 import { readHost } from '../drivers/oci/host.ts';
 import { createOci } from '../drivers/oci/oci.ts';
-import type { OciRuntimeName } from '../drivers/oci/oci-runtime.ts';
+import type { OciRuntime, OciRuntimeName } from '../drivers/oci/oci-runtime.ts';
+import { prepareRunsc } from '../prepare-runsc.ts';
 import { runCommand } from '../run-command.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 
@@ -26,45 +27,61 @@ export async function prepareProbeAgent(dir: string): Promise<string> {
   return prepareAgentFolder({ targetDir: join(dir, 'agent'), nodePath: process.execPath, bundleDir });
 }
 
-/**
- * Starts a real sandbox with the given OCI runtime, asks it how it is confined, checks its limits in the host's
- * cgroups, and removes it.
- */
-export const probeRuntime = (options: {
-  name: OciRuntimeName;
-  needed: boolean;
+interface Place {
   dir: string;
   agentDir: string;
-}): Promise<ProbeResult> => {
-  const { name, needed, dir, agentDir } = options;
-  return probe({ name, needed, mend: aptInstall(name) }, async () => {
-    const [version = ''] = (await runCommand({ file: name, args: ['--version'] })).split('\n');
-    const [dataDir, rootfs] = [join(dir, `data-${name}`), join(dir, `rootfs-${name}`)];
-    await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-    await mkdir(rootfs);
-    const runtime = createOci({ dataDir, agentDir, ociRuntime: name });
-    const id = `probe${process.pid}`;
-    try {
-      const start = performance.now();
-      const instance = await runtime.create({
-        id,
-        rootfs,
-        hostname: 'probe',
-        limits,
-        network: { internet: false },
-      });
-      const tookMs = Math.round(performance.now() - start);
-      try {
-        checkConfined(await text(await instance.control()));
-        const cgroups = await checkLimits({ dataDir, name, id });
-        return `${version} starts a sandbox in ${tookMs} ms, limits hold by ${cgroups}`;
-      } finally {
-        await instance.stop();
-      }
-    } finally {
-      await runtime.close();
-    }
+}
+
+/** Starts a sandbox with the given OCI runtime, on the host's kernel. */
+export const probeRuntime = (
+  options: Place & { name: OciRuntimeName; needed: boolean },
+): Promise<ProbeResult> => {
+  const { name, needed } = options;
+  return probe({ name, needed, mend: aptInstall(name) }, () =>
+    trySandbox({ ...options, file: name, driver: { ociRuntime: name } }),
+  );
+};
+
+/** Starts a sandbox with a kernel of its own. */
+export const probeGvisor = (options: Place & { runscPath: string | undefined }): Promise<ProbeResult> =>
+  probe({ name: 'gvisor', needed: false, mend: 'let apt-get reach http://deb.debian.org' }, async () => {
+    const runscPath = options.runscPath ?? (await prepareRunsc({ targetDir: options.dir }));
+    return trySandbox({ ...options, name: 'gvisor', file: runscPath, driver: { runscPath } });
   });
+
+type Driver = { ociRuntime: OciRuntimeName } | { runscPath: string };
+
+/** Starts a real sandbox, asks it how it is confined, checks its limits in the host's cgroups, and removes it. */
+const trySandbox = async (
+  options: Place & { name: string; file: string; driver: Driver },
+): Promise<string> => {
+  const { name, file, driver, dir, agentDir } = options;
+  const [version = ''] = (await runCommand({ file, args: ['--version'] })).split('\n');
+  const [dataDir, rootfs] = [join(dir, `data-${name}`), join(dir, `rootfs-${name}`)];
+  await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
+  await mkdir(rootfs);
+  const runtime = createOci({ dataDir, agentDir, ...driver });
+  const id = `probe${process.pid}`;
+  try {
+    const start = performance.now();
+    const instance = await runtime.create({
+      id,
+      rootfs,
+      hostname: 'probe',
+      limits,
+      network: { internet: false },
+    });
+    const tookMs = Math.round(performance.now() - start);
+    try {
+      checkConfined(await text(await instance.control()));
+      const cgroups = await checkLimits({ dataDir, driver, id });
+      return `${version} starts a sandbox in ${tookMs} ms, limits hold by ${cgroups}`;
+    } finally {
+      await instance.stop();
+    }
+  } finally {
+    await runtime.close();
+  }
 };
 
 /** linux/capability.h: the one that is as good as root. */
@@ -77,23 +94,24 @@ function checkConfined(status: string): void {
 }
 
 /** The files that hold a limit: path below the cgroup's folder, by version of the host's cgroups → what must be there. */
-const limitFiles = {
-  1: [
-    ['memory', 'memory.limit_in_bytes', `${limits.memoryBytes}`],
-    ['pids', 'pids.max', `${limits.processCount}`],
-    ['cpu', 'cpu.cfs_quota_us', '50000'],
-  ],
-  2: [
-    ['', 'memory.max', `${limits.memoryBytes}`],
-    ['', 'pids.max', `${limits.processCount}`],
-    ['', 'cpu.max', '50000 100000'],
-  ],
-} as const;
+const toLimitFiles = ({ toProcessLimit }: OciRuntime) =>
+  ({
+    1: [
+      ['memory', 'memory.limit_in_bytes', `${limits.memoryBytes}`],
+      ['pids', 'pids.max', `${toProcessLimit(limits.processCount)}`],
+      ['cpu', 'cpu.cfs_quota_us', '50000'],
+    ],
+    2: [
+      ['', 'memory.max', `${limits.memoryBytes}`],
+      ['', 'pids.max', `${toProcessLimit(limits.processCount)}`],
+      ['', 'cpu.max', '50000 100000'],
+    ],
+  }) as const;
 
-async function checkLimits(options: { dataDir: string; name: OciRuntimeName; id: string }): Promise<string> {
-  const host = readHost({ dataDir: options.dataDir, ociRuntime: options.name });
+async function checkLimits(options: { dataDir: string; driver: Driver; id: string }): Promise<string> {
+  const host = readHost({ dataDir: options.dataDir, ...options.driver });
   const { version } = host.cgroups;
-  for (const [controller, file, expected] of limitFiles[version]) {
+  for (const [controller, file, expected] of toLimitFiles(host.runtime)[version]) {
     const path = join('/sys/fs/cgroup', controller, host.cgroup(options.id).path, file);
     const actual = (await readFile(path, 'utf8')).trim();
     if (actual !== expected) throw new Error(`${file} is ${actual} instead of ${expected}`);

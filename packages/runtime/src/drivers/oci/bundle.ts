@@ -16,9 +16,13 @@ export interface BundleOptions {
   /** A file that stands for the kernel's boot id; undefined where the OCI runtime mounts nothing below /proc. */
   bootIdFile: string | undefined;
   command: readonly string[];
-  /** Root inside as seen from the host, and the path of the user namespace that says so. */
+  /** Root inside as seen from the host, and the path of the user namespace that says so; undefined where one is made. */
   baseId: number;
-  userNamespace: string;
+  userNamespace: string | undefined;
+  /** Of the host's processes. */
+  processLimit: number;
+  /** Whether `/tmp` has to be kept from the OCI runtime. */
+  keepsTmp: boolean;
   cgroupPath: string;
   limitsSwap: boolean;
   seccomp: SeccompInput;
@@ -104,7 +108,10 @@ export const toBundleConfig = (options: BundleOptions): object => {
     mounts: toMounts(options),
     linux: {
       namespaces: [
-        { type: 'user', path: options.userNamespace },
+        {
+          type: 'user',
+          ...(options.userNamespace === undefined ? {} : { path: options.userNamespace }),
+        },
         ...['pid', 'mount', 'ipc', 'uts', 'network', 'cgroup'].map((type) => ({ type })),
       ],
       uidMappings: idMappings,
@@ -117,7 +124,7 @@ export const toBundleConfig = (options: BundleOptions): object => {
           ...(options.limitsSwap ? { swap: limits.memoryBytes } : {}),
         },
         cpu: { period: CPU_PERIOD_US, quota: Math.round(limits.cpuCount * CPU_PERIOD_US) },
-        pids: { limit: limits.processCount },
+        pids: { limit: options.processLimit },
       },
       sysctl: {
         // Instead of NET_RAW for ping, and of NET_BIND_SERVICE for users.
@@ -132,7 +139,9 @@ export const toBundleConfig = (options: BundleOptions): object => {
   };
 };
 
-const toMounts = ({ agentDir, guestDir, bootIdFile, limits }: BundleOptions): object[] => [
+const toMounts = ({ agentDir, guestDir, bootIdFile, limits, keepsTmp }: BundleOptions): object[] => [
+  // What is of no known type is passed over, and all the same says that there is something for /tmp.
+  ...(keepsTmp ? [{ destination: '/tmp', type: 'none-skerry', source: 'none' }] : []),
   { destination: '/proc', type: 'proc', source: 'proc', options: secure },
   {
     destination: '/dev',

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { prepareRunsc } from '../../prepare-runsc.ts';
 import { prepareSuiteAgent } from '../../suite-agent.ts';
 import { runInside } from '../../suite-client.ts';
 import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
@@ -30,8 +31,13 @@ describe('the OCI driver when its process is killed', () => {
   afterAll(() => rm(base, { recursive: true, force: true }));
 
   /** Of the program, that long after it has begun or has made its first sandbox. */
-  const killAfter = async (delayMs: number, prefix: string, told: 'go' | 'made' = 'go'): Promise<void> => {
-    const child = spawn(process.execPath, [program, dataDir, agentDir, rootfs, prefix], {
+  const killAfter = async (
+    delayMs: number,
+    prefix: string,
+    { told = 'go', runscPath }: { told?: 'go' | 'made'; runscPath?: string | undefined } = {},
+  ): Promise<void> => {
+    const args = [program, dataDir, agentDir, rootfs, prefix, ...(runscPath ? [runscPath] : [])];
+    const child = spawn(process.execPath, args, {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const lines = createInterface({ input: child.stdout });
@@ -55,19 +61,29 @@ describe('the OCI driver when its process is killed', () => {
     }
   };
 
-  it('leaves nothing that the next process does not find and remove, whenever it happens', async () => {
-    const delays = [0, 1, 2, 4, 6, 8, 10, 12, 15, 18, 21, 25, 30, 35, 40, 50, 60, 80, 100, 150, 200];
-    for (const [round, delayMs] of delays.entries()) {
-      await killAfter(delayMs, `crash${process.pid}r${round}`);
-      const next = createOci({ dataDir, agentDir });
-      for await (const instance of next.list()) await instance.stop();
-      await next.close();
-      expect({ delayMs, left: await settledTraces() }).toEqual({ delayMs, left: [] });
-    }
-  });
+  it.each([
+    {
+      level: 'container',
+      delays: [0, 1, 2, 4, 6, 8, 10, 12, 15, 18, 21, 25, 30, 35, 40, 50, 60, 80, 100, 150, 200],
+    },
+    { level: 'gvisor', delays: [20, 40, 60, 80, 110, 140, 170, 200, 250, 300, 400, 600] },
+  ])(
+    'leaves nothing that the next process does not find and remove, whenever it happens, at level $level',
+    async ({ level, delays }) => {
+      const runscPath =
+        level === 'gvisor' ? await prepareRunsc({ targetDir: '/var/cache/skerry' }) : undefined;
+      for (const [round, delayMs] of delays.entries()) {
+        await killAfter(delayMs, `crash${process.pid}${level}r${round}`, { runscPath });
+        const next = createOci({ dataDir, agentDir, runscPath });
+        for await (const instance of next.list()) await instance.stop();
+        await next.close();
+        expect({ delayMs, left: await settledTraces() }).toEqual({ delayMs, left: [] });
+      }
+    },
+  );
 
   it('keeps what was running, and the next process takes it over', async () => {
-    await killAfter(0, `kept${process.pid}`, 'made');
+    await killAfter(0, `kept${process.pid}`, { told: 'made' });
     const next = createOci({ dataDir, agentDir });
     const states: string[] = [];
     for await (const instance of next.list()) {

@@ -1,8 +1,8 @@
 // For the crash test: makes sandboxes, several at once and one after the other, until somebody ends this process.
 import { createOci } from './oci.ts';
 
-const [dataDir = '', agentDir = '', rootfs = '', prefix = ''] = process.argv.slice(2);
-const runtime = createOci({ dataDir, agentDir });
+const [dataDir = '', agentDir = '', rootfs = '', prefix = '', runscPath] = process.argv.slice(2);
+const runtime = createOci({ dataDir, agentDir, runscPath });
 const MIB = 2 ** 20;
 
 const createInTurn = async (lane: number): Promise<never> => {

@@ -6,8 +6,8 @@ import { type Criu, findCriu } from './criu.ts';
 import { createDiskFormatter } from './disk.ts';
 import { readHostAllowance } from './host-allowance.ts';
 import { findOciRuntime, type OciRuntime, type OciRuntimeName } from './oci-runtime.ts';
+import { createRunsc } from './runsc.ts';
 import { compileSeccomp } from './seccomp.ts';
-import { seccompProfile } from './seccomp-rules.ts';
 import { createSnapshots, type OciSnapshots } from './snapshots.ts';
 
 /** What the driver found out about this host and its own data folder; the same for all sandboxes. */
@@ -34,23 +34,24 @@ export const readHost = (options: {
   dataDir: string;
   stateDir?: string | undefined;
   ociRuntime?: OciRuntimeName | undefined;
+  runscPath?: string | undefined;
   criuDir?: string | undefined;
 }): OciHost => {
-  const { dataDir, stateDir, ociRuntime, criuDir } = options;
+  const { dataDir, stateDir, ociRuntime, runscPath, criuDir } = options;
   const allowance = readHostAllowance();
   const cgroups = readCgroupLayout();
-  const runtime = findOciRuntime(cgroups, ociRuntime && [ociRuntime]);
+  const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(cgroups, ociRuntime && [ociRuntime]);
   const cgroupParent = `skerry-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
   return {
     dataDir,
     stateDir,
     runtime,
     seccomp: runtime.takesSeccompProgram
-      ? { program: compileSeccomp(seccompProfile) }
-      : { profile: seccompProfile },
+      ? { program: compileSeccomp(runtime.seccompProfile) }
+      : { profile: runtime.seccompProfile },
     allowance,
-    // The devices of a version 2 cgroup are a program of the OCI runtime.
-    criu: cgroups.version === 1 ? findCriu(criuDir, allowance) : undefined,
+    // The devices of a version 2 cgroup are a program of the OCI runtime. A kernel in a process cannot be written down by it.
+    criu: cgroups.version === 1 && runtime.level === 'container' ? findCriu(criuDir, allowance) : undefined,
     cgroups,
     cgroupParent,
     snapshots: createSnapshots(dataDir),

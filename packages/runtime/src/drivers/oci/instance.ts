@@ -82,6 +82,11 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     }
   };
 
+  const requireCriu = (): Criu => {
+    if (host.criu && run.record?.level === undefined) return host.criu;
+    throw new RuntimeError('unsupported', `the memory of sandbox ${id} cannot be kept on this host`);
+  };
+
   const pause = async (criu: Criu | undefined): Promise<void> => {
     if ((await settled()) !== undefined) return;
     if (run.record === undefined || !isAlive()) throw ended(id);
@@ -142,9 +147,8 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     control: (controlOptions) =>
       connections.open(() => connectGuestSocket({ path: sockets.control, signal: controlOptions?.signal })),
     pause: async ({ memory }) => {
-      if (memory && !host.criu)
-        throw new RuntimeError('unsupported', 'this host cannot keep the memory of an instance');
-      const act = () => inTurn(() => pause(memory ? host.criu : undefined));
+      const criu = memory ? requireCriu() : undefined;
+      const act = () => inTurn(() => pause(criu));
       await (memory ? connections.interrupt(act) : act());
     },
     resume: async ({ memory, signal } = {}) => {
@@ -158,9 +162,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       });
     },
     snapshot: async ({ id: snapshotId, memory, lasting = true }) => {
-      if (memory && !host.criu)
-        throw new RuntimeError('unsupported', 'this host cannot capture the memory of an instance');
-      const criu = memory ? host.criu : undefined;
+      const criu = memory ? requireCriu() : undefined;
       const make = lasting ? host.snapshots.make : host.snapshots.makePassing;
       await make(snapshotId, (folder) => inTurn(() => capture({ ...folder, criu })));
     },

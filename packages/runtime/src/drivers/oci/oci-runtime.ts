@@ -1,35 +1,48 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
 import type { CgroupLayout } from './cgroup.ts';
 import type { SandboxFolder } from './folder.ts';
-import { findClosedWays, openWays } from './open-way.ts';
-import { inPrivateMounts } from './private-mounts.ts';
+import { runOciProgram } from './run-oci-program.ts';
+import { type SeccompProfile, seccompProfile } from './seccomp-rules.ts';
 import { mount, unmountEvery } from './syscalls.ts';
 
 /** A program that starts a container from a bundle. It does not stay: nothing of it is left once the container runs. */
 export interface OciRuntime {
-  readonly name: 'crun' | 'runc';
+  readonly name: 'crun' | 'runc' | 'runsc';
+  readonly level: IsolationLevel;
   /** Whether it takes a seccomp filter that is compiled already. */
   readonly takesSeccompProgram: boolean;
   /** Whether it mounts files over those of /proc. */
   readonly mountsBelowProc: boolean;
+  /** Whether it puts a container into a user namespace that is there; otherwise it makes one. */
+  readonly joinsUserNamespace: boolean;
+  /** Which calls it lets through. */
+  readonly seccompProfile: SeccompProfile;
+  /** How many processes the host may count where `processCount` are allowed inside. */
+  toProcessLimit(processCount: number): number;
+  /** Whether it puts a file system of its own on an empty `/tmp`, unless told of another. */
+  readonly takesTmp: boolean;
   /**
-   * Starts the container of the folder's bundle and resolves with the pid of its first process, which inherits
-   * `lifeFd`. Rejects with `internal` when the runtime refuses; some of the container may exist then.
+   * Starts the container of the folder's bundle; its processes hold `lifeFd` from then on. Rejects with `internal` when the
+   * runtime refuses, and with what `attach` rejects with; some of the container may exist then.
    */
   start(options: {
     id: string;
     folder: SandboxFolder;
     agentDir: string;
     lifeFd: number;
+    /** Called with the pid of a process in the container's network, at the latest while its agent starts. */
+    attach: (pid: number) => Promise<void>;
     signal: AbortSignal;
-  }): Promise<number>;
+  }): Promise<void>;
 }
 
-export type OciRuntimeName = OciRuntime['name'];
+export type IsolationLevel = 'container' | 'gvisor';
+
+/** Those that run a container on the host's kernel. */
+export type OciRuntimeName = 'crun' | 'runc';
 
 /**
  * The first of `names` that is installed. crun starts a container in a third of runc's time.
@@ -75,9 +88,14 @@ interface Invocation {
 
 const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => ({
   name,
+  level: 'container',
   takesSeccompProgram: name === 'crun',
   mountsBelowProc: name === 'crun',
-  start: async ({ id, folder, agentDir, lifeFd, signal }) => {
+  joinsUserNamespace: true,
+  seccompProfile,
+  toProcessLimit: (processCount) => processCount,
+  takesTmp: false,
+  start: async ({ id, folder, agentDir, lifeFd, attach, signal }) => {
     const { program, options, hidesUnified } = invocation;
     const args = [
       ...options,
@@ -85,31 +103,19 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
       ...['run', '--detach', '--preserve-fds', '1'],
       ...['--bundle', folder.path, '--pid-file', folder.pidFile, id],
     ];
-    const begin = (): ChildProcess =>
-      spawn(program, args, {
-        // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
-        stdio: ['ignore', 'ignore', 'ignore', lifeFd],
-        // A variable of its own, for where it makes a file for a moment.
-        env: { PATH: systemPath, _LIBCONTAINER_STATEDIR: folder.ociState },
-        signal,
-        killSignal: 'SIGKILL',
-      });
-    const ways = findClosedWays([folder.path, agentDir]);
-    const prepare = (): void => {
-      if (hidesUnified) coverUnifiedTree();
-      openWays(ways);
-    };
-    const isPlain = !hidesUnified && ways.size === 0;
-    const child = isPlain ? begin() : inPrivateMounts(prepare, begin);
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.on('error', reject);
-      child.on('exit', resolve);
+    await runOciProgram({
+      program,
+      args,
+      // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
+      stdio: ['ignore', 'ignore', 'ignore', lifeFd],
+      passes: [folder.path, agentDir],
+      cover: hidesUnified ? coverUnifiedTree : undefined,
+      // A variable of its own, for where it makes a file for a moment.
+      env: { _LIBCONTAINER_STATEDIR: folder.ociState },
+      log: folder.ociLog,
+      signal,
     });
-    if (code !== 0) {
-      const log = await readFile(folder.ociLog, 'utf8').catch(() => '');
-      throw new RuntimeError('internal', `${name} exited with ${code}: ${log.trim().slice(-2000)}`);
-    }
-    return Number(await readFile(folder.pidFile, 'utf8'));
+    await attach(Number(await readFile(folder.pidFile, 'utf8')));
   },
 });
 

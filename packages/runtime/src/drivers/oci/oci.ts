@@ -18,7 +18,7 @@ import type { OciRuntimeName } from './oci-runtime.ts';
 import { openOrigin } from './origin.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { removeSandbox } from './remove.ts';
-import { reopenDisk } from './resume.ts';
+import { reopenDisk, toRecordLevel } from './resume.ts';
 import { startSandbox } from './start.ts';
 import { toStartError } from './start-error.ts';
 import { wakeSandbox } from './wake.ts';
@@ -34,6 +34,8 @@ export interface OciOptions {
   startTimeoutMs?: number;
   /** Default: crun, or runc when that is missing. */
   ociRuntime?: OciRuntimeName;
+  /** What `prepareRunsc` resolved with: sandboxes are of level `gvisor` then, and else of level `container`. */
+  runscPath?: string | undefined;
   /** Where this host's servers agree on slots, when it is not the usual place. */
   stateDir?: string;
   /** Where `prepareCriu` has unpacked it; memory is not kept without. */
@@ -55,9 +57,10 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       'the data folder is an absolute path without comma, colon, backslash, space',
     );
   }
-  const host = readHost({ dataDir, stateDir, ociRuntime: options.ociRuntime, criuDir: options.criuDir });
+  const { ociRuntime, runscPath, criuDir } = options;
+  const host = readHost({ dataDir, stateDir, ociRuntime, runscPath, criuDir });
   const features: Features = {
-    level: 'container',
+    level: host.runtime.level,
     pause: { memory: host.criu !== undefined, filesystem: true },
     snapshot: { memory: host.criu !== undefined, filesystem: true },
     network: true,
@@ -170,6 +173,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
         ...origin,
         birthId: randomUUID(),
         runId: randomUUID(),
+        ...toRecordLevel(host),
         slot,
         diskBaseId: diskBaseId ?? toBaseUid(slot),
         phase: 'starting',

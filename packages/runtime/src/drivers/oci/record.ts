@@ -16,6 +16,8 @@ export interface SandboxRecord {
   /** Given once, at the create. */
   birthId: string;
   runId: string;
+  /** Of the present run, or of the last one; absent for `container`. It never gets a run of less than that. */
+  level?: 'gvisor';
   /** Of the present run, or of the last one. A paused sandbox holds none. */
   slot: number;
   /**

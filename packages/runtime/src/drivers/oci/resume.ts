@@ -16,7 +16,7 @@ import { openShift } from './user-namespace.ts';
 /**
  * The first half of a resume: a slot is reserved, and a record on the medium says `resuming`, so that the disk may be
  * changed. Nothing has changed when it rejects: with `internal` when the paused sandbox is not whole, `exhausted` when
- * all slots are taken.
+ * all slots are taken, `unsupported` when it was made at a level that this host does not run.
  */
 export const beginResume = async (
   host: OciHost,
@@ -26,15 +26,18 @@ export const beginResume = async (
   const { dataDir, stateDir } = host;
   const { id, rootfs } = record.spec;
   const folder = toSandboxFolder(dataDir, id);
+  if (record.level === 'gvisor' && host.runtime.level !== 'gvisor')
+    throw new RuntimeError('unsupported', `sandbox ${id} is of level gvisor, and this host starts none`);
   await Promise.all([verifyDisk(folder.image, record.kept), verifyImage(rootfs)]);
   // That of its disk: its owners need not be shifted there.
   const slot = await reserveSlot({ dataDir, id, stateDir, preferred: toSlot(record.diskBaseId) });
   try {
-    const { kept: _disk, memory: _memory, ...rest } = record;
+    const { kept: _disk, memory: _memory, level: _level, ...rest } = record;
     const resuming: SandboxRecord = {
       ...rest,
       phase: 'resuming',
       runId: randomUUID(),
+      ...toRecordLevel(host),
       slot,
       ...(memory && { memory }),
     };
@@ -45,6 +48,10 @@ export const beginResume = async (
     throw error;
   }
 };
+
+/** As it stands in the record. */
+export const toRecordLevel = ({ runtime }: OciHost): Pick<SandboxRecord, 'level'> =>
+  runtime.level === 'gvisor' ? { level: 'gvisor' } : {};
 
 const verifyImage = async (rootfs: string): Promise<void> => {
   const isThere = await stat(rootfs).then(

@@ -77,7 +77,9 @@ const prepareRoot = async (
     bootIdFile: host.runtime.mountsBelowProc ? folder.bootId : undefined,
     command,
     baseId: toBaseUid(record.slot),
-    userNamespace: `/proc/${process.pid}/fd/${userNamespace}`,
+    userNamespace: host.runtime.joinsUserNamespace ? `/proc/${process.pid}/fd/${userNamespace}` : undefined,
+    processLimit: host.runtime.toProcessLimit(spec.limits.processCount),
+    keepsTmp: host.runtime.takesTmp,
     cgroupPath: host.cgroup(spec.id).path,
     limitsSwap: host.cgroups.limitsSwap,
     seccomp: host.seccomp,
@@ -127,15 +129,22 @@ const runContainer = async (options: {
 }): Promise<void> => {
   const { host, record, folder, agentDir, writeFd, signal } = options;
   const { id, network } = record.spec;
-  const pid = await host.runtime
-    .start({ id, folder, agentDir, lifeFd: writeFd, signal })
+  await host.runtime
+    .start({
+      id,
+      folder,
+      agentDir,
+      lifeFd: writeFd,
+      attach: (pid) =>
+        attachNetwork({
+          pid,
+          slot: record.slot,
+          internet: network.internet,
+          signal,
+          stateDir: host.stateDir,
+        }),
+      signal,
+    })
     // From here on only the sandbox's own processes hold this end.
     .finally(() => closeSync(writeFd));
-  await attachNetwork({
-    pid,
-    slot: record.slot,
-    internet: network.internet,
-    signal,
-    stateDir: host.stateDir,
-  });
 };

@@ -1,0 +1,67 @@
+import { closeSync, mkdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { OciRuntime } from './oci-runtime.ts';
+import { runOciProgram } from './run-oci-program.ts';
+import { ownKernelProfile } from './seccomp-rules.ts';
+import { attachTree, cloneTree, mount } from './syscalls.ts';
+
+const options = [
+  // A network stack of its own over the interfaces it finds when it starts.
+  '--network=sandbox',
+  // The agent's sockets are made in a folder of the host, and by nobody else.
+  '--host-uds=create',
+  // What is written goes to the sandbox's own disk at once: a killed kernel of its own then loses nothing.
+  '--overlay2=none',
+  '--file-access=shared',
+  '--oci-seccomp',
+];
+
+/**
+ * Its own threads, some tens. The host counts them, and one or two of its own for each thread inside, instead of what the
+ * sandbox sees. There is room for all that may be inside; a sandbox that goes beyond ends.
+ */
+const OWN_PROCESSES = 128;
+
+/** gVisor: a kernel in a process of its own, on the same bundle. What runs inside never speaks to the host's kernel. */
+export const createRunsc = (program: string): OciRuntime => ({
+  name: 'runsc',
+  level: 'gvisor',
+  takesSeccompProgram: false,
+  mountsBelowProc: false,
+  joinsUserNamespace: false,
+  seccompProfile: ownKernelProfile,
+  toProcessLimit: (processCount) => 2 * processCount + OWN_PROCESSES,
+  takesTmp: true,
+  start: async ({ id, folder, agentDir, lifeFd, attach, signal }) => {
+    const run = (stdin: number | 'ignore', words: readonly string[], cover?: () => void): Promise<void> =>
+      runOciProgram({
+        program,
+        args: [...options, '--root', folder.ociState, '--log', folder.ociLog, ...words],
+        // It hands on nothing but the first three. The agent never reads its standard input.
+        stdio: [stdin, 'ignore', 'ignore'],
+        passes: [folder.path, agentDir],
+        cover,
+        log: folder.ociLog,
+        signal,
+      });
+    await run(lifeFd, ['create', '--bundle', folder.path, '--pid-file', folder.pidFile, id]);
+    await attach(Number(await readFile(folder.pidFile, 'utf8')));
+    await run('ignore', ['start', id], coverNetworkSettings);
+  },
+});
+
+/**
+ * It takes a network namespace that shows `net.core.rmem_default` for the host's own and refuses to begin; since Linux 6.9
+ * every namespace shows it. All of /proc/sys goes, since what is below `net` differs from namespace to namespace; it needs
+ * `vm.mmap_min_addr`.
+ */
+const coverNetworkSettings = (): void => {
+  const memory = cloneTree('/proc/sys/vm');
+  try {
+    mount({ source: 'none', target: '/proc/sys', type: 'tmpfs', flags: 0, data: 'mode=711,size=64k' });
+    mkdirSync('/proc/sys/vm');
+    attachTree(memory, '/proc/sys/vm');
+  } finally {
+    closeSync(memory);
+  }
+};
