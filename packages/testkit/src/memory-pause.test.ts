@@ -5,6 +5,7 @@ import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { counterNames, expectToGoOn, readCounters, startCounters } from './counters.ts';
 import { type Stack, startStack } from './stack.ts';
+import { expectToSurvive, startSurvivors } from './survivors.ts';
 
 // The long form is for a machine that has nothing else to do.
 const cycles = Number(process.env.SKERRY_PAUSE_CYCLES ?? 6);
@@ -56,6 +57,19 @@ describe('a sandbox that is paused with its memory', () => {
     }
     await sandbox.kill();
   }, 180_000);
+
+  it('keeps children on pipes, watches, locks, deleted files, unix sockets and connections over loopback, and so do its copies', async () => {
+    const sandbox = await create();
+    const before = await startSurvivors(sandbox);
+    await sandbox.pause();
+    const again = await Sandbox.connect(sandbox.sandboxId, stack.connection);
+    const paused = await expectToSurvive(again, before, 'paused');
+    const copies = await again.fork({ count: 2, timeoutMs: 60_000 });
+    const all = [again, ...copies.filter((copy) => copy instanceof Sandbox)];
+    expect(all).toHaveLength(3);
+    await Promise.all(all.map((one, index) => expectToSurvive(one, paused, `copied${index}`)));
+    await Promise.all(all.map((one) => one.kill()));
+  }, 60_000);
 
   it('keeps what the agent knows: commands, their input and output, a terminal, id, token and variables', async () => {
     const { sandboxId: id } = await stack.createSandbox({ envVars: { GREETING: 'hallo' } });

@@ -223,8 +223,8 @@ export interface paths {
         /**
          * Pause a sandbox
          * @description Writes the sandbox to disk and stops it; when this answers, it is safe there. With memory, processes go on where they
-         *     were after a resume, while their network connections are lost. Without, only files are kept and a resume boots
-         *     afresh. A paused sandbox has no time to live. Its open connections are reset at once, and its host names answer 502
+         *     were after a resume, with their connections to each other, while those to the outside are lost. Without, only files are
+         *     kept and a resume boots afresh. A paused sandbox has no time to live. Its open connections are reset at once, and its host names answer 502
          *     until it runs again. When the capture fails, the sandbox runs on and you get the error.
          *
          *     A pause of the same kind that is under way already is joined. The body may be left out. A server whose host cannot

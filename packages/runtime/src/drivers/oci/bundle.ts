@@ -36,6 +36,8 @@ export interface HostAllowance {
   openFiles: number;
   /** Whether this process has CAP_SYS_RESOURCE. */
   exceedsLimits: boolean;
+  /** Whether a socket of this kernel can be one of multipath TCP, which CRIU cannot write down. */
+  hasMultipath: boolean;
 }
 
 const CPU_PERIOD_US = 100_000;
@@ -130,6 +132,8 @@ export const toBundleConfig = (options: BundleOptions): object => {
         // Instead of NET_RAW for ping, and of NET_BIND_SERVICE for users.
         'net.ipv4.ping_group_range': `0 ${ID_COUNT - 1}`,
         'net.ipv4.ip_unprivileged_port_start': '0',
+        // Programs that ask for it, as those in Go do, take plain TCP then.
+        ...(host.hasMultipath ? { 'net.mptcp.enabled': '0' } : {}),
       },
       seccomp: hasProgram ? { defaultAction: 'SCMP_ACT_ALLOW' } : seccomp.profile,
       maskedPaths,

@@ -3,6 +3,7 @@ import { flushDisk } from './close-disk.ts';
 import { copyDisk } from './copy-disk.ts';
 import type { Criu } from './criu.ts';
 import { dumpMemory } from './dump.ts';
+import { endRepair } from './end-repair.ts';
 import { toSandboxFolder } from './folder.ts';
 import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
 import type { OciHost } from './host.ts';
@@ -49,6 +50,10 @@ export const captureRunning = async (
     const memory = criu && (await dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy }));
     if (!criu) await copy();
     return { record, memory };
+  } catch (error) {
+    // CRIU may have been killed.
+    if (criu) await endRepair(await cgroup.members());
+    throw error;
   } finally {
     await cgroup.thaw();
   }

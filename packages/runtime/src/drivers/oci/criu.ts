@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
 import type { HostAllowance } from './bundle.ts';
-import { createDumpHook, HOOK_DEADLINE_MS } from './dump-hook.ts';
+import { createCriuHook, HOOK_DEADLINE_MS } from './criu-hook.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { findClosedWays, openWays } from './open-way.ts';
 import { inPrivateMounts } from './private-mounts.ts';
@@ -13,7 +13,8 @@ import { mount } from './syscalls.ts';
 /** The program that writes processes to files and makes them again, unpacked by `prepareCriu`. */
 export interface Criu {
   /**
-   * Writes the processes of the tree under `pid` to `imagesDir`. They stay frozen when their cgroup was. Rejects with
+   * Writes the processes of the tree under `pid` to `imagesDir`. They stay frozen when their cgroup was; without
+   * `whileHeld`, what they have of TCP stays as `endRepair` finds it. Rejects with
    * `internal` or what `whileHeld` rejected with: they run on then, once they are thawed and continued. Not always where
    * the program was killed, by its deadline or by somebody else: what it was working inside of may end by that.
    */
@@ -67,6 +68,8 @@ export interface RestoreOptions extends ImageOptions {
   shown: readonly string[];
   /** Changes the mounts that the program sees and nobody else. */
   prepareMounts: () => void;
+  /** Makes the network that connections in the images need, for the first process. Without it they are closed. */
+  prepareNetwork: ((pid: number) => Promise<void>) | undefined;
   signal: AbortSignal;
 }
 
@@ -103,7 +106,8 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
     ...['--images-dir', imagesDir, '--log-file', log, '-v1'],
     ...[
       '--manage-cgroups=ignore',
-      '--tcp-close',
+      // The sandbox is frozen, and its next network is another one.
+      ...['--network-lock', 'skip'],
       '--ext-unix-sk',
       '--file-locks',
       '--link-remap',
@@ -129,10 +133,13 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
   return {
     dump: async (options) => {
       const { pid, imagesDir, baseId, lifeLineId, freezerCgroup, lineFd, whileHeld } = options;
-      const hook = whileHeld && (await createDumpHook(imagesDir, whileHeld));
+      const hook =
+        whileHeld && (await createCriuHook({ folder: imagesDir, step: 'post-dump', work: whileHeld }));
       const args = [
         ...asOwner(baseId),
-        ...['dump', '--tree', String(pid), '--network-lock', 'skip', '--ghost-limit', '1G'],
+        ...['dump', '--tree', String(pid), '--ghost-limit', '1G'],
+        // Whoever waits to be accepted is sent away when the other end of his connection is looked for.
+        ...['--tcp-established', '--skip-in-flight'],
         ...(hook ? ['--leave-running', '--action-script', hook.script] : ['--leave-stopped']),
         ...['--freeze-cgroup', freezerCgroup],
         ...common(options, 'dump.log'),
@@ -153,6 +160,8 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
     restore: async (options) => {
       const { imagesDir, baseId, lifeLineId, root, guestDir, agentDir, bootIdFile, pidFile, memberFiles } =
         options;
+      const { prepareNetwork: work } = options;
+      const hook = work && (await createCriuHook({ folder: imagesDir, step: 'setup-namespaces', work }));
       const args = [
         ...[
           'sh',
@@ -163,6 +172,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
         ...memberFiles,
         ...['--', ...asOwner(baseId)],
         ...['restore', '--root', root, '--restore-detached', '--leave-stopped', '--pidfile', pidFile],
+        ...(hook ? ['--tcp-established', '--action-script', hook.script] : ['--tcp-close']),
         ...common(options, 'restore.log'),
         ...['--external', `mnt[guest]:${guestDir}`, '--external', `mnt[agent]:${agentDir}`],
         ...(bootIdFile === undefined ? [] : ['--external', `mnt[boot-id]:${bootIdFile}`]),
@@ -171,7 +181,13 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
       ];
       const { lifeFd: fd, shown, prepareMounts, signal } = options;
       const deadlineMs = toMemoryDeadlineMs(options.memoryBytes);
-      await run(args, { fd, log: `${imagesDir}/restore.log`, deadlineMs, shown, prepareMounts, signal });
+      try {
+        await run(args, { fd, log: `${imagesDir}/restore.log`, deadlineMs, shown, prepareMounts, signal });
+      } catch (error) {
+        throw hook?.failure ?? error;
+      } finally {
+        await hook?.close();
+      }
       return Number(await readFile(pidFile, 'utf8'));
     },
   };

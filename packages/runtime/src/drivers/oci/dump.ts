@@ -2,6 +2,7 @@ import { closeSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { toBaseUid } from '../../slots.ts';
 import { maskedPaths } from './bundle.ts';
+import { closeOutsideConnections } from './connection-images.ts';
 import type { Criu } from './criu.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
@@ -11,7 +12,7 @@ import type { SandboxRecord } from './record.ts';
 
 /**
  * Writes the processes of a frozen sandbox to `imagesDir`, not yet to the medium. They stay frozen, and
- * stopped besides unless they are to run on after `whileHeld`. Nothing is kept when it rejects; what of them is left then,
+ * stopped besides unless they are to run on after `whileHeld`; `endRepair` is to follow then. Nothing is kept when it rejects; what of them is left then,
  * see `Criu`, may be frozen or not, and stopped.
  */
 export const dumpMemory = async (
@@ -46,7 +47,9 @@ export const dumpMemory = async (
       await renameSockets(folder, { from: '.new', to: '' });
     }
     const bootId = hasBootId ? await readFile(folder.bootId, 'utf8') : undefined;
-    return { lifeLineId, ...(bootId !== undefined && { bootId }), hostBootId: await readHostBootId() };
+    const hasConnections = await closeOutsideConnections(imagesDir);
+    const hostBootId = await readHostBootId();
+    return { lifeLineId, hasConnections, hostBootId, ...(bootId !== undefined && { bootId }) };
   } catch (error) {
     await rm(imagesDir, { recursive: true, force: true });
     throw error;

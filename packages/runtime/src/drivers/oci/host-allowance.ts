@@ -1,7 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { HostAllowance } from './bundle.ts';
 
 const CAP_SYS_RESOURCE = 24n;
+
+/** Of the network namespace of whoever opens it. */
+export const multipathSetting = '/proc/sys/net/mptcp/enabled';
 
 /**
  * Reads what this process may pass on. Root of a host that is itself confined may lack CAP_SYS_RESOURCE; an OCI
@@ -14,6 +17,7 @@ export const readHostAllowance = (): HostAllowance => {
   const effective = /^CapEff:\s+([0-9a-f]+)/m.exec(status)?.[1];
   return {
     openFiles: Number(hard ?? 1024),
+    hasMultipath: existsSync(multipathSetting),
     exceedsLimits: ((BigInt(`0x${effective ?? '0'}`) >> CAP_SYS_RESOURCE) & 1n) === 1n,
   };
 };

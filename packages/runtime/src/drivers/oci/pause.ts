@@ -4,6 +4,7 @@ import { closeDisk, flushDisk } from './close-disk.ts';
 import type { Criu } from './criu.ts';
 import { dumpMemory, readHostBootId } from './dump.ts';
 import { endProcesses } from './end-processes.ts';
+import { endRepair } from './end-repair.ts';
 import { keptNames, type SandboxFolder, toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
 import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
@@ -38,10 +39,15 @@ export const beginPause = async (
     await flushDisk(folder.disk);
     const pausing: SandboxRecord = { ...record, phase: 'pausing', ...(memory && { memory }) };
     await writeRecord(folder.record, pausing);
+    // Whoever is connected is told when they end.
+    if (criu) await endRepair(await cgroup.members());
     return pausing;
   } catch (error) {
     // What was written down is stopped.
-    if (criu) await cgroup.signal('SIGCONT');
+    if (criu) {
+      await endRepair(await cgroup.members());
+      await cgroup.signal('SIGCONT');
+    }
     await cgroup.thaw();
     throw new RuntimeError('internal', `sandbox ${record.spec.id} cannot be kept`, {
       cause: error,

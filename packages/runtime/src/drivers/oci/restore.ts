@@ -2,11 +2,13 @@ import { closeSync, writeFileSync } from 'node:fs';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { attachNetwork } from '../../network/attach.ts';
 import { inNetworkNamespace, openNetworkNamespace } from '../../network/namespace.ts';
+import { lockLoopback, unlockLoopback } from '../../network/restore-lock.ts';
 import { toBaseUid } from '../../slots.ts';
 import type { Criu } from './criu.ts';
 import { renameSockets } from './dump.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
+import { multipathSetting } from './host-allowance.ts';
 import { createLifeLine, type LifeLine } from './life-line.ts';
 import { makeCgroup } from './make-cgroup.ts';
 import { type KeptMemory, type MemoryImages, moveImages } from './memory-image.ts';
@@ -63,6 +65,7 @@ export const restoreMemory = async (options: {
         memberFiles,
         shown: [folder.path, agentDir, emptyDir],
         prepareMounts: () => prepareMounts(host, folder),
+        prepareNetwork: memory.hasConnections ? lockLoopback : undefined,
         signal,
       })
       .finally(() => closeSync(writeFd));
@@ -70,7 +73,8 @@ export const restoreMemory = async (options: {
     await cgroup.freeze();
     await cgroup.signal('SIGCONT');
     setHostname(pid, hostname);
-    await setNetworkSettings(pid, baseId);
+    await setNetworkSettings(pid, { baseId, hasMultipath: host.allowance.hasMultipath });
+    if (memory.hasConnections) await unlockLoopback(pid);
     await attachNetwork({
       pid,
       slot: record.slot,
@@ -112,10 +116,14 @@ const prepareMounts = (host: OciHost, folder: SandboxFolder): void => {
 };
 
 /** Those of the bundle; the host's processes count ids from their own zero. */
-const setNetworkSettings = async (pid: number, baseId: number): Promise<void> => {
+const setNetworkSettings = async (
+  pid: number,
+  { baseId, hasMultipath }: { baseId: number; hasMultipath: boolean },
+): Promise<void> => {
   await using namespace = await openNetworkNamespace(pid);
   inNetworkNamespace(namespace, () => {
     writeFileSync('/proc/sys/net/ipv4/ping_group_range', `${baseId} ${baseId + ID_COUNT - 1}`);
     writeFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', '0');
+    if (hasMultipath) writeFileSync(multipathSetting, '0');
   });
 };

@@ -1,0 +1,136 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { closeOutsideConnections } from './connection-images.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'connection-images-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const [TCP, UDP] = [6, 17];
+const [ESTABLISHED, SYN_SENT, CLOSE, CLOSE_WAIT, LISTEN] = [1, 2, 7, 8, 10];
+const local = [0x0100007f];
+const local6 = [0, 0, 0, 0x01000000];
+const mapped = [0, 0, 0xffff0000, 0x0100007f];
+const own = [0x4e00c90a];
+const far = [0x01010101];
+
+interface Socket {
+  protocol?: number;
+  state?: number;
+  source: readonly number[];
+  sourcePort: number;
+  destination?: readonly number[];
+  destinationPort?: number;
+}
+
+const toVarint = (value: number): number[] =>
+  value < 128 ? [value] : [(value % 128) | 128, ...toVarint(Math.floor(value / 128))];
+const toField = (number: number, value: number): number[] => [...toVarint(number * 8), ...toVarint(value)];
+const toMessage = (number: number, bytes: readonly number[]): number[] => [
+  ...toVarint(number * 8 + 2),
+  ...toVarint(bytes.length),
+  ...bytes,
+];
+const toEntry = (fields: readonly number[]): Buffer => {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(fields.length);
+  return Buffer.concat([length, Buffer.from(fields)]);
+};
+
+/** As CRIU writes `file_entry` and `inet_sk_entry`. */
+const toSocketEntry = (socket: Socket): Buffer => {
+  const {
+    protocol = TCP,
+    state = ESTABLISHED,
+    source,
+    sourcePort,
+    destination = [0],
+    destinationPort = 0,
+  } = socket;
+  const fields = [
+    ...toField(1, 7),
+    ...[toField(2, 99), toField(3, 2), toField(4, 1), toField(5, protocol), toField(6, state)].flat(),
+    ...[toField(7, sourcePort), toField(8, destinationPort), toField(9, 0x8000), toField(10, 0)].flat(),
+    ...source.flatMap((word) => toField(11, word)),
+    ...destination.flatMap((word) => toField(12, word)),
+    ...toMessage(13, [8, 1]),
+  ];
+  return toEntry([...toField(1, 2), ...toField(2, 7), ...toMessage(4, fields)]);
+};
+
+const plainFile = toEntry([...toField(1, 1), ...toField(2, 3), ...toMessage(3, [8, 1, 0x1d, 1, 2, 3, 4])]);
+let image: Buffer;
+const write = (...sockets: Socket[]): Promise<void> => {
+  image = Buffer.concat([Buffer.alloc(8, 0xff), plainFile, ...sockets.map(toSocketEntry), plainFile]);
+  return writeFile(join(folder, 'files.img'), image);
+};
+const read = (): Promise<Buffer> => readFile(join(folder, 'files.img'));
+beforeEach(() => write());
+
+const pair = (
+  one: readonly number[],
+  other: readonly number[],
+  states = [ESTABLISHED, ESTABLISHED],
+): Socket[] => [
+  { state: states[0] ?? 0, source: one, sourcePort: 40_000, destination: other, destinationPort: 80 },
+  { state: states[1] ?? 0, source: other, sourcePort: 80, destination: one, destinationPort: 40_000 },
+];
+
+describe('closeOutsideConnections', () => {
+  it.each([
+    ['over IPv4', pair(local, local)],
+    ['over IPv6', pair(local6, local6)],
+    [
+      'between a socket of IPv4 and one of IPv6',
+      [...pair(local, local).slice(0, 1), ...pair(mapped, mapped).slice(1)],
+    ],
+    ['that is half closed', pair(local, local, [5, CLOSE_WAIT])],
+    ['that the other end has closed for good', pair(local, local, [CLOSE_WAIT, 0]).slice(0, 1)],
+    ['of datagrams', [{ ...pair(local, local)[0], protocol: UDP } as Socket]],
+  ])('keeps a connection over loopback %s', async (_, sockets) => {
+    await write(...sockets);
+    expect(await closeOutsideConnections(folder)).toBe(true);
+    expect(await read()).toEqual(image);
+  });
+
+  it.each([
+    ['to the outside', pair(own, far).slice(0, 1)],
+    ['to an address of the sandbox itself, which changes', pair(own, own)],
+    ['of which nobody has accepted the other end', pair(local, local).slice(0, 1)],
+    ['that is just being made', pair(local, local, [SYN_SENT, LISTEN]).slice(0, 1)],
+  ])('closes a connection %s', async (_, sockets) => {
+    await write(...sockets);
+    expect(await closeOutsideConnections(folder)).toBe(false);
+    const changed = (await read()).toString('hex');
+    await write(...sockets.map((socket) => ({ ...socket, state: CLOSE })));
+    // A port of no value in as many bytes as before.
+    const zero = (port: number): [string, string] => [
+      Buffer.from([64, ...toVarint(port)]).toString('hex'),
+      Buffer.from([
+        64,
+        ...toVarint(port).map((_byte, index, all) => (index < all.length - 1 ? 128 : 0)),
+      ]).toString('hex'),
+    ];
+    let expected = image.toString('hex');
+    for (const [from, to] of [zero(80), zero(40_000)]) expected = expected.replace(from, to);
+    expect(changed).toBe(expected);
+  });
+
+  it('leaves what is not connected alone', async () => {
+    await write(
+      { state: LISTEN, source: own, sourcePort: 80 },
+      { protocol: UDP, state: CLOSE, source: own, sourcePort: 53 },
+    );
+    expect(await closeOutsideConnections(folder)).toBe(false);
+    expect(await read()).toEqual(image);
+  });
+
+  it('refuses what is no list of files', async () => {
+    await writeFile(join(folder, 'files.img'), Buffer.concat([Buffer.alloc(8), toEntry([0x23, 1])]));
+    await expect(closeOutsideConnections(folder)).rejects.toMatchObject({ code: 'internal' });
+  });
+});

@@ -1,0 +1,73 @@
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { makeFifo } from './syscalls.ts';
+
+/** Lets CRIU wait at one of its steps until something is done. */
+export interface CriuHook {
+  /** The program that it is to call at its steps. */
+  readonly script: string;
+  /** What the work rejected with. */
+  readonly failure: unknown;
+  close(): Promise<void>;
+}
+
+/**
+ * - `post-dump`: all is written, and the processes were not let go yet.
+ * - `setup-namespaces`: the first process of a restore is in its namespaces, and has nothing yet.
+ */
+export type CriuStep = 'post-dump' | 'setup-namespaces';
+
+/** How long CRIU waits; it fails then. */
+export const HOOK_DEADLINE_MS = 60_000;
+
+// criu(8), --action-script. It has no descriptors of ours, and names its pipes by where it lies itself. The first opening
+// waits for nobody; the second ends when this process has: then CRIU fails, and what a dump held runs on.
+const toScript = (step: CriuStep): string => `#!/bin/sh
+[ "$CRTOOLS_SCRIPT_ACTION" = ${step} ] || exit 0
+echo "$CRTOOLS_INIT_PID" 1<> "$0.reached" && [ "$(timeout ${HOOK_DEADLINE_MS / 1000} head -n 1 "$0.done")" = ok ]
+`;
+
+/**
+ * `work` is called once, at that step, with the pid of the first process as CRIU says it. When it rejects, CRIU fails.
+ * The hook's files are in `folder` until it is closed.
+ */
+export const createCriuHook = async (options: {
+  folder: string;
+  step: CriuStep;
+  work: (pid: number) => Promise<void>;
+}): Promise<CriuHook> => {
+  const path = `${options.folder}/hook`;
+  const pipes = ['reached', 'done'].map((name) => `${path}.${name}`);
+  await writeFile(path, toScript(options.step), { mode: 0o700 });
+  // For both directions: opening one end does not wait for the other.
+  const [reached = -1, done = -1] = pipes.map((pipe) => {
+    makeFifo(pipe);
+    return openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+  });
+  let failure: unknown;
+  let isClosed = false;
+  const serve = async (pid: number): Promise<void> => {
+    try {
+      await options.work(pid);
+    } catch (error) {
+      failure = error;
+    }
+    // It may have been killed meanwhile.
+    if (!isClosed) writeSync(done, failure === undefined ? 'ok\n' : 'failed\n');
+  };
+  const reader = new Socket({ fd: reached, readable: true, writable: false });
+  reader.once('data', (line) => void serve(Number(String(line))));
+  return {
+    script: path,
+    get failure() {
+      return failure;
+    },
+    close: async () => {
+      isClosed = true;
+      reader.destroy();
+      closeSync(done);
+      await Promise.all([path, ...pipes].map((name) => rm(name, { force: true })));
+    },
+  };
+};
