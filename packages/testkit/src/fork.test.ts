@@ -23,7 +23,7 @@ const infoOf = async (sandboxID: string) =>
 const snapshotFolders = () => readdirSync(join(stack.dataDir, 'snapshots'));
 
 describe('a fork of a running sandbox', () => {
-  it(`goes on counting in ${FORKS} copies that then differ in id, address, token, boot and random numbers`, async () => {
+  it(`goes on counting in ${FORKS} copies that then differ in id, name, address, token, boot and random numbers`, async () => {
     const source = await create({ GREETING: 'hallo' });
     await startCounters(source);
     await source.files.write('/home/user/mine', 'source');
@@ -45,12 +45,16 @@ describe('a fork of a running sandbox', () => {
       Promise.all(all.map(async (one) => (await one.commands.run(command, { user: 'root' })).stdout));
     for (const command of [
       'head -c 16 /dev/urandom | od -x',
+      'python3 -c "import secrets; print(secrets.token_hex())"',
       'cat /proc/sys/kernel/random/boot_id',
       'echo $E2B_SANDBOX_ID',
       'python3 -c "import socket; s = socket.socket(2, 2); s.connect((\'1.1.1.1\', 9)); print(s.getsockname()[0])"',
     ]) {
       expect(new Set(await read(command)).size, command).toBe(FORKS + 1);
     }
+    expect(await read('uname -n; cat /etc/hostname; getent hosts $(hostname)')).toEqual(
+      all.map(({ sandboxId: id }) => expect.stringMatching(`^${id}\n${id}\n127\\.0\\.1\\.1 +${id}\n$`)),
+    );
     expect(new Set(await read('echo $GREETING'))).toEqual(new Set(['hallo\n']));
     await Promise.all(all.map((one) => one.files.write('/home/user/mine', one.sandboxId)));
     expect(await read('cat /home/user/mine')).toEqual(all.map(({ sandboxId }) => sandboxId));

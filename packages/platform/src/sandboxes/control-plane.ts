@@ -76,7 +76,6 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const pausing = createPausing({ ...options, live, expiry, recovery, ending, transitions, observation });
   const toSpec: LifecycleOptions['toSpec'] = (size, { allowInternet, snapshot }) => ({
     ...(snapshot === null ? { rootfs: images.base.rootfs } : { snapshot: snapshot.id }),
-    hostname: 'skerry',
     limits: {
       cpuCount: size.cpuCount,
       memoryBytes: size.memoryMb * 2 ** 20,

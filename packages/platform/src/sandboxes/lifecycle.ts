@@ -122,7 +122,8 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         await waiting.stop();
       }
     }
-    const create = () => runtime.create({ id: sandbox.id, ...spec }, { signal });
+    const { id } = sandbox;
+    const create = () => runtime.create({ id, hostname: id, ...spec }, { signal });
     const instance = await create().catch(async (error: unknown) => {
       if (!isRuntimeError(error, 'exhausted') || (await warm.giveWay()) === 0) throw error;
       return create();

@@ -7,7 +7,7 @@ import type { WarmStore } from '../store/store.ts';
 import { findInstance } from './find-instance.ts';
 
 /** All that makes two instances interchangeable until one of them is given an owner. */
-export type WarmSpec = Omit<InstanceSettings, 'id'> & InstanceOrigin;
+export type WarmSpec = Omit<InstanceSettings, 'id' | 'hostname'> & InstanceOrigin;
 
 /**
  * Instances that run before anyone asks for them: their agents wait and nothing of a sandbox is in them yet. How many of
@@ -108,7 +108,7 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
     await store.addWarm({ id, spec: toKey(kind.spec), createdAt: clock.now() });
     try {
       const signal = AbortSignal.timeout(limits.startTimeoutMs);
-      keep(kind, await runtime.create({ id, ...kind.spec }, { signal }));
+      keep(kind, await runtime.create({ id, hostname: id, ...kind.spec }, { signal }));
     } catch (error) {
       await store.removeWarm(id);
       throw error;

@@ -57,6 +57,8 @@ describe('a snapshot with memory', () => {
     const look = (script: string) => Promise.all(all.map((one) => output(one, script)));
     for (const script of [
       'hostname',
+      'cat /etc/hostname',
+      'grep ^127.0.1.1 /etc/hosts',
       'cat /proc/sys/kernel/random/boot_id',
       'head -c 16 /dev/urandom | od -x',
       'cat /proc/net/fib_trie | grep -B1 "32 host" | grep 10.201 | sort -u',

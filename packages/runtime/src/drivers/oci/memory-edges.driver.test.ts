@@ -86,6 +86,19 @@ def fails(act):
       'fails(lambda: asked.send(b"x")), *[fails(lambda: one.recv(1)) for one in (c, a, begun, sent_away)], socket.create_connection(waiting.getsockname(), 5).getpeername() == waiting.getsockname()',
     found: "('EDESTADDRREQ', 'ENOTCONN', 'ENOTCONN', 'ENOTCONN', 'ENOTCONN', True)",
   },
+  'memory that may be dropped, without what was in it': {
+    hold: `import ctypes; libc = ctypes.CDLL(None); libc.mmap.restype = ctypes.c_void_p
+DROPPABLE_ANONYMOUS = 0x28; address = libc.mmap(None, ctypes.c_size_t(4096), 3, DROPPABLE_ANONYMOUS, -1, ctypes.c_long(0))
+kept = (ctypes.c_char * 4096).from_address(address) if address != ctypes.c_void_p(-1).value else ctypes.create_string_buffer(4096)
+if address != ctypes.c_void_p(-1).value: kept.value = b"secret"`,
+    check: 'kept.value',
+    found: "b''",
+  },
+  'a signal that it goes on': {
+    hold: 'import signal; got = []; signal.signal(signal.SIGCONT, lambda *_: got.append(1))',
+    check: 'len(got) > 0',
+    found: 'True',
+  },
   'no multipath TCP, which could not be kept': {
     hold: `import errno, socket
 try: socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262); code = 0

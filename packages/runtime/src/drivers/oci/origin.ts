@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { resolvConf } from '../../network/resolvers.ts';
@@ -8,6 +8,8 @@ import { copyDisk } from './copy-disk.ts';
 import { type SnapshotFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import { type KeptMemory, shareImages } from './memory-image.ts';
+import { nameCopy } from './name-copy.ts';
+import { openPlainFolder } from './open-plain-folder.ts';
 import type { SandboxRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
 import type { SnapshotContents } from './snapshot-record.ts';
@@ -71,6 +73,7 @@ const copyOrigin = async (
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   await copyDisk(origin.folder.image, folder.image);
   await reopenDisk(host, record);
+  nameCopy({ disk: folder.disk, hostname: record.spec.hostname });
   const { internet } = record.spec.network;
   if (internet !== origin.contents.internet) {
     await writeResolvers({ disk: folder.disk, baseId: toBaseUid(record.slot), internet });
@@ -100,16 +103,5 @@ const writeResolvers = async (options: {
     await file.chown(baseId, baseId);
   } finally {
     closeSync(etc);
-  }
-};
-
-/** `upper` is ours, and `etc` may be anything. */
-const openPlainFolder = (path: string): number | undefined => {
-  try {
-    return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? ''))
-      return undefined;
-    throw error;
   }
 };
