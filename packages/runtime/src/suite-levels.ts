@@ -15,8 +15,8 @@ export interface LevelTraits {
   hidesProcesses: boolean;
   /** Whether the map of ids inside is the host's; otherwise only the host shows which ids they are. */
   showsIdMap: boolean;
-  /** Dangerous calls that are looked at by the kernel, for what a filter cannot tell from their arguments. */
-  answeredCalls: readonly string[];
+  /** Of what a hostile program tries, by the names of `findThrough`, what gets through by design. */
+  letsThrough: readonly string[];
   /** Names in `/dev` beside those that are everywhere. */
   devices: readonly string[];
 }
@@ -28,7 +28,7 @@ const traits: Partial<Record<Features['level'], LevelTraits>> = {
     honoursSetuid: true,
     hidesProcesses: true,
     showsIdMap: true,
-    answeredCalls: [],
+    letsThrough: [],
     devices: ['mqueue'],
   },
   gvisor: {
@@ -38,8 +38,18 @@ const traits: Partial<Record<Features['level'], LevelTraits>> = {
     honoursSetuid: false,
     hidesProcesses: false,
     showsIdMap: false,
-    // A kernel of its own makes the namespaces, of nothing but its own.
-    answeredCalls: ['clone3'],
+    letsThrough: [
+      // A kernel of its own makes the namespaces, of nothing but its own.
+      'call clone3',
+      // That of its own kernel, which tells nothing of the host's.
+      'look at /proc/cmdline',
+      'look at /sys/fs',
+      // Says so of all processes inside, see `hidesProcesses`; writing to their memory is refused.
+      'read the memory map of the first process as a user',
+      'read the variables of the first process as a user',
+      // Does nothing.
+      'write to /proc/sysrq-trigger',
+    ],
     // Its own as well; mounting what speaks over the one, and any right over the other, is refused.
     devices: ['fuse', 'net'],
   },

@@ -1,5 +1,3 @@
-import { arch } from 'node:os';
-
 /** Numbers on x86-64 and on 64-bit ARM of calls that reach past a sandbox. */
 export const dangerousCalls: Record<string, readonly [x64: number, arm64: number]> = {
   acct: [163, 89],
@@ -32,18 +30,4 @@ export const dangerousCalls: Record<string, readonly [x64: number, arm64: number
   syslog: [103, 116],
   umount2: [166, 39],
   userfaultfd: [323, 282],
-};
-
-/**
- * A script that makes each call with arguments that mean nothing and prints `name refused` when the answer is EPERM or
- * ENOSYS; without a filter most would answer that the arguments are wrong.
- */
-export const toCallScript = (): string => {
-  const index = arch() === 'arm64' ? 1 : 0;
-  const calls = Object.entries(dangerousCalls).map(
-    ([name, numbers]) =>
-      `$! = 0; $r = syscall(${numbers[index]}, -1, -1, -1, -1, -1, -1); ` +
-      `print "${name} ", ($r < 0 && ($! == 1 || $! == 38) ? "refused" : "answered-$r-" . ($! + 0)), "\\n";`,
-  );
-  return `perl -e '${calls.join(' ')}'`;
 };

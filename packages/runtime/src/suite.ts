@@ -22,6 +22,11 @@ export interface SuiteContext {
   agentDir: string;
 }
 
+export interface SuiteOptions {
+  /** What a hostile program gets through with this driver beside what its level lets through, and why it may. */
+  letsThrough?: Readonly<Record<string, string>>;
+}
+
 /** What a test of the suite works with. */
 export interface SuiteHost {
   readonly runtime: Runtime;
@@ -32,6 +37,8 @@ export interface SuiteHost {
   create(change?: Partial<InstanceSpec>): Promise<Instance>;
   /** Closes the runtime and opens it again on the same folder, as the next process does. */
   reopen(): Promise<void>;
+  /** Of what a hostile program tries, what gets through with this driver by design. */
+  readonly letsThrough: readonly string[];
   /** What the sandboxes of all tests so far have left on the host. */
   traces(): Promise<string[]>;
 }
@@ -42,7 +49,11 @@ const MIB = 2 ** 20;
  * What it means to be a runtime. A driver's test is a factory and one call of this. The factory is called again on
  * the same folder after `close`, and must find what it had made.
  */
-export const runtimeSuite = (name: string, open: (context: SuiteContext) => Promise<Runtime>): void => {
+export const runtimeSuite = (
+  name: string,
+  open: (context: SuiteContext) => Promise<Runtime>,
+  { letsThrough = {} }: SuiteOptions = {},
+): void => {
   describe(name, () => {
     let base: string;
     let context: SuiteContext;
@@ -76,6 +87,9 @@ export const runtimeSuite = (name: string, open: (context: SuiteContext) => Prom
       reopen: async () => {
         await runtime.close();
         runtime = await open(context);
+      },
+      get letsThrough() {
+        return [...host.traits.letsThrough, ...Object.keys(letsThrough)].sort();
       },
       traces: () => findTraces({ dataDir: context.dataDir, ids }),
     };
