@@ -20,14 +20,16 @@ import { densityPerGib } from './src/density-per-gib.ts';
 import { dockerRun } from './src/docker-run.ts';
 import { execRoundtrip } from './src/exec-roundtrip.ts';
 import { fileDownload, fileUpload } from './src/file-transfer.ts';
+import { fork8 } from './src/fork.ts';
 import { describeMachine } from './src/machine.ts';
 import { memoryIdle } from './src/memory-idle.ts';
+import { pauseResume1g, pauseResume64m } from './src/pause-resume.ts';
 import { podmanRun } from './src/podman-run.ts';
 import { findStale, readReport, writeReport } from './src/report.ts';
 import { type Row, toTable } from './src/row.ts';
 import { runBenchmarks } from './src/run-benchmarks.ts';
 import { runcRun } from './src/runc-run.ts';
-import { snapshotStop } from './src/snapshot-stop.ts';
+import { snapshotStop, snapshotStopMemory } from './src/snapshot-stop.ts';
 
 const benchmarks: Record<string, Benchmark> = {
   // First: create.cold is related to them.
@@ -40,7 +42,11 @@ const benchmarks: Record<string, Benchmark> = {
   'create.at200': createAt200,
   'density.per-gib': densityPerGib,
   delete: deleteSandbox,
+  'pause-resume.64m': pauseResume64m,
+  'pause-resume.1g': pauseResume1g,
+  'fork.8': fork8,
   'snapshot.stop': snapshotStop,
+  'snapshot.stop.memory': snapshotStopMemory,
   'exec.roundtrip': execRoundtrip,
   'file.download': fileDownload,
   'file.upload': fileUpload,

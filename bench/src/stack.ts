@@ -7,6 +7,7 @@ import { type StackSandbox, startStack } from '@skerry/testkit';
 export interface BenchStack {
   /** Options of the SDK that reach the server under measurement. */
   connection: { apiUrl: string; apiKey: string; domain: string; sandboxUrl: string };
+  readonly dataDir: string;
   createSandbox(): Promise<Sandbox>;
   deleteSnapshot(snapshotId: string): Promise<unknown>;
   /** One that is used without the SDK. */
@@ -50,6 +51,7 @@ export async function startBenchStack({
   const connection = { apiUrl, apiKey, domain, sandboxUrl };
   return {
     connection,
+    dataDir,
     createSandbox: () => Sandbox.create({ ...connection, timeoutMs: 600_000 }),
     deleteSnapshot: (snapshotId) => Sandbox.deleteSnapshot(snapshotId, connection),
     createBareSandbox: () => stack.createSandbox({ timeoutSeconds: 600 }),

@@ -12,6 +12,7 @@ import {
 } from '@skerry/platform';
 import { ensureBaseImage } from '@skerry/platform/images';
 import { prepareAgentFolder, prepareCriu, prepareRunsc, startHelper } from '@skerry/runtime';
+import { CliError } from './cli-error.ts';
 import {
   openDataFolder,
   removeServerAddress,
@@ -36,6 +37,8 @@ export interface UpOptions {
   warm?: { min: number; max: number };
   /** How many may live at the same time; paused ones do not count. */
   maxSandboxes: number;
+  /** Memory of a sandbox of the base template; only the first start in a data folder decides. */
+  baseMemoryMb?: number;
   /** Whether a pause can keep the memory of a sandbox, where the host can do that. */
   keepsMemory: boolean;
   /** What stands between a sandbox and the host's kernel. */
@@ -109,6 +112,11 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
 
   const store = await createStore({ path: join(dataDir, 'skerry.db') });
   cleanup.defer(() => store.close());
+  const madeWithMb = (await store.findTemplate('base'))?.memoryMb;
+  if (options.baseMemoryMb && madeWithMb && madeWithMb !== options.baseMemoryMb)
+    throw new CliError(
+      `sandboxes of this data folder have ${madeWithMb} MiB, which --base-memory cannot change`,
+    );
   const secret = await ensureSecret({ dataDir });
   const apiKey = await ensureApiKey({ dataDir, store, clock: createSystemClock() });
   const platform = createPlatform({
@@ -120,6 +128,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     log,
     limits: {
       maxSandboxes: options.maxSandboxes,
+      ...(options.baseMemoryMb && { memoryMb: options.baseMemoryMb }),
       ...(options.warm && { warmMin: options.warm.min, warmMax: options.warm.max }),
     },
   });

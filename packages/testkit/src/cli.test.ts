@@ -175,3 +175,13 @@ describe('skerry doctor', () => {
     expect(results.length).toBeGreaterThan(5);
   });
 });
+
+// Last: it ends the server.
+describe('skerry up', () => {
+  it('does not change the memory of sandboxes that the first start has set', async () => {
+    const up = ['up', '--data', stack.dataDir, '--port', '0', '--base-memory'];
+    await expect(skerry([...up, '100'])).rejects.toThrow(/is 128 to 1048576 MiB/);
+    await stack.stop();
+    await expect(skerry([...up, '512'])).rejects.toThrow(/have 1024 MiB, which --base-memory cannot change/);
+  });
+});

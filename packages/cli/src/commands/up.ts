@@ -4,6 +4,7 @@ import { defaultDataFolder, type ServerAddress } from '../data-folder.ts';
 import { createLog } from '../log.ts';
 import type { Isolation } from '../up.ts';
 import { parseCount } from './parse-count.ts';
+import { parseMebibytes } from './parse-mebibytes.ts';
 import { parsePort } from './parse-port.ts';
 
 interface UpFlags {
@@ -16,6 +17,7 @@ interface UpFlags {
   warmMin: number;
   warmMax?: number;
   maxSandboxes: number;
+  baseMemory?: number;
   memory: boolean;
   isolation: Isolation;
   requireProtocolVersion: boolean;
@@ -50,6 +52,11 @@ export function upCommand(): Command {
         .choices(['container', 'gvisor'])
         .default('container'),
     )
+    .option(
+      '--base-memory <MiB>',
+      'memory of a sandbox of the base template, fixed by the first start in a data folder (default: 1024)',
+      parseMebibytes,
+    )
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not fetch CRIU')
     .option(
       '--no-require-protocol-version',
@@ -76,6 +83,7 @@ export function upCommand(): Command {
         ...(flags.domain ? { domain: flags.domain } : {}),
         warm: parseWarm(flags),
         maxSandboxes: flags.maxSandboxes,
+        ...(flags.baseMemory && { baseMemoryMb: flags.baseMemory }),
         keepsMemory: flags.memory,
         isolation: flags.isolation,
         requireProtocolVersion: flags.requireProtocolVersion,

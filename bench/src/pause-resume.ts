@@ -1,0 +1,63 @@
+import { open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Sandbox } from '@skerry/sdk';
+import type { Benchmark } from './benchmark.ts';
+import { startHolder } from './holder.ts';
+import { toRow } from './row.ts';
+import { startBenchStack } from './stack.ts';
+
+const WARM_UP_RUNS = 1;
+const SANDBOX_MIB = 2048;
+
+/**
+ * The call that pauses a sandbox with its memory, and then the one that resumes it, of a process that holds so many MiB.
+ * Beside it: as many bytes written to a file beside the sandboxes, synced and read again.
+ */
+const measure =
+  ({ mib, atMostMs, most }: { mib: number; atMostMs: number; most: number }): Benchmark =>
+  async ({ name, runs, scale, resources }) => {
+    const stack = await startBenchStack({ resources, args: ['--base-memory', String(SANDBOX_MIB)] });
+    const heldMib = Math.ceil(mib * scale);
+    let sandbox = await stack.createSandbox();
+    const { requireAlive } = await startHolder(sandbox, { mib: heldMib });
+    const samples: number[] = [];
+    const references: number[] = [];
+    for (let run = -WARM_UP_RUNS; run < Math.min(runs, most); run += 1) {
+      const referenceMs = await writeAndRead(join(stack.dataDir, 'reference'), heldMib);
+      const started = performance.now();
+      await sandbox.pause();
+      sandbox = await Sandbox.connect(sandbox.sandboxId, { ...stack.connection, timeoutMs: 600_000 });
+      const tookMs = performance.now() - started;
+      await requireAlive(sandbox);
+      if (run < 0) continue;
+      samples.push(tookMs);
+      references.push(referenceMs);
+    }
+    await sandbox.kill();
+    return [
+      toRow({
+        name,
+        unit: 'ms',
+        samples,
+        reference: { name: 'write and read', samples: references },
+        bound: { of: 'p50', atMost: atMostMs },
+        ifMissed: 'CRIU writes and makes the processes one page after the other, in one thread',
+      }),
+    ];
+  };
+
+export const pauseResume64m = measure({ mib: 64, atMostMs: 150, most: Number.POSITIVE_INFINITY });
+export const pauseResume1g = measure({ mib: 1024, atMostMs: 2_500, most: 8 });
+
+const part = Buffer.alloc(2 ** 20, 'reference');
+
+async function writeAndRead(path: string, mib: number): Promise<number> {
+  const started = performance.now();
+  await using file = await open(path, 'w');
+  for (let written = 0; written < mib; written += 1) await file.write(part);
+  await file.sync();
+  await readFile(path);
+  const tookMs = performance.now() - started;
+  await rm(path);
+  return tookMs;
+}
