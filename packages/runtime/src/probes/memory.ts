@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readCgroupLayout } from '../drivers/oci/cgroup.ts';
 import { createOci } from '../drivers/oci/oci.ts';
 import { proveMemory } from '../drivers/oci/prove-memory.ts';
 import { prepareCriu } from '../prepare-criu.ts';
@@ -13,9 +12,8 @@ export const probeMemory = (options: {
   criuDir: string | undefined;
 }): Promise<ProbeResult> => {
   const { dir, agentDir } = options;
-  const mend = 'let apt-get reach http://deb.debian.org; use Linux 5.19 or newer with cgroups of version 1';
+  const mend = 'let apt-get reach http://deb.debian.org; use Linux 5.19 or newer';
   return probe({ name: 'memory', needed: false, mend }, async () => {
-    if (readCgroupLayout().version === 2) throw new Error('memory is kept with cgroups of version 1 only');
     const criuDir = options.criuDir ?? (await prepareCriu({ targetDir: dir }));
     const [dataDir, rootfs] = [join(dir, 'data-memory'), join(dir, 'rootfs-memory')];
     await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });

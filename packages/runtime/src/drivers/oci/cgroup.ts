@@ -62,7 +62,8 @@ export interface Cgroup {
 
 export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cgroup => {
   const path = `/${parent}/${id}`;
-  const tree = (controller: string): string => (layout.version === 2 ? root : `${root}/${controller}`);
+  const [unified = root] = layout.trees;
+  const tree = (controller: string): string => (layout.version === 2 ? unified : `${root}/${controller}`);
   const read = (controller: string, file: string): Promise<string | undefined> =>
     readPresent(`${tree(controller)}${path}/${file}`);
 
@@ -71,7 +72,10 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
       ? hasField(await read('', 'cgroup.events'), 'frozen', 1)
       : (await read('freezer', 'freezer.state'))?.trim() === 'FROZEN';
 
-  const hasMembers = async (): Promise<boolean> => toNumber(await read('pids', 'pids.current')) > 0;
+  const hasMembers = async (): Promise<boolean> =>
+    layout.version === 2
+      ? hasField(await read('', 'cgroup.events'), 'populated', 1)
+      : toNumber(await read('pids', 'pids.current')) > 0;
 
   const members = async (): Promise<number[]> =>
     ((await read('pids', 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
@@ -125,6 +129,11 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
       for (const pid of await members()) signalIfAlive(pid, name);
     },
     kill: async () => {
+      if (layout.version === 2 && existsSync(`${unified}${path}/cgroup.kill`)) {
+        // Reaches also who is started meanwhile.
+        await writePresent(`${unified}${path}/cgroup.kill`, '1');
+        return hasMembers();
+      }
       const killed = await members();
       for (const pid of killed) signalIfAlive(pid, 'SIGKILL');
       // In a version 1 tree a frozen process does not die. Thawed with the signal pending it runs nothing more.

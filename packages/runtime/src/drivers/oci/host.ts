@@ -50,8 +50,8 @@ export const readHost = (options: {
       ? { program: compileSeccomp(runtime.seccompProfile) }
       : { profile: runtime.seccompProfile },
     allowance,
-    // The devices of a version 2 cgroup are a program of the OCI runtime. A kernel in a process cannot be written down by it.
-    criu: cgroups.version === 1 && runtime.level === 'container' ? findCriu(criuDir, allowance) : undefined,
+    // A kernel in a process cannot be written down by it.
+    criu: runtime.level === 'container' ? findCriu(criuDir, allowance) : undefined,
     cgroups,
     cgroupParent,
     snapshots: createSnapshots(dataDir),

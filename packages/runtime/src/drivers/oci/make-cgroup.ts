@@ -1,23 +1,23 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { RuntimeError } from '../../error.ts';
 import type { Limits } from '../../runtime.ts';
 import type { CgroupLayout } from './cgroup.ts';
+import { allowDevices } from './device-program.ts';
+import { usableDevices } from './devices.ts';
 
 const CPU_PERIOD_US = 100_000;
 
-/** Devices as an OCI runtime allows them: any may be made, these may be used. */
-const DEVICES = [
-  'c *:* m',
-  'b *:* m',
-  ...['1:3', '1:5', '1:7', '1:8', '1:9', '5:0', '5:1', '5:2', '136:*'].map((name) => `c ${name} rwm`),
-];
+/** As an OCI runtime allows them. */
+const DEVICES = ['c *:* m', 'b *:* m', ...usableDevices.map((numbers) => `c ${numbers.join(':')} rwm`)];
 
 /**
- * Makes the version 1 cgroups of a sandbox that no OCI runtime starts, with the limits that it had, and resolves with
- * the files that take its members.
+ * Makes the cgroups of a sandbox that no OCI runtime starts, with the limits that it had, and resolves with the files that
+ * take its members. Rejects with `unsupported` when the host has no controller for one of them.
  */
 export const makeCgroup = async (layout: CgroupLayout, path: string, limits: Limits): Promise<string[]> => {
+  if (layout.version === 2) return [await makeUnified(layout, path, limits)];
   const trees = layout.trees.filter((tree) => basename(tree) !== 'unified');
   return Promise.all(
     trees.map(async (tree) => {
@@ -32,6 +32,35 @@ export const makeCgroup = async (layout: CgroupLayout, path: string, limits: Lim
     }),
   );
 };
+
+const makeUnified = async (layout: CgroupLayout, path: string, limits: Limits): Promise<string> => {
+  const [root = ''] = layout.trees;
+  const folder = `${root}${path}`;
+  await mkdir(folder, { recursive: true });
+  const settings = toUnifiedSettings(layout, limits);
+  const needed = [...new Set(Object.keys(settings).map((file) => file.split('.')[0] ?? ''))];
+  const offered = readFileSync(`${root}/cgroup.controllers`, 'utf8').trim().split(' ');
+  const missing = needed.filter((controller) => !offered.includes(controller));
+  if (missing.length > 0)
+    throw new RuntimeError('unsupported', `the host has no cgroup of ${missing.join(', ')}`);
+  // Each group says what those below it may limit.
+  for (const above of [root, dirname(folder)])
+    writeFileSync(`${above}/cgroup.subtree_control`, needed.map((controller) => `+${controller}`).join(' '));
+  for (const [file, value] of Object.entries(settings)) writeFileSync(`${folder}/${file}`, value);
+  allowDevices(folder);
+  return `${folder}/cgroup.procs`;
+};
+
+/** As an OCI runtime writes what the bundle says: memory and swap together are limited by the first, so none may be swap. */
+export const toUnifiedSettings = (
+  { limitsSwap }: Pick<CgroupLayout, 'limitsSwap'>,
+  limits: Limits,
+): Record<string, string> => ({
+  'memory.max': String(limits.memoryBytes),
+  ...(limitsSwap ? { 'memory.swap.max': '0' } : {}),
+  'cpu.max': `${Math.round(limits.cpuCount * CPU_PERIOD_US)} ${CPU_PERIOD_US}`,
+  'pids.max': String(limits.processCount),
+});
 
 const toSettings = (
   controller: string,

@@ -17,7 +17,7 @@ export interface MemoryProof {
  */
 export const proveMemory = async (runtime: Runtime, options: { rootfs: string }): Promise<MemoryProof> => {
   if (!runtime.features.pause.memory) {
-    throw new RuntimeError('unsupported', 'CRIU does not work on this kernel, or cgroups are of version 2');
+    throw new RuntimeError('unsupported', 'CRIU does not work on this kernel');
   }
   const limits = { cpuCount: 0.5, memoryBytes: 256 * MIB, diskBytes: 32 * MIB, processCount: 50 };
   const spec = { id: `memory${process.pid}`, rootfs: options.rootfs, hostname: 'probe', limits };
