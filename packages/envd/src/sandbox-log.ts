@@ -46,12 +46,12 @@ export const createSandboxLog = (): SandboxLog => {
     let kept = 0;
     let from = lines.length;
     while (from > 0 && lines.length - from < MAX_LINES / 2) {
-      kept += (lines[from - 1] as LogLine).text.length;
+      kept += Buffer.byteLength((lines[from - 1] as LogLine).text);
       if (kept > MAX_BYTES / 2) break;
       from -= 1;
     }
     lines = lines.slice(from);
-    sizeBytes = lines.reduce((sum, { text }) => sum + text.length, 0);
+    sizeBytes = lines.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
   };
 
   return {
@@ -62,7 +62,7 @@ export const createSandboxLog = (): SandboxLog => {
       lastSeq += 1;
       const text = JSON.stringify({ seq: lastSeq, timestamp: Date.now(), level, logger, message, fields });
       lines.push({ seq: lastSeq, text });
-      sizeBytes += text.length;
+      sizeBytes += Buffer.byteLength(text);
       if (lines.length > MAX_LINES || sizeBytes > MAX_BYTES) makeRoom();
       listener?.();
     },

@@ -10,7 +10,7 @@ describe('API keys', () => {
   let dataDir: string;
   let store: Store;
   let now = 1_000_000;
-  const clock = { now: () => now, after: () => () => {} };
+  const clock = { now: () => now, elapsed: () => 0, after: () => () => {} };
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'skerry-key-'));
     store = await createStore({ path: join(dataDir, 'skerry.db') });

@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds since the epoch, an integer. */
   now(): number;
+  /** Milliseconds since some moment, which no setting of the host's clock changes: for how long something took. */
+  elapsed(): number;
   /** Calls `run` once after `delayMs`; the returned function takes it back. */
   after(delayMs: number, run: () => void): () => void;
 }
@@ -12,6 +14,7 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 /** The clock of this host. A delay beyond 24 days fires early, so whoever waits that long looks at `now()` again. */
 export const createSystemClock = (): Clock => ({
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   after: (delayMs, run) => {
     const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), MAX_DELAY_MS));
     return () => clearTimeout(timer);

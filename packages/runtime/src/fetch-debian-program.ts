@@ -12,6 +12,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncPath } from './drivers/oci/sync-path.ts';
 import { RuntimeError } from './error.ts';
 import { runCommand } from './run-command.ts';
 
@@ -55,7 +56,9 @@ export const fetchDebianProgram = async (
     await mkdir(to);
     await assemble({ root: join(work, 'root'), to });
     await chmod(to, 0o755);
+    await syncFolders(to);
     await rename(to, target);
+    await syncPath(targetDir);
   } catch (error) {
     // Somebody else made the same folder meanwhile.
     if (!(await exists(join(target, name)))) {
@@ -67,6 +70,13 @@ export const fetchDebianProgram = async (
     await rm(work, { recursive: true, force: true });
   }
   return target;
+};
+
+/** The names of what was copied. */
+const syncFolders = async (folder: string): Promise<void> => {
+  const inside = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  for (const { name } of inside) await syncFolders(join(folder, name));
+  await syncPath(folder);
 };
 
 const OLD_MS = 600_000;

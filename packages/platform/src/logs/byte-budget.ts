@@ -9,16 +9,16 @@ export interface ByteBudget {
 }
 
 export const createByteBudget = (options: {
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'elapsed'>;
   atOnce: number;
   aSecond: number;
 }): ByteBudget => {
   const { clock, atOnce, aSecond } = options;
   let left = atOnce;
-  let at = clock.now();
+  let at = clock.elapsed();
   return {
     take: (bytes) => {
-      const now = clock.now();
+      const now = clock.elapsed();
       left = Math.min(atOnce, left + ((now - at) / 1000) * aSecond) - bytes;
       at = now;
     },

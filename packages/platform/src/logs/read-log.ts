@@ -27,8 +27,8 @@ const createLineSplitter = (onLine: (text: string) => void) => {
   return (text: string): void => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    if (rest.length > MAX_LINE_BYTES) throw new Error('a line of the log is too long');
-    for (const line of lines) if (line.length <= MAX_LINE_BYTES) onLine(line);
+    if (Buffer.byteLength(rest) > MAX_LINE_BYTES) throw new Error('a line of the log is too long');
+    for (const line of lines) if (Buffer.byteLength(line) <= MAX_LINE_BYTES) onLine(line);
   };
 };
 
@@ -59,7 +59,7 @@ export const readLog = async (options: ReadLogOptions): Promise<void> => {
     late();
     const split = createLineSplitter(onLine);
     for await (const text of response.setEncoding('utf8') as AsyncIterable<string>) {
-      budget.take(text.length);
+      budget.take(Buffer.byteLength(text));
       split(text);
       const waitMs = budget.waitMs();
       if (waitMs > 0) await passTime(clock, waitMs, signal);

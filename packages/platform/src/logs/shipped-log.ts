@@ -32,7 +32,11 @@ export const createShippedLog = (options: {
     // Neither before what was told earlier nor in the future, so that nobody inside chooses its place among the others.
     lastAt = Math.max(lastAt, Math.min(entry.at, clock.now()));
     const sizeBytes =
-      OVERHEAD_BYTES + entry.logger.length + entry.message.length + JSON.stringify(entry.fields).length;
+      OVERHEAD_BYTES +
+      [entry.logger, entry.message, JSON.stringify(entry.fields)].reduce(
+        (sum, text) => sum + Buffer.byteLength(text),
+        0,
+      );
     return { ...entry, at: lastAt, sandboxId: row.id, sizeBytes };
   };
 

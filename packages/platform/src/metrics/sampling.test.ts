@@ -6,7 +6,7 @@ import { createManualClock } from '../testing/manual-clock.ts';
 import { createSampling } from './sampling.ts';
 
 const start = () => {
-  const { clock, advance, timers } = createManualClock();
+  const { clock, advance, setBack, timers } = createManualClock();
   const rows: MetricRow[] = [];
   const writes: number[] = [];
   let deleted: readonly { grain: number; before: number }[] = [];
@@ -36,18 +36,18 @@ const start = () => {
       await setImmediate();
     }
   };
-  return { clock, sampling, rows, writes, timers, pass, deleted: () => deleted };
+  return { clock, sampling, rows, writes, timers, pass, setBack, deleted: () => deleted };
 };
 
 /** Uses so many of its processors all the time. */
-const busy = (clock: { now(): number }, cpus: number) => {
-  const begun = clock.now();
+const busy = (clock: { elapsed(): number; now(): number }, cpus: number) => {
+  const begun = clock.elapsed();
   const readings: number[] = [];
   return {
     readings,
     usage: async (): Promise<Usage> => {
       readings.push(clock.now());
-      const cpuTimeMs = 700 + (clock.now() - begun) * cpus;
+      const cpuTimeMs = 700 + (clock.elapsed() - begun) * cpus;
       return { cpuTimeMs, memoryBytes: 1000, cacheBytes: 200, diskBytes: 30, processCount: 4 };
     },
   };
@@ -115,6 +115,18 @@ describe('sampling', () => {
     await pass(1_000);
     expect((await sampling.measure('i1'))?.at).toBeGreaterThan((first?.at ?? 0) + 999);
     expect(await sampling.measure('i2')).toBeUndefined();
+  });
+
+  it('takes no notice of a clock that somebody sets back', async () => {
+    const { clock, sampling, rows, pass, setBack } = start();
+    sampling.begin({ id: 'i1', cpuCount: 1 }, busy(clock, 0.5));
+    await pass(12_000);
+    setBack(3_600_000);
+    await pass(30_000);
+    await sampling.close();
+    expect(rows.length).toBeGreaterThan(6);
+    expect(new Set(rows.map(({ cpuUsedPct }) => cpuUsedPct))).toEqual(new Set([50]));
+    expect(rows.at(-1)?.at).toBeLessThan(rows[0]?.at ?? 0);
   });
 
   it('goes on after a reading that failed, and stops with the sandbox', async () => {

@@ -32,6 +32,8 @@ export interface SamplingOptions {
 
 interface Reading extends Usage {
   at: number;
+  /** On a clock that nobody sets. */
+  elapsedMs: number;
 }
 
 interface Sampled {
@@ -40,6 +42,7 @@ interface Sampled {
   readonly instance: Pick<Instance, 'usage'>;
   reading: Reading | undefined;
   sample: MetricRow | undefined;
+  sampledMs: number;
   /** The measurement that is under way; several callers share it. */
   measuring: Promise<MetricRow> | undefined;
 }
@@ -58,7 +61,7 @@ const toSample = (
   { before, after }: { before: Reading; after: Reading },
 ): MetricRow => {
   const busyMs = Math.max(0, after.cpuTimeMs - before.cpuTimeMs);
-  const share = busyMs / ((after.at - before.at) * cpuCount);
+  const share = busyMs / ((after.elapsedMs - before.elapsedMs) * cpuCount);
   return {
     sandboxId: id,
     at: after.at,
@@ -79,7 +82,10 @@ export const createSampling = ({ store, clock, log }: SamplingOptions): Sampling
   let unwritten: MetricRow[] = [];
   let writing = Promise.resolve();
   let cancelWrite: (() => void) | undefined;
-  const wheel = createExpiry({ clock, onDue: (id) => void takeTurn(id) });
+  const wheel = createExpiry({
+    clock: { now: clock.elapsed, after: clock.after },
+    onDue: (id) => void takeTurn(id),
+  });
 
   const write = (): Promise<void> => {
     cancelWrite?.();
@@ -105,11 +111,12 @@ export const createSampling = ({ store, clock, log }: SamplingOptions): Sampling
   const read = async ({ instance }: Sampled): Promise<Reading> => ({
     ...(await instance.usage()),
     at: clock.now(),
+    elapsedMs: clock.elapsed(),
   });
 
   const measureNow = async (one: Sampled): Promise<MetricRow> => {
     let before = one.reading;
-    if (before === undefined || clock.now() - before.at < MIN_APART_MS) {
+    if (before === undefined || clock.elapsed() - before.elapsedMs < MIN_APART_MS) {
       before ??= await read(one);
       await passTime(clock, MIN_APART_MS);
     }
@@ -117,6 +124,7 @@ export const createSampling = ({ store, clock, log }: SamplingOptions): Sampling
     one.reading = after;
     const sample = toSample(one, { before, after });
     one.sample = sample;
+    one.sampledMs = after.elapsedMs;
     if (sampled.get(one.id) === one) keep(sample);
     return sample;
   };
@@ -124,7 +132,7 @@ export const createSampling = ({ store, clock, log }: SamplingOptions): Sampling
   const measure = async (id: string): Promise<MetricRow | undefined> => {
     const one = sampled.get(id);
     if (one === undefined) return undefined;
-    if (one.sample !== undefined && clock.now() - one.sample.at < FRESH_MS) return one.sample;
+    if (one.sample !== undefined && clock.elapsed() - one.sampledMs < FRESH_MS) return one.sample;
     one.measuring ??= measureNow(one).finally(() => {
       one.measuring = undefined;
     });
@@ -134,7 +142,7 @@ export const createSampling = ({ store, clock, log }: SamplingOptions): Sampling
   const takeTurn = async (id: string): Promise<void> => {
     const one = sampled.get(id);
     if (one === undefined) return;
-    wheel.schedule(id, clock.now() + SAMPLE_MS);
+    wheel.schedule(id, clock.elapsed() + SAMPLE_MS);
     try {
       // The first turn only begins: a share of the processors needs a reading before.
       if (one.reading === undefined) one.reading = await read(one);
@@ -153,10 +161,11 @@ export const createSampling = ({ store, clock, log }: SamplingOptions): Sampling
         instance,
         reading: undefined,
         sample: undefined,
+        sampledMs: 0,
         measuring: undefined,
       });
       // Those that begin together, as after a restart of this process, are spread over the time between two samples.
-      wheel.schedule(id, clock.now() + Math.random() * SAMPLE_MS);
+      wheel.schedule(id, clock.elapsed() + Math.random() * SAMPLE_MS);
     },
     end: (id) => {
       sampled.delete(id);

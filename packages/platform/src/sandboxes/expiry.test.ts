@@ -73,7 +73,7 @@ describe('createExpiry', () => {
     const due: string[] = [];
     let fire = (): void => {};
     let now = 0;
-    const clock: Clock = {
+    const clock: Pick<Clock, 'now' | 'after'> = {
       now: () => now,
       after: (_delayMs, run) => {
         fire = run;

@@ -17,7 +17,11 @@ const SLOT_MS = 250;
 /**
  * A wheel of slots with one timer, armed for the earliest. `onDue` is called up to 250 ms after an end, never before.
  */
-export const createExpiry = ({ clock, onDue }: { clock: Clock; onDue: (id: string) => void }): Expiry => {
+export const createExpiry = (options: {
+  clock: Pick<Clock, 'now' | 'after'>;
+  onDue: (id: string) => void;
+}): Expiry => {
+  const { clock, onDue } = options;
   const slots = new Map<number, Set<string>>();
   const slotOf = new Map<string, number>();
   let armed: { slot: number; disarm: () => void } | undefined;

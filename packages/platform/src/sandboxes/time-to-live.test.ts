@@ -24,7 +24,7 @@ describe('createTimeToLive', () => {
     timeToLive = createTimeToLive({
       store,
       expiry: { schedule: (id, endAt) => announced.push([id, endAt]) },
-      clock: { now: () => now, after: () => () => {} },
+      clock: { now: () => now, elapsed: () => 0, after: () => () => {} },
       limits: { maxRunMs },
     });
     const endAt = start + 60_000;

@@ -3,9 +3,11 @@ import type { Clock } from '../clock.ts';
 /** A clock that stands still until it is told to advance. */
 export const createManualClock = () => {
   let now = 1_000_000_000_123;
+  let setBackMs = 0;
   const timers = new Map<() => void, number>();
   const clock: Clock = {
-    now: () => now,
+    now: () => now - setBackMs,
+    elapsed: () => now,
     after: (delayMs, run) => {
       timers.set(run, now + delayMs);
       return () => timers.delete(run);
@@ -22,5 +24,9 @@ export const createManualClock = () => {
     }
     now = target;
   };
-  return { clock, advance, timers };
+  /** As somebody sets the clock of a host. */
+  const setBack = (ms: number) => {
+    setBackMs += ms;
+  };
+  return { clock, advance, setBack, timers };
 };

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { arch } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
 import type { Cgroup } from './cgroup.ts';
@@ -49,7 +50,7 @@ const continueIfAlive = (pid: number): void => {
 
 const hasSpawner = async (pids: readonly number[]): Promise<boolean> => {
   const calls = await Promise.all(pids.map(readCalls));
-  return calls.flat().some(isSpawn);
+  return calls.flat().some((call) => isSpawn(call));
 };
 
 /** The system call that each thread is in, with its arguments, as in `proc(5)`; none of a process that is gone. */
@@ -61,14 +62,16 @@ const readCalls = async (pid: number): Promise<string[]> => {
   );
 };
 
-// x86-64, and clone(2): the flags of clone3 are behind a pointer.
-const CLONE = '56';
-const VFORK = '58';
-const CLONE3 = '435';
+/** arm64 has no call of its own for vfork(2). The flags of clone3(2) are behind a pointer. */
+const numbers: Partial<Record<string, { clone: string; vfork?: string; clone3: string }>> = {
+  x64: { clone: '56', vfork: '58', clone3: '435' },
+  arm64: { clone: '220', clone3: '435' },
+};
 const CLONE_VFORK = 0x4000;
 
-/** Whether that is a call that returns when the child has begun its program or has ended. */
-export const isSpawn = (call: string): boolean => {
-  const [number, flags] = call.split(' ');
-  return number === VFORK || number === CLONE3 || (number === CLONE && (Number(flags) & CLONE_VFORK) !== 0);
+/** Whether that is a call that returns when the child has begun its program or has ended, on that architecture of Node's. */
+export const isSpawn = (call: string, architecture: string = arch()): boolean => {
+  const [number = '', flags] = call.split(' ');
+  const { clone, vfork, clone3 } = numbers[architecture] ?? {};
+  return number === vfork || number === clone3 || (number === clone && (Number(flags) & CLONE_VFORK) !== 0);
 };
