@@ -72,7 +72,7 @@ export interface LifecycleOptions {
   ending: Ending;
   pausing: Pick<Pausing, 'pauseAtEnd'>;
   adopt: Adopt;
-  warm: Pick<WarmPool, 'claim' | 'giveBack' | 'giveWay' | 'adjust'>;
+  warm: Pick<WarmPool, 'claim' | 'giveBack' | 'giveWay' | 'adjustSoon'>;
   clock: Clock;
   ids: Ids;
   log: Log;
@@ -180,7 +180,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     };
     const started = run().finally(() => {
       starting.delete(sandbox.id);
-      void warm.adjust();
+      warm.adjustSoon();
     });
     starting.set(sandbox.id, started);
     return started;

@@ -14,7 +14,7 @@ export type WarmSpec = Omit<InstanceSettings, 'id' | 'hostname'> & InstanceOrigi
  * a kind there are follows from how many were asked for in the last minute, between `warmMin` and `warmMax`.
  */
 export interface WarmPool {
-  /** Counts a wish for this kind, and gives an instance for it when one is ready. The caller owns it, and calls `adjust` after. */
+  /** Counts a wish for this kind, and gives an instance for it when one is ready. The caller owns it, and calls `adjustSoon` after. */
   claim(spec: WarmSpec): Instance | undefined;
   /** Takes back what was claimed and not used. */
   giveBack(spec: WarmSpec, instance: Instance): void;
@@ -24,6 +24,8 @@ export interface WarmPool {
   start(base: WarmSpec): Promise<void>;
   /** Adjusts every kind to what is asked for now. Resolves when it is done. */
   adjust(): Promise<void>;
+  /** The same a moment later: whoever has just got a sandbox uses it now, and needs the processor for that. */
+  adjustSoon(): void;
   /** Stops filling up and waits for what is under way. What waits lives on for the next process. */
   close(): Promise<void>;
 }
@@ -40,6 +42,8 @@ export interface WarmPoolOptions {
 }
 
 const DEMAND_WINDOW_MS = 60_000;
+/** By then the first command of a sandbox that was just given away has answered. Never put off: a stream of wishes fills up too. */
+const ADJUST_DELAY_MS = 200;
 
 interface Waiting {
   readonly instance: Instance;
@@ -60,6 +64,7 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
   let baseKey: string | undefined;
   let closed = false;
   let filling = Promise.resolve();
+  let soon: NodeJS.Timeout | undefined;
 
   const kindOf = (spec: WarmSpec): Kind => {
     const key = toKey(spec);
@@ -166,8 +171,16 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
       void adjust();
     },
     adjust,
+    adjustSoon: () => {
+      if (closed) return;
+      soon ??= setTimeout(() => {
+        soon = undefined;
+        void adjust();
+      }, ADJUST_DELAY_MS);
+    },
     close: async () => {
       closed = true;
+      clearTimeout(soon);
       await filling;
     },
   };

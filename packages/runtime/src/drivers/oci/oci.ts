@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { mkdir, readdir, stat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { RuntimeError } from '../../error.ts';
 import type { AddressedInstance, AddressedRuntime } from '../../guest-socket.ts';
@@ -10,6 +11,7 @@ import { reserveSlot, toBaseUid } from '../../slots.ts';
 import { createAdopter } from './adopt.ts';
 import { compareTrees } from './compare-trees.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
+import { createGate } from './gate.ts';
 import { readHost } from './host.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
 import type { LifeLine } from './life-line.ts';
@@ -30,7 +32,7 @@ export interface OciOptions {
   agentDir: string;
   /** The first process inside, by its path there. */
   command?: readonly string[];
-  /** How long an agent may take to be ready. */
+  /** How long an agent may take to be ready, once it is its turn to start. */
   startTimeoutMs?: number;
   /** Default: crun, or runc when that is missing. */
   ociRuntime?: OciRuntimeName;
@@ -41,6 +43,14 @@ export interface OciOptions {
   /** Where `prepareCriu` has unpacked it; memory is not kept without. */
   criuDir?: string | undefined;
 }
+
+/**
+ * Starts that are under way at the same time, for each processor. A start is mostly work of the processor: with more of them
+ * all take longer together, and none is done until nearly all are.
+ */
+const STARTS_PER_PROCESSOR = 2;
+/** One that takes longer waits for something else, which may be the fault of what is in the sandbox: then others go on. */
+const LONGEST_TURN_MS = 2_000;
 
 const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '/.envd/app/main.js'];
 
@@ -69,6 +79,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
   const known = new Map<string, OciInstance>();
   const finding = new Map<string, Promise<Run>>();
   const starting = new Set<string>();
+  const starts = createGate(STARTS_PER_PROCESSOR * availableParallelism());
   const stopping = new Map<string, Promise<void>>();
 
   const stop = (id: string): Promise<void> => {
@@ -140,9 +151,6 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     record: SandboxRecord,
     { signal, prepareDisk }: { signal: AbortSignal | undefined; prepareDisk: () => Promise<void> },
   ): Promise<Run> => {
-    const deadline = AbortSignal.timeout(startTimeoutMs);
-    const anySignal = signal ? AbortSignal.any([signal, deadline]) : deadline;
-    const { id } = record.spec;
     const { memory } = record;
     if (memory) {
       const wakeDir = record.agentDir ?? agentDir;
@@ -150,6 +158,23 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       const until = signal ?? AbortSignal.timeout(toMemoryDeadlineMs(record.spec.limits.memoryBytes));
       return wakeSandbox({ host, record, memory, agentDir: wakeDir, signal: until, prepareDisk });
     }
+    const leave = await starts.enter(signal);
+    const timer = setTimeout(leave, LONGEST_TURN_MS);
+    try {
+      return await startAgent(record, { signal, prepareDisk });
+    } finally {
+      clearTimeout(timer);
+      leave();
+    }
+  };
+
+  const startAgent = async (
+    record: SandboxRecord,
+    { signal, prepareDisk }: { signal: AbortSignal | undefined; prepareDisk: () => Promise<void> },
+  ): Promise<Run> => {
+    const deadline = AbortSignal.timeout(startTimeoutMs);
+    const anySignal = signal ? AbortSignal.any([signal, deadline]) : deadline;
+    const { id } = record.spec;
     let line: LifeLine | undefined;
     try {
       line = await startSandbox({ host, record, agentDir, command, signal: anySignal, prepareDisk });
