@@ -4,6 +4,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'rolldown';
+import { lazyZlib } from './lazy-zlib.ts';
+import { literalDescriptors } from './literal-descriptors.ts';
 
 const target = join(import.meta.dirname, 'dist');
 // It gets its name when it is whole, so that a server that starts meanwhile never takes half a bundle. Kept out of sight until
@@ -17,6 +19,8 @@ await build({
   input: join(import.meta.dirname, 'src/main.ts'),
   platform: 'node',
   plugins: [
+    literalDescriptors(),
+    lazyZlib(),
     {
       name: 'native part only',
       // What the package does around it, five times the work of loading it, is choosing the file.
