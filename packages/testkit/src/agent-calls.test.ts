@@ -1,4 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { FileType } from '@skerry/envd-client/filesystem';
 import { type FileEvent, Sandbox, TimeoutError } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -122,6 +125,27 @@ describe('files', () => {
     await sdk.files.remove('tree');
     await sdk.files.remove('tree');
     expect(await sdk.files.exists('tree')).toBe(false);
+  });
+
+  it('never reach the host, where links and files change places while they are written', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'raced-'));
+    try {
+      const outside = join(folder, 'outside');
+      await writeFile(outside, 'untouched');
+      const race = `mkdir -p ${folder} && cd ${folder} && while :; do ln -sf ${outside} target; rm target; echo own > target; done`;
+      const racing = await sdk.commands.run(race, { background: true });
+      racing.wait().catch(() => {});
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 40 }, (_, index) => sdk.files.write(join(folder, 'target'), `written ${index}`)),
+      );
+      await racing.kill();
+      expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
+      expect(await readFile(outside, 'utf8')).toBe('untouched');
+      expect(await readdir(folder)).toEqual(['outside']);
+      expect((await sdk.commands.run('echo here')).stdout).toBe('here\n');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });
 

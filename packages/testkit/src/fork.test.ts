@@ -142,7 +142,7 @@ describe('a snapshot with memory', () => {
     for (const copy of copies) {
       await expectToGoOn(copy, before);
       expect((await readCounters(copy)).node.pid).toBe(taken.node.pid);
-      expect((await copy.commands.run('echo $GREETING')).stdout).toBe('new\n');
+      expect((await copy.commands.run('echo $GREETING; uname -n')).stdout).toBe(`new\n${copy.sandboxId}\n`);
       await copy.kill();
     }
     expect(await Sandbox.deleteSnapshot(snapshotId, stack.connection)).toBe(true);

@@ -67,6 +67,8 @@ describe('create', () => {
         const sandbox = await Sandbox.connect(sandboxId, stack.connection);
         await sandbox.files.write('/tmp/mine', sandboxId);
         expect(await sandbox.files.read('/tmp/mine')).toBe(sandboxId);
+        const { stdout } = await sandbox.commands.run('uname -n; cat /etc/hostname');
+        expect(stdout).toBe(`${sandboxId}\n${sandboxId}\n`);
       }),
     );
     await Promise.all(sandboxes.map((sandbox) => sandbox.kill()));
