@@ -1,5 +1,4 @@
-import { closeSync } from 'node:fs';
-import { readdir, readlink } from 'node:fs/promises';
+import { closeSync, readdirSync, readlinkSync } from 'node:fs';
 import koffi from 'koffi';
 
 // Numbers since 5.3 and 5.6, the same on every architecture.
@@ -19,14 +18,29 @@ const nativeSet = libc.func('int setsockopt(int, int, int, const void *, unsigne
  * when the processes are not to run on: a socket that is closed in it tells nobody, and one that is used in it fails.
  * Does nothing about the others.
  */
-export const endRepair = async (pids: readonly number[]): Promise<void> => {
+export const endRepair = (pids: readonly number[]): void => {
+  // From the kernel's own memory: handing it to other threads costs more.
   for (const pid of pids) {
-    const folder = `/proc/${pid}/fd`;
-    // A process or a descriptor may be gone by now.
-    const names = await readdir(folder).catch(() => []);
-    const links = await Promise.all(names.map((name) => readlink(`${folder}/${name}`).catch(() => '')));
-    const sockets = names.filter((_, index) => links[index]?.startsWith('socket:'));
+    const sockets = listDescriptors(pid).filter((name) => isSocket(`/proc/${pid}/fd/${name}`));
     if (sockets.length > 0) endRepairOf(pid, sockets.map(Number));
+  }
+};
+
+const listDescriptors = (pid: number): string[] => {
+  try {
+    return readdirSync(`/proc/${pid}/fd`);
+  } catch {
+    // The process is gone by now.
+    return [];
+  }
+};
+
+const isSocket = (path: string): boolean => {
+  try {
+    return readlinkSync(path).startsWith('socket:');
+  } catch {
+    // The descriptor is gone by now.
+    return false;
   }
 };
 

@@ -1,11 +1,13 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Instance } from '../../runtime.ts';
 import { runInside } from '../../suite-client.ts';
+import { toSandboxFolder } from './folder.ts';
 import { useOci } from './oci-fixture.ts';
 
-const { create, toId } = useOci({ name: 'edge', memory: true, internet: true });
+const fixture = useOci({ name: 'edge', memory: true, internet: true });
+const { create, toId } = fixture;
 
 /** What a program holds over a pause, in Python, and what it finds afterwards. */
 const holdings: Record<string, { hold: string; check: string; found: string }> = {
@@ -149,6 +151,36 @@ describe('a process that is kept in memory', () => {
     await source.resume();
     expect(await Promise.all([source, fork].map(readFound))).toEqual([expected, expected]);
   }, 60_000);
+});
+
+describe('a connection over loopback', () => {
+  it('goes on when a pause fails after all was written', async () => {
+    const instance = await create();
+    const program = `cat > /root/echo.py <<'END'
+import os, socket, time
+s = socket.create_server(("127.0.0.1", 0)); c = socket.create_connection(s.getsockname()); a, _ = s.accept()
+n = 0
+while True:
+    n += 1; c.sendall(b"x"); a.recv(1)
+    open("/root/new", "w").write(str(n)); os.rename("/root/new", "/root/count"); time.sleep(0.01)
+END
+setsid python3 /root/echo.py > /root/log 2>&1 < /dev/null & until [ -s /root/count ]; do sleep 0.05; done`;
+    await runInside(instance, program);
+    const read = async (): Promise<string> => (await runInside(instance, 'cat /root/count /root/log')).output;
+    const blocker = `${toSandboxFolder(fixture.dataDir, instance.id).record}.next`;
+    await mkdir(blocker);
+    await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'internal' });
+    await rm(blocker, { recursive: true });
+    for (const pause of [false, true]) {
+      if (pause) {
+        await instance.pause({ memory: true });
+        await instance.resume();
+      }
+      const before = await read();
+      expect(before).toMatch(/^\d+$/);
+      await expect.poll(read).not.toBe(before);
+    }
+  }, 30_000);
 });
 
 describe('a program that waits for a child to begin', () => {
