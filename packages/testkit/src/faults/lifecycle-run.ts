@@ -1,0 +1,254 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, watch } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Sandbox, SandboxError } from '@skerry/sdk';
+import type { Stack } from '../stack.ts';
+import { type Content, findLosses, startCounter } from './lifecycle/kept-content.ts';
+import {
+  create,
+  createFromSnapshot,
+  deleteSnapshot,
+  findSandbox,
+  type KnownSandbox,
+  operations,
+  type World,
+} from './lifecycle/operations.ts';
+import { findHeldBy, findOrphans } from './lifecycle/orphans.ts';
+import { createServerKeeper, findHelper, type Victim } from './lifecycle/server-keeper.ts';
+import { createRandom } from './random.ts';
+
+export interface LifecycleRunOptions {
+  seed: number;
+  durationMs: number;
+  /** About how many sandboxes there are. */
+  sandboxCount: number;
+  /** How many operations are under way at the same time. */
+  lanes: number;
+  /** Between two kills, on average. */
+  killEveryMs: number;
+}
+
+export interface LifecycleReport {
+  /** How many of each kind were acknowledged, and how many a kill cut off. */
+  done: Record<string, number>;
+  cutOff: Record<string, number>;
+  kills: Record<Victim, number>;
+  /** Sandboxes and snapshots whose content was compared with what is known of it. */
+  checks: number;
+  /** What a kill kept from being acknowledged and was there nevertheless. */
+  unacknowledged: number;
+  /** Operations that failed although nobody was killed. */
+  failures: string[];
+  losses: string[];
+  orphans: string[];
+}
+
+const MAX_SNAPSHOTS = 8;
+
+/**
+ * Does random things to sandboxes while the server and its helper are killed and come back; in the end looks at everything
+ * that was acknowledged, and for everything that is left when all of it is removed. Order and timing of what many do at once
+ * are not the seed's: one seed gives similar runs, not equal ones.
+ */
+export const runLifecycle = async (options: LifecycleRunOptions): Promise<LifecycleReport> => {
+  const { seed, durationMs, sandboxCount, lanes, killEveryMs } = options;
+  const random = createRandom(seed);
+  const dataDir = mkdtempSync(join(tmpdir(), 'skerry-lifecycle-'));
+  const report: LifecycleReport = {
+    done: {},
+    cutOff: {},
+    kills: { server: 0, helper: 0 },
+    checks: 0,
+    unacknowledged: 0,
+    failures: [],
+    losses: [],
+    orphans: [],
+  };
+  const sandboxes: World['sandboxes'] = new Map();
+  const snapshots: World['snapshots'] = new Map();
+  const busy = new Set<string>();
+  const ids = new Set<string>();
+
+  const count = (into: Record<string, number>, name: string): void => {
+    into[name] = (into[name] ?? 0) + 1;
+  };
+  const pick = <T>(from: readonly T[]): T | undefined => from[Math.floor(random() * from.length)];
+
+  const removeStrays = async (stack: Stack): Promise<void> => {
+    for await (const { sandboxId } of Sandbox.list(stack.connection)) {
+      if (sandboxes.has(sandboxId)) continue;
+      report.unacknowledged += 1;
+      await Sandbox.kill(sandboxId, stack.connection);
+    }
+    for await (const { snapshotId } of Sandbox.listSnapshots(stack.connection)) {
+      if (snapshots.has(snapshotId)) continue;
+      report.unacknowledged += 1;
+      await Sandbox.deleteSnapshot(snapshotId, stack.connection);
+    }
+  };
+
+  /** Every sandbox on which nobody works is in the state in which it was left. */
+  const compareStates = async (stack: Stack): Promise<void> => {
+    const states = new Map<string, string>();
+    for await (const { sandboxId, state } of Sandbox.list(stack.connection)) states.set(sandboxId, state);
+    for (const { id, state } of sandboxes.values()) {
+      if (!busy.has(id) && states.get(id) !== state)
+        report.losses.push(`${id} was ${state} and is ${states.get(id)}`);
+    }
+  };
+
+  const keeper = await createServerKeeper(dataDir, async (stack) => {
+    await compareStates(stack);
+    await removeStrays(stack);
+  });
+  // Before there is anything in it, so that no id escapes.
+  mkdirSync(join(dataDir, 'sandboxes'), { mode: 0o711 });
+  const watcher = watch(join(dataDir, 'sandboxes'), (_, name) => name && ids.add(name));
+
+  const check = async (stack: Stack, known: KnownSandbox, content: Content = known): Promise<void> => {
+    const sandbox = await findSandbox(stack, known.id);
+    known.state = 'running';
+    if (sandbox === undefined) {
+      report.losses.push(`sandbox ${known.id}`);
+      sandboxes.delete(known.id);
+      return;
+    }
+    const { losses, counter } = await findLosses(sandbox, content);
+    report.checks += 1;
+    report.losses.push(...losses.map((loss) => `${loss} of ${known.id}`));
+    known.counter = losses.length > 0 || counter === undefined ? await startCounter(sandbox) : counter;
+  };
+
+  /** After an operation that a kill cut off: it was done, or it was not, and nothing else. */
+  const settle = async (kind: string, known: KnownSandbox): Promise<void> => {
+    const stack = await keeper.current();
+    if (kind.startsWith('kill')) {
+      await Sandbox.kill(known.id, stack.connection);
+      sandboxes.delete(known.id);
+      return;
+    }
+    // Its processes were to end, and may have.
+    const mayEnd = kind === 'pause files only';
+    await check(stack, known, mayEnd ? { ...known, counter: undefined } : known);
+  };
+
+  const isCut = (error: unknown, kills: number): boolean => {
+    if (!(error instanceof SandboxError)) throw error;
+    return keeper.kills !== kills;
+  };
+
+  /** Does one thing, on a sandbox of its own or none, and again what a kill cut off. */
+  const attempt = async (
+    kind: string,
+    known: KnownSandbox | undefined,
+    act: (world: World) => Promise<void>,
+  ): Promise<void> => {
+    if (known) busy.add(known.id);
+    const stack = await keeper.current();
+    const { kills } = keeper;
+    try {
+      await act({ stack, sandboxes, snapshots, random });
+      count(report.done, kind);
+    } catch (error) {
+      const cut = isCut(error, kills);
+      if (cut) count(report.cutOff, kind);
+      else
+        report.failures.push(
+          `${kind} ${known?.id}: ${(error as SandboxError).code} ${(error as Error).message}`,
+        );
+      for (let settled = known === undefined; !settled; ) {
+        const { kills: before } = keeper;
+        try {
+          await settle(kind, known as KnownSandbox);
+          settled = true;
+        } catch (again) {
+          settled = !isCut(again, before);
+          if (settled)
+            report.losses.push(`${known?.id} cannot be used after ${kind}: ${(again as Error).message}`);
+        }
+      }
+    } finally {
+      if (known) busy.delete(known.id);
+    }
+  };
+
+  const chooseSandbox = (state: KnownSandbox['state']): KnownSandbox | undefined =>
+    pick([...sandboxes.values()].filter((known) => known.state === state && !busy.has(known.id)));
+
+  const step = async (): Promise<void> => {
+    const snapshot = pick([...snapshots.values()]);
+    if (random() < (sandboxes.size < sandboxCount ? 0.3 : 0)) {
+      if (snapshot && random() < 0.3)
+        return attempt('create from a snapshot', undefined, (world) => createFromSnapshot(world, snapshot));
+      return attempt('create', undefined, create);
+    }
+    if (snapshot && snapshots.size > MAX_SNAPSHOTS)
+      return attempt('delete a snapshot', undefined, (world) => deleteSnapshot(world, snapshot));
+    const isFull = sandboxes.size >= sandboxCount;
+    const fits = Object.keys(operations).filter((kind) =>
+      isFull ? kind !== 'fork' : !kind.startsWith('kill') || random() < 0.3,
+    );
+    const kind = pick(fits) ?? 'write';
+    const operation = operations[kind];
+    const known = operation && chooseSandbox(operation.from);
+    if (operation && known) return attempt(kind, known, (world) => operation.act(world, known));
+    return attempt('create', undefined, create);
+  };
+
+  const untilMs = performance.now() + durationMs;
+  const lane = async (): Promise<void> => {
+    while (performance.now() < untilMs) await step();
+  };
+  const killer = async (): Promise<void> => {
+    for (;;) {
+      const waitMs = killEveryMs * (0.5 + random());
+      if (performance.now() + waitMs > untilMs) return;
+      await delay(waitMs);
+      const victim = random() < 0.5 ? 'server' : 'helper';
+      await keeper.kill(victim);
+      report.kills[victim] += 1;
+    }
+  };
+  try {
+    await Promise.all([killer(), ...Array.from({ length: lanes }, lane)]);
+
+    const stack = await keeper.current();
+    await compareStates(stack);
+    for (const known of [...sandboxes.values()]) await attempt('check', known, () => check(stack, known));
+    for (const { id } of snapshots.values()) {
+      report.losses.push(
+        ...(await Sandbox.verifySnapshot(id, stack.connection)).map((loss) => `${id}: ${loss}`),
+      );
+      report.checks += 1;
+    }
+    sandboxes.clear();
+    snapshots.clear();
+    const { unacknowledged } = report;
+    await removeStrays(stack);
+    report.unacknowledged = unacknowledged;
+    report.orphans.push(...(await findRest(stack)));
+    await stack.stop();
+  } finally {
+    // Also where something is wrong with the run itself.
+    await (await keeper.current()).down();
+    watcher.close();
+  }
+  report.orphans.push(...(await findOrphans(dataDir, [...ids])));
+  if (report.orphans.length === 0) rmSync(dataDir, { recursive: true });
+  return report;
+};
+
+const SETTLE_MS = 10_000;
+
+/** What a server that runs no sandbox still has of some. A removal may be under way for a moment. */
+const findRest = async ({ dataDir, pid }: Stack & { dataDir: string }): Promise<string[]> => {
+  for (const deadline = performance.now() + SETTLE_MS; ; await delay(50)) {
+    const rest = [
+      ...['sandboxes', 'snapshots'].flatMap((name) => readdirSync(join(dataDir, name))),
+      ...findHeldBy(pid, dataDir),
+      ...findHeldBy(findHelper({ pid } as Stack), dataDir),
+    ];
+    if (rest.length === 0 || performance.now() > deadline) return rest;
+  }
+};

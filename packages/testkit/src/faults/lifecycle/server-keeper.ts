@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { type Stack, startStack } from '../../stack.ts';
+
+export type Victim = 'server' | 'helper';
+
+/** A server over one data folder that is killed again and again, and comes back each time. */
+export interface ServerKeeper {
+  /** The server that runs now. While it is being started anew, waits for that. */
+  current(): Promise<Stack>;
+  /** How many kills there have been. What was begun before one and ended after it may have been cut off. */
+  readonly kills: number;
+  /** Ends the server, or the process of its own that holds the sandboxes, by SIGKILL. */
+  kill(victim: Victim): Promise<void>;
+}
+
+/** The helper of a server: the one child of it. */
+export const findHelper = (stack: Stack): number =>
+  Number(readFileSync(`/proc/${stack.pid}/task/${stack.pid}/children`, 'utf8').trim().split(' ')[0]);
+
+/** Starts the first server. `onReturn` is called with each later one, before it is anybody else's. */
+export const createServerKeeper = async (
+  dataDir: string,
+  onReturn: (stack: Stack) => Promise<void>,
+): Promise<ServerKeeper> => {
+  const start = (): Promise<Stack> => startStack({ dataDir });
+  let current = Promise.resolve(await start());
+  let kills = 0;
+  return {
+    current: () => current,
+    get kills() {
+      return kills;
+    },
+    kill: async (victim) => {
+      const stack = await current;
+      if (victim === 'helper') {
+        const pid = findHelper(stack);
+        // None between the death of one and the first call after it: then there is nobody to kill.
+        if (pid > 0) process.kill(pid, 'SIGKILL');
+        kills += 1;
+        return;
+      }
+      kills += 1;
+      const again = async (): Promise<Stack> => {
+        await stack.kill();
+        // What began after the signal and before its end was cut off by it, too.
+        kills += 1;
+        const next = await start();
+        await onReturn(next);
+        return next;
+      };
+      current = again();
+      await current;
+    },
+  };
+};
