@@ -27,13 +27,27 @@ const requireCapture = (
 /** What the caller of a pause that failed learns; the cause is for the log. `state` is what became of the sandbox. */
 export const toPauseError = (cause: unknown, state: SandboxState | undefined): ApiError => {
   if (cause instanceof ApiError) return cause;
-  if (state !== 'running') {
+  const becomes = outcomes[state ?? 'ended'];
+  if (becomes === undefined) {
     return new ApiError('internal', 'the sandbox could not be paused and does not run any more', { cause });
   }
   if (isRuntimeError(cause, 'exhausted')) {
-    return new ApiError('unavailable', 'this host has no room to keep the sandbox now; it runs on', {
-      cause,
-    });
+    const message = `this host has no room to keep the sandbox now; ${becomes}`;
+    return new ApiError('unavailable', message, { cause, reason: NO_ROOM });
   }
-  return new ApiError('internal', 'the sandbox could not be paused; it runs on', { cause });
+  if (isRuntimeError(cause, 'unavailable')) {
+    return new ApiError('unavailable', `the pause was cut off; ${becomes}`, { cause });
+  }
+  return new ApiError('internal', `the sandbox could not be paused; ${becomes}`, { cause });
 };
+
+const outcomes: Partial<Record<SandboxState, string>> = {
+  running: 'it runs on',
+  pausing: 'it stands still, and is paused as soon as that is possible',
+};
+
+const NO_ROOM = 'sandbox_capacity_unavailable';
+
+/** Whether the host was full. Code inside a sandbox has no part in that. */
+export const isForWantOfRoom = (error: unknown): boolean =>
+  error instanceof ApiError && error.reason === NO_ROOM;

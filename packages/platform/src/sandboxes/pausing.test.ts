@@ -163,6 +163,17 @@ describe('the end of a time to live', () => {
       expect(await fixture.route(id)).toBeUndefined();
     });
 
+    it('never ends it because the host is full', async () => {
+      const id = await reachEnd();
+      for (let attempt = 0; attempt < 5; attempt++) {
+        fixture.runtime.fail('pause', new RuntimeError('exhausted', 'the host is full'));
+        await fixture.plane.pausing.pauseAtEnd(id, 'memory');
+        expect((await fixture.rowOf(id))?.state).toBe('running');
+      }
+      await fixture.plane.pausing.pauseAtEnd(id, 'memory');
+      expect((await fixture.rowOf(id))?.state).toBe('paused');
+    });
+
     it('starts to count anew when its end was moved', async () => {
       const id = await reachEnd();
       await fixture.plane.timeToLive.set(id, 60_000);

@@ -2,12 +2,12 @@ import { conflict } from '@skerry/contract/error';
 import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { PauseKind, Store } from '../store/store.ts';
+import type { PauseKind, SandboxState, Store } from '../store/store.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
 import type { Live } from './live.ts';
 import type { Observation } from './observation.ts';
-import { requirePause, toPauseError } from './pause-error.ts';
+import { isForWantOfRoom, requirePause, toPauseError } from './pause-error.ts';
 import type { Recovery } from './recovery.ts';
 import { isAlive, notRunning, toBusyError } from './running.ts';
 import type { Transitions } from './transitions.ts';
@@ -24,7 +24,7 @@ export interface Pausing {
   /**
    * Acts on an end that was announced, unless it was moved meanwhile. A sandbox that cannot be paused is tried again after
    * 30 s. Code inside can make every attempt fail, and is not to outlive its end by that: after three, the files alone are
-   * to be kept, and when that fails too the sandbox ends as `expired`. Never rejects.
+   * to be kept, and when that fails too the sandbox ends as `expired`. A host that is full does not count. Never rejects.
    */
   pauseAtEnd(id: string, kind: PauseKind): Promise<void>;
 }
@@ -50,6 +50,16 @@ export const createPausing = (options: PausingOptions): Pausing => {
   /** How often each sandbox could not be paused at the end that it has reached. */
   const failures = new Map<string, number>();
 
+  /** What cannot be brought to an end now stays `pausing`: the next round of `reconcile`, or who connects, tries again. */
+  const recoverOrStay = async (id: string): Promise<SandboxState | undefined> => {
+    try {
+      return await recovery.recover(id);
+    } catch (error) {
+      log.error('a pause could not be brought to an end', { sandboxId: id, error });
+      return (await store.findSandbox(id))?.state;
+    }
+  };
+
   /** Undefined when the row is not running, or not due where that is asked for. */
   const capture = async (id: string, kind: PauseKind, due: { endAtMost?: number }) => {
     const pausedAt = clock.now();
@@ -68,7 +78,7 @@ export const createPausing = (options: PausingOptions): Pausing => {
       await (await runtime.get(id)).pause({ memory: kind === 'memory' });
     } catch (error) {
       // The pause may have got through all the same, where only the answer was lost.
-      const state = await recovery.recover(id);
+      const state = await recoverOrStay(id);
       if (state !== 'paused') {
         log.error('sandbox could not be paused', { sandboxId: id, kind, state, error });
         throw toPauseError(error, state);
@@ -91,7 +101,7 @@ export const createPausing = (options: PausingOptions): Pausing => {
   };
 
   const tryLater = async (id: string, error: unknown): Promise<void> => {
-    const failed = (failures.get(id) ?? 0) + 1;
+    const failed = (failures.get(id) ?? 0) + (isForWantOfRoom(error) ? 0 : 1);
     log.error('a sandbox was not paused at its end and is tried again', { sandboxId: id, failed, error });
     failures.set(id, failed);
     expiry.cancel(id);
@@ -148,8 +158,9 @@ export const createPausing = (options: PausingOptions): Pausing => {
         else if (kind !== asked)
           log.warn('only the files of a sandbox were kept at its end', { sandboxId: id });
       } catch (error) {
-        await (isLast ? endInstead(id, error) : tryLater(id, error)).catch((cause: unknown) =>
-          log.error('the end of a sandbox could not be acted on', { sandboxId: id, error: cause }),
+        await (isLast && !isForWantOfRoom(error) ? endInstead(id, error) : tryLater(id, error)).catch(
+          (cause: unknown) =>
+            log.error('the end of a sandbox could not be acted on', { sandboxId: id, error: cause }),
         );
       }
     },

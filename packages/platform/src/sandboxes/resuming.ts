@@ -70,10 +70,14 @@ export const createResuming = (options: ResumingOptions): Resuming => {
       log.info('sandbox resumed', { sandboxId: row.id, kind: row.pausedWith, tookMs: clock.now() - begunAt });
       return resumed;
     } catch (error) {
-      if (error instanceof ApiError) throw error;
+      if (error instanceof ApiError && error.code === 'not_found') throw error;
       log.error('sandbox did not resume', { sandboxId: row.id, step, error });
       // The resume may have got through all the same, where only the answer was lost.
-      await recovery.recover(row.id);
+      await recovery
+        .recover(row.id)
+        .catch((cause: unknown) =>
+          log.error('a resume could not be brought to an end', { sandboxId: row.id, error: cause }),
+        );
       const found = await store.findSandbox(row.id);
       if (found?.state === 'running') return found;
       if (isRuntimeError(error, 'unsupported') && !memory) {
@@ -97,7 +101,11 @@ export const createResuming = (options: ResumingOptions): Resuming => {
   const awaitTransition = async (id: string): Promise<void> => {
     const current = transitions.current(id);
     if (current === undefined) {
-      await transitions.run(id, 'recovery', () => recovery.recover(id));
+      try {
+        await transitions.run(id, 'recovery', () => recovery.recover(id));
+      } catch (error) {
+        throw toStartError('bring the last transition to an end', error);
+      }
       return;
     }
     let cancel = (): void => {};

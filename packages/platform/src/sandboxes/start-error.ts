@@ -3,6 +3,7 @@ import { isRuntimeError } from '@skerry/runtime';
 
 /** What the caller of a create learns about a failed step; the cause is for the log. */
 export const toStartError = (step: string, cause: unknown): ApiError => {
+  if (cause instanceof ApiError) return cause;
   if (isRuntimeError(cause, 'exhausted')) {
     return new ApiError('unavailable', 'this host has no room for another sandbox now', {
       cause,

@@ -6,13 +6,33 @@ import { createApiKeyQueries } from './api-key-queries.ts';
 import { createLogQueries } from './log-queries.ts';
 import { createMetricQueries } from './metric-queries.ts';
 import { migrations } from './migrations.ts';
-import { createNodeSqliteDialect } from './node-sqlite.ts';
+import { createNodeSqliteDialect, isFullDisk } from './node-sqlite.ts';
 import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Schema } from './schema.ts';
 import { createSnapshotQueries } from './snapshot-queries.ts';
 import type { Store } from './store.ts';
 import { createTemplateQueries } from './template-queries.ts';
 import { createWarmQueries } from './warm-queries.ts';
+
+// Pages of 4 kB. What is written goes into the log, which begins anew when so many are in it, and then into the database.
+const CHECKPOINT_PAGES = 400;
+const RESERVE_BYTES = 2 * 2 ** 20;
+
+/**
+ * Makes log and database large enough for what is written while the disk is full: what removes a sandbox, and so makes room,
+ * writes rows, too. Does nothing on a disk that is full already.
+ */
+const reserveRoom = (database: DatabaseSync): void => {
+  try {
+    database.exec(
+      `pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}; begin; create table reserve (bytes blob);
+      insert into reserve values (zeroblob(${RESERVE_BYTES})); drop table reserve; commit; pragma wal_checkpoint(restart)`,
+    );
+  } catch (error) {
+    if (!isFullDisk(error)) throw error;
+    if (database.isTransaction) database.exec('rollback');
+  }
+};
 
 /**
  * Opens the embedded store in one file, making it (mode 0600, in an existing folder) and bringing its tables up to date
@@ -36,6 +56,7 @@ export const createStore = async ({
     const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
     const { error } = await migrator.migrateToLatest();
     if (error !== undefined) throw error;
+    reserveRoom(database);
   } catch (error) {
     database.close();
     throw new Error(`cannot open the database ${path}`, { cause: error });

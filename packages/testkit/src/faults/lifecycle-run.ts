@@ -217,9 +217,10 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
     await compareStates(stack);
     for (const known of [...sandboxes.values()]) await attempt('check', known, () => check(stack, known));
     for (const { id } of snapshots.values()) {
-      report.losses.push(
-        ...(await Sandbox.verifySnapshot(id, stack.connection)).map((loss) => `${id}: ${loss}`),
-      );
+      const damage = await Sandbox.verifySnapshot(id, stack.connection).catch((error: Error) => [
+        error.message,
+      ]);
+      report.losses.push(...damage.map((loss) => `snapshot ${id}: ${loss}`));
       report.checks += 1;
     }
     sandboxes.clear();

@@ -14,11 +14,16 @@ const run = promisify(execFile);
 
 const BUSY_DEADLINE_MS = 5_000;
 
-/** Writes out what is mounted at `target`, which stays in use. Rejects when some of it cannot be written. */
+/**
+ * Writes out what is mounted at `target`, which stays in use. Rejects with `exhausted` when some of it cannot be written, or
+ * could not a while ago: a loop device says EIO of a host that is full, and once for all that it lost.
+ */
 export const flushDisk = async (target: string): Promise<void> => {
   const fd = openSync(target, 'r');
   try {
     await syncFiles(fd);
+  } catch (error) {
+    throw new RuntimeError('exhausted', 'the host had no room for what the sandbox wrote', { cause: error });
   } finally {
     closeSync(fd);
   }

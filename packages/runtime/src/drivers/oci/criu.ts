@@ -227,6 +227,8 @@ const finish = async (
   });
   if (status === 0) return;
   signal?.throwIfAborted();
+  if (status === 'SIGKILL' && !deadline.aborted)
+    throw new RuntimeError('exhausted', 'criu was killed, as on a host that has no memory left');
   const errors = (await readFile(log, 'utf8').catch(() => ''))
     .split('\n')
     .filter((line) => line.includes('Error'));

@@ -9,6 +9,7 @@ import type { OciHost } from './host.ts';
 import { createLifeLine } from './life-line.ts';
 import type { KeptMemory } from './memory-image.ts';
 import type { SandboxRecord } from './record.ts';
+import { toStartError } from './start-error.ts';
 
 /**
  * Writes the processes of a frozen sandbox to `imagesDir`, not yet to the medium. They stay frozen, and
@@ -51,8 +52,12 @@ export const dumpMemory = async (
     const hostBootId = await readHostBootId();
     return { lifeLineId, hasConnections, hostBootId, ...(bootId !== undefined && { bootId }) };
   } catch (error) {
+    const failure = await toStartError(error, {
+      step: `writing the memory of sandbox ${record.spec.id}`,
+      dataDir: host.dataDir,
+    });
     await rm(imagesDir, { recursive: true, force: true });
-    throw error;
+    throw failure;
   } finally {
     closeSync(writeFd);
     line.close();

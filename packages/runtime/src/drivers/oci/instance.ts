@@ -57,12 +57,16 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
 
   const isAlive = (): boolean => !isRemoved && run.line !== undefined && !run.line.isEnded();
 
+  const keepFailed = async (error: unknown): Promise<never> => {
+    throw await toStartError(error, { step: `keeping sandbox ${id}`, dataDir: host.dataDir });
+  };
+
   /** The record of the sandbox if it is paused, on the medium by then. */
   const settled = async (): Promise<SandboxRecord | undefined> => {
     const { record } = run;
     if (isRemoved || record === undefined || !isPaused(record)) return undefined;
     if (record.phase === 'paused') return record;
-    const paused = await settlePause(host, record);
+    const paused = await settlePause(host, record).catch(keepFailed);
     // Told to those who listen before anything else is.
     await run.line?.ended;
     run = { record: paused, line: undefined };
@@ -91,7 +95,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     if ((await settled()) !== undefined) return;
     if (run.record === undefined || !isAlive()) throw ended(id);
     const { record } = run;
-    const begin = () => beginPause(host, record, { criu });
+    const begin = () => beginPause(host, record, { criu }).catch(keepFailed);
     run = { ...run, record: await (criu ? dumping(begin) : begin()) };
     await settled();
   };
@@ -105,8 +109,8 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       throw new RuntimeError('unsupported', `sandbox ${id} was paused without its memory`);
     if (signal.aborted)
       throw new RuntimeError('unavailable', 'the resume was aborted', { cause: signal.reason });
-    const record = await beginResume(host, paused, { memory: kept }).catch((error: unknown) => {
-      throw toStartError(error, { step: `resuming sandbox ${id}` });
+    const record = await beginResume(host, paused, { memory: kept }).catch(async (error: unknown) => {
+      throw await toStartError(error, { step: `resuming sandbox ${id}`, dataDir: host.dataDir });
     });
     run = { record, line: undefined };
     try {

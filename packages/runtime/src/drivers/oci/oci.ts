@@ -183,7 +183,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       return { record: ready, line };
     } catch (error) {
       line?.close();
-      throw toStartError(error, { step: `starting sandbox ${id}`, signal: anySignal });
+      throw await toStartError(error, { step: `starting sandbox ${id}`, dataDir, signal: anySignal });
     }
   };
 
@@ -226,7 +226,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
         await claimFolder(toSandboxFolder(dataDir, spec.id).path);
         return await make(spec, signal);
       } catch (error) {
-        throw toStartError(error, { step: `creating sandbox ${spec.id}` });
+        throw await toStartError(error, { step: `creating sandbox ${spec.id}`, dataDir });
       } finally {
         starting.delete(spec.id);
       }

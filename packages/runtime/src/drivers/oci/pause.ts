@@ -1,5 +1,4 @@
 import { readdir, rm, rmdir } from 'node:fs/promises';
-import { RuntimeError } from '../../error.ts';
 import { closeDisk, flushDisk } from './close-disk.ts';
 import type { Criu } from './criu.ts';
 import { dumpMemory, readHostBootId } from './dump.ts';
@@ -49,9 +48,7 @@ export const beginPause = async (
       await cgroup.signal('SIGCONT');
     }
     await cgroup.thaw();
-    throw new RuntimeError('internal', `sandbox ${record.spec.id} cannot be kept`, {
-      cause: error,
-    });
+    throw error;
   }
 };
 

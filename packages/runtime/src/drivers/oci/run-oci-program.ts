@@ -8,7 +8,7 @@ import { inPrivateMounts } from './private-mounts.ts';
 
 /**
  * Runs one command of an OCI runtime to its end. Rejects with `internal`, and with what the runtime wrote to its log,
- * when it fails.
+ * when it fails; with `exhausted` when somebody else killed it.
  */
 export const runOciProgram = async (options: {
   program: string;
@@ -34,11 +34,13 @@ export const runOciProgram = async (options: {
   };
   const isPlain = cover === undefined && ways.size === 0;
   const child = isPlain ? begin() : inPrivateMounts(prepare, begin);
-  const code = await new Promise<number | null>((resolve, reject) => {
+  const code = await new Promise<number | string>((resolve, reject) => {
     child.on('error', reject);
-    child.on('exit', resolve);
+    child.on('exit', (exitCode, by) => resolve(exitCode ?? by ?? ''));
   });
   if (code === 0) return;
+  if (code === 'SIGKILL' && !signal.aborted)
+    throw new RuntimeError('exhausted', `${basename(program)} was killed, as on a host without memory`);
   const log = await readFile(options.log, 'utf8').catch(() => '');
   throw new RuntimeError('internal', `${basename(program)} exited with ${code}: ${log.trim().slice(-2000)}`);
 };

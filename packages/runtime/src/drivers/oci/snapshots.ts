@@ -90,8 +90,9 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
   };
 
   const claim = async (id: SnapshotId): Promise<void> => {
-    await mkdir(toFolder(id).path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
+    await mkdir(toFolder(id).path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST')
+        throw await toStartError(error, { step: `making snapshot ${id}`, dataDir });
       throw new RuntimeError('already_exists', 'there is a snapshot of this id');
     });
   };
@@ -110,9 +111,10 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     try {
       await work(toFolder(id));
     } catch (error) {
+      const failure = await toStartError(error, { step: `making snapshot ${id}`, dataDir });
       // What is left is no snapshot, and the next who opens this folder removes it.
       await remove(id).catch(() => undefined);
-      throw toStartError(error, { step: `making snapshot ${id}` });
+      throw failure;
     }
   };
 

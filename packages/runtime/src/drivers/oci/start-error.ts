@@ -1,14 +1,21 @@
-import { RuntimeError, toRuntimeError } from '../../error.ts';
+import { statfs } from 'node:fs/promises';
+import { isRuntimeError, RuntimeError, toRuntimeError } from '../../error.ts';
 
-/** Says of whatever made a start fail which of the port's codes that is. */
-export const toStartError = (
+/**
+ * Says of whatever made a start or a capture fail which of the port's codes that is. To be asked before anything is removed
+ * that may have filled the disk of the data folder.
+ */
+export const toStartError = async (
   error: unknown,
-  { step, signal }: { step: string; signal?: AbortSignal },
-): RuntimeError => {
+  { step, dataDir, signal }: { step: string; dataDir: string; signal?: AbortSignal },
+): Promise<RuntimeError> => {
   if (signal?.aborted) {
     return new RuntimeError('unavailable', `${step} was aborted or took too long`, { cause: error });
   }
-  if (isExhaustion(error)) return new RuntimeError('exhausted', 'the host is full', { cause: error });
+  if (isRuntimeError(error) && error.code !== 'internal') return error;
+  // Other programs, and the disks of sandboxes, do not say by a code that there was no room.
+  if (isExhaustion(error) || (await isFull(dataDir)))
+    return new RuntimeError('exhausted', 'the host is full', { cause: error });
   return toRuntimeError(error, step);
 };
 
@@ -17,3 +24,12 @@ const isExhaustion = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT', 'ENOMEM', 'EAGAIN', 'EMFILE', 'ENFILE'].includes(
     (error as NodeJS.ErrnoException | undefined)?.code ?? '',
   );
+
+/** Less than any write of many pages needs: whoever failed at one has left no more. */
+const LEAST_BYTES = 2 ** 20;
+
+const isFull = async (folder: string): Promise<boolean> => {
+  const { bavail, bsize, files, ffree } = await statfs(folder);
+  // Some file systems do not count their inodes.
+  return bavail * bsize < LEAST_BYTES || (files > 0 && ffree === 0);
+};

@@ -56,6 +56,9 @@ export const wakeSandbox = async (options: WakeOptions): Promise<Run> => {
     return { record: ready, line };
   } catch (error) {
     line?.close();
-    throw (await damage) ?? toStartError(error, { step: `waking sandbox ${id}`, signal });
+    throw (
+      (await damage) ??
+      (await toStartError(error, { step: `waking sandbox ${id}`, dataDir: host.dataDir, signal }))
+    );
   }
 };

@@ -132,13 +132,14 @@ export const createFromSnapshot = async (
   known.counter ??= await startCounter(sandbox);
 };
 
-/** Nothing is done while sandboxes rest on it. */
-export const deleteSnapshot = async ({ stack, snapshots }: World, { id }: KnownSnapshot): Promise<void> => {
+/** Nothing is done while sandboxes rest on it. Where a kill cuts it off, the snapshot is there or not, and nobody's. */
+export const deleteSnapshot = async ({ stack, snapshots }: World, snapshot: KnownSnapshot): Promise<void> => {
+  snapshots.delete(snapshot.id);
   try {
-    await Sandbox.deleteSnapshot(id, stack.connection);
-    snapshots.delete(id);
+    await Sandbox.deleteSnapshot(snapshot.id, stack.connection);
   } catch (error) {
     if (!(error instanceof SandboxError && error.code === 'invalid_argument')) throw error;
+    snapshots.set(snapshot.id, snapshot);
   }
 };
 

@@ -1,0 +1,47 @@
+import { DatabaseSync } from 'node:sqlite';
+import { Kysely } from 'kysely';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createNodeSqliteDialect } from './node-sqlite.ts';
+
+interface Notes {
+  note: { text: string };
+}
+
+let database: DatabaseSync;
+let db: Kysely<Notes>;
+beforeEach(async () => {
+  database = new DatabaseSync(':memory:');
+  db = new Kysely<Notes>({ dialect: createNodeSqliteDialect(database) });
+  await db.schema.createTable('note').addColumn('text', 'text').execute();
+  // No page more than there are: to SQLite the disk is full.
+  database.exec('pragma max_page_count = 1');
+});
+afterEach(() => db.destroy());
+
+const long = 'x'.repeat(10_000);
+const count = async (): Promise<number> => (await db.selectFrom('note').selectAll().execute()).length;
+
+it('tells that the disk is full as "unavailable", in a transaction too, and nothing of that one is kept', async () => {
+  await db.insertInto('note').values({ text: 'short' }).execute();
+  await expect(db.insertInto('note').values({ text: long }).execute()).rejects.toMatchObject({
+    code: 'unavailable',
+    reason: 'sandbox_capacity_unavailable',
+  });
+  const both = db.transaction().execute(async (tx) => {
+    await tx.insertInto('note').values({ text: 'other' }).execute();
+    await tx.insertInto('note').values({ text: long }).execute();
+  });
+  await expect(both).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await count()).toBe(1);
+  await db.transaction().execute((tx) => tx.insertInto('note').values({ text: 'next' }).execute());
+  expect(await count()).toBe(2);
+});
+
+it('leaves every other failure as it is', async () => {
+  const failed = db.transaction().execute(async (tx) => {
+    await tx.insertInto('note').values({ text: 'other' }).execute();
+    throw new Error('a reason of its own');
+  });
+  await expect(failed).rejects.toThrow('a reason of its own');
+  expect(await count()).toBe(0);
+});

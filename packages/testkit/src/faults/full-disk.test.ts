@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { Sandbox, SandboxError } from '@skerry/sdk';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Stack, startStack } from '../stack.ts';
+import { type Content, findLosses, startCounter, writeFile } from './lifecycle/kept-content.ts';
+import { findOrphans } from './lifecycle/orphans.ts';
+import { createSmallDisk, type SmallDisk } from './small-disk.ts';
+
+const MIB = 2 ** 20;
+
+let disk: SmallDisk;
+let stack: Stack;
+const contents = new Map<string, Content>();
+beforeAll(async () => {
+  disk = createSmallDisk(800 * MIB);
+  stack = await startStack({ dataDir: join(disk.path, 'data') });
+});
+afterAll(async () => {
+  await stack?.down();
+  const orphans = await findOrphans(stack.dataDir, [...contents.keys()]);
+  disk?.[Symbol.dispose]();
+  expect(orphans.filter((orphan) => !orphan.startsWith('mount'))).toEqual([]);
+});
+
+const create = async (): Promise<Sandbox> => {
+  const sandbox = await Sandbox.create({ ...stack.connection, timeoutMs: 600_000 });
+  const [name, hash] = await writeFile(sandbox, { name: 'kept', text: sandbox.sandboxId.repeat(500) });
+  contents.set(sandbox.sandboxId, { files: new Map([[name, hash]]), counter: await startCounter(sandbox) });
+  // Its disk is a sparse file: only what is on it by now is safe from a host that is full.
+  await sandbox.commands.run('sync');
+  return sandbox;
+};
+
+/** `done`, or the code of the error that told that it was not. */
+const outcomeOf = async (act: () => Promise<unknown>): Promise<string> => {
+  try {
+    await act();
+    return 'done';
+  } catch (error) {
+    if (error instanceof SandboxError) return error.code;
+    throw error;
+  }
+};
+
+it('a full disk is told with 503, loses nothing, and does not keep from removing what fills it', async () => {
+  const [runs, inMemory, onDisk, ...others] = (await Promise.all(Array.from({ length: 5 }, create))) as [
+    Sandbox,
+    Sandbox,
+    Sandbox,
+    ...Sandbox[],
+  ];
+  await Promise.all([inMemory.pause(), onDisk.pause({ memory: false })]);
+  contents.set(onDisk.sandboxId, { ...(contents.get(onDisk.sandboxId) as Content), counter: undefined });
+  const snapshots = [await runs.createSnapshot({ memory: false }), await runs.createSnapshot()];
+  const { connection } = stack;
+  const connect = ({ sandboxId }: Sandbox): Promise<Sandbox> => Sandbox.connect(sandboxId, connection);
+  const operations: Record<string, () => Promise<unknown>> = {
+    create: () => Sandbox.create({ ...connection, timeoutMs: 600_000 }).then((made) => made.kill()),
+    'create from a snapshot': () =>
+      Sandbox.create({ ...connection, template: snapshots[1]?.snapshotId ?? '' }).then((made) => made.kill()),
+    'pause with memory': () => runs.pause().then(() => connect(runs)),
+    'snapshot with memory': () => runs.createSnapshot().then((made) => delete_(made.snapshotId)),
+    'snapshot of files': () =>
+      runs.createSnapshot({ memory: false }).then((made) => delete_(made.snapshotId)),
+    fork: async () => {
+      for (const made of await runs.fork()) {
+        if (made instanceof SandboxError) throw made;
+        await made.kill();
+      }
+    },
+    resume: () => connect(inMemory).then((sandbox) => sandbox.pause()),
+    'resume from files': () => connect(onDisk).then((sandbox) => sandbox.pause({ memory: false })),
+  };
+  const delete_ = (snapshotId: string): Promise<boolean> => Sandbox.deleteSnapshot(snapshotId, connection);
+
+  // None at all, and too little for the memory of a sandbox.
+  for (const leaveBytes of [0, 2 * MIB]) {
+    const outcomes: Record<string, string> = {};
+    for (const [name, act] of Object.entries(operations)) {
+      disk.fill(leaveBytes);
+      outcomes[name] = await outcomeOf(act);
+      const { stdout } = await runs.commands.run('echo yes');
+      expect({ name, stdout }).toEqual({ name, stdout: 'yes\n' });
+      disk.drain();
+    }
+    const kinds = [...new Set(Object.values(outcomes))].filter((outcome) => outcome !== 'done');
+    expect({ leaveBytes, outcomes, kinds }).toEqual({ leaveBytes, outcomes, kinds: ['unavailable'] });
+    if (leaveBytes === 0) expect(Object.values(outcomes)).not.toContain('done');
+  }
+
+  disk.fill(0);
+  for (const other of others) expect(await other.kill()).toBe(true);
+  for (const { snapshotId } of snapshots) expect(await delete_(snapshotId)).toBe(true);
+  disk.drain();
+  for (const sandbox of [runs, inMemory, onDisk]) {
+    const content = contents.get(sandbox.sandboxId) as Content;
+    expect((await findLosses(await connect(sandbox), content)).losses).toEqual([]);
+  }
+}, 240_000);
