@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { startStack } from '../stack.ts';
 import { runFaults } from './fault-run.ts';
+import { runKills } from './kill-run.ts';
 import { runLifecycle } from './lifecycle-run.ts';
 
 /** Each prints what it counted and says whether all was as it should be. */
@@ -25,6 +26,11 @@ const runs: Record<string, (options: { minutes: number; firstSeed: number }) => 
   lifecycle: async ({ minutes, firstSeed: seed }) => {
     const durationMs = minutes * 60_000;
     const report = await runLifecycle({ seed, durationMs, sandboxCount: 50, lanes: 6, killEveryMs: 12_000 });
+    console.log(JSON.stringify({ seed, minutes, ...report }, undefined, 2));
+    return report.failures.length + report.losses.length + report.orphans.length === 0;
+  },
+  kills: async ({ minutes, firstSeed: seed }) => {
+    const report = await runKills({ seed, durationMs: minutes * 60_000 });
     console.log(JSON.stringify({ seed, minutes, ...report }, undefined, 2));
     return report.failures.length + report.losses.length + report.orphans.length === 0;
   },
