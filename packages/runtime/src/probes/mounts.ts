@@ -24,7 +24,7 @@ export async function probeMounts(dir: string): Promise<ProbeResult[]> {
     if (!disk.ok) return [disk];
     return [disk, await probeAttributes(target), await probeOverlay({ dir, target })];
   } finally {
-    discardDisk(target);
+    await discardDisk(target);
   }
 }
 

@@ -17,7 +17,7 @@ beforeEach(async () => {
   await mountDisk({ image, target });
 });
 afterEach(async () => {
-  discardDisk(target);
+  await discardDisk(target);
   await rm(dir, { recursive: true });
 });
 
@@ -37,17 +37,17 @@ describe("a sandbox's disk", () => {
 
   it('is thrown away with what was not written yet, and again without complaint', async () => {
     await writeFile(join(target, 'dirty'), Buffer.alloc(20 * MIB));
-    discardDisk(target);
+    await discardDisk(target);
     expect((await statfs(target)).bsize).toBe((await statfs(dir)).bsize);
     await expect(stat(join(target, 'dirty'))).rejects.toMatchObject({ code: 'ENOENT' });
-    discardDisk(target);
-    discardDisk(join(dir, 'never-made'));
+    await discardDisk(target);
+    await discardDisk(join(dir, 'never-made'));
   });
 
   it('leaves the file system around it alone when nothing is mounted there', async () => {
     const plain = join(target, 'plain');
     await mkdir(plain);
-    discardDisk(plain);
+    await discardDisk(plain);
     await writeFile(join(plain, 'file'), 'still writable');
     expect((await stat(join(plain, 'file'))).size).toBe(14);
   });

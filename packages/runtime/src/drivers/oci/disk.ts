@@ -4,7 +4,7 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { readDataRanges } from './copy-disk.ts';
-import { ioctl, MountFlag, mountAside, SyscallError, unmountEvery } from './syscalls.ts';
+import { ioctl, MountFlag, mountAside, SyscallError, unmountEveryAside } from './syscalls.ts';
 
 const run = promisify(execFile);
 
@@ -168,7 +168,7 @@ const EXT4_IOC_SHUTDOWN = 0x8004587d;
 const EXT4_GOING_FLAGS_NOLOGFLUSH = 2;
 
 /** Throws the mounted file system away, with whatever it still had to write. Does nothing when none is mounted. */
-export const discardDisk = (target: string): void => {
+export const discardDisk = async (target: string): Promise<void> => {
   let fd: number;
   try {
     fd = openSync(target, 'r');
@@ -186,7 +186,7 @@ export const discardDisk = (target: string): void => {
   } finally {
     closeSync(fd);
   }
-  unmountEvery(target);
+  await unmountEveryAside(target);
 };
 
 const LOOP_MAJOR = 7;

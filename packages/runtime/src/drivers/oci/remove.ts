@@ -10,7 +10,7 @@ import { freeSlots } from './free-slots.ts';
 import type { OciHost } from './host.ts';
 import { releaseOciState } from './oci-runtime.ts';
 import { readRecord } from './record.ts';
-import { unmountEvery } from './syscalls.ts';
+import { unmountEveryAside } from './syscalls.ts';
 
 /**
  * Ends every process of a sandbox and removes every trace of it, however much of it there is: it may run, be half
@@ -22,10 +22,10 @@ export const removeSandbox = async (host: OciHost, id: string): Promise<void> =>
     const folder = toSandboxFolder(host.dataDir, id);
     const cgroup = host.cgroup(id);
     await endProcesses(host, id);
-    unmountEvery(folder.lower);
-    unmountEvery(folder.root);
+    await unmountEveryAside(folder.lower);
+    await unmountEveryAside(folder.root);
     await releaseOciState(folder);
-    discardDisk(folder.disk);
+    await discardDisk(folder.disk);
     await Promise.all([cgroup.remove(), freeSlots(host, id, await findSlots(host, id))]);
     await rm(folder.path, { recursive: true, force: true });
     removeParentWhenLast(host);

@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { openSync, writeFileSync } from 'node:fs';
-import { systemPath } from '../../run-command.ts';
+import { createNamespaceMaker } from './namespace-maker.ts';
 
 /** How many ids a sandbox has: 0 to 65,535 inside are `baseId` and up on the host, and belong to nothing else. */
 export const ID_COUNT = 65_536;
@@ -23,24 +21,15 @@ export const openUserNamespace = (baseId: number): Promise<number> =>
 export const openShift = ({ fromId, toId }: { fromId: number; toId: number }): Promise<number> =>
   openNamespace({ owner: toId, map: `0 0 1\n${fromId} ${toId} ${ID_COUNT}` });
 
+const maker = createNamespaceMaker();
+
 /** A namespace lives as long as a descriptor of it; only making one takes a process, which is ended again here. */
 const openNamespace = async ({ owner, map }: { owner: number; map: string }): Promise<number> => {
-  const child = spawn('unshare', ['--user', 'cat'], {
-    stdio: ['pipe', 'pipe', 'ignore'],
-    uid: owner,
-    gid: owner,
-    cwd: '/',
-    env: { PATH: systemPath },
-  });
+  const pid = await maker.make(owner);
   try {
-    const failed = once(child, 'exit').then(() => Promise.reject(new Error('unshare --user failed')));
-    child.stdin.on('error', () => undefined);
-    child.stdin.write('\n');
-    // The echo comes from inside the new namespace.
-    await Promise.race([once(child.stdout, 'data'), failed]);
-    for (const file of ['uid_map', 'gid_map']) writeFileSync(`/proc/${child.pid}/${file}`, map);
-    return openSync(`/proc/${child.pid}/ns/user`, 'r');
+    for (const file of ['uid_map', 'gid_map']) writeFileSync(`/proc/${pid}/${file}`, map);
+    return openSync(`/proc/${pid}/ns/user`, 'r');
   } finally {
-    child.kill('SIGKILL');
+    maker.end(pid);
   }
 };

@@ -1,0 +1,32 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { createNamespaceMaker } from './namespace-maker.ts';
+
+const isAlive = async (pid: number): Promise<boolean> => (await readdir('/proc')).includes(String(pid));
+const ownerOf = async (pid: number): Promise<string | undefined> =>
+  /^Uid:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1];
+
+describe('a maker of user namespaces', () => {
+  it('makes each of those asked for at once, of its owner, and leaves nothing of them', async () => {
+    const maker = createNamespaceMaker();
+    const owners = Array.from({ length: 20 }, (_, index) => 900_000_000 + index);
+    const pids = await Promise.all(owners.map((owner) => maker.make(owner)));
+    const namespaces = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/ns/user`)));
+    const own = await readlink('/proc/self/ns/user');
+    expect(new Set([own, ...namespaces]).size).toBe(21);
+    expect(await Promise.all(pids.map(ownerOf))).toEqual(owners.map(String));
+    for (const pid of pids) maker.end(pid);
+    await expect.poll(async () => (await Promise.all(pids.map(isAlive))).includes(true)).toBe(false);
+  });
+
+  it('says why when there can be none, and makes others afterwards', async () => {
+    const maker = createNamespaceMaker();
+    await expect(maker.make(Number.NaN)).rejects.toMatchObject({
+      code: 'internal',
+      message: expect.stringContaining('setpriv'),
+    });
+    const pid = await maker.make(900_000_000);
+    expect(await isAlive(pid)).toBe(true);
+    maker.end(pid);
+  });
+});

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Duplex, Readable } from 'node:stream';
+import { RuntimeError } from '../../error.ts';
+import { systemPath } from '../../run-command.ts';
+
+/** Makes user namespaces through a small process that lives as long as this one. */
+export interface NamespaceMaker {
+  /**
+   * Resolves with the pid of a process in a new user namespace that belongs to that user of the host and maps nobody yet. It
+   * waits there, until `end` or until this process is gone. Rejects with `internal` when there can be none.
+   */
+  make(owner: number): Promise<number>;
+  end(pid: number): void;
+}
+
+// Every process is a child of this shell until it has waited for it, so no pid is ever somebody else's. What they read ends
+// with us.
+const script = `
+while read -r act a b; do
+  case $act in
+    make) setpriv --reuid "$b" --regid "$b" --clear-groups unshare --user sh -c 'echo "$1 $$"; read -r _ <&3' sh "$a" & ;;
+    end) { kill -9 "$a"; wait "$a"; } 2> /dev/null ;;
+  esac
+done
+`;
+
+interface Waiting {
+  resolve(pid: number): void;
+  reject(error: Error): void;
+}
+
+/**
+ * Starting a process from here takes as long as copying the tables of all our memory, and holds up everything else until
+ * its program has begun; a shell has little to copy.
+ */
+export const createNamespaceMaker = (): NamespaceMaker => {
+  const waiting = new Map<string, Waiting>();
+  let shell: ChildProcess | undefined;
+  let count = 0;
+
+  const failAll = (reason: string): void => {
+    for (const { reject } of waiting.values())
+      reject(new RuntimeError('internal', `no user namespace can be made: ${reason}`));
+    waiting.clear();
+  };
+
+  const start = (): ChildProcess => {
+    const child = spawn('sh', ['-c', script], {
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+      cwd: '/',
+      env: { PATH: systemPath },
+    });
+    const forget = (reason: string): void => {
+      if (shell !== child) return;
+      shell = undefined;
+      failAll(reason);
+    };
+    child.on('error', (error) => forget(error.message));
+    child.on('exit', () => forget('its maker has ended'));
+    for (const pipe of child.stdio) pipe?.on('error', () => undefined);
+    // Only what has failed says anything here.
+    child.stderr.setEncoding('utf8').on('data', (text: string) => failAll(text.trim()));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const [name = '', pid] = line.split(' ');
+      waiting.get(name)?.resolve(Number(pid));
+      waiting.delete(name);
+      keepAlive(child);
+    });
+    return child;
+  };
+
+  /** It keeps this process from ending only while somebody waits for it. */
+  const keepAlive = (child: ChildProcess): void => {
+    const isNeeded = waiting.size > 0;
+    for (const handle of [child, ...(child.stdio as (Duplex | Readable)[])]) {
+      const { ref, unref } = handle as { ref?: () => void; unref?: () => void };
+      (isNeeded ? ref : unref)?.call(handle);
+    }
+  };
+
+  return {
+    make: (owner) =>
+      new Promise((resolve, reject) => {
+        shell ??= start();
+        count += 1;
+        waiting.set(String(count), { resolve, reject });
+        shell.stdin?.write(`make ${count} ${owner}\n`);
+        keepAlive(shell);
+      }),
+    end: (pid) => {
+      shell?.stdin?.write(`end ${pid}\n`);
+    },
+  };
+};
