@@ -1,4 +1,9 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongFilesFirst } from './scripts/long-files-first.ts';
+
+// By itself vitest takes one less than there are, which is half of a small machine.
+const processors = availableParallelism();
 
 /**
  * Three projects: `unit` needs only files and loopback, `drivers` runs the runtime's suite on every driver of this host,
@@ -6,6 +11,7 @@ import { defineConfig } from 'vitest/config';
  */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFilesFirst },
     projects: [
       {
         test: {
@@ -18,8 +24,7 @@ export default defineConfig({
           ],
           exclude: ['packages/testkit/**', '**/*.driver.test.ts', '**/node_modules/**'],
           testTimeout: 30_000,
-          // One less than there are processors would be one on a small machine, where some of these tests wait for a minute.
-          maxWorkers: 2,
+          maxWorkers: processors,
         },
       },
       {
@@ -28,7 +33,7 @@ export default defineConfig({
           include: ['packages/runtime/src/**/*.driver.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          maxWorkers: processors,
         },
       },
       {
@@ -39,8 +44,8 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 240_000,
           expect: { poll: { timeout: 5_000 } },
-          // More than there are processors on a small machine: many of these tests wait.
-          maxWorkers: 3,
+          // Most of these tests wait for longer than they work.
+          maxWorkers: processors + 2,
         },
       },
     ],

@@ -10,6 +10,8 @@ import { type Outcome, toOutcome, type VitestReport } from './project-outcome.ts
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const reports = mkdtempSync(join(tmpdir(), 'skerry-test-'));
+// The tests start hundreds of servers, helpers and commands from the same sources.
+const env = { ...process.env, NODE_COMPILE_CACHE: join(reports, 'compile-cache') };
 const times: string[] = [];
 
 const timed = (name: string, run: () => Outcome): Outcome => {
@@ -24,7 +26,7 @@ const runProject = (project: string): Outcome => {
   const { status } = spawnSync(
     'vitest',
     ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${file}`],
-    { cwd: root, stdio: 'inherit' },
+    { cwd: root, stdio: 'inherit', env },
   );
   const report = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as VitestReport) : undefined;
   return toOutcome({ project, root, status, report });

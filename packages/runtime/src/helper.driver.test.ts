@@ -89,8 +89,9 @@ describe('the helper', () => {
     const runtime = await start();
     const instance = await runtime.create(toSpec('two'));
     const ended = new Promise<void>((resolve) => instance.onExit(resolve));
-    const creating = runtime.create(toSpec('three'));
+    // It takes a while among many processes, in which the create would be done.
     const [pid] = await findHelpers();
+    const creating = runtime.create(toSpec('three'));
     await expect
       .poll(async () => (await readdir(join(dataDir(), 'sandboxes'))).length, { interval: 1 })
       .toBe(2);

@@ -48,15 +48,23 @@ export const isolationSuite = (host: SuiteHost): void => {
 
     it('gives no more processor time than was asked for', async () => {
       const instance = await host.create({ limits: { ...limits, cpuCount: 0.5 } });
-      const before = await instance.usage();
-      const started = performance.now();
-      await runInside(
-        instance,
-        'for i in 1 2 3; do (timeout 1 sh -c "while :; do :; done" &) ; done; sleep 1.2',
-      );
-      const share = ((await instance.usage()).cpuTimeMs - before.cpuTimeMs) / (performance.now() - started);
+      const measureShare = async (): Promise<number> => {
+        const before = await instance.usage();
+        const started = performance.now();
+        await runInside(
+          instance,
+          'for i in 1 2 3; do (timeout 1 sh -c "while :; do :; done" &) ; done; sleep 1.2',
+        );
+        const { cpuTimeMs } = await instance.usage();
+        return (cpuTimeMs - before.cpuTimeMs) / (performance.now() - started);
+      };
+      // A busy host may not have even that much to give for a while.
+      let share = 0;
+      for (let turn = 0; turn < 10 && share < 0.2; turn++) {
+        share = await measureShare();
+        expect(share).toBeLessThan(0.65);
+      }
       expect(share).toBeGreaterThan(0.2);
-      expect(share).toBeLessThan(0.65);
     });
 
     it('ends writing with "no space" at the size of the disk, and the agent still answers', async () => {
@@ -330,7 +338,7 @@ export const isolationSuite = (host: SuiteHost): void => {
 const expectEnd = async (host: SuiteHost, instance: Instance): Promise<void> => {
   await expect.poll(() => instance.state(), { timeout: 20_000 }).toBe('stopped');
   await instance.stop();
-  await expect.poll(() => host.traces(), { timeout: 2_000, interval: 20 }).toEqual([]);
+  await expect.poll(() => host.traces(), { timeout: 10_000, interval: 20 }).toEqual([]);
   expect((await runInside(await host.create(), 'echo alive')).output).toBe('alive\n');
 };
 

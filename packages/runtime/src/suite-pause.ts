@@ -44,7 +44,7 @@ export const pauseSuite = (host: SuiteHost): void => {
       expect(await instance.state()).toBe('paused');
       expect(instance.runId).toBe(runId);
       await expect
-        .poll(() => host.traces(), { timeout: 2_000, interval: 20 })
+        .poll(() => host.traces(), { timeout: 10_000, interval: 20 })
         .toEqual([`folder ${instance.id}`]);
       expect(await code(instance.connect(agentPort))).toBe('unavailable');
       expect(await code(instance.connect(8080))).toBe('unavailable');
@@ -122,7 +122,7 @@ export const pauseSuite = (host: SuiteHost): void => {
       await pause;
       expect(await resume).toMatch(/^(unavailable|not a RuntimeError: undefined)$/);
       expect(await resuming.state()).toBe('stopped');
-      await expect.poll(() => host.traces(), { timeout: 2_000, interval: 20 }).toEqual([]);
+      await expect.poll(() => host.traces(), { timeout: 10_000, interval: 20 }).toEqual([]);
     });
 
     it('is still there when a resume is aborted, at whatever moment', async () => {
@@ -137,7 +137,7 @@ export const pauseSuite = (host: SuiteHost): void => {
         expect(await outcome).toBe('unavailable');
         expect(await instance.state()).toBe('paused');
         await expect
-          .poll(() => host.traces(), { timeout: 2_000, interval: 20 })
+          .poll(() => host.traces(), { timeout: 10_000, interval: 20 })
           .toEqual([`folder ${instance.id}`]);
       }
       await instance.resume();

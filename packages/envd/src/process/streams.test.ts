@@ -103,7 +103,7 @@ describe('a reader of a process that stops reading (11 #1)', () => {
 });
 
 describe('the memory of the agent', () => {
-  const sizeBytes = 150 * MEGABYTE;
+  const sizeBytes = 100 * MEGABYTE;
 
   it.each([
     ['one reader', { readers: 1, stuck: 0, holdMs: 0 }],
@@ -111,7 +111,7 @@ describe('the memory of the agent', () => {
     ['four readers', { readers: 4, stuck: 0, holdMs: 0 }],
     ['a reader beside one that is stuck', { readers: 1, stuck: 1, holdMs: 0 }],
   ])(
-    'stays below 64 MiB more while 150 MB flow to %s',
+    'stays below 64 MiB more while 100 MB flow to %s',
     async (_title, { readers, stuck, holdMs }) => {
       const processes = agent.processes();
       // Loads everything first.

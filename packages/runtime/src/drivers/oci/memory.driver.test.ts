@@ -107,7 +107,7 @@ while True:
   it('leaves nothing on the host but what keeps it', async () => {
     const instance = await create();
     await instance.pause({ memory: true });
-    await expect.poll(oci.traces, { timeout: 2_000 }).toEqual([`folder ${instance.id}`]);
+    await expect.poll(oci.traces, { timeout: 10_000 }).toEqual([`folder ${instance.id}`]);
     expect(await instance.usage()).toMatchObject({ memoryBytes: 0, processCount: 0 });
   });
 

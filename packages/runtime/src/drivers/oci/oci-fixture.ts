@@ -90,7 +90,7 @@ export const useOci = (options: {
   afterEach(async () => {
     for await (const instance of runtime.list()) await instance.stop();
     for await (const { id } of runtime.snapshots.list()) await runtime.snapshots.delete(id);
-    await expect.poll(traces, { timeout: 2_000 }).toEqual([]);
+    await expect.poll(traces, { timeout: 10_000 }).toEqual([]);
   });
   afterAll(async () => {
     await runtime?.close();

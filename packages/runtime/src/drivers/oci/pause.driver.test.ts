@@ -199,7 +199,7 @@ describe('the OCI driver when it is killed while it pauses and resumes', () => {
       if (round % 2 === 0) await found.pause({ memory: false });
       await found.stop();
       await next.close();
-      await expect.poll(() => findTraces({ dataDir, ids: [id] }), { timeout: 2_000 }).toEqual([]);
+      await expect.poll(() => findTraces({ dataDir, ids: [id] }), { timeout: 10_000 }).toEqual([]);
     }
     expect(Object.keys(outcomes).sort()).toEqual(['paused', 'running']);
   }, 120_000);

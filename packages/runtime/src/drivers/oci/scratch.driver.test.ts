@@ -55,7 +55,7 @@ it('makes nothing in the /tmp of the host, where a kill would leave it', async (
     for await (const instance of runtime.list()) await instance.stop();
     await runtime.close();
     expect(made).toEqual([]);
-    await expect.poll(() => findTraces({ dataDir, ids: [id] }), { timeout: 2_000 }).toEqual([]);
+    await expect.poll(() => findTraces({ dataDir, ids: [id] }), { timeout: 10_000 }).toEqual([]);
   } finally {
     await rm(base, { recursive: true, force: true });
   }

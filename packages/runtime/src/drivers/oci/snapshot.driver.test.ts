@@ -216,7 +216,7 @@ describe('the OCI driver when it is killed while it makes, uses and deletes snap
       for await (const instance of next.list()) await instance.stop();
       for (const snapshot of await listSnapshots(next)) await next.snapshots.delete(snapshot);
       await next.close();
-      await expect.poll(() => findTraces({ dataDir, ids: [id] }), { timeout: 2_000 }).toEqual([]);
+      await expect.poll(() => findTraces({ dataDir, ids: [id] }), { timeout: 10_000 }).toEqual([]);
     }
     await reopen();
     expect(Math.min(cut.capture, cut.other), JSON.stringify(cut)).toBeGreaterThan(0);
