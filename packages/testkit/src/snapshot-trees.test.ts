@@ -1,14 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createRandom } from './faults/random.ts';
-import { createFileModel, type DescribedEntry, normalise, type Operation } from './file-work/file-model.ts';
+import { createFileModel, normalise } from './file-work/file-model.ts';
+import { installWorker, roots, work } from './file-work/run-worker.ts';
 import { type Stack, startStack } from './stack.ts';
 
-const worker = readFileSync(join(import.meta.dirname, 'file-work/worker.py'), 'utf8');
-/** A new folder, and two that the image has. */
-const roots = ['/srv', '/usr/share/python3', '/usr/share/base-files'];
 const ROUNDS = 6;
 const OPERATIONS = 400;
 
@@ -18,24 +14,12 @@ beforeAll(async () => {
 });
 afterAll(() => stack.down());
 
-const work = async (sandbox: Sandbox, operations: readonly Operation[]): Promise<DescribedEntry[]> => {
-  const lines = operations.map((operation) => `${JSON.stringify(operation)}\n`).join('');
-  await sandbox.files.write('/tmp/operations', lines, { user: 'root' });
-  const command = `python3 /opt/worker.py ${roots.join(' ')} < /tmp/operations`;
-  const { stdout } = await sandbox.commands.run(command, { user: 'root' });
-  const entries = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as DescribedEntry);
-  return normalise(entries);
-};
-
 it.each([1, 2])(
   'sandboxes of snapshots have the trees of a model, byte for byte, after random file work (seed %i)',
   async (seed) => {
     const random = createRandom(seed);
     let sandbox = await Sandbox.create({ ...stack.connection, timeoutMs: 600_000 });
-    await sandbox.files.write('/opt/worker.py', worker, { user: 'root' });
+    await installWorker(sandbox);
     const model = createFileModel(roots, await work(sandbox, []), random);
     const seen = new Map<string, number>();
     for (let round = 0; round < ROUNDS; round += 1) {

@@ -138,18 +138,36 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
     return keeper.kills !== kills;
   };
 
+  /** What a kill has left may answer with an error for a moment; then everything is there. */
+  const settleSoon = async (kind: string, known: KnownSandbox): Promise<void> => {
+    let { kills } = keeper;
+    for (let deadline = performance.now() + SETTLE_MS; ; await delay(100)) {
+      try {
+        await settle(kind, known);
+        return;
+      } catch (error) {
+        const wasCut = isCut(error, kills);
+        ({ kills } = keeper);
+        if (wasCut) deadline = performance.now() + SETTLE_MS;
+        else if (performance.now() > deadline) {
+          report.losses.push(`${known.id} cannot be used after ${kind}: ${(error as Error).message}`);
+          return;
+        }
+      }
+    }
+  };
+
   /** Does one thing, on a sandbox of its own or none, and again what a kill cut off. */
   const attempt = async (
     kind: string,
     known: KnownSandbox | undefined,
-    act: (world: World) => Promise<void>,
+    act: (world: World) => Promise<unknown>,
   ): Promise<void> => {
     if (known) busy.add(known.id);
     const stack = await keeper.current();
     const { kills } = keeper;
     try {
-      await act({ stack, sandboxes, snapshots, random });
-      count(report.done, kind);
+      if ((await act({ stack, sandboxes, snapshots, busy, random })) !== false) count(report.done, kind);
     } catch (error) {
       const cut = isCut(error, kills);
       if (cut) count(report.cutOff, kind);
@@ -157,17 +175,7 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
         report.failures.push(
           `${kind} ${known?.id}: ${(error as SandboxError).code} ${(error as Error).message}`,
         );
-      for (let settled = known === undefined; !settled; ) {
-        const { kills: before } = keeper;
-        try {
-          await settle(kind, known as KnownSandbox);
-          settled = true;
-        } catch (again) {
-          settled = !isCut(again, before);
-          if (settled)
-            report.losses.push(`${known?.id} cannot be used after ${kind}: ${(again as Error).message}`);
-        }
-      }
+      if (known) await settleSoon(kind, known);
     } finally {
       if (known) busy.delete(known.id);
     }
@@ -240,7 +248,7 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
   return report;
 };
 
-const SETTLE_MS = 10_000;
+const SETTLE_MS = 20_000;
 
 /** What a server that runs no sandbox still has of some. A removal may be under way for a moment. */
 const findRest = async ({ dataDir, pid }: Stack & { dataDir: string }): Promise<string[]> => {

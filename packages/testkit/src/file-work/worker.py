@@ -1,6 +1,6 @@
 """Carries out file operations, one JSON array a line on stdin, below the folders that are its arguments; then prints
-every entry of those folders, one JSON object a line, ordered by path."""
-import hashlib, json, os, stat, sys
+every entry of those folders, one JSON object a line, ordered by path. Rests for PACE_SECONDS after each operation."""
+import hashlib, json, mmap, os, stat, sys, time
 
 def write(path, offset, text):
     with open(path, 'r+b' if os.path.exists(path) else 'w+b') as file:
@@ -10,10 +10,21 @@ def write(path, offset, text):
 def remove(path):
     os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
+mappings = []
+
 def mapped(path, offset, text):
-    import mmap
-    with open(path, 'r+b') as file, mmap.mmap(file.fileno(), 0) as memory:
+    """One half now, the other through the same mapping just before the next operation."""
+    with open(path, 'r+b') as file:
+        memory = mmap.mmap(file.fileno(), 0)
+    half = len(text) // 2
+    memory[offset:offset + half] = text[:half].encode()
+    mappings.append((memory, offset + half, text[half:]))
+
+def finish_mapping():
+    while mappings:
+        memory, offset, text = mappings.pop()
         memory[offset:offset + len(text)] = text.encode()
+        memory.close()
 
 work = {
     'write': write,
@@ -31,9 +42,13 @@ work = {
     'removexattr': os.removexattr,
 }
 
+pace = float(os.environ.get('PACE_SECONDS', '0'))
 for line in sys.stdin:
+    finish_mapping()
     name, *args = json.loads(line)
     work[name](*args)
+    time.sleep(pace)
+finish_mapping()
 
 def describe(path):
     found = os.lstat(path)

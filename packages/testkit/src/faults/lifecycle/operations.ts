@@ -19,6 +19,8 @@ export interface World {
   stack: Stack;
   sandboxes: Map<string, KnownSandbox>;
   snapshots: Map<string, KnownSnapshot>;
+  /** Ids of sandboxes on which somebody works. */
+  busy: Set<string>;
   random: () => number;
 }
 
@@ -114,32 +116,49 @@ const addSandbox = (sandboxes: World['sandboxes'], id: string, { files, counter 
   return known;
 };
 
-export const create = async ({ stack, sandboxes, random }: World): Promise<void> => {
-  const sandbox = await Sandbox.create({ ...stack.connection, timeoutMs: LIFE_MS });
-  // From here on it is acknowledged.
-  const known = addSandbox(sandboxes, sandbox.sandboxId, { files: new Map(), counter: undefined });
-  known.counter = await startCounter(sandbox);
-  known.files.set(...(await writeFile(sandbox, { name: 'file-0', text: toText(random) })));
-};
-
-export const createFromSnapshot = async (
-  { stack, sandboxes }: World,
-  snapshot: KnownSnapshot,
+/** Makes a sandbox that is acknowledged, and everybody's, before and after what is done first in it. */
+const createWith = async (
+  { stack, sandboxes, busy }: World,
+  { template, content }: { template: string; content: Content },
+  act: (sandbox: Sandbox, known: KnownSandbox) => Promise<void>,
 ): Promise<void> => {
-  const options = { ...stack.connection, template: snapshot.id, timeoutMs: LIFE_MS };
-  const sandbox = await Sandbox.create(options);
-  const known = addSandbox(sandboxes, sandbox.sandboxId, snapshot);
-  known.counter ??= await startCounter(sandbox);
+  const sandbox = await Sandbox.create({ ...stack.connection, template, timeoutMs: LIFE_MS });
+  const { sandboxId: id } = sandbox;
+  busy.add(id);
+  try {
+    await act(sandbox, addSandbox(sandboxes, id, content));
+  } finally {
+    busy.delete(id);
+  }
 };
 
-/** Nothing is done while sandboxes rest on it. Where a kill cuts it off, the snapshot is there or not, and nobody's. */
-export const deleteSnapshot = async ({ stack, snapshots }: World, snapshot: KnownSnapshot): Promise<void> => {
+export const create = (world: World): Promise<void> =>
+  createWith(
+    world,
+    { template: 'base', content: { files: new Map(), counter: undefined } },
+    async (sandbox, known) => {
+      known.counter = await startCounter(sandbox);
+      known.files.set(...(await writeFile(sandbox, { name: 'file-0', text: toText(world.random) })));
+    },
+  );
+
+export const createFromSnapshot = (world: World, snapshot: KnownSnapshot): Promise<void> =>
+  createWith(world, { template: snapshot.id, content: snapshot }, async (sandbox, known) => {
+    known.counter ??= await startCounter(sandbox);
+  });
+
+/** Tells whether it was done: not while sandboxes rest on it. Where a kill cuts it off, the snapshot is there or not, and nobody's. */
+export const deleteSnapshot = async (
+  { stack, snapshots }: World,
+  snapshot: KnownSnapshot,
+): Promise<boolean> => {
   snapshots.delete(snapshot.id);
   try {
-    await Sandbox.deleteSnapshot(snapshot.id, stack.connection);
+    return await Sandbox.deleteSnapshot(snapshot.id, stack.connection);
   } catch (error) {
     if (!(error instanceof SandboxError && error.code === 'invalid_argument')) throw error;
     snapshots.set(snapshot.id, snapshot);
+    return false;
   }
 };
 
