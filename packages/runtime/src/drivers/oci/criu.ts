@@ -68,7 +68,7 @@ export interface RestoreOptions extends ImageOptions {
   shown: readonly string[];
   /** Changes the mounts that the program sees and nobody else. */
   prepareMounts: () => void;
-  /** Makes the network that connections in the images need, for the first process. Without it they are closed. */
+  /** Makes the network that sockets in the images need, for the first process. Without it connections are closed. */
   prepareNetwork: ((pid: number) => Promise<void>) | undefined;
   signal: AbortSignal;
 }

@@ -2,12 +2,12 @@ import { closeSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { toBaseUid } from '../../slots.ts';
 import { maskedPaths } from './bundle.ts';
-import { closeOutsideConnections } from './connection-images.ts';
 import type { Criu } from './criu.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import { createLifeLine } from './life-line.ts';
 import type { KeptMemory } from './memory-image.ts';
+import { mendImages } from './mend-images.ts';
 import type { SandboxRecord } from './record.ts';
 import { toStartError } from './start-error.ts';
 
@@ -48,9 +48,9 @@ export const dumpMemory = async (
       await renameSockets(folder, { from: '.new', to: '' });
     }
     const bootId = hasBootId ? await readFile(folder.bootId, 'utf8') : undefined;
-    const hasConnections = await closeOutsideConnections(imagesDir);
+    const needsNetwork = await mendImages(imagesDir, await host.cgroup(record.spec.id).members());
     const hostBootId = await readHostBootId();
-    return { lifeLineId, hasConnections, hostBootId, ...(bootId !== undefined && { bootId }) };
+    return { lifeLineId, needsNetwork, hostBootId, ...(bootId !== undefined && { bootId }) };
   } catch (error) {
     const failure = await toStartError(error, {
       step: `writing the memory of sandbox ${record.spec.id}`,

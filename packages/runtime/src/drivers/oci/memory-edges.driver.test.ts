@@ -101,6 +101,20 @@ if address != ctypes.c_void_p(-1).value: kept.value = b"secret"`,
     check: 'len(got) > 0',
     found: 'True',
   },
+  'sockets of ping': {
+    hold: 'import socket; pings = [socket.socket(family, socket.SOCK_DGRAM, protocol) for family, protocol in ((socket.AF_INET, 1), (socket.AF_INET6, 58))]',
+    check:
+      'pings[0].sendto(b"\\x08" + bytes(7), ("127.0.0.1", 0)), pings[0].recv(8)[0], pings[1].family == socket.AF_INET6',
+    found: '(8, 0, True)',
+  },
+  'watches beside those of a deleted file, and that file': {
+    hold: `import ctypes; libc = ctypes.CDLL(None); watcher = libc.inotify_init1(0o4000)
+f = open("gone", "w+"); f.write("kept"); f.flush(); os.mkdir("there")
+for name in (b"gone", b"there"): assert libc.inotify_add_watch(watcher, name, 0x100) > 0
+os.unlink("gone"); f.seek(0)`,
+    check: 'f.read(), open("there/new", "w").close(), os.read(watcher, 99)[16:19]',
+    found: "('kept', None, b'new')",
+  },
   'no multipath TCP, which could not be kept': {
     hold: `import errno, socket
 try: socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262); code = 0

@@ -11,8 +11,8 @@ export interface KeptMemory {
   lifeLineId: string;
   /** What the kernel's boot id was inside; undefined where the host's own was seen. */
   bootId?: string;
-  /** Whether there are any that go on, all of them inside. */
-  hasConnections?: boolean;
+  /** Whether sockets in them need a network to be restored in. */
+  needsNetwork?: boolean;
   /** The boot of the host during which they were written. */
   hostBootId: string;
   /** What tells the images from damaged ones; undefined until they are on the medium. */

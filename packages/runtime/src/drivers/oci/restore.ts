@@ -45,6 +45,11 @@ export const restoreMemory = async (options: {
     mkdir(emptyDir, { recursive: true, mode: 0o755 }),
     ...(memory.bootId === undefined ? [] : [writeFile(folder.bootId, memory.bootId, { mode: 0o644 })]),
   ]);
+  const settings = { baseId, hasMultipath: host.allowance.hasMultipath };
+  const prepareNetwork = async (first: number): Promise<void> => {
+    await setNetworkSettings(first, settings);
+    await lockLoopback(first);
+  };
   const { line, writeFd } = createLifeLine(folder.lifeLine);
   try {
     await chown(folder.lifeLine, baseId, baseId);
@@ -65,7 +70,7 @@ export const restoreMemory = async (options: {
         memberFiles,
         shown: [folder.path, agentDir, emptyDir],
         prepareMounts: () => prepareMounts(host, folder),
-        prepareNetwork: memory.hasConnections ? lockLoopback : undefined,
+        prepareNetwork: memory.needsNetwork ? prepareNetwork : undefined,
         signal,
       })
       .finally(() => closeSync(writeFd));
@@ -73,8 +78,8 @@ export const restoreMemory = async (options: {
     await cgroup.freeze();
     await cgroup.signal('SIGCONT');
     setHostname(pid, hostname);
-    await setNetworkSettings(pid, { baseId, hasMultipath: host.allowance.hasMultipath });
-    if (memory.hasConnections) await unlockLoopback(pid);
+    await setNetworkSettings(pid, settings);
+    if (memory.needsNetwork) await unlockLoopback(pid);
     await attachNetwork({
       pid,
       slot: record.slot,

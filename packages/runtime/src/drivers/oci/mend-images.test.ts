@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { closeOutsideConnections } from './connection-images.ts';
+import { mendImages } from './mend-images.ts';
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'connection-images-'));
+  folder = await mkdtemp(join(tmpdir(), 'mend-images-'));
 });
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -80,7 +80,7 @@ const pair = (
   { state: states[1] ?? 0, source: other, sourcePort: 80, destination: one, destinationPort: 40_000 },
 ];
 
-describe('closeOutsideConnections', () => {
+describe('mending the images', () => {
   it.each([
     ['over IPv4', pair(local, local)],
     ['over IPv6', pair(local6, local6)],
@@ -93,7 +93,7 @@ describe('closeOutsideConnections', () => {
     ['of datagrams', [{ ...pair(local, local)[0], protocol: UDP } as Socket]],
   ])('keeps a connection over loopback %s', async (_, sockets) => {
     await write(...sockets);
-    expect(await closeOutsideConnections(folder)).toBe(true);
+    expect(await mendImages(folder, [])).toBe(true);
     expect(await read()).toEqual(image);
   });
 
@@ -104,7 +104,7 @@ describe('closeOutsideConnections', () => {
     ['that is just being made', pair(local, local, [SYN_SENT, LISTEN]).slice(0, 1)],
   ])('closes a connection %s', async (_, sockets) => {
     await write(...sockets);
-    expect(await closeOutsideConnections(folder)).toBe(false);
+    expect(await mendImages(folder, [])).toBe(false);
     const changed = (await read()).toString('hex');
     await write(...sockets.map((socket) => ({ ...socket, state: CLOSE })));
     // A port of no value in as many bytes as before.
@@ -120,17 +120,23 @@ describe('closeOutsideConnections', () => {
     expect(changed).toBe(expected);
   });
 
+  it('asks for a network for a socket of ping', async () => {
+    await write({ protocol: 1, state: CLOSE, source: [0], sourcePort: 7 });
+    expect(await mendImages(folder, [])).toBe(true);
+    expect(await read()).toEqual(image);
+  });
+
   it('leaves what is not connected alone', async () => {
     await write(
       { state: LISTEN, source: own, sourcePort: 80 },
       { protocol: UDP, state: CLOSE, source: own, sourcePort: 53 },
     );
-    expect(await closeOutsideConnections(folder)).toBe(false);
+    expect(await mendImages(folder, [])).toBe(false);
     expect(await read()).toEqual(image);
   });
 
   it('refuses what is no list of files', async () => {
     await writeFile(join(folder, 'files.img'), Buffer.concat([Buffer.alloc(8), toEntry([0x23, 1])]));
-    await expect(closeOutsideConnections(folder)).rejects.toMatchObject({ code: 'internal' });
+    await expect(mendImages(folder, [])).rejects.toMatchObject({ code: 'internal' });
   });
 });
