@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { CliError } from './cli-error.ts';
 import { lockFile } from './data-lock.ts';
+import { currentGround } from './ground.ts';
 
 /** What a running server tells the commands beside it; also the one line of `skerry up --json`. */
 export interface ServerAddress {
@@ -17,7 +18,8 @@ export interface ServerAddress {
 
 /** The folder that holds everything of one server when the user names none. */
 export function defaultDataFolder(): string {
-  return process.getuid?.() === 0 ? '/var/lib/skerry' : join(homedir(), '.local/share/skerry');
+  const isRoot = process.getuid?.() === 0 && currentGround() === undefined;
+  return isRoot ? '/var/lib/skerry' : join(homedir(), '.local/share/skerry');
 }
 
 /**

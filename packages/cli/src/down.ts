@@ -3,6 +3,7 @@ import { startHelper } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
 import { isDataFolder, readServerAddress, removeServerAddress } from './data-folder.ts';
 import { lockDataFolder, tryLock } from './data-lock.ts';
+import { toGroundOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
 
 /** How long a server may take to answer its last requests. */
@@ -26,6 +27,7 @@ export async function takeDown({ dataDir }: { dataDir: string }): Promise<{ stop
       mainPath: helperProgram,
       dataDir: folder,
       agentDir: join(folder, 'agent'),
+      ...toGroundOptions(),
     });
     try {
       let stopped = 0;

@@ -20,6 +20,7 @@ import {
   writeServerAddress,
 } from './data-folder.ts';
 import { lockDataFolder } from './data-lock.ts';
+import { currentGround, leaveGround, toGroundOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
 
 export interface UpOptions {
@@ -67,6 +68,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const locations = findLocations();
   const dataDir = openDataFolder(options.dataDir);
   await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => leaveGround());
 
   const lock = await lockDataFolder(dataDir, { waitMs: 5_000 });
   cleanup.defer(() => lock.release());
@@ -86,13 +88,23 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
       ...(options.baseImage ? { registryImage: options.baseImage } : {}),
       signal,
     }),
-    keepsMemory && isolation === 'container' ? findCriu({ imagesDir, log, signal }) : undefined,
+    keepsMemory && isolation === 'container' && currentGround() === undefined
+      ? findCriu({ imagesDir, log, signal })
+      : undefined,
     // A server that was asked for more does not start with less.
     isolation === 'gvisor' ? prepareRunsc({ targetDir: imagesDir, signal }) : undefined,
   ]);
 
   const mainPath = locations.helperProgram;
-  const runtime = await startHelper({ mainPath, dataDir, agentDir, criuDir, runscPath, signal });
+  const runtime = await startHelper({
+    mainPath,
+    dataDir,
+    agentDir,
+    criuDir,
+    runscPath,
+    signal,
+    ...toGroundOptions(),
+  });
   cleanup.defer(() => runtime.close());
 
   const server = createServer(edgeServerOptions);

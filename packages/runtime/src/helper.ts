@@ -22,7 +22,16 @@ export interface HelperOptions {
   criuDir?: string | undefined;
   /** What `prepareRunsc` resolved with: sandboxes are of level `gvisor` then, and else of level `container`. */
   runscPath?: string | undefined;
+  /** Where this process is root of a user's ground. */
+  ground?: HelperGround | undefined;
   signal?: AbortSignal | undefined;
+}
+
+export interface HelperGround {
+  /** Of the process that holds the ground: the helper works in its network namespace. */
+  holderPid: number;
+  /** Addresses of the host, which are closed to sandboxes. */
+  hostAddresses: readonly string[];
 }
 
 /**
@@ -57,7 +66,7 @@ export async function startHelper(options: HelperOptions): Promise<AddressedRunt
 }
 
 function launch(
-  { dataDir, agentDir, mainPath, stateDir, criuDir, runscPath }: HelperOptions,
+  { dataDir, agentDir, mainPath, stateDir, criuDir, runscPath, ground }: HelperOptions,
   socketPath: string,
 ): ChildProcess {
   const main = mainPath ?? fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -65,7 +74,11 @@ function launch(
   if (stateDir !== undefined) args.push('--state', stateDir);
   if (criuDir !== undefined) args.push('--criu', criuDir);
   if (runscPath !== undefined) args.push('--runsc', runscPath);
-  const child = spawn(process.execPath, args, {
+  if (ground) args.push('--ground', ...ground.hostAddresses.flatMap((address) => ['--closed', address]));
+  const [file, ...before] = ground
+    ? ['nsenter', `--net=/proc/${ground.holderPid}/ns/net`, process.execPath]
+    : [process.execPath];
+  const child = spawn(file as string, [...before, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
     // Threads for what waits in the kernel: a link that is being removed must not hold up reading a file.
     env: { PATH: systemPath, UV_THREADPOOL_SIZE: '16' },

@@ -1,10 +1,12 @@
 export { prepareAgentFolder } from './agent-folder.ts';
 export { isRuntimeError, RuntimeError, type RuntimeErrorCode } from './error.ts';
-export { type HelperOptions, startHelper } from './helper.ts';
+export { type HelperGround, type HelperOptions, startHelper } from './helper.ts';
 export { prepareCriu } from './prepare-criu.ts';
 export { prepareRunsc } from './prepare-runsc.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
+export { endGround, ensureGround, isInGround, toEnterCommand } from './rootless/ground.ts';
+export { toHelperGround } from './rootless/helper-ground.ts';
 export type {
   Difference,
   Features,

@@ -6,8 +6,10 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createOci, type OciOptions } from './drivers/oci/oci.ts';
 import { ensureMemoryProof } from './drivers/oci/prove-memory.ts';
+import { toSurroundings } from './drivers/oci/user-means.ts';
 import { withHostLock } from './host-lock.ts';
 import { ensureHostNetwork, removeHostNetwork } from './network/host.ts';
+import type { Surroundings } from './network/rules.ts';
 import { serveRuntime } from './remote/server.ts';
 import { listSlots } from './slots.ts';
 
@@ -19,6 +21,8 @@ const { values } = parseArgs({
     state: { type: 'string' },
     criu: { type: 'string' },
     runsc: { type: 'string' },
+    ground: { type: 'boolean' },
+    closed: { type: 'string', multiple: true },
   },
 });
 const {
@@ -30,15 +34,18 @@ const {
   runsc: runscPath,
 } = values;
 if (dataDir === undefined || socketPath === undefined || agentDir === undefined) {
-  console.error('usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR] [--runsc PATH]');
+  console.error(
+    'usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR] [--runsc PATH] [--ground [--closed IP]...]',
+  );
   process.exit(2);
 }
+const ground = values.ground ? { hostAddresses: values.closed ?? [] } : undefined;
 
 /** Somebody who reloads the host's firewall flushes the rules of running sandboxes too. */
-async function keepHostNetwork(): Promise<void> {
+async function keepHostNetwork(surroundings: Partial<Surroundings>): Promise<void> {
   try {
     if ((await listSlots({ dataDir, stateDir })).length > 0)
-      await ensureHostNetwork({ stateDir, verify: true });
+      await ensureHostNetwork({ stateDir, verify: true, ...surroundings });
   } catch (error) {
     console.error(error);
   }
@@ -63,11 +70,12 @@ async function findWorkingCriu(options: OciOptions): Promise<string | undefined>
 
 // A helper whose parent was killed may still be undoing what it made; the lock is free when it is gone.
 await withHostLock(dirname(socketPath), async () => {
-  const options = { dataDir, agentDir, runscPath, ...(stateDir === undefined ? {} : { stateDir }) };
+  const options = { dataDir, agentDir, runscPath, ground, ...(stateDir === undefined ? {} : { stateDir }) };
+  const surroundings = toSurroundings(ground);
   const runtime = createOci({ ...options, criuDir: await findWorkingCriu(options) });
   const server = await serveRuntime(runtime, { socketPath, onError: (error) => console.error(error) });
-  const rounds = setInterval(() => void keepHostNetwork(), 60_000);
-  void keepHostNetwork();
+  const rounds = setInterval(() => void keepHostNetwork(surroundings), 60_000);
+  void keepHostNetwork(surroundings);
   process.stdin.resume();
   process.stdout.write('ready\n');
   await Promise.race([once(process.stdin, 'close'), once(process, 'SIGTERM')]);

@@ -190,4 +190,6 @@ export interface Features {
   snapshot: { memory: boolean; filesystem: boolean };
   /** Sandboxes can have their own network with a way out. */
   network: boolean;
+  /** Which of an instance's limits hold. */
+  limits: { cpu: boolean; memory: boolean; disk: boolean; processes: boolean };
 }

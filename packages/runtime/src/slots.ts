@@ -48,7 +48,7 @@ export const slotNetwork = '10.201.0.0/16';
 export async function reserveSlot({
   preferred,
   ...owner
-}: SlotOwner & { preferred?: number }): Promise<number> {
+}: SlotOwner & { preferred?: number | undefined }): Promise<number> {
   const dir = slotsDir(owner.stateDir);
   if (preferred !== undefined && (await take(dir, preferred, owner))) return preferred;
   // At random: addresses and ids are not handed on at once, and servers that start together do not collide.

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { defaultDataFolder } from '../data-folder.ts';
+import { enterGround, leaveGround } from '../ground.ts';
 
 /** `skerry down`: ends the folder's server and sandboxes and removes everything that was made from it. */
 export function downCommand(): Command {
@@ -7,9 +8,10 @@ export function downCommand(): Command {
     .description('stop the service of a data folder and end and remove all its sandboxes')
     .option('--data <dir>', 'folder of the service', defaultDataFolder())
     .action(async ({ data }: { data: string }) => {
+      await enterGround();
       // No command that talks to a server needs the runtime.
       const { takeDown } = await import('../down.ts');
-      const { stopped } = await takeDown({ dataDir: data });
+      const { stopped } = await takeDown({ dataDir: data }).finally(() => leaveGround());
       process.stdout.write(`stopped ${stopped} ${stopped === 1 ? 'sandbox' : 'sandboxes'}\n`);
     });
 }

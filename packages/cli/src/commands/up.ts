@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { defaultDataFolder, type ServerAddress } from '../data-folder.ts';
+import { enterGround } from '../ground.ts';
 import { createLog } from '../log.ts';
 import type { Isolation } from '../up.ts';
 import { parseCount } from './parse-count.ts';
@@ -64,6 +65,7 @@ export function upCommand(): Command {
     )
     .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
     .action(async (flags: UpFlags) => {
+      await enterGround();
       const stopping = new AbortController();
       const stopped = new Promise<void>((resolve) => {
         stopping.signal.addEventListener('abort', () => resolve(), { once: true });

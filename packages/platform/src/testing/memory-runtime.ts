@@ -119,7 +119,13 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
 
   return {
     name: 'memory',
-    features: { level: 'container', pause, snapshot: pause, network: false },
+    features: {
+      level: 'container',
+      pause,
+      snapshot: pause,
+      network: false,
+      limits: { cpu: false, memory: false, disk: false, processes: false },
+    },
     instances,
     log,
     inits,

@@ -18,12 +18,12 @@ import { hasInterface, inNetworkNamespace, openNetworkNamespace } from './namesp
 import { openRouteSocket, type RouteSocket } from './netlink-socket.ts';
 import { openRuleSet } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
-import { hostInterface, toGuestRules } from './rules.ts';
+import { hostInterface, type Surroundings, toGuestRules } from './rules.ts';
 
 /** Of an interface in the network namespace that this thread is in now; 0 when it has none of that name. */
 const toIndex: (name: string) => number = koffi.load(null).func('unsigned int if_nametoindex(const char *)');
 
-export interface NetworkOptions {
+export interface NetworkOptions extends Partial<Surroundings> {
   /** A process inside the sandbox's network namespace. */
   pid: number;
   /** Reserved by the caller. */
@@ -32,8 +32,6 @@ export interface NetworkOptions {
   internet: boolean;
   signal?: AbortSignal | undefined;
   stateDir?: string | undefined;
-  /** Name servers that the sandbox may ask; default: the host's. */
-  resolvers?: readonly string[] | undefined;
 }
 
 /**
@@ -61,13 +59,18 @@ async function connectToHost(
   { slot, signal, stateDir, ...options }: NetworkOptions,
   { namespace, guest }: { namespace: FileHandle; guest: RouteSocket },
 ): Promise<void> {
+  const { closedAddresses } = options;
+  // Those of the host, when the caller knows no others.
   const resolvers = options.resolvers ?? (await findResolvers());
   const host = openRouteSocket();
   const rules = inNetworkNamespace(namespace, openRuleSet);
   try {
-    await Promise.all([ensureHostNetwork({ stateDir, resolvers }), removeLink(host, slot)]);
+    await Promise.all([ensureHostNetwork({ stateDir, resolvers, closedAddresses }), removeLink(host, slot)]);
     throwIfAborted(signal);
-    const made = [makeHostEnd(host, slot, namespace.fd), rules.run(toGuestRules(resolvers))];
+    const made = [
+      makeHostEnd(host, slot, namespace.fd),
+      rules.run(toGuestRules({ resolvers, closedAddresses })),
+    ];
     // Neither may still be under way when what they work on is closed.
     await Promise.allSettled(made);
     await Promise.all(made);

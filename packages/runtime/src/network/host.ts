@@ -6,7 +6,7 @@ import { defaultStateDir, releaseAbandonedSlots } from '../slots.ts';
 import { hasInterface } from './namespace.ts';
 import { runRules } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
-import { hostInterface, toHostRules } from './rules.ts';
+import { hostInterface, type Surroundings, toHostRules } from './rules.ts';
 
 const forwardSwitch = '/proc/sys/net/ipv4/ip_forward';
 
@@ -17,10 +17,10 @@ const forwardSwitch = '/proc/sys/net/ipv4/ip_forward';
  * firewall flushes our table too.
  */
 export async function ensureHostNetwork(
-  options: { stateDir?: string | undefined; resolvers?: readonly string[]; verify?: boolean } = {},
+  options: { stateDir?: string | undefined; verify?: boolean } & Partial<Surroundings> = {},
 ): Promise<void> {
-  const { stateDir = defaultStateDir, verify = false } = options;
-  const rules = toHostRules(options.resolvers ?? (await findResolvers()));
+  const { stateDir = defaultStateDir, verify = false, closedAddresses } = options;
+  const rules = toHostRules({ resolvers: options.resolvers ?? (await findResolvers()), closedAddresses });
   const wanted = await toMark(rules);
   const isMade = async (): Promise<boolean> =>
     (await readIfThere(markPath(stateDir))) === wanted &&

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findResolvers, resolvConf } from './resolvers.ts';
+import { findResolvers, toResolvConf } from './resolvers.ts';
 
 let dir: string;
 beforeEach(async () => {
@@ -22,7 +22,7 @@ describe('resolvers', () => {
       'resolv.conf',
       '# nameserver 9.9.9.9\nsearch corp.example\nnameserver 192.0.2.1\nnameserver fd00::1\nnameserver 192.0.2.1\nnameserver 192.0.2.2 \nnameserver 192.0.2.3\nnameserver 192.0.2.4\n',
     );
-    expect(await resolvConf([file])).toBe(
+    expect(toResolvConf(await findResolvers([file]))).toBe(
       'nameserver 192.0.2.1\nnameserver 192.0.2.2\nnameserver 192.0.2.3\n',
     );
   });
@@ -34,8 +34,8 @@ describe('resolvers', () => {
   });
 
   it('names no server rather than one that cannot be reached', async () => {
-    expect(await resolvConf([await write('stub', 'nameserver 127.0.0.1\nnameserver not-an-address\n')])).toBe(
-      '',
-    );
+    const stub = await write('stub', 'nameserver 127.0.0.1\nnameserver not-an-address\n');
+    expect(await findResolvers([stub])).toEqual([]);
+    expect(toResolvConf([])).toBe('');
   });
 });

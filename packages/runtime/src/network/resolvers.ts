@@ -23,9 +23,8 @@ export async function findResolvers(files: readonly string[] = resolvConfFiles):
   return [];
 }
 
-/** The text of a sandbox's `/etc/resolv.conf`. No search domains: the host's are no business of the sandbox. */
-export async function resolvConf(files?: readonly string[]): Promise<string> {
-  const servers = await findResolvers(files);
+/** The text of a sandbox's `/etc/resolv.conf` for these servers. No search domains: the host's are no business of the sandbox. */
+export function toResolvConf(servers: readonly string[]): string {
   return servers.map((server) => `nameserver ${server}\n`).join('');
 }
 

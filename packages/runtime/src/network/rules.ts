@@ -10,16 +10,24 @@ export const hostInterface = (slot: number): string => `skv${slot}`;
  */
 export const maxConnections = 8_192;
 
-const sets = (resolvers: readonly string[]): string => `
+/** What of the network around the sandboxes differs from host to host. */
+export interface Surroundings {
+  /** Name servers that sandboxes may ask. */
+  resolvers: readonly string[];
+  /** Addresses that are closed to sandboxes besides the ranges that always are, and not in one of these. */
+  closedAddresses?: readonly string[] | undefined;
+}
+
+const sets = ({ resolvers, closedAddresses = [] }: Surroundings): string => `
   set resolvers { type ipv4_addr; ${resolvers.length > 0 ? `elements = { ${resolvers.join(', ')} }` : ''} }
-  set blocked { type ipv4_addr; flags interval; elements = { ${blockedRanges.join(', ')} } }`;
+  set blocked { type ipv4_addr; flags interval; elements = { ${[...blockedRanges, ...closedAddresses].join(', ')} } }`;
 
 /**
  * The rules inside a sandbox's own network namespace, where its root has no CAP_NET_ADMIN: out to the public internet
  * and to the resolvers' port 53 only, in nothing but answers, no IPv6. Refused at once instead of dropped, so that
  * programs do not hang. Loopback is not tracked, which would only cost.
  */
-export const toGuestRules = (resolvers: readonly string[]): string => `table inet skerry {${sets(resolvers)}
+export const toGuestRules = (surroundings: Surroundings): string => `table inet skerry {${sets(surroundings)}
   chain untracked_out { type filter hook output priority raw; oifname "lo" notrack; }
   chain untracked_in { type filter hook prerouting priority raw; iifname "lo" notrack; }
   chain output {
@@ -45,9 +53,9 @@ export const toGuestRules = (resolvers: readonly string[]): string => `table ine
  * that escapes its own must still not get further, and add what only the host can hold: each sandbox keeps to its own
  * address, none reaches the host or another sandbox. One transaction replaces whatever was there before.
  */
-export const toHostRules = (resolvers: readonly string[]): string => `table inet skerry
+export const toHostRules = (surroundings: Surroundings): string => `table inet skerry
 delete table inet skerry
-table inet skerry {${sets(resolvers)}
+table inet skerry {${sets(surroundings)}
   set senders { type ipv4_addr; flags dynamic; size 65535; }
   chain prerouting {
     type filter hook prerouting priority raw; policy accept;

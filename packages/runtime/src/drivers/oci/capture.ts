@@ -72,7 +72,7 @@ export const capturePaused = async (
   const { memory } = record;
   if (criu && !memory?.images)
     throw new RuntimeError('unsupported', 'the sandbox was paused without its memory');
-  await verifyDisk(folder.image, record.kept).catch((error: Error) => {
+  await verifyDisk(host.disks, folder.image, record.kept).catch((error: Error) => {
     throw new RuntimeError('damaged', error.message, { cause: error });
   });
   await copyDisk(folder.image, image);

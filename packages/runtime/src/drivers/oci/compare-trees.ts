@@ -1,6 +1,5 @@
 import { RuntimeError } from '../../error.ts';
 import type { Difference, TreeOrigin } from '../../runtime.ts';
-import { toBaseUid } from '../../slots.ts';
 import { diffTrees, type Tree } from './diff-trees.ts';
 import { isMountPoint } from './disk.ts';
 import { withDiskView } from './disk-view.ts';
@@ -16,6 +15,7 @@ export async function* compareTrees(
   from: TreeOrigin,
   to: TreeOrigin,
 ): AsyncGenerator<Difference> {
+  if (!host.capturesDisks) throw new RuntimeError('unsupported', 'this host cannot compare files');
   yield* diffTrees(await openTree(host, from), await openTree(host, to));
 }
 
@@ -28,7 +28,7 @@ const openTree = async (host: OciHost, origin: TreeOrigin): Promise<Tree> => {
   const { rootfs } = record.spec;
   const { image, disk } = folder;
   if (isMountPoint(disk)) {
-    const baseId = toBaseUid(record.slot);
+    const baseId = host.toBaseId(record.slot);
     return { rootfs, layer: await collectLayer(readLayer(`${disk}/upper`, { baseId })) };
   }
   // Paused.

@@ -7,10 +7,10 @@ const CAP_SYS_RESOURCE = 24n;
 export const multipathSetting = '/proc/sys/net/mptcp/enabled';
 
 /**
- * Reads what this process may pass on. Root of a host that is itself confined may lack CAP_SYS_RESOURCE; an OCI
- * runtime told to exceed its own limits then fails instead of starting anything.
+ * Reads what this process may pass on. Root of a ground, and of a host that is itself confined, may lack CAP_SYS_RESOURCE
+ * there; an OCI runtime told to exceed its own limits then fails instead of starting anything.
  */
-export const readHostAllowance = (): HostAllowance => {
+export const readHostAllowance = ({ isInGround }: { isInGround: boolean }): HostAllowance => {
   const limits = readFileSync('/proc/self/limits', 'utf8');
   const status = readFileSync('/proc/self/status', 'utf8');
   const hard = /^Max open files\s+\S+\s+(\d+)/m.exec(limits)?.[1];
@@ -18,6 +18,6 @@ export const readHostAllowance = (): HostAllowance => {
   return {
     openFiles: Number(hard ?? 1024),
     hasMultipath: existsSync(multipathSetting),
-    exceedsLimits: ((BigInt(`0x${effective ?? '0'}`) >> CAP_SYS_RESOURCE) & 1n) === 1n,
+    exceedsLimits: !isInGround && ((BigInt(`0x${effective ?? '0'}`) >> CAP_SYS_RESOURCE) & 1n) === 1n,
   };
 };

@@ -1,32 +1,33 @@
-import { createHash } from 'node:crypto';
 import type { HostAllowance, SeccompInput } from './bundle.ts';
-import { type Cgroup, type CgroupLayout, openCgroup, readCgroupLayout } from './cgroup.ts';
 import { createSettingsCover } from './cover-settings.ts';
 import { type Criu, findCriu } from './criu.ts';
-import { createDiskFormatter } from './disk.ts';
 import { readHostAllowance } from './host-allowance.ts';
+import type { Means } from './means.ts';
 import { findOciRuntime, type OciRuntime, type OciRuntimeName } from './oci-runtime.ts';
+import { createRootMeans } from './root-means.ts';
 import { createRunsc } from './runsc.ts';
 import { compileSeccomp } from './seccomp.ts';
 import { createSnapshots, type OciSnapshots } from './snapshots.ts';
+import { createUserMeans } from './user-means.ts';
 
 /** What the driver found out about this host and its own data folder; the same for all sandboxes. */
-export interface OciHost {
+export interface OciHost extends Means {
   readonly dataDir: string;
   readonly stateDir: string | undefined;
   readonly runtime: OciRuntime;
   readonly seccomp: SeccompInput;
   readonly allowance: HostAllowance;
-  readonly cgroups: CgroupLayout;
-  /** The folder that the cgroups of this data folder, and of no other, share. */
-  readonly cgroupParent: string;
   readonly snapshots: OciSnapshots;
   /** Undefined where memory cannot be kept. */
   readonly criu: Criu | undefined;
-  readonly formatDisk: ReturnType<typeof createDiskFormatter>;
   /** Puts copies over the kernel's settings, in private mounts. */
   readonly coverSettings: () => void;
-  cgroup(id: string): Cgroup;
+}
+
+/** Says that this process is root in the ground of an ordinary user. */
+export interface GroundOptions {
+  /** Of the host, which are closed to sandboxes. */
+  hostAddresses: readonly string[];
 }
 
 /** @throws RuntimeError `unsupported` when the host lacks an OCI runtime */
@@ -36,13 +37,14 @@ export const readHost = (options: {
   ociRuntime?: OciRuntimeName | undefined;
   runscPath?: string | undefined;
   criuDir?: string | undefined;
+  ground?: GroundOptions | undefined;
 }): OciHost => {
-  const { dataDir, stateDir, ociRuntime, runscPath, criuDir } = options;
-  const allowance = readHostAllowance();
-  const cgroups = readCgroupLayout();
-  const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(cgroups, ociRuntime && [ociRuntime]);
-  const cgroupParent = `skerry-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
+  const { dataDir, stateDir, ociRuntime, runscPath, criuDir, ground } = options;
+  const means = ground ? createUserMeans({ dataDir, ground }) : createRootMeans({ dataDir });
+  const allowance = readHostAllowance({ isInGround: ground !== undefined });
+  const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(means, ociRuntime && [ociRuntime]);
   return {
+    ...means,
     dataDir,
     stateDir,
     runtime,
@@ -51,12 +53,8 @@ export const readHost = (options: {
       : { profile: runtime.seccompProfile },
     allowance,
     // A kernel in a process cannot be written down by it.
-    criu: runtime.level === 'container' ? findCriu(criuDir, allowance) : undefined,
-    cgroups,
-    cgroupParent,
+    criu: means.makesCgroups && runtime.level === 'container' ? findCriu(criuDir, allowance) : undefined,
     snapshots: createSnapshots(dataDir),
-    formatDisk: createDiskFormatter(`${dataDir}/run`),
     coverSettings: createSettingsCover(`${dataDir}/run`),
-    cgroup: (id) => openCgroup(cgroups, cgroupParent, id),
   };
 };

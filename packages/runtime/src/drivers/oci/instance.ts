@@ -1,4 +1,4 @@
-import { rm, stat, statfs } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
 import { createGuestConnections } from '../../guest-connections.ts';
@@ -6,7 +6,7 @@ import { type AddressedInstance, connectGuest, connectGuestSocket } from '../../
 import type { Usage } from '../../runtime.ts';
 import { type Captured, type CaptureTarget, capturePaused, captureRunning } from './capture.ts';
 import type { Criu } from './criu.ts';
-import { type SandboxFolder, toSandboxFolder } from './folder.ts';
+import { toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { LifeLine } from './life-line.ts';
 import { beginPause, settlePause } from './pause.ts';
@@ -167,11 +167,13 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     },
     snapshot: async ({ id: snapshotId, memory, lasting = true }) => {
       const criu = memory ? requireCriu() : undefined;
+      if (!host.capturesDisks)
+        throw new RuntimeError('unsupported', 'this host cannot capture the files of an instance');
       const make = lasting ? host.snapshots.make : host.snapshots.makePassing;
       await make(snapshotId, (folder) => inTurn(() => capture({ ...folder, criu })));
     },
     usage: async (): Promise<Usage> => {
-      const [used, diskBytes] = await Promise.all([cgroup.usage(), readDiskUsage(folder)]);
+      const [used, diskBytes] = await Promise.all([cgroup.usage(), host.disks.usedBytes(folder)]);
       return { ...used, diskBytes };
     },
     stop: async () => {
@@ -200,19 +202,3 @@ const isPaused = ({ phase }: SandboxRecord): boolean =>
   phase === 'pausing' || phase === 'paused' || phase === 'resuming';
 
 const ended = (id: string): RuntimeError => new RuntimeError('unavailable', `sandbox ${id} has ended`);
-
-const BLOCK_BYTES = 512;
-
-const readDiskUsage = async ({ disk, image }: SandboxFolder): Promise<number> => {
-  try {
-    const { bsize, blocks, bfree } = await statfs(disk);
-    return bsize * (blocks - bfree);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-  // Not mounted: what the image takes on the host.
-  return stat(image).then(
-    ({ blocks }) => blocks * BLOCK_BYTES,
-    () => 0,
-  );
-};

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
+import type { Disks } from './disks.ts';
 
 /** What tells a disk image from one that was cut off, replaced or written to, at a cost that its size does not change. */
 export interface KeptDisk {
@@ -23,10 +24,14 @@ export const describeDisk = async (image: string): Promise<KeptDisk> => {
   return { sizeBytes: Number(size), modifiedNs: String(mtimeNs), headSha256 };
 };
 
-/** Rejects with `internal` and what differs when the image is not as it was described. */
-export const verifyDisk = async (image: string, kept: KeptDisk | undefined): Promise<void> => {
+/** Rejects with `internal` and what differs when the disk at rest is not as it was described. */
+export const verifyDisk = async (
+  disks: Pick<Disks, 'describe'>,
+  image: string,
+  kept: KeptDisk | undefined,
+): Promise<void> => {
   if (kept === undefined) throw damaged(image, 'was never described');
-  const found = await describeDisk(image).catch((error: unknown) => {
+  const found = await disks.describe(image).catch((error: unknown) => {
     throw damaged(image, 'cannot be read', error);
   });
   for (const name of ['sizeBytes', 'modifiedNs', 'headSha256'] as const) {

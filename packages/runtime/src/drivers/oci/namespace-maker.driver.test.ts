@@ -10,7 +10,7 @@ describe('a maker of user namespaces', () => {
   it('makes each of those asked for at once, of its owner, and leaves nothing of them', async () => {
     const maker = createNamespaceMaker();
     const owners = Array.from({ length: 20 }, (_, index) => 900_000_000 + index);
-    const pids = await Promise.all(owners.map((owner) => maker.make(owner)));
+    const pids = await Promise.all(owners.map((owner) => maker.make({ owner })));
     const namespaces = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/ns/user`)));
     const own = await readlink('/proc/self/ns/user');
     expect(new Set([own, ...namespaces]).size).toBe(21);
@@ -21,11 +21,11 @@ describe('a maker of user namespaces', () => {
 
   it('says why when there can be none, and makes others afterwards', async () => {
     const maker = createNamespaceMaker();
-    await expect(maker.make(Number.NaN)).rejects.toMatchObject({
+    await expect(maker.make({ owner: Number.NaN })).rejects.toMatchObject({
       code: 'internal',
       message: expect.stringContaining('setpriv'),
     });
-    const pid = await maker.make(900_000_000);
+    const pid = await maker.make({ owner: 900_000_000 });
     expect(await isAlive(pid)).toBe(true);
     maker.end(pid);
   });

@@ -8,18 +8,20 @@ import { systemPath } from '../../run-command.ts';
 export interface NamespaceMaker {
   /**
    * Resolves with the pid of a process in a new user namespace that belongs to that user of the host and maps nobody yet. It
-   * waits there, until `end` or until this process is gone. Rejects with `internal` when there can be none.
+   * waits there, until `end` or until this process is gone. All processes in the namespace together, and in those below, are
+   * no more than `processCount`. Rejects with `internal` when there can be none.
    */
-  make(owner: number): Promise<number>;
+  make(options: { owner: number; processCount?: number | undefined }): Promise<number>;
   end(pid: number): void;
 }
 
 // Every process is a child of this shell until it has waited for it, so no pid is ever somebody else's. What they read ends
 // with us.
+// What may be started by the maker of a namespace is what all in it may be.
 const script = `
-while read -r act a b; do
+while read -r act a b c; do
   case $act in
-    make) setpriv --reuid "$b" --regid "$b" --clear-groups unshare --user sh -c 'echo "$1 $$"; read -r _ <&3' sh "$a" & ;;
+    make) \${c:+prlimit --nproc=$c} setpriv --reuid "$b" --regid "$b" --clear-groups unshare --user sh -c 'echo "$1 $$"; read -r _ <&3' sh "$a" & ;;
     end) { kill -9 "$a"; wait "$a"; } 2> /dev/null ;;
   esac
 done
@@ -80,12 +82,12 @@ export const createNamespaceMaker = (): NamespaceMaker => {
   };
 
   return {
-    make: (owner) =>
+    make: ({ owner, processCount }) =>
       new Promise((resolve, reject) => {
         shell ??= start();
         count += 1;
         waiting.set(String(count), { resolve, reject });
-        shell.stdin?.write(`make ${count} ${owner}\n`);
+        shell.stdin?.write(`make ${count} ${owner} ${processCount ?? ''}\n`);
         keepAlive(shell);
       }),
     end: (pid) => {

@@ -2,8 +2,8 @@ import { accessSync, constants } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
-import type { CgroupLayout } from './cgroup.ts';
 import type { SandboxFolder } from './folder.ts';
+import type { Means } from './means.ts';
 import { runOciProgram } from './run-oci-program.ts';
 import { type SeccompProfile, seccompProfile } from './seccomp-rules.ts';
 import { mount, unmountEvery } from './syscalls.ts';
@@ -49,7 +49,7 @@ export type OciRuntimeName = 'crun' | 'runc';
  * @throws RuntimeError `unsupported` when none is
  */
 export const findOciRuntime = (
-  layout: CgroupLayout,
+  { cgroups, makesCgroups }: Pick<Means, 'cgroups' | 'makesCgroups'>,
   names: readonly OciRuntimeName[] = ['crun', 'runc'],
 ): OciRuntime => {
   for (const name of names) {
@@ -58,8 +58,8 @@ export const findOciRuntime = (
     const isCrun = name === 'crun';
     return toRuntime(name, {
       program,
-      options: isCrun ? ['--cgroup-manager=cgroupfs'] : [],
-      hidesUnified: isCrun && layout.hybrid,
+      options: isCrun ? [`--cgroup-manager=${makesCgroups ? 'cgroupfs' : 'disabled'}`] : [],
+      hidesUnified: isCrun && cgroups.hybrid,
     });
   }
   throw new RuntimeError('unsupported', `no OCI runtime is installed: ${names.join(' or ')}`);

@@ -7,12 +7,12 @@ import { RuntimeError } from '../../error.ts';
 import type { AddressedInstance, AddressedRuntime } from '../../guest-socket.ts';
 import { parseInstanceSpec } from '../../instance-spec.ts';
 import type { Features, InstanceSpec } from '../../runtime.ts';
-import { reserveSlot, toBaseUid } from '../../slots.ts';
+import { reserveSlot } from '../../slots.ts';
 import { createAdopter } from './adopt.ts';
 import { compareTrees } from './compare-trees.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { createGate } from './gate.ts';
-import { readHost } from './host.ts';
+import { type GroundOptions, readHost } from './host.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
 import type { LifeLine } from './life-line.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
@@ -42,6 +42,8 @@ export interface OciOptions {
   stateDir?: string;
   /** Where `prepareCriu` has unpacked it; memory is not kept without. */
   criuDir?: string | undefined;
+  /** Where this process is no root of the host. */
+  ground?: GroundOptions | undefined;
 }
 
 /**
@@ -55,7 +57,8 @@ const LONGEST_TURN_MS = 2_000;
 const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '/.envd/app/main.js'];
 
 /**
- * Runs sandboxes as OCI containers, with no daemon: a bundle made here, and crun (or runc) to start it. Needs root.
+ * Runs sandboxes as OCI containers, with no daemon: a bundle made here, and crun (or runc) to start it. Needs root, of the host or of
+ * a ground.
  * @throws RuntimeError `unsupported` when this host has no OCI runtime
  */
 export const createOci = (options: OciOptions): AddressedRuntime => {
@@ -67,13 +70,14 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       'the data folder is an absolute path without comma, colon, backslash, space',
     );
   }
-  const { ociRuntime, runscPath, criuDir } = options;
-  const host = readHost({ dataDir, stateDir, ociRuntime, runscPath, criuDir });
+  const { ociRuntime, runscPath, criuDir, ground } = options;
+  const host = readHost({ dataDir, stateDir, ociRuntime, runscPath, criuDir, ground });
   const features: Features = {
     level: host.runtime.level,
     pause: { memory: host.criu !== undefined, filesystem: true },
-    snapshot: { memory: host.criu !== undefined, filesystem: true },
+    snapshot: { memory: host.criu !== undefined, filesystem: host.capturesDisks },
     network: true,
+    limits: host.limits,
   };
   const adopt = createAdopter(host);
   const known = new Map<string, OciInstance>();
@@ -200,7 +204,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
         runId: randomUUID(),
         ...toRecordLevel(host),
         slot,
-        diskBaseId: diskBaseId ?? toBaseUid(slot),
+        diskBaseId: diskBaseId ?? host.toBaseId(slot),
         phase: 'starting',
       };
       await writeRecord(toSandboxFolder(dataDir, id).record, record);

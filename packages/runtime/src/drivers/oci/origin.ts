@@ -1,9 +1,8 @@
 import { closeSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
-import { resolvConf } from '../../network/resolvers.ts';
+import { findResolvers, toResolvConf } from '../../network/resolvers.ts';
 import type { InstanceSpec, SnapshotId } from '../../runtime.ts';
-import { toBaseUid } from '../../slots.ts';
 import { copyDisk } from './copy-disk.ts';
 import { type SnapshotFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
@@ -76,7 +75,8 @@ const copyOrigin = async (
   nameCopy({ disk: folder.disk, hostname: record.spec.hostname });
   const { internet } = record.spec.network;
   if (internet !== origin.contents.internet) {
-    await writeResolvers({ disk: folder.disk, baseId: toBaseUid(record.slot), internet });
+    const servers = internet ? (host.surroundings.resolvers ?? (await findResolvers())) : [];
+    await writeResolvers({ disk: folder.disk, baseId: host.toBaseId(record.slot), servers });
   }
 };
 
@@ -87,10 +87,9 @@ const copyOrigin = async (
 const writeResolvers = async (options: {
   disk: string;
   baseId: number;
-  internet: boolean;
+  servers: readonly string[];
 }): Promise<void> => {
-  const { disk, baseId, internet } = options;
-  const text = internet ? await resolvConf() : '';
+  const { disk, baseId, servers } = options;
   const etc = openPlainFolder(`${disk}/upper/etc`);
   if (etc === undefined) return;
   try {
@@ -98,7 +97,7 @@ const writeResolvers = async (options: {
     // Removes a link, and does not follow it.
     await rm(path, { recursive: true, force: true });
     await using file = await open(path, 'wx', 0o644);
-    await file.writeFile(text);
+    await file.writeFile(toResolvConf(servers));
     await file.chmod(0o644);
     await file.chown(baseId, baseId);
   } finally {

@@ -46,15 +46,19 @@ export const prepareUpper = async (
 /**
  * Mounts the root of a sandbox at `target`: its own upper layer over the shared image, whose owners are shifted to
  * the sandbox's range by an id-mapped view. That is mounted at `lower` in passing: the overlay keeps its own reference.
+ * Without a namespace to shift by the image has the sandbox's owners itself, and this process is root in a ground.
  */
 export const mountRoot = (options: {
   disk: string;
   rootfs: string;
   target: string;
   lower: string;
-  userNamespace: number;
+  userNamespace: number | undefined;
 }): void => {
   const { disk, rootfs, target, lower, userNamespace } = options;
+  // A later memory snapshot finds the files that a process watches only through stable handles. What root notes of files in
+  // attributes that are its own, others note in their users'.
+  const kind = userNamespace === undefined ? 'userxattr' : 'index=on,nfs_export=on';
   mountShifted({ source: rootfs, target: lower, userNamespace });
   try {
     mount({
@@ -62,19 +66,22 @@ export const mountRoot = (options: {
       target,
       type: 'overlay',
       flags: MountFlag.nodev,
-      // A later memory snapshot finds the files that a process watches only through stable handles.
-      data: `lowerdir=${lower},upperdir=${disk}/upper,workdir=${disk}/work,index=on,nfs_export=on`,
+      data: `lowerdir=${lower},upperdir=${disk}/upper,workdir=${disk}/work,${kind}`,
     });
   } finally {
     unmountEvery(lower);
   }
 };
 
-/** Shows `source` at `target` with its owners mapped by the namespace. */
-export const mountShifted = (options: { source: string; target: string; userNamespace: number }): void => {
+/** Shows `source` at `target` with its owners mapped by the namespace, or as they are without one. */
+export const mountShifted = (options: {
+  source: string;
+  target: string;
+  userNamespace: number | undefined;
+}): void => {
   const tree = cloneTree(options.source);
   try {
-    idMapTree(tree, options.userNamespace);
+    if (options.userNamespace !== undefined) idMapTree(tree, options.userNamespace);
     attachTree(tree, options.target);
   } finally {
     closeSync(tree);

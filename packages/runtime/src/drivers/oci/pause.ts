@@ -1,5 +1,5 @@
 import { readdir, rm, rmdir } from 'node:fs/promises';
-import { closeDisk, flushDisk } from './close-disk.ts';
+import { flushDisk } from './close-disk.ts';
 import type { Criu } from './criu.ts';
 import { dumpMemory, readHostBootId } from './dump.ts';
 import { endProcesses } from './end-processes.ts';
@@ -8,7 +8,6 @@ import { keptNames, type SandboxFolder, toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
 import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
 import type { OciHost } from './host.ts';
-import { describeDisk } from './kept-disk.ts';
 import { type KeptMemory, keepImages } from './memory-image.ts';
 import { releaseOciState } from './oci-runtime.ts';
 import { waitForQuiet } from './quiet.ts';
@@ -65,7 +64,7 @@ export const settlePause = async (host: OciHost, record: SandboxRecord): Promise
     await unmountEveryAside(folder.lower);
     await unmountEveryAside(folder.root);
     await releaseOciState(folder);
-    await closeDisk({ image: folder.image, target: folder.disk });
+    await host.disks.close({ image: folder.image, target: folder.disk });
   };
   const [memory] = await settleAll([settleMemory(folder, record), endFiles()]);
   await Promise.all([
@@ -74,7 +73,7 @@ export const settlePause = async (host: OciHost, record: SandboxRecord): Promise
     clearFolder(folder, { keepsMemory: memory !== undefined }),
   ]);
   const { memory: _, ...rest } = record;
-  const kept = await describeDisk(folder.image);
+  const kept = await host.disks.describe(folder.image);
   const paused: SandboxRecord = { ...rest, phase: 'paused', kept, ...(memory && { memory }) };
   await keepRecord(folder.record, paused);
   return paused;

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
-import { releaseSlot, reserveSlot, toBaseUid, toSlot } from '../../slots.ts';
-import { mountDisk } from './disk.ts';
+import { releaseSlot, reserveSlot, toSlot } from '../../slots.ts';
 import { removeSockets } from './dump.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
@@ -28,9 +27,10 @@ export const beginResume = async (
   const folder = toSandboxFolder(dataDir, id);
   if (record.level === 'gvisor' && host.runtime.level !== 'gvisor')
     throw new RuntimeError('unsupported', `sandbox ${id} is of level gvisor, and this host starts none`);
-  await Promise.all([verifyDisk(folder.image, record.kept), verifyImage(rootfs)]);
+  await Promise.all([verifyDisk(host.disks, folder.image, record.kept), verifyImage(rootfs)]);
   // That of its disk: its owners need not be shifted there.
-  const slot = await reserveSlot({ dataDir, id, stateDir, preferred: toSlot(record.diskBaseId) });
+  const preferred = host.shiftsImages ? toSlot(record.diskBaseId) : undefined;
+  const slot = await reserveSlot({ dataDir, id, stateDir, preferred });
   try {
     const { kept: _disk, memory: _memory, level: _level, ...rest } = record;
     const resuming: SandboxRecord = {
@@ -64,8 +64,8 @@ const verifyImage = async (rootfs: string): Promise<void> => {
 /** Mounts the disk of a paused sandbox for its next run. Its owners are those of the slot that run has. */
 export const reopenDisk = async (host: OciHost, record: SandboxRecord): Promise<void> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
-  const baseId = toBaseUid(record.slot);
-  await mountDisk({ image: folder.image, target: folder.disk });
+  const baseId = host.toBaseId(record.slot);
+  await host.disks.open({ image: folder.image, target: folder.disk });
   if (baseId !== record.diskBaseId) await shift(folder, { fromId: record.diskBaseId, toId: baseId });
   await rm(folder.lifeLine, { force: true });
   // The sockets of the last run: one that is there would mean that the agent is ready.

@@ -2,10 +2,8 @@ import { closeSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { attachNetwork } from '../../network/attach.ts';
-import { resolvConf } from '../../network/resolvers.ts';
-import { toBaseUid } from '../../slots.ts';
+import { findResolvers, toResolvConf } from '../../network/resolvers.ts';
 import { toBundleConfig } from './bundle.ts';
-import { mountDisk } from './disk.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import { createLifeLine, type LifeLine } from './life-line.ts';
@@ -13,7 +11,6 @@ import { mountRoot, prepareUpper } from './overlay.ts';
 import { waitForEntry } from './ready.ts';
 import type { SandboxRecord } from './record.ts';
 import { settleAll } from './settle-all.ts';
-import { openUserNamespace } from './user-namespace.ts';
 
 export interface StartOptions {
   host: OciHost;
@@ -33,7 +30,7 @@ export const startSandbox = async (options: StartOptions): Promise<LifeLine> => 
   const { host, record } = options;
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   // Held open until the container is in it; then the container keeps it.
-  const namespace = openUserNamespace(toBaseUid(record.slot));
+  const namespace = host.openUserNamespace(record);
   try {
     // Nothing may still be under way when this fails: the caller then takes the ground away.
     await settleAll([namespace, options.prepareDisk()]);
@@ -49,15 +46,15 @@ export const startSandbox = async (options: StartOptions): Promise<LifeLine> => 
 export const makeDisk = async (host: OciHost, record: SandboxRecord): Promise<void> => {
   const { spec, slot } = record;
   const folder = toSandboxFolder(host.dataDir, spec.id);
-  const servers = spec.network.internet ? await resolvConf() : '';
-  await host.formatDisk(folder.image, spec.limits.diskBytes);
-  await mountDisk({ image: folder.image, target: folder.disk });
+  const servers = spec.network.internet ? (host.surroundings.resolvers ?? (await findResolvers())) : [];
+  await host.disks.make(folder.image, spec.limits.diskBytes);
+  await host.disks.open({ image: folder.image, target: folder.disk });
   await prepareUpper(
-    { disk: folder.disk, baseId: toBaseUid(slot) },
+    { disk: folder.disk, baseId: host.toBaseId(slot) },
     {
       hostname: `${spec.hostname}\n`,
       hosts: `127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 ${spec.hostname}\n`,
-      'resolv.conf': servers,
+      'resolv.conf': toResolvConf(servers),
     },
   );
 };
@@ -76,7 +73,7 @@ const prepareRoot = async (
     guestDir: folder.guest,
     bootIdFile: host.runtime.mountsBelowProc ? folder.bootId : undefined,
     command,
-    baseId: toBaseUid(record.slot),
+    baseId: host.toBaseId(record.slot),
     userNamespace: host.runtime.joinsUserNamespace ? `/proc/${process.pid}/fd/${userNamespace}` : undefined,
     processLimit: host.runtime.toProcessLimit(spec.limits.processCount),
     keepsTmp: host.runtime.takesTmp,
@@ -93,7 +90,8 @@ const prepareRoot = async (
     ...[folder.ociState, folder.root, folder.lower].map((path) => mkdir(path, { mode: 0o700 })),
   ]);
   const { disk, root: target, lower } = folder;
-  mountRoot({ disk, rootfs: spec.rootfs, target, lower, userNamespace });
+  const shift = host.shiftsImages ? userNamespace : undefined;
+  mountRoot({ disk, rootfs: spec.rootfs, target, lower, userNamespace: shift });
 };
 
 const startAgent = async (options: StartOptions, folder: SandboxFolder): Promise<LifeLine> => {
@@ -142,6 +140,7 @@ const runContainer = async (options: {
           internet: network.internet,
           signal,
           stateDir: host.stateDir,
+          ...host.surroundings,
         }),
       signal,
     })

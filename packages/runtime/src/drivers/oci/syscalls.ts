@@ -36,6 +36,7 @@ export const MountFlag = {
   nodev: 4,
   noexec: 8,
   noatime: 0x400,
+  bind: 0x1000,
 } as const;
 
 const nativeMount = libc.func(

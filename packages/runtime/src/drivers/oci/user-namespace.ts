@@ -14,6 +14,21 @@ export const openUserNamespace = (baseId: number): Promise<number> =>
   openNamespace({ owner: baseId, map: `0 ${baseId} ${ID_COUNT}` });
 
 /**
+ * As `openUserNamespace`, where several have the same ids: the kernel counts for another `owner`, who has no part in it,
+ * and lets no more than `processCount` processes and threads be in it (Linux 5.14).
+ */
+export const openLimitedUserNamespace = (options: {
+  baseId: number;
+  owner: number;
+  processCount: number;
+}): Promise<number> =>
+  openNamespace({
+    owner: options.owner,
+    map: `0 ${options.baseId} ${ID_COUNT}`,
+    processCount: options.processCount,
+  });
+
+/**
  * Resolves with a descriptor of a user namespace that no process is ever in: a mount that is mapped by it shows what
  * the range at `fromId` owns as owned by the range at `toId`, and what the host's root owns as it is. The caller
  * closes it.
@@ -24,8 +39,13 @@ export const openShift = ({ fromId, toId }: { fromId: number; toId: number }): P
 const maker = createNamespaceMaker();
 
 /** A namespace lives as long as a descriptor of it; only making one takes a process, which is ended again here. */
-const openNamespace = async ({ owner, map }: { owner: number; map: string }): Promise<number> => {
-  const pid = await maker.make(owner);
+const openNamespace = async (options: {
+  owner: number;
+  map: string;
+  processCount?: number;
+}): Promise<number> => {
+  const { owner, map, processCount } = options;
+  const pid = await maker.make({ owner, processCount });
   try {
     for (const file of ['uid_map', 'gid_map']) writeFileSync(`/proc/${pid}/${file}`, map);
     return openSync(`/proc/${pid}/ns/user`, 'r');

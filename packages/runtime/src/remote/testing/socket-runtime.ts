@@ -80,6 +80,7 @@ export function createSocketRuntime(
       pause: { memory: false, filesystem: false },
       snapshot: { memory: false, filesystem: true },
       network: false,
+      limits: { cpu: false, memory: false, disk: false, processes: false },
     },
     log,
     release,

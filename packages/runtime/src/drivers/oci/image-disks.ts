@@ -1,0 +1,28 @@
+import { stat, statfs } from 'node:fs/promises';
+import { closeDisk } from './close-disk.ts';
+import { createDiskFormatter, mountDisk } from './disk.ts';
+import type { Disks } from './disks.ts';
+import { describeDisk } from './kept-disk.ts';
+
+const BLOCK_BYTES = 512;
+
+/** Disks that are bounded: each a file system of its own in a sparse image, on a loop device while in use. */
+export const createImageDisks = (scratchDir: string): Disks => ({
+  make: createDiskFormatter(scratchDir),
+  open: mountDisk,
+  close: closeDisk,
+  describe: describeDisk,
+  usedBytes: async ({ disk, image }) => {
+    try {
+      const { bsize, blocks, bfree } = await statfs(disk);
+      return bsize * (blocks - bfree);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    // Not mounted: what the image takes on the host.
+    return stat(image).then(
+      ({ blocks }) => blocks * BLOCK_BYTES,
+      () => 0,
+    );
+  },
+});

@@ -1,0 +1,27 @@
+import type { Surroundings } from '../../network/rules.ts';
+import type { Features } from '../../runtime.ts';
+import type { Cgroup, CgroupLayout } from './cgroup.ts';
+import type { Disks } from './disks.ts';
+import type { SandboxRecord } from './record.ts';
+
+/** With what this process makes sandboxes: all that differs between root of a host and an ordinary user in his ground. */
+export interface Means {
+  /** The id of a sandbox's root, as this process sees it. */
+  toBaseId(slot: number): number;
+  /** Resolves with a descriptor of the user namespace for the next run; the caller closes it. */
+  openUserNamespace(record: SandboxRecord): Promise<number>;
+  /** Whether a shared image belongs to root and is shown with the owners of a sandbox; else it has these itself. */
+  readonly shiftsImages: boolean;
+  readonly disks: Disks;
+  /** Whether the disk of a sandbox can be captured by itself, and compared. */
+  readonly capturesDisks: boolean;
+  readonly cgroups: CgroupLayout;
+  /** The folder that the cgroups of this data folder, and of no other, share. */
+  readonly cgroupParent: string;
+  cgroup(id: string): Cgroup;
+  /** Whether OCI runtimes make cgroups. */
+  readonly makesCgroups: boolean;
+  /** What is not as it would be found out on the host. */
+  readonly surroundings: Partial<Surroundings>;
+  readonly limits: Features['limits'];
+}

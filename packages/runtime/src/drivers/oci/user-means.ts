@@ -1,0 +1,43 @@
+import type { Surroundings } from '../../network/rules.ts';
+import { uplinkResolver } from '../../rootless/uplink.ts';
+import { createFolderDisks } from './folder-disks.ts';
+import type { GroundOptions } from './host.ts';
+import type { Means } from './means.ts';
+import { openProcessGroup, pinUserNamespace } from './process-group.ts';
+import { openLimitedUserNamespace } from './user-namespace.ts';
+
+/** In a ground 0 is the user himself; the ids from here on are nobody's but his sandboxes'. */
+const BASE_ID = 1;
+
+/**
+ * Of an ordinary user in his ground. All his sandboxes have the same range of ids, each in a user namespace of its own:
+ * most hosts give a user no more than one.
+ */
+export const createUserMeans = ({ dataDir, ground }: { dataDir: string; ground: GroundOptions }): Means => {
+  return {
+    toBaseId: () => BASE_ID,
+    openUserNamespace: async ({ spec, slot }) => {
+      const namespace = await openLimitedUserNamespace({
+        baseId: BASE_ID,
+        // One for each sandbox: the kernel counts the processes of a namespace for its owner.
+        owner: BASE_ID + slot,
+        processCount: spec.limits.processCount,
+      });
+      await pinUserNamespace(dataDir, spec.id, namespace);
+      return namespace;
+    },
+    shiftsImages: false,
+    disks: createFolderDisks(),
+    capturesDisks: false,
+    cgroups: { version: 2, hybrid: false, trees: [], limitsSwap: false },
+    cgroupParent: '',
+    cgroup: (id) => openProcessGroup(dataDir, id),
+    makesCgroups: false,
+    surroundings: toSurroundings(ground),
+    limits: { cpu: false, memory: false, disk: false, processes: true },
+  };
+};
+
+/** What differs around sandboxes in a ground; nothing for root of the host, who has none. */
+export const toSurroundings = (ground: GroundOptions | undefined): Partial<Surroundings> =>
+  ground ? { resolvers: [uplinkResolver], closedAddresses: ground.hostAddresses } : {};

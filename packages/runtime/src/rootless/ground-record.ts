@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isAlive, type ProcessIdentity } from './process-identity.ts';
+
+/** What a user's servers agree on about their ground. */
+export interface GroundRecord {
+  version: 1;
+  /** Of the host: process numbers and start times begin anew with it. */
+  bootId: string;
+  /** The process that keeps the namespaces. */
+  holder: ProcessIdentity;
+  /** The process that carries packets between the ground and the host's network. */
+  uplink?: ProcessIdentity;
+}
+
+/** A pipe whose writing end the holder has: the uplink ends with it. */
+export const holderLinePath = (stateDir: string): string => join(stateDir, 'holder');
+
+export const groundRecordPath = (stateDir: string): string => join(stateDir, 'ground.json');
+
+export const readBootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+
+/** The user's ground, or undefined when there is none that lives. */
+export function readGround(stateDir: string): GroundRecord | undefined {
+  let record: GroundRecord;
+  try {
+    record = JSON.parse(readFileSync(groundRecordPath(stateDir), 'utf8')) as GroundRecord;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  return record.bootId === readBootId() && isAlive(record.holder) ? record : undefined;
+}
+
+/** Replaces the record in one step. */
+export async function writeGround(stateDir: string, record: GroundRecord): Promise<void> {
+  const path = groundRecordPath(stateDir);
+  await writeFile(`${path}.next`, JSON.stringify(record), { mode: 0o600 });
+  await rename(`${path}.next`, path);
+}

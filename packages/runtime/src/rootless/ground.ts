@@ -1,0 +1,192 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { makeFifo } from '../drivers/oci/syscalls.ts';
+import { RuntimeError } from '../error.ts';
+import { withHostLock } from '../host-lock.ts';
+import { runCommand, systemPath } from '../run-command.ts';
+import { listSlots } from '../slots.ts';
+import {
+  type GroundRecord,
+  groundRecordPath,
+  holderLinePath,
+  readBootId,
+  readGround,
+  writeGround,
+} from './ground-record.ts';
+import { findIdRange, neededIds } from './id-ranges.ts';
+import { identifyProcess, isAlive } from './process-identity.ts';
+import { startUplink } from './uplink.ts';
+
+/*
+ * The ground is what stands for the host where skerry is not root: one user, mount and network namespace, shared by all
+ * servers of a user. In it id 0 is the user himself and 1 to 65,536 are his subordinate ids; sandboxes have only the
+ * latter. A process that does nothing holds it, as sandboxes outlive every process of skerry.
+ */
+
+/** Waits to be mapped, hides cgroups that crun would refuse, and stays. A launcher that dies first takes it along. */
+const holderScript = `echo made
+read -r mapped || exit 1
+[ -e /sys/fs/cgroup/cgroup.controllers ] || mount -t tmpfs -o mode=755,size=64k none /sys/fs/cgroup || exit 1
+exec 3>"$1" || exit 1
+echo ready
+exec sleep infinity </dev/null >/dev/null 2>&1`;
+
+/**
+ * Resolves with the user's ground, made when there is none, with its way to the network. Rejects with `unsupported` and
+ * the reason where this host does not let him have one.
+ */
+export async function ensureGround({ stateDir }: { stateDir: string }): Promise<GroundRecord> {
+  await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  return withHostLock(stateDir, async () => {
+    const ground = readGround(stateDir) ?? (await makeGround(stateDir));
+    if (ground.uplink && isAlive(ground.uplink)) return ground;
+    const uplink = await startUplink({ holderPid: ground.holder.pid, linePath: holderLinePath(stateDir) });
+    const connected: GroundRecord = { ...ground, uplink };
+    await writeGround(stateDir, connected);
+    return connected;
+  });
+}
+
+async function makeGround(stateDir: string): Promise<GroundRecord> {
+  const ranges = await readIdRanges();
+  const linePath = holderLinePath(stateDir);
+  await rm(linePath, { force: true });
+  makeFifo(linePath);
+  const line = openSync(linePath, constants.O_RDONLY | constants.O_NONBLOCK);
+  const child = spawn(
+    'unshare',
+    [
+      ...['--user', '--mount', '--net', '--propagation', 'slave'],
+      ...['sh', '-c', holderScript, 'sh', linePath],
+    ],
+    { stdio: ['pipe', 'pipe', 'pipe'], env: { PATH: systemPath }, cwd: '/', detached: true },
+  );
+  try {
+    const says = toSteps(child);
+    await says('made');
+    const holder = identifyProcess(child.pid as number);
+    if (!holder) throw new RuntimeError('unsupported', 'the holder of the namespaces ended at once');
+    await mapIds(holder.pid, ranges);
+    const record: GroundRecord = { version: 1, bootId: readBootId(), holder };
+    await writeGround(stateDir, record);
+    child.stdin?.end('\n');
+    await says('ready');
+    return record;
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  } finally {
+    closeSync(line);
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
+    child.unref();
+  }
+}
+
+/** Resolves when the holder says the word; rejects with what it says instead. */
+function toSteps(child: ChildProcess): (word: string) => Promise<void> {
+  const lines = createInterface({ input: child.stdout as NonNullable<typeof child.stdout> })[
+    Symbol.asyncIterator
+  ]();
+  const complaint = child.stderr ? text(child.stderr).catch(() => '') : Promise.resolve('');
+  child.stdin?.on('error', () => undefined);
+  const missing = once(child, 'error').then(([error]): never => {
+    throw new RuntimeError('unsupported', 'unshare could not be started', { cause: error });
+  });
+  // Told to whoever waits for a word.
+  missing.catch(() => undefined);
+  return async (word) => {
+    const { value } = await Promise.race([lines.next(), missing]);
+    if (value === word) return;
+    throw new RuntimeError('unsupported', `namespaces were refused: ${(await complaint).trim()}`);
+  };
+}
+
+async function readIdRanges(): Promise<{ firstUid: number; firstGid: number }> {
+  const { username: name, uid } = userInfo();
+  const [firstUid, firstGid] = await Promise.all(
+    ['/etc/subuid', '/etc/subgid'].map(async (path) =>
+      findIdRange(await readFile(path, 'utf8').catch(() => ''), { name, uid }),
+    ),
+  );
+  if (firstUid === undefined || firstGid === undefined) {
+    throw new RuntimeError(
+      'unsupported',
+      `/etc/subuid and /etc/subgid give ${name} no range of ${neededIds} ids`,
+    );
+  }
+  return { firstUid, firstGid };
+}
+
+/** By the setuid programs of the host, which check that the ids are the user's. */
+async function mapIds(pid: number, range: { firstUid: number; firstGid: number }): Promise<void> {
+  const { uid, gid } = userInfo();
+  const toArgs = (own: number, first: number): string[] =>
+    [pid, 0, own, 1, 1, first, neededIds].map((number) => String(number));
+  await runCommand({ file: 'newuidmap', args: toArgs(uid, range.firstUid) });
+  await runCommand({ file: 'newgidmap', args: toArgs(gid, range.firstGid) });
+}
+
+const END_MS = 5_000;
+
+/**
+ * Ends the ground with its way to the network, when no sandbox of the user has a place in it and no other process of his
+ * servers is in it. May be called from inside. Idempotent.
+ */
+export async function endGround({ stateDir }: { stateDir: string }): Promise<void> {
+  await withHostLock(stateDir, async () => {
+    const ground = readGround(stateDir);
+    if (ground) {
+      if ((await listSlots({ stateDir })).length > 0 || hasOthers(ground)) return;
+      process.kill(ground.holder.pid, 'SIGKILL');
+      const deadline = Date.now() + END_MS;
+      const isThere = (): boolean =>
+        isAlive(ground.holder) || (ground.uplink !== undefined && isAlive(ground.uplink));
+      while (isThere() && Date.now() < deadline) await sleep(5);
+    }
+    await rm(groundRecordPath(stateDir), { force: true });
+    await rm(holderLinePath(stateDir), { force: true });
+    await rmdir(stateDir).catch((error: NodeJS.ErrnoException) => {
+      // Slots of data folders that nobody has taken down yet.
+      if (error.code !== 'ENOTEMPTY') throw error;
+    });
+  });
+}
+
+/** Whether a process besides its own and this one is in the ground itself, not in a sandbox's namespaces. */
+function hasOthers({ holder, uplink }: GroundRecord): boolean {
+  const own = toUserNamespace(holder.pid);
+  const expected = [holder.pid, uplink?.pid, process.pid];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .some((pid) => !expected.includes(pid) && toUserNamespace(pid) === own);
+}
+
+/** Undefined for a process that is gone, or none of the user's. */
+function toUserNamespace(pid: number): number | undefined {
+  try {
+    return statSync(`/proc/${pid}/ns/user`).ino;
+  } catch {
+    return undefined; // See above.
+  }
+}
+
+/** Whether this process is root in a ground, and not of the host: what it may do ends at the user's ids. */
+export function isInGround(): boolean {
+  const [line = ''] = readFileSync('/proc/self/uid_map', 'utf8').split('\n');
+  return process.getuid?.() === 0 && line.trim().split(/\s+/).join(' ') !== '0 0 4294967295';
+}
+
+/** The command that runs `argv` in the ground, in the folder `cwd`, as its root; the network stays the host's. */
+export function toEnterCommand(
+  { holder }: GroundRecord,
+  { argv, cwd }: { argv: readonly string[]; cwd: string },
+): string[] {
+  return ['nsenter', '--target', String(holder.pid), '--user', '--mount', 'env', `--chdir=${cwd}`, ...argv];
+}

@@ -1,0 +1,15 @@
+/** What a user needs of subordinate ids: one range for root and the users inside of sandboxes. */
+export const neededIds = 65_536;
+
+/**
+ * The first range of at least `neededIds` that subuid(5) or subgid(5) text gives to a user, by his name or his number.
+ * Undefined when there is none.
+ */
+export function findIdRange(text: string, user: { name: string; uid: number }): number | undefined {
+  for (const line of text.split('\n')) {
+    const [owner, first, count] = line.trim().split(':');
+    const isHis = owner === user.name || owner === String(user.uid);
+    if (isHis && Number(count) >= neededIds) return Number(first);
+  }
+  return undefined;
+}
