@@ -15,7 +15,9 @@ const required: Record<string, string> = {
   nftables: 'nft',
   openssl: 'openssl',
   runc: 'runc',
+  slirp4netns: 'slirp4netns',
   tini: 'tini-static',
+  uidmap: 'newuidmap',
 };
 
 const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin', '/usr/bin', '/bin'];

@@ -49,6 +49,8 @@ execFileSync(process.execPath, ['-e', `${load.join('')}setTimeout(process.exit, 
   env: { ENVD_SOCKET_DIR: socketDir, ENVD_PORT: 'off' },
 });
 await rm(socketDir, { recursive: true });
+// Node keeps compiled code to its own user; whoever may read the checkout may start a server from it.
+execFileSync('chmod', ['-R', 'a+rX', dist]);
 
 await rename(target, join(work, 'old')).catch((error: NodeJS.ErrnoException) => {
   if (error.code !== 'ENOENT') throw error;

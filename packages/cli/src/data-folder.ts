@@ -2,8 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { CliError } from './cli-error.ts';
+import { currentGround } from './current-ground.ts';
 import { lockFile } from './data-lock.ts';
-import { currentGround } from './ground.ts';
 
 /** What a running server tells the commands beside it; also the one line of `skerry up --json`. */
 export interface ServerAddress {

@@ -3,31 +3,24 @@ import { join } from 'node:path';
 import {
   endGround,
   ensureGround,
+  groundBaseId,
   type HelperOptions,
-  isInGround,
   toEnterCommand,
   toHelperGround,
 } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
-
-/** Names the folder of the ground to the command that runs in it. */
-const stateVariable = 'SKERRY_GROUND';
+import { currentGround, groundVariable } from './current-ground.ts';
 
 /** Where an ordinary user's servers agree on what they share. */
 const toStateDir = (): string =>
   join(process.env.XDG_STATE_HOME || join(homedir(), '.local/state'), 'skerry');
 
-/** The folder of the ground that this process is in; undefined for one that is in none, as root of the host. */
-export function currentGround(): string | undefined {
-  const stateDir = process.env[stateVariable];
-  return stateDir && isInGround() ? stateDir : undefined;
-}
-
 /**
  * Does nothing for root, and in the ground. For an ordinary user it runs this command anew, in this same process, in his
- * ground, which is made when there is none: so it never returns. Throws what to do where the host does not allow that.
+ * ground, which is made when there is none: so it never returns. With `network` it is in the ground's network as well.
+ * Throws what to do where the host does not allow that.
  */
-export async function enterGround(): Promise<void> {
+export async function enterGround({ network = false } = {}): Promise<void> {
   if (process.getuid?.() === 0) return;
   const stateDir = toStateDir();
   const ground = await ensureGround({ stateDir }).catch((error: Error) => {
@@ -36,9 +29,9 @@ export async function enterGround(): Promise<void> {
     );
   });
   const argv = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  const command = toEnterCommand(ground, { argv, cwd: process.cwd() });
+  const command = toEnterCommand(ground, { argv, cwd: process.cwd(), network });
   if (!process.execve) throw new CliError('without root skerry needs Node 22.15, 24 or later');
-  process.execve('/usr/bin/env', ['env', ...command], { ...process.env, [stateVariable]: stateDir });
+  process.execve('/usr/bin/env', ['env', ...command], { ...process.env, [groundVariable]: stateDir });
 }
 
 /** What the helper is told in a ground; nothing for root of the host. */
@@ -46,6 +39,10 @@ export function toGroundOptions(): Pick<HelperOptions, 'ground' | 'stateDir'> {
   const stateDir = currentGround();
   return stateDir === undefined ? {} : { stateDir, ground: toHelperGround(stateDir) };
 }
+
+/** Whose the files of images are in a ground: nothing shows them there as anybody else's. */
+export const toImageOptions = (): { ownerOffset?: number } =>
+  currentGround() === undefined ? {} : { ownerOffset: groundBaseId };
 
 /** Ends the ground that this process is in, unless sandboxes or others of the user's servers are in it. */
 export async function leaveGround(): Promise<void> {

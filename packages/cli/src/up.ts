@@ -11,8 +11,9 @@ import {
   type Log,
 } from '@skerry/platform';
 import { ensureBaseImage } from '@skerry/platform/images';
-import { prepareAgentFolder, prepareCriu, prepareRunsc, startHelper } from '@skerry/runtime';
+import { type Features, prepareAgentFolder, prepareCriu, prepareRunsc, startHelper } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
+import { currentGround } from './current-ground.ts';
 import {
   openDataFolder,
   removeServerAddress,
@@ -20,7 +21,7 @@ import {
   writeServerAddress,
 } from './data-folder.ts';
 import { lockDataFolder } from './data-lock.ts';
-import { currentGround, leaveGround, toGroundOptions } from './ground.ts';
+import { leaveGround, toGroundOptions, toImageOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
 
 export interface UpOptions {
@@ -69,6 +70,8 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const dataDir = openDataFolder(options.dataDir);
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => leaveGround());
+  if (isolation !== 'container' && currentGround() !== undefined)
+    throw new CliError(`--isolation ${isolation} needs root`);
 
   const lock = await lockDataFolder(dataDir, { waitMs: 5_000 });
   cleanup.defer(() => lock.release());
@@ -86,6 +89,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
       imagesDir,
       onProgress: ({ message }) => onProgress(message),
       ...(options.baseImage ? { registryImage: options.baseImage } : {}),
+      ...toImageOptions(),
       signal,
     }),
     keepsMemory && isolation === 'container' && currentGround() === undefined
@@ -106,6 +110,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     ...toGroundOptions(),
   });
   cleanup.defer(() => runtime.close());
+  warnOfMissingLimits(runtime.features, log);
 
   const server = createServer(edgeServerOptions);
   cleanup.defer(() => closeServer(server));
@@ -168,6 +173,15 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
 
   const running = cleanup.move();
   return { address, close: () => running.disposeAsync() };
+}
+
+/** Whoever runs code of others here should know. */
+function warnOfMissingLimits({ limits }: Features, log: Log): void {
+  const missing = Object.entries(limits).flatMap(([name, holds]) => (holds ? [] : [name]));
+  if (missing.length === 0) return;
+  log.warn(
+    `without root of the host, sandboxes have no limit of ${missing.join(', ')}; "skerry doctor" tells more`,
+  );
 }
 
 /** Undefined where it cannot be had: everything but memory works without. */

@@ -5,7 +5,7 @@ export { prepareCriu } from './prepare-criu.ts';
 export { prepareRunsc } from './prepare-runsc.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
-export { endGround, ensureGround, isInGround, toEnterCommand } from './rootless/ground.ts';
+export { endGround, ensureGround, groundBaseId, toEnterCommand } from './rootless/ground.ts';
 export { toHelperGround } from './rootless/helper-ground.ts';
 export type {
   Difference,

@@ -17,6 +17,8 @@ export interface StackOptions {
   program?: string;
   /** Added to `skerry up`. */
   args?: readonly string[];
+  /** A command that becomes the one that is appended to it, as somebody else or elsewhere. */
+  through?: readonly string[];
 }
 
 /** A running skerry, in a process of its own, over one data folder. */
@@ -44,7 +46,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(workspace, '.skerry/images');
   const env = { ...process.env, SKERRY_IMAGES_DIR: imagesDir };
   const args = [program, 'up', '--host', '127.0.0.1', '--port', '0', '--data', dataDir, '--json'];
-  const child = spawn(process.execPath, [...args, ...(options.args ?? [])], {
+  const [file = '', ...before] = [...(options.through ?? []), process.execPath];
+  const child = spawn(file, [...before, ...args, ...(options.args ?? [])], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -65,7 +68,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const down = async (): Promise<void> => {
     // Someone may have taken it down and deleted the folder.
     if (existsSync(dataDir)) {
-      await promisify(execFile)(process.execPath, [program, 'down', '--data', dataDir], { env });
+      await promisify(execFile)(file, [...before, program, 'down', '--data', dataDir], { env });
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true });
     }
     await untilGone(child);

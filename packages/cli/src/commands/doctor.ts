@@ -1,7 +1,4 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { Command } from 'commander';
-import { defaultDataFolder } from '../data-folder.ts';
 
 /** `skerry doctor`: tries what sandboxes need on this host; exits with 1 when something needed is off. */
 export function doctorCommand(): Command {
@@ -9,13 +6,8 @@ export function doctorCommand(): Command {
     .description('try what this host can do, and print the line that mends what it cannot')
     .option('--json', 'print the results as one JSON array')
     .action(async ({ json }: { json?: boolean }) => {
-      const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(defaultDataFolder(), 'images');
-      const [criuDir, runscPath] = [join(imagesDir, 'criu'), join(imagesDir, 'runsc/runsc')];
-      const { probeHost } = await import('@skerry/runtime');
-      const results = await probeHost({
-        ...(existsSync(criuDir) && { criuDir }),
-        ...(existsSync(runscPath) && { runscPath }),
-      });
+      const { examineHost } = await import('../examine-host.ts');
+      const results = await examineHost();
       if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
       for (const { name, ok, found, mend } of json ? [] : results) {
         process.stdout.write(

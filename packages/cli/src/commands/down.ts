@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import { defaultDataFolder } from '../data-folder.ts';
-import { enterGround, leaveGround } from '../ground.ts';
 
 /** `skerry down`: ends the folder's server and sandboxes and removes everything that was made from it. */
 export function downCommand(): Command {
@@ -8,8 +7,9 @@ export function downCommand(): Command {
     .description('stop the service of a data folder and end and remove all its sandboxes')
     .option('--data <dir>', 'folder of the service', defaultDataFolder())
     .action(async ({ data }: { data: string }) => {
-      await enterGround();
       // No command that talks to a server needs the runtime.
+      const { enterGround, leaveGround } = await import('../ground.ts');
+      await enterGround();
       const { takeDown } = await import('../down.ts');
       const { stopped } = await takeDown({ dataDir: data }).finally(() => leaveGround());
       process.stdout.write(`stopped ${stopped} ${stopped === 1 ? 'sandbox' : 'sandboxes'}\n`);

@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { defaultDataFolder, type ServerAddress } from '../data-folder.ts';
-import { enterGround } from '../ground.ts';
 import { createLog } from '../log.ts';
 import type { Isolation } from '../up.ts';
 import { parseCount } from './parse-count.ts';
@@ -65,6 +64,8 @@ export function upCommand(): Command {
     )
     .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
     .action(async (flags: UpFlags) => {
+      // The servers are most of this program, and no other command needs them.
+      const { enterGround } = await import('../ground.ts');
       await enterGround();
       const stopping = new AbortController();
       const stopped = new Promise<void>((resolve) => {
@@ -74,7 +75,6 @@ export function upCommand(): Command {
         process.once(signal, () => stopping.abort());
 
       const images = flags.images ?? process.env.SKERRY_IMAGES_DIR;
-      // The servers are most of this program, and no other command needs them.
       const { startServer } = await import('../up.ts');
       const server = await startServer({
         host: flags.host,

@@ -12,6 +12,7 @@ import { pullImage } from './pull.ts';
 import { toRecipeDigest } from './recipe.ts';
 import type { RegistryCredentials } from './registry-auth.ts';
 import { findProgram, runProgram } from './run-program.ts';
+import { shiftOwners } from './shift-owners.ts';
 import { digestTree } from './tree-digest.ts';
 
 export interface BaseImageOptions {
@@ -21,6 +22,8 @@ export interface BaseImageOptions {
   /** OCI reference of an image to start from. Without it, or when its registry does not answer: the distribution's packages. */
   registryImage?: string | undefined;
   credentials?: RegistryCredentials | undefined;
+  /** Added to the numbers of all owners: what root of an image is on this host. Default 0. */
+  ownerOffset?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -35,7 +38,7 @@ const buildPrefix = '.building-';
 
 /**
  * Returns the base template, and makes it first when `imagesDir` does not hold it: once, however many processes ask, as the
- * others wait. On disk when it resolves; what a build leaves that was cut short by SIGKILL, the next one removes. Needs root. Rejects with ImageError or the reason of `signal`, and leaves nothing then.
+ * others wait. On disk when it resolves; what a build leaves that was cut short by SIGKILL, the next one removes. Needs root, of the host or of a user namespace. Rejects with ImageError or the reason of `signal`, and leaves nothing then.
  */
 export async function ensureBaseImage(options: BaseImageOptions): Promise<BaseImage> {
   const { onProgress, signal } = options;
@@ -103,7 +106,7 @@ async function publish({
   source: ImageSource;
   options: BaseImageOptions;
 }): Promise<ImageManifest> {
-  const { onProgress, signal } = options;
+  const { onProgress, ownerOffset = 0, signal } = options;
   onProgress({ phase: 'finish', message: 'checking and saving the image', fraction: 0.95 });
   const image = join(workDir, 'image');
   await mkdir(image, { mode: 0o700 });
@@ -115,6 +118,7 @@ async function publish({
     createdAt: new Date().toISOString(),
     ...(await digestTree(join(image, 'rootfs'), { signal })),
   };
+  if (ownerOffset !== 0) await shiftOwners(join(image, 'rootfs'), { by: ownerOffset, signal });
   await writeFile(join(image, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o644 });
   // One call for the whole file system: thousands of single fsyncs would take longer.
   await runProgram({ file: findProgram('sync', 'coreutils'), args: ['--file-system', image], signal });

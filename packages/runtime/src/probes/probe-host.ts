@@ -1,11 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { describeGround, type ProbedGround, probeGround } from './ground.ts';
 import { probeMemory } from './memory.ts';
 import { probeMounts } from './mounts.ts';
 import { probeNetwork } from './network.ts';
 import { aptInstall, type ProbeResult } from './probe.ts';
 import { probeMmdebstrap, probeRoot, probeSeccomp, probeTini } from './programs.ts';
 import { prepareProbeAgent, probeGvisor, probeRuntime } from './sandbox.ts';
+import { describeUser, probeUser } from './user.ts';
 
 export interface ProbeOptions {
   scratchDir?: string;
@@ -13,22 +15,28 @@ export interface ProbeOptions {
   criuDir?: string;
   /** What `prepareRunsc` resolved with; otherwise that is tried as well. */
   runscPath?: string;
+  /** Where this process is root of a user's ground, in its network too: what is found is what that user can have. */
+  ground?: ProbedGround;
 }
 
 /**
  * Tries everything that sandboxes need of this host, by doing it, and says of each how it went. Takes a second or two,
- * works in a folder of its own below `scratchDir` and leaves nothing behind. Without root only that is reported, since
- * nothing else can be tried.
+ * works in a folder of its own below `scratchDir` and leaves nothing behind. Without root, of the host or of a ground, it
+ * says what a ground needs.
  */
 export async function probeHost(options: ProbeOptions = {}): Promise<ProbeResult[]> {
+  const { ground } = options;
   const root = await probeRoot();
+  if (!root.ok && process.geteuid?.() !== 0) return [await describeUser(), ...(await probeUser())];
   if (!root.ok) return [root];
   // On a disk: a file of /tmp may be memory, on which a loop device behaves differently.
   const dir = await mkdtemp(join(options.scratchDir ?? '/var/tmp', 'skerry-probe-'));
   try {
     const programs = await Promise.all([probeTini(), probeSeccomp(), probeMmdebstrap()]);
+    if (ground)
+      return [await describeUser(), describeGround(), ...programs, ...(await probeGround(dir, ground))];
     const mounts = await probeMounts(dir);
-    const network = await probeNetwork(dir);
+    const network = await probeNetwork({ dir });
     return [root, ...programs, ...mounts, network, ...(await probeSandboxes(dir, options))];
   } finally {
     await rm(dir, { recursive: true, force: true });

@@ -17,7 +17,7 @@ export interface GroundRecord {
 /** A pipe whose writing end the holder has: the uplink ends with it. */
 export const holderLinePath = (stateDir: string): string => join(stateDir, 'holder');
 
-export const groundRecordPath = (stateDir: string): string => join(stateDir, 'ground.json');
+const groundRecordPath = (stateDir: string): string => join(stateDir, 'ground.json');
 
 export const readBootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { mkdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { closeSync, constants, openSync, readdirSync, statSync } from 'node:fs';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -11,14 +11,7 @@ import { RuntimeError } from '../error.ts';
 import { withHostLock } from '../host-lock.ts';
 import { runCommand, systemPath } from '../run-command.ts';
 import { listSlots } from '../slots.ts';
-import {
-  type GroundRecord,
-  groundRecordPath,
-  holderLinePath,
-  readBootId,
-  readGround,
-  writeGround,
-} from './ground-record.ts';
+import { type GroundRecord, holderLinePath, readBootId, readGround, writeGround } from './ground-record.ts';
 import { findIdRange, neededIds } from './id-ranges.ts';
 import { identifyProcess, isAlive } from './process-identity.ts';
 import { startUplink } from './uplink.ts';
@@ -28,6 +21,9 @@ import { startUplink } from './uplink.ts';
  * servers of a user. In it id 0 is the user himself and 1 to 65,536 are his subordinate ids; sandboxes have only the
  * latter. A process that does nothing holds it, as sandboxes outlive every process of skerry.
  */
+
+/** In a ground 0 is the user himself; the ids from here on are nobody's but his sandboxes'. */
+export const groundBaseId = 1;
 
 /** Waits to be mapped, hides cgroups that crun would refuse, and stays. A launcher that dies first takes it along. */
 const holderScript = `echo made
@@ -127,7 +123,7 @@ async function readIdRanges(): Promise<{ firstUid: number; firstGid: number }> {
 async function mapIds(pid: number, range: { firstUid: number; firstGid: number }): Promise<void> {
   const { uid, gid } = userInfo();
   const toArgs = (own: number, first: number): string[] =>
-    [pid, 0, own, 1, 1, first, neededIds].map((number) => String(number));
+    [pid, 0, own, 1, groundBaseId, first, neededIds].map((number) => String(number));
   await runCommand({ file: 'newuidmap', args: toArgs(uid, range.firstUid) });
   await runCommand({ file: 'newgidmap', args: toArgs(gid, range.firstGid) });
 }
@@ -140,21 +136,19 @@ const END_MS = 5_000;
  */
 export async function endGround({ stateDir }: { stateDir: string }): Promise<void> {
   await withHostLock(stateDir, async () => {
+    // Those of a ground that ended with its host are for whoever takes the sandboxes down.
+    if ((await listSlots({ stateDir })).length > 0) return;
     const ground = readGround(stateDir);
     if (ground) {
-      if ((await listSlots({ stateDir })).length > 0 || hasOthers(ground)) return;
+      if (hasOthers(ground)) return;
       process.kill(ground.holder.pid, 'SIGKILL');
       const deadline = Date.now() + END_MS;
       const isThere = (): boolean =>
         isAlive(ground.holder) || (ground.uplink !== undefined && isAlive(ground.uplink));
       while (isThere() && Date.now() < deadline) await sleep(5);
     }
-    await rm(groundRecordPath(stateDir), { force: true });
-    await rm(holderLinePath(stateDir), { force: true });
-    await rmdir(stateDir).catch((error: NodeJS.ErrnoException) => {
-      // Slots of data folders that nobody has taken down yet.
-      if (error.code !== 'ENOTEMPTY') throw error;
-    });
+    // With what was noted of the network that ended with it.
+    await rm(stateDir, { recursive: true, force: true });
   });
 }
 
@@ -177,16 +171,14 @@ function toUserNamespace(pid: number): number | undefined {
   }
 }
 
-/** Whether this process is root in a ground, and not of the host: what it may do ends at the user's ids. */
-export function isInGround(): boolean {
-  const [line = ''] = readFileSync('/proc/self/uid_map', 'utf8').split('\n');
-  return process.getuid?.() === 0 && line.trim().split(/\s+/).join(' ') !== '0 0 4294967295';
-}
-
-/** The command that runs `argv` in the ground, in the folder `cwd`, as its root; the network stays the host's. */
+/**
+ * The command that runs `argv` in the ground, in the folder `cwd`, as its root. The network stays the host's unless
+ * `network` is set.
+ */
 export function toEnterCommand(
   { holder }: GroundRecord,
-  { argv, cwd }: { argv: readonly string[]; cwd: string },
+  { argv, cwd, network = false }: { argv: readonly string[]; cwd: string; network?: boolean },
 ): string[] {
-  return ['nsenter', '--target', String(holder.pid), '--user', '--mount', 'env', `--chdir=${cwd}`, ...argv];
+  const namespaces = ['--user', '--mount', ...(network ? ['--net'] : [])];
+  return ['nsenter', '--target', String(holder.pid), ...namespaces, 'env', `--chdir=${cwd}`, ...argv];
 }

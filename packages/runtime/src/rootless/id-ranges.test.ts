@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findIdRange } from './id-ranges.ts';
+import { findIdRange, toFreeRange } from './id-ranges.ts';
 
 const user = { name: 'ada', uid: 1001 };
 
@@ -18,5 +18,12 @@ describe('findIdRange', () => {
     expect(findIdRange('adam:100000:65536\n10011:100000:65536', user)).toBeUndefined();
     expect(findIdRange('', user)).toBeUndefined();
     expect(findIdRange('ada\nada:1\n', user)).toBeUndefined();
+  });
+});
+
+describe('toFreeRange', () => {
+  it('is behind all that is given away', () => {
+    expect(toFreeRange('ada:165536:65536\nroot:100000:65536\n\nbroken\n')).toBe(231_072);
+    expect(toFreeRange('')).toBe(100_000);
   });
 });

@@ -13,3 +13,14 @@ export function findIdRange(text: string, user: { name: string; uid: number }): 
   }
   return undefined;
 }
+
+const lowestId = 100_000;
+
+/** Where a range begins that overlaps with none of the text's. */
+export function toFreeRange(text: string): number {
+  const ends = text.split('\n').map((line) => {
+    const [, first, count] = line.trim().split(':');
+    return Number(first) + Number(count);
+  });
+  return Math.max(lowestId, ...ends.filter(Number.isInteger));
+}

@@ -1,4 +1,5 @@
 import type { Surroundings } from '../../network/rules.ts';
+import { groundBaseId } from '../../rootless/ground.ts';
 import { uplinkResolver } from '../../rootless/uplink.ts';
 import { createFolderDisks } from './folder-disks.ts';
 import type { GroundOptions } from './host.ts';
@@ -6,21 +7,18 @@ import type { Means } from './means.ts';
 import { openProcessGroup, pinUserNamespace } from './process-group.ts';
 import { openLimitedUserNamespace } from './user-namespace.ts';
 
-/** In a ground 0 is the user himself; the ids from here on are nobody's but his sandboxes'. */
-const BASE_ID = 1;
-
 /**
  * Of an ordinary user in his ground. All his sandboxes have the same range of ids, each in a user namespace of its own:
  * most hosts give a user no more than one.
  */
 export const createUserMeans = ({ dataDir, ground }: { dataDir: string; ground: GroundOptions }): Means => {
   return {
-    toBaseId: () => BASE_ID,
+    toBaseId: () => groundBaseId,
     openUserNamespace: async ({ spec, slot }) => {
       const namespace = await openLimitedUserNamespace({
-        baseId: BASE_ID,
+        baseId: groundBaseId,
         // One for each sandbox: the kernel counts the processes of a namespace for its owner.
-        owner: BASE_ID + slot,
+        owner: groundBaseId + slot,
         processCount: spec.limits.processCount,
       });
       await pinUserNamespace(dataDir, spec.id, namespace);

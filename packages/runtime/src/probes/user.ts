@@ -1,0 +1,87 @@
+import { open, readFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { findIdRange, neededIds, toFreeRange } from '../rootless/id-ranges.ts';
+import { runCommand } from '../run-command.ts';
+import { aptInstall, type ProbeResult, probe } from './probe.ts';
+
+/** Who this is, and that root can have more. */
+export const describeUser = (): Promise<ProbeResult> =>
+  probe({ name: 'root', needed: false, mend: 'run skerry as root: sudo skerry …' }, async () => {
+    throw new Error(
+      'this process is not root of the host: sandboxes have what an ordinary user may give them',
+    );
+  });
+
+/** Tries each thing that an ordinary user needs of this host for sandboxes, by using it. */
+export async function probeUser(): Promise<ProbeResult[]> {
+  return Promise.all([
+    probeIds('/etc/subuid', 'subuids'),
+    probeIds('/etc/subgid', 'subgids'),
+    probeMapPrograms(),
+    probeNamespaces(),
+    probeUplinkProgram(),
+    probeTunnelDevice(),
+  ]);
+}
+
+const probeIds = async (path: string, kind: 'subuids' | 'subgids'): Promise<ProbeResult> => {
+  const { username: name, uid } = userInfo();
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const first = toFreeRange(text);
+  const mend = `usermod --add-${kind} ${first}-${first + neededIds - 1} ${name}`;
+  return probe({ name: kind, needed: true, mend }, async () => {
+    const found = findIdRange(text, { name, uid });
+    if (found === undefined) throw new Error(`${path} gives ${name} no range of ${neededIds} ids`);
+    return `${neededIds} ids from ${found} on`;
+  });
+};
+
+const probeMapPrograms = (): Promise<ProbeResult> =>
+  probe({ name: 'uidmap', needed: true, mend: aptInstall('uidmap') }, async () => {
+    for (const file of ['newuidmap', 'newgidmap']) {
+      const refusal = await runCommand({ file, args: [] }).then(
+        () => '',
+        (error: Error) => error.message,
+      );
+      // Called without arguments they say how to be called.
+      if (!/usage/i.test(refusal)) throw new Error(refusal || `${file} does not say how to use it`);
+    }
+    return 'newuidmap and newgidmap give a namespace the ids';
+  });
+
+const switches = [
+  ['kernel.apparmor_restrict_unprivileged_userns', (value: number) => value !== 0, 0],
+  ['kernel.unprivileged_userns_clone', (value: number) => value === 0, 1],
+  ['user.max_user_namespaces', (value: number) => value === 0, 65_536],
+] as const;
+
+const probeNamespaces = async (): Promise<ProbeResult> => {
+  const refusing: string[] = [];
+  for (const [name, refuses, wanted] of switches) {
+    const value = await readFile(`/proc/sys/${name.replaceAll('.', '/')}`, 'utf8').catch(() => undefined);
+    if (value !== undefined && refuses(Number(value))) refusing.push(`${name}=${wanted}`);
+  }
+  const mend =
+    refusing.length > 0
+      ? `sysctl -w ${refusing.join(' ')}`
+      : 'let this user make user namespaces: the kernel, a container around it, or a security module refuses';
+  return probe({ name: 'namespaces', needed: true, mend }, async () => {
+    // Where a security module lets the namespace be made but nothing be done in it, this is what fails.
+    const args = ['--user', '--map-root-user', '--mount', '--net', 'mount', '-t', 'tmpfs', 'none', '/mnt'];
+    await runCommand({ file: 'unshare', args });
+    return 'this user may make namespaces, and mount in them';
+  });
+};
+
+const probeUplinkProgram = (): Promise<ProbeResult> =>
+  probe({ name: 'slirp4netns', needed: true, mend: aptInstall('slirp4netns') }, async () => {
+    const [version = ''] = (await runCommand({ file: 'slirp4netns', args: ['--version'] })).split('\n');
+    return `${version.trim()}, leads out of a network namespace`;
+  });
+
+const probeTunnelDevice = (): Promise<ProbeResult> =>
+  probe({ name: 'tun', needed: true, mend: 'modprobe tun; chmod 666 /dev/net/tun' }, async () => {
+    const device = await open('/dev/net/tun', 'r+');
+    await device.close();
+    return '/dev/net/tun can be opened';
+  });

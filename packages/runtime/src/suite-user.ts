@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { mountShifted } from './drivers/oci/overlay.ts';
+import { openUserNamespace } from './drivers/oci/user-namespace.ts';
+
+/** An ordinary user that this host does not know, and his subordinate ids: behind those of root's sandboxes. */
+const user = { name: 'skerry-test', uid: 64_321 };
+const firstSubordinateId = 2_000_000_000;
+
+/** Whether an id of the host is the user's, or one of those that he may give. */
+export const isIdOfUser = (id: number): boolean =>
+  id === user.uid || (id >= firstSubordinateId && id < firstSubordinateId + 65_536);
+
+/**
+ * Becomes, for good, an ordinary user with a home at `dir/home`, and runs a command as him. Only for a process whose mounts
+ * are private: in them, and nowhere else, the host knows the user, gives him ids and opens the tunnel device to all. In
+ * `dir/images` are base images of the host, as if he had made them. He need not be able to reach the checkout where it lies:
+ * what of the command is in there he finds in `dir/checkout`.
+ */
+export async function runAsUser(options: {
+  dir: string;
+  imagesDir: string;
+  command: readonly string[];
+}): Promise<never> {
+  const { dir, imagesDir, command } = options;
+  for (const name of ['etc', 'home', 'images', 'dev', 'checkout'])
+    mkdirSync(join(dir, name), { recursive: true });
+  chmodSync(dir, 0o755);
+  showUser(join(dir, 'etc'));
+  showTunnel(join(dir, 'dev'));
+  await showImages(imagesDir, join(dir, 'images'));
+  bind(checkout, join(dir, 'checkout'));
+  for (const name of ['home', 'images']) chownSync(join(dir, name), user.uid, user.uid);
+  const ids = ['--reuid', user.uid, '--regid', user.uid, '--clear-groups', '--inh-caps=-all'].map(String);
+  const env = { ...process.env, HOME: join(dir, 'home'), SKERRY_IMAGES_DIR: join(dir, 'images') };
+  const reachable = command.map((part) => part.replace(checkout, join(dir, 'checkout')));
+  if (!process.execve) throw new Error('this Node cannot become another program');
+  process.execve('/usr/bin/env', ['env', 'setpriv', ...ids, ...reachable], env);
+  throw new Error('unreachable');
+}
+
+const checkout = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
+
+const bind = (from: string, to: string): void => {
+  execFileSync('mount', ['--bind', from, to]);
+};
+
+const showUser = (etc: string): void => {
+  const range = `${user.name}:${firstSubordinateId}:65536\n`;
+  const texts = {
+    passwd: `${readFileSync('/etc/passwd', 'utf8')}${user.name}:x:${user.uid}:${user.uid}::/:/bin/sh\n`,
+    group: `${readFileSync('/etc/group', 'utf8')}${user.name}:x:${user.uid}:\n`,
+    subuid: range,
+    subgid: range,
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    writeFileSync(join(etc, name), text);
+    bind(join(etc, name), join('/etc', name));
+  }
+};
+
+const showTunnel = (dev: string): void => {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'mode=755', 'none', dev]);
+  execFileSync('mknod', ['-m', '666', join(dev, 'tun'), 'c', '10', '200']);
+  bind(join(dev, 'tun'), '/dev/net/tun');
+};
+
+const showImages = async (from: string, to: string): Promise<void> => {
+  const userNamespace = await openUserNamespace(firstSubordinateId);
+  for (const name of readdirSync(from).filter((entry) => entry.startsWith('base-'))) {
+    const target = join(to, name);
+    mkdirSync(join(target, 'rootfs'), { recursive: true });
+    await copyFile(join(from, name, 'manifest.json'), join(target, 'manifest.json'));
+    for (const path of [target, join(target, 'rootfs')]) chownSync(path, user.uid, user.uid);
+    mountShifted({ source: join(from, name, 'rootfs'), target: join(target, 'rootfs'), userNamespace });
+  }
+  closeSync(userNamespace);
+};

@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isIdOfUser } from '@skerry/runtime/suite-user';
+import { Sandbox } from '@skerry/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Stack, startStack } from '../stack.ts';
+
+const program = fileURLToPath(new URL('./main.ts', import.meta.url));
+const cli = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));
+const imagesDir =
+  process.env.SKERRY_IMAGES_DIR ?? fileURLToPath(new URL('../../../../.skerry/images', import.meta.url));
+
+let dir: string;
+let through: string[];
+let stack: Stack;
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'skerry-rootless-'));
+  const asUser = [process.execPath, program, dir, imagesDir];
+  through = ['unshare', '--mount', '--propagation', 'private', ...asUser];
+  await start();
+});
+afterAll(async () => {
+  await stack?.down();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const start = async (): Promise<void> => {
+  stack = await startStack({ dataDir: join(dir, 'home/data'), through });
+};
+const create = async (): Promise<Sandbox> =>
+  Sandbox.connect((await stack.createSandbox({ timeoutSeconds: 600 })).sandboxId, stack.connection);
+const run = async (sandbox: Sandbox, command: string): Promise<string> =>
+  (await sandbox.commands.run(`${command} 2>&1 || true`)).stdout.trim();
+const toPath = (sandboxID: string) => ({ params: { path: { sandboxID } } });
+
+/** Every process of the test's user, and of the ids that he gives to sandboxes. */
+const listProcesses = (): string[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+        const uid = Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]);
+        return isIdOfUser(uid) && !/^State:\s+[ZX]/m.test(status) ? [status] : [];
+      } catch {
+        return []; // It has ended.
+      }
+    });
+
+describe('skerry up of an ordinary user', () => {
+  it('says which limits its sandboxes lack', () => {
+    expect(stack.log()).toContain('sandboxes have no limit of cpu, memory, disk');
+  });
+
+  it('gives sandboxes that run commands, keep files, let sudo work and lead out by its own resolver', async () => {
+    const sandbox = await create();
+    await sandbox.files.write('/home/user/hello.py', 'print(6 * 7)');
+    expect(await run(sandbox, 'python3 hello.py; id -u; sudo id -u; cat /etc/resolv.conf')).toBe(
+      '42\n1000\n0\nnameserver 10.0.2.3',
+    );
+    expect(await run(sandbox, 'ip -o route get 1.1.1.1')).toMatch(/dev eth0 src 10\.201\./);
+    await sandbox.kill();
+  });
+
+  it('keeps the code inside from the user, his files, his processes and his host', async () => {
+    const sandbox = await create();
+    const processes = listProcesses();
+    expect(processes.some((status) => /^Name:\s+tini$/m.test(status) && /^Seccomp:\s+2$/m.test(status))).toBe(
+      true,
+    );
+    // No id inside is the user's own, who is 0 outside of it.
+    expect((await run(sandbox, 'cat /proc/self/uid_map')).split(/\s+/)).toEqual(['0', '1', '65536']);
+    expect(await run(sandbox, `sudo ls ${dir}; sudo cat /proc/*/cmdline | tr '\\0' ' '`)).not.toMatch(
+      /sleep infinity|slirp4netns|main\.ts|sandboxes/,
+    );
+    expect(await run(sandbox, 'sudo unshare --user --map-root-user true')).toMatch(/not permitted|not implemented/);
+    const mount = 'import ctypes; print(ctypes.CDLL(None).mount(b"none", b"/mnt", b"tmpfs", 0, None))';
+    expect(await run(sandbox, `sudo python3 -c '${mount}'`)).toBe('-1');
+    // The host as slirp4netns shows it, and a metadata service.
+    for (const address of ['10.0.2.2', '169.254.169.254'])
+      expect(await run(sandbox, `curl -sS -m 3 http://${address}/`), address).toMatch(
+        /Could ?n.t connect|Failed/,
+      );
+    expect(await run(sandbox, 'for i in $(seq 5000); do sleep 5 >/dev/null 2>&1 & done')).toMatch(
+      /fork|temporarily unavailable/i,
+    );
+    await sandbox.kill();
+  });
+
+  it('refuses by name what it cannot do', async () => {
+    const { sandboxId } = await create();
+    const pause = await stack.api.POST('/sandboxes/{sandboxID}/pause', { ...toPath(sandboxId), body: {} });
+    expect(pause.response.status).toBe(400);
+    expect(pause.error?.message).toContain('memory');
+    const snapshot = await stack.api.POST('/sandboxes/{sandboxID}/snapshots', {
+      ...toPath(sandboxId),
+      body: {},
+    });
+    expect(snapshot.response.status).toBe(501);
+    const fork = await stack.api.POST('/sandboxes/{sandboxID}/fork', { ...toPath(sandboxId), body: {} });
+    expect(fork.response.status).toBe(501);
+    await stack.api.DELETE('/sandboxes/{sandboxID}', toPath(sandboxId));
+  });
+
+  it('keeps files over a pause, and processes over a server that was killed', async () => {
+    const sandbox = await create();
+    const other = await create();
+    await sandbox.files.write('/home/user/kept', 'kept');
+    await sandbox.commands.run('ln -s kept link; sudo mkdir -m 700 /srv/own; rm .profile');
+    const trees = 'sudo find /home/user /srv -xdev -printf "%p %y %u %m %l\\n" | sort; cat kept';
+    const before = await run(sandbox, trees);
+    await sandbox.pause({ memory: false });
+    const { pid } = await other.commands.run('sleep 1000', { background: true, timeoutMs: 0 });
+
+    await stack.kill();
+    await start();
+    const resumed = await Sandbox.connect(sandbox.sandboxId, stack.connection);
+    expect(await run(resumed, trees)).toBe(before);
+    const found = await Sandbox.connect(other.sandboxId, stack.connection);
+    expect((await found.commands.list()).map((command) => command.pid)).toContain(pid);
+    const { data: metrics } = await stack.api.GET('/sandboxes/{sandboxID}', toPath(other.sandboxId));
+    expect(metrics?.state).toBe('running');
+  });
+
+  it('leaves nothing when it is taken down', async () => {
+    await stack.down();
+    expect(listProcesses()).toEqual([]);
+    expect(readdirSync(join(dir, 'home/data/sandboxes'))).toEqual([]);
+    expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
+  });
+});
+
+describe('skerry doctor of an ordinary user', () => {
+  it('starts a sandbox, names what root would add, and leaves nothing', () => {
+    const [file = '', ...args] = through;
+    const out = execFileSync(file, [...args, process.execPath, cli, 'doctor', '--json'], {
+      encoding: 'utf8',
+    });
+    const results = JSON.parse(out) as { name: string; ok: boolean; needed: boolean; found: string }[];
+    expect(results.filter(({ needed, ok }) => needed && !ok)).toEqual([]);
+    expect(results.find(({ name }) => name === 'crun')?.found).toMatch(/starts a sandbox in \d+ ms/);
+    expect(results.filter(({ ok }) => !ok).map(({ name }) => name)).toEqual([
+      'root',
+      'limits',
+      'snapshots',
+      'memory',
+    ]);
+    expect(listProcesses()).toEqual([]);
+    expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
+  });
+});
