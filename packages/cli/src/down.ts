@@ -3,7 +3,7 @@ import { startHelper } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
 import { isDataFolder, readServerAddress, removeServerAddress } from './data-folder.ts';
 import { lockDataFolder, tryLock } from './data-lock.ts';
-import { toGroundOptions } from './ground.ts';
+import { leaveGround, toGroundOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
 
 /** How long a server may take to answer its last requests. */
@@ -14,6 +14,8 @@ const SERVER_STOP_MS = 20_000;
  * The folder itself stays: base images and the database are kept. Safe to repeat; throws for a folder that is not skerry's.
  */
 export async function takeDown({ dataDir }: { dataDir: string }): Promise<{ stopped: number }> {
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => leaveGround());
   const folder = resolve(dataDir);
   if (!isDataFolder(folder)) throw new CliError(`${folder} is not a data folder of skerry`);
   const free = tryLock(folder);

@@ -15,7 +15,13 @@ export async function examineHost(): Promise<ProbeResult[]> {
     await enterGround({ network: true });
   }
   const { ground, stateDir } = toGroundOptions();
-  if (ground && stateDir) return probeHost({ ground: { ground, stateDir } }).finally(() => leaveGround());
+  if (ground && stateDir) {
+    try {
+      return await probeHost({ ground: { ground, stateDir } });
+    } finally {
+      await leaveGround();
+    }
+  }
   const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(defaultDataFolder(), 'images');
   const [criuDir, runscPath] = [join(imagesDir, 'criu'), join(imagesDir, 'runsc/runsc')];
   return probeHost({

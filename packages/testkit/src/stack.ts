@@ -46,7 +46,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(workspace, '.skerry/images');
   const env = { ...process.env, SKERRY_IMAGES_DIR: imagesDir };
   const args = [program, 'up', '--host', '127.0.0.1', '--port', '0', '--data', dataDir, '--json'];
-  const [file = '', ...before] = [...(options.through ?? []), process.execPath];
+  const [file, ...before] = [...(options.through ?? []), process.execPath];
   const child = spawn(file, [...before, ...args, ...(options.args ?? [])], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -8,10 +8,10 @@ export function downCommand(): Command {
     .option('--data <dir>', 'folder of the service', defaultDataFolder())
     .action(async ({ data }: { data: string }) => {
       // No command that talks to a server needs the runtime.
-      const { enterGround, leaveGround } = await import('../ground.ts');
+      const { enterGround } = await import('../ground.ts');
       await enterGround();
       const { takeDown } = await import('../down.ts');
-      const { stopped } = await takeDown({ dataDir: data }).finally(() => leaveGround());
+      const { stopped } = await takeDown({ dataDir: data });
       process.stdout.write(`stopped ${stopped} ${stopped === 1 ? 'sandbox' : 'sandboxes'}\n`);
     });
 }
