@@ -29,6 +29,7 @@ export async function takeDown({ dataDir }: { dataDir: string }): Promise<{ stop
       mainPath: helperProgram,
       dataDir: folder,
       agentDir: join(folder, 'agent'),
+      startsNone: true,
       ...toGroundOptions(),
     });
     try {

@@ -67,9 +67,9 @@ export interface RunningServer {
 export async function startServer(options: UpOptions): Promise<RunningServer> {
   const { host, keepsMemory, isolation, requireProtocolVersion, log, onProgress, signal } = options;
   const locations = findLocations();
-  const dataDir = openDataFolder(options.dataDir);
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => leaveGround());
+  const dataDir = openDataFolder(options.dataDir);
   if (isolation !== 'container' && currentGround() !== undefined)
     throw new CliError(`--isolation ${isolation} needs root`);
 

@@ -22,6 +22,8 @@ export interface HelperOptions {
   criuDir?: string | undefined;
   /** What `prepareRunsc` resolved with: sandboxes are of level `gvisor` then, and else of level `container`. */
   runscPath?: string | undefined;
+  /** That sandboxes are only to be found and ended: what starts them is not tried then. */
+  startsNone?: boolean | undefined;
   /** Where this process is root of a user's ground. */
   ground?: HelperGround | undefined;
   signal?: AbortSignal | undefined;
@@ -66,7 +68,7 @@ export async function startHelper(options: HelperOptions): Promise<AddressedRunt
 }
 
 function launch(
-  { dataDir, agentDir, mainPath, stateDir, criuDir, runscPath, ground }: HelperOptions,
+  { dataDir, agentDir, mainPath, stateDir, criuDir, runscPath, startsNone, ground }: HelperOptions,
   socketPath: string,
 ): ChildProcess {
   const main = mainPath ?? fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -74,6 +76,7 @@ function launch(
   if (stateDir !== undefined) args.push('--state', stateDir);
   if (criuDir !== undefined) args.push('--criu', criuDir);
   if (runscPath !== undefined) args.push('--runsc', runscPath);
+  if (startsNone) args.push('--starts-none');
   if (ground) args.push('--ground', ...ground.hostAddresses.flatMap((address) => ['--closed', address]));
   const [file, ...before] = ground
     ? ['nsenter', `--net=/proc/${ground.holderPid}/ns/net`, process.execPath]

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { chooseRuntime } from './drivers/oci/choose-runtime.ts';
 import { createOci, type OciOptions } from './drivers/oci/oci.ts';
 import { ensureMemoryProof } from './drivers/oci/prove-memory.ts';
 import { toSurroundings } from './drivers/oci/user-means.ts';
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     state: { type: 'string' },
     criu: { type: 'string' },
     runsc: { type: 'string' },
+    'starts-none': { type: 'boolean' },
     ground: { type: 'boolean' },
     closed: { type: 'string', multiple: true },
   },
@@ -35,7 +37,7 @@ const {
 } = values;
 if (dataDir === undefined || socketPath === undefined || agentDir === undefined) {
   console.error(
-    'usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR] [--runsc PATH] [--ground [--closed IP]...]',
+    'usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR] [--runsc PATH] [--starts-none] [--ground [--closed IP]...]',
   );
   process.exit(2);
 }
@@ -68,11 +70,19 @@ async function findWorkingCriu(options: OciOptions): Promise<string | undefined>
   }
 }
 
+const tellRefusal = (name: string, reason: unknown): void =>
+  console.error(`${name} starts no sandbox on this host:`, reason);
+
 // A helper whose parent was killed may still be undoing what it made; the lock is free when it is gone.
 await withHostLock(dirname(socketPath), async () => {
   const options = { dataDir, agentDir, runscPath, ground, ...(stateDir === undefined ? {} : { stateDir }) };
   const surroundings = toSurroundings(ground);
-  const runtime = createOci({ ...options, criuDir: await findWorkingCriu(options) });
+  const workingCriuDir = await findWorkingCriu(options);
+  // Who keeps memory has started sandboxes; in a ground and with a kernel of its own there is one runtime only.
+  const isSettled =
+    values['starts-none'] || [workingCriuDir, ground, runscPath].some((one) => one !== undefined);
+  const ociRuntime = isSettled ? undefined : await chooseRuntime(options, tellRefusal);
+  const runtime = createOci({ ...options, criuDir: workingCriuDir, ...(ociRuntime && { ociRuntime }) });
   const server = await serveRuntime(runtime, { socketPath, onError: (error) => console.error(error) });
   const rounds = setInterval(() => void keepHostNetwork(surroundings), 60_000);
   void keepHostNetwork(surroundings);

@@ -65,7 +65,8 @@ export const findOciRuntime = (
   throw new RuntimeError('unsupported', `no OCI runtime is installed: ${names.join(' or ')}`);
 };
 
-const findProgram = (name: string): string | undefined =>
+/** The path of a program in the system's folders; undefined when it is in none. */
+export const findProgram = (name: string): string | undefined =>
   systemPath
     .split(':')
     .map((folder) => `${folder}/${name}`)
