@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
-
-/** Names the folder of the ground to the command that runs in it. */
-export const groundVariable = 'SKERRY_GROUND';
+import { groundVariable } from '@skerry/runtime/ground-variable';
 
 /** The folder of the ground whose root this process is; undefined for one that is in none, as root of the host. */
 export function currentGround(): string | undefined {

@@ -8,8 +8,9 @@ import {
   toEnterCommand,
   toHelperGround,
 } from '@skerry/runtime';
+import { groundVariable } from '@skerry/runtime/ground-variable';
 import { CliError } from './cli-error.ts';
-import { currentGround, groundVariable } from './current-ground.ts';
+import { currentGround } from './current-ground.ts';
 
 /** Where an ordinary user's servers agree on what they share. */
 const toStateDir = (): string =>

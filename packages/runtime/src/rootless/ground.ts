@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync, readdirSync, statSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -12,6 +12,7 @@ import { withHostLock } from '../host-lock.ts';
 import { runCommand, systemPath } from '../run-command.ts';
 import { listSlots } from '../slots.ts';
 import { type GroundRecord, holderLinePath, readBootId, readGround, writeGround } from './ground-record.ts';
+import { groundVariable } from './ground-variable.ts';
 import { findIdRange, neededIds } from './id-ranges.ts';
 import { identifyProcess, isAlive } from './process-identity.ts';
 import { startUplink } from './uplink.ts';
@@ -152,14 +153,22 @@ export async function endGround({ stateDir }: { stateDir: string }): Promise<voi
   });
 }
 
-/** Whether a process besides its own and this one is in the ground itself, not in a sandbox's namespaces. */
-function hasOthers({ holder, uplink }: GroundRecord): boolean {
+/** Whether somebody else works in the ground. What he has started, and not ended yet, does not count. */
+function hasOthers({ holder }: GroundRecord): boolean {
   const own = toUserNamespace(holder.pid);
-  const expected = [holder.pid, uplink?.pid, process.pid];
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .some((pid) => !expected.includes(pid) && toUserNamespace(pid) === own);
+    .some((pid) => pid !== process.pid && toUserNamespace(pid) === own && worksHere(pid));
+}
+
+function worksHere(pid: number): boolean {
+  try {
+    const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    return variables.some((variable) => variable.startsWith(`${groundVariable}=`));
+  } catch {
+    return false; // It is gone.
+  }
 }
 
 /** Undefined for a process that is gone, or none of the user's. */
