@@ -86,14 +86,39 @@ const listener = createRequestListener({ settings, users, usage, log, sandboxLog
 
 /**
  * Loading blocks for a while, so it waits until the host has initialised the sandbox and is busy answering its own caller.
- * A sandbox that is kept in store for later gets everything loaded too.
+ * A sandbox that is kept in store for later gets everything loaded too, and used once.
  */
-const preload = (): void => {
+const preload = async (): Promise<void> => {
   clearTimeout(preloading);
-  loadRpc().catch((error: unknown) => log('cannot load the calls', { error }));
+  await loadRpc().catch((error: unknown) => log('cannot load the calls', { error }));
 };
-const preloading = setTimeout(preload, PRELOAD_MS);
-const control = createControlServer({ settings, usage, log, sandboxLog, onInitialized: preload });
+const prepareForLater = async (): Promise<void> => {
+  await preload();
+  try {
+    const [{ createRpcListener }, { rehearse }] = await Promise.all([
+      import('./rpc.ts'),
+      import('./rehearse.ts'),
+    ]);
+    // With a log and a table of processes of its own: the owner to come sees nothing of it.
+    const listener = createRpcListener({
+      settings: createSettingsStore(),
+      users,
+      log,
+      sandboxLog: createSandboxLog(),
+    });
+    await rehearse(listener, join(socketDir, 'rehearsal.sock'));
+  } catch (error) {
+    log('cannot rehearse', { error });
+  }
+};
+const preloading = setTimeout(() => void prepareForLater(), PRELOAD_MS);
+const control = createControlServer({
+  settings,
+  usage,
+  log,
+  sandboxLog,
+  onInitialized: () => void preload(),
+});
 
 const start = async (): Promise<void> => {
   // Makes the threads of the pool now: libuv ends the program when a sandbox has no room left for them at their first use.

@@ -30,6 +30,14 @@ it('gives a sandbox that was started ahead its own id, variables and token, also
     'echo $COLOUR $E2B_SANDBOX_ID; whoami; cat /proc/sys/kernel/random/uuid',
   );
   expect(shown.stdout.split('\n').slice(0, 2)).toEqual([`red ${sandbox.sandboxId}`, 'user']);
+  // What its agent did to be quick, while it waited, is not part of the sandbox.
+  const { stdout: processes } = await sandbox.commands.run('cat /proc/[0-9]*/comm; ls -A /run/envd', {
+    user: 'root',
+  });
+  expect(processes).not.toMatch(/rehearsal|defunct/);
+  expect((await sandbox.commands.list()).length).toBe(0);
+  const told = await sandbox.getLogs();
+  expect(JSON.stringify(told)).not.toContain('tini');
   const listed = await Sandbox.list(first.connection).nextItems();
   expect(listed.map((row) => row.sandboxId)).toEqual([sandbox.sandboxId]);
 
