@@ -5,11 +5,12 @@ import { listSlots } from '../../slots.ts';
 import { removeCgroupParent } from './cgroup.ts';
 import { discardDisk } from './disk.ts';
 import { endProcesses } from './end-processes.ts';
-import { toSandboxesDir, toSandboxFolder } from './folder.ts';
-import { freeSlots } from './free-slots.ts';
+import { type SandboxFolder, toSandboxesDir, toSandboxFolder } from './folder.ts';
+import { detachSlots, freeSlots } from './free-slots.ts';
 import type { OciHost } from './host.ts';
 import { releaseOciState } from './oci-runtime.ts';
 import { readRecord } from './record.ts';
+import { settleAll } from './settle-all.ts';
 import { unmountEveryAside } from './syscalls.ts';
 
 /**
@@ -21,17 +22,23 @@ export const removeSandbox = async (host: OciHost, id: string): Promise<void> =>
   try {
     const folder = toSandboxFolder(host.dataDir, id);
     const cgroup = host.cgroup(id);
-    await endProcesses(host, id);
-    await unmountEveryAside(folder.lower);
-    await unmountEveryAside(folder.root);
-    await releaseOciState(folder);
-    await discardDisk(folder.disk);
-    await Promise.all([cgroup.remove(), freeSlots(host, id, await findSlots(host, id))]);
+    const slots = await findSlots(host, id);
+    // The kernel takes its time for each of these, and none needs another.
+    await settleAll([endProcesses(host, id), detachSlots(host, id, slots)]);
+    await settleAll([cgroup.remove(), removeMounts(folder)]);
+    await freeSlots(host, id, slots);
     await rm(folder.path, { recursive: true, force: true });
     removeParentWhenLast(host);
   } catch (error) {
     throw toRuntimeError(error, `removing sandbox ${id}`);
   }
+};
+
+const removeMounts = async (folder: SandboxFolder): Promise<void> => {
+  await unmountEveryAside(folder.lower);
+  await unmountEveryAside(folder.root);
+  await releaseOciState(folder);
+  await discardDisk(folder.disk);
 };
 
 /** From the record, or from the table of slots when the sandbox's maker was killed before it had written one. */
