@@ -41,10 +41,9 @@ afterEach(async () => {
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
 const dataDir = (): string => join(dir, 'data');
-const stateDir = (): string => join(dir, 'state');
 
 async function start(): Promise<Runtime> {
-  const runtime = await startHelper({ dataDir: dataDir(), agentDir, stateDir: stateDir() });
+  const runtime = await startHelper({ dataDir: dataDir(), agentDir });
   open.push(runtime);
   return runtime;
 }
@@ -82,7 +81,7 @@ describe('the helper', () => {
     expect(await askAgent(instance)).toBe('ok');
     expect(await findHelpers()).toHaveLength(1);
     await instance.stop();
-    expect(await listSlots({ dataDir: dataDir(), stateDir: stateDir() })).toEqual([]);
+    expect(await listSlots({ dataDir: dataDir() })).toEqual([]);
   });
 
   it('may be killed: sandboxes run on, the next call starts another helper, which finds them again', async () => {
@@ -143,7 +142,7 @@ describe('the helper', () => {
 
   it('does not outlive its parent', async () => {
     const script = `import { startHelper } from ${JSON.stringify(fileURLToPath(new URL('./helper.ts', import.meta.url)))};
-      const runtime = await startHelper(${JSON.stringify({ dataDir: dataDir(), agentDir, stateDir: stateDir() })});
+      const runtime = await startHelper(${JSON.stringify({ dataDir: dataDir(), agentDir })});
       await runtime.create(${JSON.stringify(toSpec('five'))});
       console.log('made');`;
     const parent = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {

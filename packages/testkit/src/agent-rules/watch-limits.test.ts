@@ -131,8 +131,9 @@ sys.exit(ctypes.get_errno() if libc.mount(b"net", sys.argv[1].encode(), b"fuse",
 
   let server: ChildProcess | undefined;
   let mount: string;
-  const source = mkdtempSync(join(tmpdir(), 'skerry-fuse-'));
+  let source: string;
   beforeAll(async () => {
+    source = mkdtempSync(join(tmpdir(), 'skerry-fuse-'));
     await run('mkdir -p /tmp/mounts/net /tmp/mounts/local');
     const pid = await findProcess();
     // No sandbox may do this by itself: the host mounts into it, as it does with a volume.
