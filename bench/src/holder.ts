@@ -2,7 +2,9 @@ import type { Sandbox } from '@skerry/sdk';
 
 const toProgram = (mib: number): string => `
 import os, time
-held = bytearray(os.urandom(1 << 20) * ${mib})
+held = bytearray(${mib} << 20)
+noise = os.urandom(1 << 20)
+for start in range(0, len(held), 1 << 20): held[start:start + (1 << 20)] = noise
 for page in range(0, len(held), 4096): held[page:page + 8] = page.to_bytes(8, 'little')
 count = 0
 while True:

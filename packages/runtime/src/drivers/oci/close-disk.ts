@@ -7,6 +7,7 @@ import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
 import { isMountPoint } from './disk.ts';
 import { isCleanDisk } from './kept-disk.ts';
+import { settleAll } from './settle-all.ts';
 import { syncPath } from './sync-path.ts';
 import { MountFlag, mountAside, SyscallError, syncFiles, unmountEveryAside } from './syscalls.ts';
 
@@ -38,12 +39,14 @@ export const closeDisk = async (options: { image: string; target: string }): Pro
   if (isMountPoint(target)) {
     await flushDisk(target);
     await refuseWrites(target);
-    await unmountEveryAside(target);
+    // Which takes as long as forgetting a file system does; nothing changes the image any more.
+    await settleAll([unmountEveryAside(target), syncPath(image)]);
   }
   await rmdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
   if (!(await isCleanDisk(image))) await repair(image);
+  // Of a process before us, it may not be on the medium yet; otherwise there is nothing left to write.
   await syncPath(image);
 };
 

@@ -40,6 +40,9 @@ interface Fingerprints {
   macs: Record<string, string>;
 }
 
+/** Whether an image has the contents of memory, and not what there is to know of it. */
+export const isPages = (name: string): boolean => name.startsWith('pages-');
+
 /** What images there are in a folder. Those of other owners may read them from here on, in folders of their own. */
 export const listImages = (folder: string): MemoryImages => {
   const images = readdirSync(folder).filter((name) => name.endsWith('.img'));

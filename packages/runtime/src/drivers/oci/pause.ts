@@ -8,12 +8,13 @@ import { keptNames, type SandboxFolder, toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
 import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
 import type { OciHost } from './host.ts';
-import { type KeptMemory, keepImages } from './memory-image.ts';
+import { isPages, type KeptMemory, keepImages } from './memory-image.ts';
 import { releaseOciState } from './oci-runtime.ts';
 import { waitForQuiet } from './quiet.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { settleAll } from './settle-all.ts';
 import { unmountEveryAside } from './syscalls.ts';
+import { writeOutMeanwhile } from './write-out-meanwhile.ts';
 
 /**
  * The first half of a pause: nothing inside runs any more, all it wrote is in the image, and the record says `pausing`.
@@ -33,7 +34,11 @@ export const beginPause = async (
   await flushDisk(folder.disk);
   await (criu ? freezeBetweenSpawns(cgroup) : cgroup.freeze());
   try {
-    const memory = criu && (await dumpMemory({ host, criu }, record, { imagesDir: folder.memory }));
+    const memory =
+      criu &&
+      (await writeOutMeanwhile({ folder: folder.memory, isLarge: isPages }, () =>
+        dumpMemory({ host, criu }, record, { imagesDir: folder.memory }),
+      ));
     await flushDisk(folder.disk);
     const pausing: SandboxRecord = { ...record, phase: 'pausing', ...(memory && { memory }) };
     await writeRecord(folder.record, pausing);

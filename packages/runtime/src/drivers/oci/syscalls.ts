@@ -51,6 +51,9 @@ const nativeIoctl = libc.func('int ioctl(int, unsigned long, uint64_t)');
 const nativeIoctlBuffer = libc.func('ioctl', 'int', ['int', 'unsigned long', 'void *']);
 const nativeMemfd = libc.func('int memfd_create(const char *, unsigned int)');
 const nativeSyncfs = promisify(libc.func('int syncfs(int)').async) as (fd: number) => Promise<number>;
+const nativeSyncRange = promisify(
+  libc.func('int sync_file_range(int, int64_t, int64_t, unsigned int)').async,
+) as (...args: unknown[]) => Promise<number>;
 const nativeCopyRange = libc.func('copy_file_range', 'long', [
   'int',
   'void *',
@@ -147,6 +150,13 @@ export const ioctl = (fd: number, request: number, argument: number | Buffer): n
 /** syncfs(2), in a thread of its own: all of the file system that `fd` is on. Rejects when some of it was not written. */
 export const syncFiles = async (fd: number): Promise<void> => {
   if ((await nativeSyncfs(fd)) !== 0) throw new SyscallError('syncfs', constants.errno.EIO);
+};
+
+/** sync_file_range(2), in a thread of its own: lets the disk begin with what is to be written of a file, and waits for none of it. */
+export const startWriteOut = async (fd: number): Promise<void> => {
+  const SYNC_FILE_RANGE_WRITE = 2;
+  if ((await nativeSyncRange(fd, 0, 0, SYNC_FILE_RANGE_WRITE)) !== 0)
+    throw new SyscallError('sync_file_range', constants.errno.EIO);
 };
 
 /**
