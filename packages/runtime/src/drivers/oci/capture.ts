@@ -52,7 +52,7 @@ export const captureRunning = async (
     return { record, memory };
   } catch (error) {
     // CRIU may have been killed.
-    if (criu) endRepair(await cgroup.members());
+    if (criu) await endRepair(await cgroup.members());
     throw error;
   } finally {
     await cgroup.thaw();

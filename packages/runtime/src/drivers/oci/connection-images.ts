@@ -1,29 +1,52 @@
-import { type Field, putVarint, readFiles, type Span, unreadable } from './files-image.ts';
+import { type Field, putVarint, type Span, unreadable } from './files-image.ts';
+import { createTurns } from './turns.ts';
 
 /**
  * Turns the connections with an outside end in the bytes of `files.img` into sockets without one: reading from such a
  * socket says at once that it is not connected. What stays are the connections over loopback of which both ends are in the
- * images, or that the other end has closed. Returns whether there are any, or another socket that needs a network to be
- * restored in.
- * @throws RuntimeError `internal` when the bytes cannot be understood
+ * images, or that the other end has closed. `files` are those of kind `FILE_INET_SOCKET` in it. Rejects with `internal` when
+ * they cannot be understood.
  */
-export const closeOutsideConnections = (bytes: Buffer): boolean => {
-  const sockets = readFiles(bytes, FILE_INET_SOCKET).map(toSocket);
-  const connected = sockets.filter(({ destination }) => destination.port !== 0);
-  const known = new Set(connected.filter(({ state }) => lives.has(state)).map(toKey));
+export const closeOutsideConnections = async (
+  bytes: Buffer,
+  files: readonly Field[][],
+): Promise<ConnectionChange> => {
+  const turns = createTurns();
+  const connected: InetSocket[] = [];
+  const known = new Set<string>();
+  let needsNetwork = false;
+  for (const file of files) {
+    const socket = toSocket(file);
+    needsNetwork ||= echoProtocols.has(socket.protocol);
+    if (socket.destination.port !== 0) connected.push(socket);
+    if (lives.has(socket.state)) known.add(toKey(socket));
+    await turns();
+  }
   const isKept = (socket: InetSocket): boolean => {
     if (!isLoopback(socket.source) || !isLoopback(socket.destination)) return false;
     // Datagrams have no other end that would have to be there.
     if (socket.protocol !== IPPROTO_TCP) return true;
     return socket.state === CLOSE_WAIT || (lives.has(socket.state) && known.has(toPeerKey(socket)));
   };
-  const closed = connected.filter((socket) => !isKept(socket));
-  for (const { destination, stateAt, protocol } of closed) {
-    putVarint(bytes, destination.portAt, 0);
-    if (protocol === IPPROTO_TCP) putVarint(bytes, stateAt, CLOSE);
+  let hasChanged = false;
+  for (const socket of connected) {
+    await turns();
+    if (isKept(socket)) {
+      needsNetwork = true;
+      continue;
+    }
+    hasChanged = true;
+    putVarint(bytes, socket.destination.portAt, 0);
+    if (socket.protocol === IPPROTO_TCP) putVarint(bytes, socket.stateAt, CLOSE);
   }
-  return closed.length < connected.length || sockets.some(({ protocol }) => echoProtocols.has(protocol));
+  return { hasChanged, needsNetwork };
 };
+
+export interface ConnectionChange {
+  hasChanged: boolean;
+  /** Whether a connection stays, or another socket that needs a network to be restored in. */
+  needsNetwork: boolean;
+}
 
 const IPPROTO_TCP = 6;
 /** ICMP, of either family: who may open such a socket is a setting of the network. */
@@ -71,7 +94,7 @@ const isLoopback = ({ words }: Address): boolean => {
 };
 
 // criu: images/fdinfo.proto, images/sk-inet.proto
-const FILE_INET_SOCKET = 4;
+export const FILE_INET_SOCKET = 4;
 const socketField = { protocol: 5, state: 6, sourcePort: 7, destinationPort: 8, source: 11, destination: 12 };
 
 const toSocket = (fields: Field[]): InetSocket => {

@@ -14,13 +14,13 @@ const BPF_DEVCG_DEV_CHAR = 2;
 
 const SYS_BPF = arch() === 'arm64' ? 280 : 321;
 
-const LoadAttributes = koffi.struct('bpf_load_attr', {
+const LoadAttributes = koffi.struct({
   prog_type: 'uint32',
   insn_cnt: 'uint32',
   insns: 'const void *',
   license: 'const char *',
 });
-const AttachAttributes = koffi.struct('bpf_attach_attr', {
+const AttachAttributes = koffi.struct({
   target_fd: 'uint32',
   attach_bpf_fd: 'uint32',
   attach_type: 'uint32',

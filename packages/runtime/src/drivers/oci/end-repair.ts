@@ -1,5 +1,7 @@
-import { closeSync, readdirSync, readlinkSync } from 'node:fs';
+import { closeSync, readlinkSync } from 'node:fs';
 import koffi from 'koffi';
+import { listDescriptors } from './descriptors.ts';
+import { createTurns } from './turns.ts';
 
 // Numbers since 5.3 and 5.6, the same on every architecture.
 const SYS_PIDFD_OPEN = 434;
@@ -18,20 +20,20 @@ const nativeSet = libc.func('int setsockopt(int, int, int, const void *, unsigne
  * when the processes are not to run on: a socket that is closed in it tells nobody, and one that is used in it fails.
  * Does nothing about the others.
  */
-export const endRepair = (pids: readonly number[]): void => {
+export const endRepair = async (pids: readonly number[]): Promise<void> => {
+  const turns = createTurns();
   // From the kernel's own memory: handing it to other threads costs more.
   for (const pid of pids) {
-    const sockets = listDescriptors(pid).filter((name) => isSocket(`/proc/${pid}/fd/${name}`));
-    if (sockets.length > 0) endRepairOf(pid, sockets.map(Number));
-  }
-};
-
-const listDescriptors = (pid: number): string[] => {
-  try {
-    return readdirSync(`/proc/${pid}/fd`);
-  } catch {
-    // The process is gone by now.
-    return [];
+    const handle = nativeSyscall(SYS_PIDFD_OPEN, pid, 0, 0) as number;
+    if (handle < 0) continue;
+    try {
+      for (const name of listDescriptors(pid)) {
+        if (isSocket(`/proc/${pid}/fd/${name}`)) endRepairOf(handle, Number(name));
+        await turns();
+      }
+    } finally {
+      closeSync(handle);
+    }
   }
 };
 
@@ -44,21 +46,13 @@ const isSocket = (path: string): boolean => {
   }
 };
 
-const endRepairOf = (pid: number, descriptors: readonly number[]): void => {
-  const process = nativeSyscall(SYS_PIDFD_OPEN, pid, 0, 0) as number;
-  if (process < 0) return;
+const endRepairOf = (process: number, descriptor: number): void => {
+  const socket = nativeSyscall(SYS_PIDFD_GETFD, process, descriptor, 0) as number;
+  if (socket < 0) return;
   try {
-    for (const descriptor of descriptors) {
-      const socket = nativeSyscall(SYS_PIDFD_GETFD, process, descriptor, 0) as number;
-      if (socket < 0) continue;
-      try {
-        leaveRepair(socket);
-      } finally {
-        closeSync(socket);
-      }
-    }
+    leaveRepair(socket);
   } finally {
-    closeSync(process);
+    closeSync(socket);
   }
 };
 

@@ -1,4 +1,5 @@
 import { RuntimeError } from '../../error.ts';
+import { createTurns } from './turns.ts';
 
 /** Where something is in the bytes of an image. */
 export interface Span {
@@ -60,14 +61,19 @@ export const unreadable = (): RuntimeError =>
 // criu: include/magic.h, images/fdinfo.proto
 const MAGIC_BYTES = 8;
 
-/** What `files.img` says of the files of one kind, by the number of its field in `file_entry`. */
-export const readFiles = (bytes: Buffer, kind: number): Field[][] => {
-  const found: Field[][] = [];
+/**
+ * What `files.img` says of the files of some kinds, by the numbers of their fields in `file_entry`. There may be as many
+ * files as code inside could open: others have their turn meanwhile. Rejects with `internal` when it cannot be understood.
+ */
+export const readFiles = async (bytes: Buffer, kinds: readonly number[]): Promise<Map<number, Field[][]>> => {
+  const turns = createTurns();
+  const found = new Map<number, Field[][]>(kinds.map((kind) => [kind, []]));
   for (let at = MAGIC_BYTES; at < bytes.length; ) {
     const start = at + 4;
     at = start + bytes.readUInt32LE(at);
-    const entry = readFields(bytes, { start, end: at }).find(({ number }) => number === kind);
-    if (entry) found.push(readFields(bytes, entry));
+    for (const field of readFields(bytes, { start, end: at }))
+      found.get(field.number)?.push(readFields(bytes, field));
+    await turns();
   }
   return found;
 };

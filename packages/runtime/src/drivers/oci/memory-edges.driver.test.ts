@@ -111,7 +111,9 @@ if address != ctypes.c_void_p(-1).value: kept.value = b"secret"`,
     hold: `import ctypes; libc = ctypes.CDLL(None); watcher = libc.inotify_init1(0o4000)
 f = open("gone", "w+"); f.write("kept"); f.flush(); os.mkdir("there")
 for name in (b"gone", b"there"): assert libc.inotify_add_watch(watcher, name, 0x100) > 0
-os.unlink("gone"); f.seek(0)`,
+os.unlink("gone"); f.seek(0)
+# Memory files are numbered from 1 on, and so is a disk.
+others = [os.memfd_create("x") for _ in range(400)]`,
     check: 'f.read(), open("there/new", "w").close(), os.read(watcher, 99)[16:19]',
     found: "('kept', None, b'new')",
   },

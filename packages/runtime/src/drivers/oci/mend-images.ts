@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
-import { closeOutsideConnections } from './connection-images.ts';
-import { dropDeadWatches } from './watch-images.ts';
+import { closeOutsideConnections, FILE_INET_SOCKET } from './connection-images.ts';
+import { readFiles } from './files-image.ts';
+import { dropDeadWatches, FILE_INOTIFY } from './watch-images.ts';
 
 /**
  * Changes the images of the processes, which stand still, so that they can be restored in another network and on a copy of
@@ -10,9 +11,12 @@ import { dropDeadWatches } from './watch-images.ts';
 export const mendImages = async (folder: string, pids: readonly number[]): Promise<boolean> => {
   await using file = await open(`${folder}/files.img`, 'r+');
   const bytes = await file.readFile();
-  const before = Buffer.from(bytes);
-  const needsNetwork = closeOutsideConnections(bytes);
-  dropDeadWatches(bytes, pids);
-  if (!bytes.equals(before)) await file.write(bytes, 0, bytes.length, 0);
+  const files = await readFiles(bytes, [FILE_INET_SOCKET, FILE_INOTIFY]);
+  const { hasChanged, needsNetwork } = await closeOutsideConnections(
+    bytes,
+    files.get(FILE_INET_SOCKET) ?? [],
+  );
+  const hasDropped = await dropDeadWatches(bytes, { watchers: files.get(FILE_INOTIFY) ?? [], pids });
+  if (hasChanged || hasDropped) await file.write(bytes, 0, bytes.length, 0);
   return needsNetwork;
 };

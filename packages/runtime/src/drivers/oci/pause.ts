@@ -43,12 +43,12 @@ export const beginPause = async (
     const pausing: SandboxRecord = { ...record, phase: 'pausing', ...(memory && { memory }) };
     await writeRecord(folder.record, pausing);
     // Whoever is connected is told when they end.
-    if (criu) endRepair(await cgroup.members());
+    if (criu) await endRepair(await cgroup.members());
     return pausing;
   } catch (error) {
     // What was written down is stopped.
     if (criu) {
-      endRepair(await cgroup.members());
+      await endRepair(await cgroup.members());
       await cgroup.signal('SIGCONT');
     }
     await cgroup.thaw();

@@ -1,48 +1,64 @@
-import { readdirSync, statSync } from 'node:fs';
-import { type Field, readFields, readFiles } from './files-image.ts';
+import { readFileSync, statSync } from 'node:fs';
+import { listDescriptors } from './descriptors.ts';
+import { type Field, readFields } from './files-image.ts';
+import { createTurns } from './turns.ts';
 
 /**
  * Takes the watches of files that have no name any more, but are open, out of the bytes of `files.img`: such a file can be
  * restored, and not be found by what a watch knows of it. Nothing but writing by those who have it open would be told.
- * @throws RuntimeError `internal` when the bytes cannot be understood
+ * `watchers` are the files of kind `FILE_INOTIFY` in it. Resolves with whether there were any; rejects with `internal` when
+ * the bytes cannot be understood.
  */
-export const dropDeadWatches = (bytes: Buffer, pids: readonly number[]): void => {
-  const watches = readFiles(bytes, FILE_INOTIFY)
-    .flat()
-    .filter(({ number }) => number === WATCH);
-  if (watches.length === 0) return;
-  const deleted = findDeleted(pids);
-  const isDead = (watch: Field): boolean =>
-    readFields(bytes, watch).some(({ number, value }) => number === WATCH_INODE && deleted.has(value));
+export const dropDeadWatches = async (
+  bytes: Buffer,
+  { watchers, pids }: { watchers: readonly Field[][]; pids: readonly number[] },
+): Promise<boolean> => {
+  const watches = watchers.flat().filter(({ number }) => number === WATCH);
+  if (watches.length === 0) return false;
+  const deleted = await findDeleted(pids);
+  const isDead = (watch: Field): boolean => {
+    const fields = readFields(bytes, watch);
+    const one = (number: number): number => fields.find((field) => field.number === number)?.value ?? 0;
+    return deleted.has(toKey(one(WATCH_DEVICE), one(WATCH_INODE)));
+  };
+  const dead = watches.filter(isDead);
   // A field that nobody knows is passed over.
-  for (const { tagAt } of watches.filter(isDead)) bytes[tagAt] = UNKNOWN_BYTES;
+  for (const { tagAt } of dead) bytes[tagAt] = UNKNOWN_BYTES;
+  return dead.length > 0;
 };
 
 // criu: images/fdinfo.proto, images/fsnotify.proto
-const FILE_INOTIFY = 13;
+export const FILE_INOTIFY = 13;
 const WATCH = 5;
 const WATCH_INODE = 2;
+const WATCH_DEVICE = 5;
 /** Field 15, of as many bytes as it says. */
 const UNKNOWN_BYTES = 0x7a;
 
-/** The numbers of the files without a name that the processes have open. */
-const findDeleted = (pids: readonly number[]): ReadonlySet<number> => {
-  const found = new Set<number>();
+const toKey = (device: number, inode: number): string => `${device}:${inode}`;
+
+/** The files without a name that the processes have open, each with the device of its file system, as watches name them. */
+const findDeleted = async (pids: readonly number[]): Promise<ReadonlySet<string>> => {
+  const turns = createTurns();
+  const found = new Set<string>();
   for (const pid of pids) {
     for (const name of listDescriptors(pid)) {
       // A descriptor may be gone by now.
       const status = statSync(`/proc/${pid}/fd/${name}`, { throwIfNoEntry: false });
-      if (status?.nlink === 0) found.add(status.ino);
+      const device = status?.nlink === 0 ? readDevice(pid, name) : undefined;
+      if (status && device !== undefined) found.add(toKey(device, status.ino));
+      await turns();
     }
   }
   return found;
 };
 
-const listDescriptors = (pid: number): string[] => {
-  try {
-    return readdirSync(`/proc/${pid}/fd`);
-  } catch {
-    // The process is gone by now.
-    return [];
-  }
+/** What an overlay says of the device of a file is that of one of its layers, so it is that of the mount. proc(5), proc_pid_mountinfo(5). */
+const readDevice = (pid: number, descriptor: string): number | undefined => {
+  const mountId = /^mnt_id:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, 'utf8'))?.[1];
+  const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8');
+  // Memory without a mount has no watches.
+  const [, major, minor] = new RegExp(`^${mountId} \\d+ (\\d+):(\\d+) `, 'm').exec(mounts) ?? [];
+  // linux/kdev_t.h
+  return minor === undefined ? undefined : Number(major) * 2 ** 20 + Number(minor);
 };
