@@ -106,7 +106,7 @@ const collectOwners = async (tag: string, running: Promise<unknown>): Promise<nu
       const uid = /^Uid:\s+(\d+)/m.exec(status)?.[1];
       if (uid !== undefined) owners.add(Number(uid));
     }
-    await sleep(20);
+    await sleep(100);
   }
   return [...owners];
 };

@@ -44,7 +44,7 @@ const traits: Partial<Record<Features['level'], LevelTraits>> = {
       // That of its own kernel, which tells nothing of the host's.
       'look at /proc/cmdline',
       'look at /sys/fs',
-      // Says so of all processes inside, see `hidesProcesses`; writing to their memory is refused.
+      // Those of all processes inside: see `hidesProcesses`.
       'read the memory map of the first process as a user',
       'read the variables of the first process as a user',
       // Does nothing.

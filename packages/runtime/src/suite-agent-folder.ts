@@ -1,0 +1,67 @@
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { SuiteHost } from './suite.ts';
+import { runInside } from './suite-client.ts';
+
+/** The folder that the agent shares with the host is the hostile side's, and the host opens sockets in it. */
+export const agentFolderSuite = (host: SuiteHost): void => {
+  describe("the agent's folder", () => {
+    it('does not lead the host anywhere else when root inside swaps a socket for a link', async () => {
+      const instance = await host.create();
+      const accepted: string[] = [];
+      const path = join(host.dataDir, 'host.sock');
+      const server = createServer((socket) => {
+        accepted.push('connected');
+        socket.destroy();
+      });
+      await new Promise<void>((resolve) => server.listen(path, resolve));
+      try {
+        const swap = `cd /run/envd && for s in http control; do mv $s.sock $s.real; ln -s ${path} $s.sock; done`;
+        await runInside(instance, swap);
+        await expect(instance.connect(49_983)).rejects.toMatchObject({ code: 'unavailable' });
+        await expect(instance.control()).rejects.toMatchObject({ code: 'unavailable' });
+        expect(accepted).toEqual([]);
+      } finally {
+        server.close();
+      }
+    });
+
+    it('does not lead the host anywhere else when links and sockets change places all the time', async () => {
+      const instance = await host.create();
+      const accepted: string[] = [];
+      const path = join(host.dataDir, 'raced.sock');
+      const server = createServer((socket) => {
+        accepted.push('connected');
+        socket.destroy();
+      });
+      await new Promise<void>((resolve) => server.listen(path, resolve));
+      try {
+        const swap = `rename('/run/envd/control.sock', '/run/envd/real'); symlink('${path}', '/run/envd/link')`;
+        const race = `${swap}; while (1) { rename('/run/envd/link', '/run/envd/control.sock'); symlink('${path}', '/run/envd/link'); link('/run/envd/real', '/run/envd/next'); rename('/run/envd/next', '/run/envd/control.sock') }`;
+        await runInside(instance, `setsid perl -e "${race}" >/dev/null 2>&1 </dev/null & sleep 0.2`);
+        const outcomes = new Set<string>();
+        for (let turn = 0; turn < 400 && outcomes.size < 2; turn++) {
+          const stream = await instance.control().catch((error: { code: string }) => error.code);
+          outcomes.add(typeof stream === 'string' ? stream : 'connected');
+          if (typeof stream !== 'string') stream.destroy();
+        }
+        // It was a race: both were met.
+        expect([...outcomes].sort()).toEqual(['connected', 'unavailable']);
+        expect(accepted).toEqual([]);
+      } finally {
+        server.close();
+      }
+    });
+
+    it('does not hold the host up when root inside puts a pipe or a folder there', async () => {
+      const instance = await host.create();
+      await runInside(
+        instance,
+        'cd /run/envd && rm http.sock && mkfifo http.sock && rm control.sock && mkdir control.sock',
+      );
+      await expect(instance.connect(49_983)).rejects.toMatchObject({ code: 'unavailable' });
+      await expect(instance.control()).rejects.toMatchObject({ code: 'unavailable' });
+    });
+  });
+};
