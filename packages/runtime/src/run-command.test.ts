@@ -17,9 +17,9 @@ describe('runCommand', () => {
     });
   });
 
-  it('rejects with "unsupported" when there is no such command', async () => {
+  it('rejects with "internal" when there is no such command', async () => {
     await expect(runCommand({ file: 'no-such-command', args: [] })).rejects.toMatchObject({
-      code: 'unsupported',
+      code: 'internal',
     });
   });
 

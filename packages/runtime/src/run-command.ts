@@ -21,8 +21,7 @@ const outputLimit = 1 << 20;
 
 /**
  * Runs one command without a shell and resolves with its stdout (the first MiB) when it exits with 0. Rejects with
- * `unavailable` on abort, `unsupported` when there is no such command, otherwise `internal` with the end of its
- * stderr in the message. Nothing of the command is left when it rejects.
+ * `unavailable` on abort, otherwise `internal`, with the end of its stderr in the message when it has run. Nothing of the command is left when it rejects.
  */
 export function runCommand(command: Command): Promise<string> {
   const { file, args, input, fds = [], env, signal, timeoutMs = 30_000 } = command;
@@ -53,10 +52,9 @@ export function runCommand(command: Command): Promise<string> {
     // A command that exits without reading its stdin is judged by its exit, not by the broken pipe.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
-    child.on('error', (error: NodeJS.ErrnoException) => {
+    child.on('error', (error) => {
       settle();
-      const code = error.code === 'ENOENT' ? 'unsupported' : 'internal';
-      reject(new RuntimeError(code, `${file} could not be started`, { cause: error }));
+      reject(new RuntimeError('internal', `${file} could not be started`, { cause: error }));
     });
     child.on('close', (exitCode, killedBy) => {
       settle();

@@ -65,6 +65,18 @@ describe('sandboxes that are started ahead', () => {
     expect(fixture.runtime.instances.size).toBe(3);
   });
 
+  it('are not taken over by a server that starts its sandboxes at another level', async () => {
+    await fixture.startPlane({ warmMin: 1, warmMax: 1 });
+    const [first] = await untilWaiting(1);
+    await fixture.plane.close();
+    const { features } = fixture.runtime;
+    fixture.runtime = Object.assign(fixture.runtime, { features: { ...features, level: 'gvisor' } });
+    await fixture.startPlane({ warmMin: 1, warmMax: 1 });
+    const [next] = await untilWaiting(1);
+    expect(next).not.toBe(first);
+    expect(fixture.runtime.instances.has(String(first))).toBe(false);
+  });
+
   it('are given up by a server that wants none, and forgotten when they are gone', async () => {
     await fixture.startPlane({ warmMin: 2, warmMax: 2 });
     const [gone] = await untilWaiting(2);

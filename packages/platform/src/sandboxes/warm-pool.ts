@@ -20,7 +20,7 @@ export interface WarmPool {
   giveBack(spec: WarmSpec, instance: Instance): void;
   /** Stops everything that waits, so that the host has room. Resolves with how many there were. */
   giveWay(): Promise<number>;
-  /** Takes over what an earlier process left, and begins to fill up: `warmMin` is for this kind. */
+  /** Takes over what an earlier process left at the same level, and begins to fill up: `warmMin` is for this kind. */
   start(base: WarmSpec): Promise<void>;
   /** Adjusts every kind to what is asked for now. Resolves when it is done. */
   adjust(): Promise<void>;
@@ -32,7 +32,7 @@ export interface WarmPool {
 
 export interface WarmPoolOptions {
   store: WarmStore;
-  runtime: Pick<Runtime, 'create' | 'get'>;
+  runtime: Pick<Runtime, 'create' | 'get' | 'features'>;
   ids: Pick<Ids, 'sandboxId'>;
   clock: Pick<Clock, 'now'>;
   log: Log;
@@ -60,6 +60,7 @@ interface Kind {
 
 export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
   const { store, runtime, ids, clock, log, limits } = options;
+  const { level } = runtime.features;
   const kinds = new Map<string, Kind>();
   let baseKey: string | undefined;
   let closed = false;
@@ -110,7 +111,7 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
 
   const make = async (kind: Kind): Promise<void> => {
     const id = ids.sandboxId();
-    await store.addWarm({ id, spec: toKey(kind.spec), createdAt: clock.now() });
+    await store.addWarm({ id, spec: JSON.stringify({ level, ...kind.spec }), createdAt: clock.now() });
     try {
       const signal = AbortSignal.timeout(limits.startTimeoutMs);
       keep(kind, await runtime.create({ id, hostname: id, ...kind.spec }, { signal }));
@@ -163,9 +164,11 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
       baseKey = toKey(base);
       for (const row of await store.listWarm()) {
         const instance = await findInstance(runtime, row.id);
+        const { level: itsLevel, ...spec } = JSON.parse(row.spec) as WarmSpec & { level?: string };
         if (instance === undefined) await store.removeWarm(row.id);
-        else if ((await instance.state()) !== 'running') await discard(instance);
-        else keep(kindOf(JSON.parse(row.spec) as WarmSpec), instance);
+        // Whoever asks this server for a sandbox counts on the level that it starts them at.
+        else if (itsLevel !== level || (await instance.state()) !== 'running') await discard(instance);
+        else keep(kindOf(spec), instance);
       }
       kindOf(base);
       void adjust();

@@ -6,6 +6,7 @@ import type { InstanceSpec, SnapshotId } from '../../runtime.ts';
 import { copyDisk } from './copy-disk.ts';
 import { type SnapshotFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
+import { requireLevel } from './isolation.ts';
 import { type KeptMemory, shareImages } from './memory-image.ts';
 import { nameCopy } from './name-copy.ts';
 import { openPlainFolder } from './open-plain-folder.ts';
@@ -30,7 +31,10 @@ export interface Origin {
   prepareDisk(record: SandboxRecord): Promise<void>;
 }
 
-/** Rejects with `not_found` and `damaged` for a snapshot that cannot be used, `internal` when the disk is of another size. */
+/**
+ * Rejects with `not_found` and `damaged` for a snapshot that cannot be used, `internal` when the disk is of another size,
+ * `unsupported` when this host cannot go on with it, or only at a lower level.
+ */
 export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Origin> => {
   if ('rootfs' in spec) {
     const { rootfs } = spec;
@@ -44,6 +48,7 @@ export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Ori
   const { snapshot } = spec;
   const origin = await host.snapshots.open(snapshot);
   const { rootfs, diskBaseId, diskBytes, memory, agentDir } = origin.contents;
+  requireLevel(host, origin.contents, `snapshot ${snapshot}`);
   if (diskBytes !== spec.limits.diskBytes) {
     throw new RuntimeError('internal', `the disk of snapshot ${snapshot} has ${diskBytes} bytes`);
   }

@@ -6,6 +6,7 @@ import { releaseSlot, reserveSlot, toSlot } from '../../slots.ts';
 import { removeSockets } from './dump.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
+import { requireLevel, toRecordLevel } from './isolation.ts';
 import { verifyDisk } from './kept-disk.ts';
 import type { KeptMemory } from './memory-image.ts';
 import { mountShifted, prepareGuestDir } from './overlay.ts';
@@ -25,8 +26,7 @@ export const beginResume = async (
   const { dataDir, stateDir } = host;
   const { id, rootfs } = record.spec;
   const folder = toSandboxFolder(dataDir, id);
-  if (record.level === 'gvisor' && host.runtime.level !== 'gvisor')
-    throw new RuntimeError('unsupported', `sandbox ${id} is of level gvisor, and this host starts none`);
+  requireLevel(host, record, `sandbox ${id}`);
   await Promise.all([verifyDisk(host.disks, folder.image, record.kept), verifyImage(rootfs)]);
   // That of its disk: its owners need not be shifted there.
   const preferred = host.shiftsImages ? toSlot(record.diskBaseId) : undefined;
@@ -48,10 +48,6 @@ export const beginResume = async (
     throw error;
   }
 };
-
-/** As it stands in the record. */
-export const toRecordLevel = ({ runtime }: OciHost): Pick<SandboxRecord, 'level'> =>
-  runtime.level === 'gvisor' ? { level: 'gvisor' } : {};
 
 const verifyImage = async (rootfs: string): Promise<void> => {
   const isThere = await stat(rootfs).then(

@@ -28,6 +28,8 @@ export interface SnapshotContents {
   diskBaseId: number;
   diskBytes: number;
   internet: boolean;
+  /** As in the record of that sandbox: nothing that begins with it gets less. */
+  level?: 'gvisor';
   /** There where the processes were captured, too. */
   memory?: KeptMemory;
   /** What is bound to `/.envd` for these. */
@@ -41,6 +43,7 @@ export const toContents = (source: SandboxRecord, memory: KeptMemory | undefined
   diskBaseId: source.diskBaseId,
   diskBytes: source.spec.limits.diskBytes,
   internet: source.spec.network.internet,
+  ...(source.level !== undefined && { level: source.level }),
   ...(memory && { memory, ...(source.agentDir !== undefined && { agentDir: source.agentDir }) }),
 });
 
