@@ -23,7 +23,8 @@ export default defineConfig({
             '*.test.ts',
           ],
           exclude: ['packages/testkit/**', '**/*.driver.test.ts', '**/node_modules/**'],
-          testTimeout: 30_000,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
           maxWorkers: processors,
         },
       },
@@ -41,7 +42,7 @@ export default defineConfig({
           name: 'stack',
           include: ['packages/testkit/src/**/*.test.ts'],
           globalSetup: 'packages/testkit/src/shared-stack-setup.ts',
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 240_000,
           expect: { poll: { timeout: 5_000 } },
           // Most of these tests wait for longer than they work.
