@@ -48,6 +48,6 @@ const outcomes: Partial<Record<SandboxState, string>> = {
 
 const NO_ROOM = 'sandbox_capacity_unavailable';
 
-/** Whether the host was full. Code inside a sandbox has no part in that. */
+/** Whether the host was full. It may be one sandbox that fills it, and another whose pause fails. */
 export const isForWantOfRoom = (error: unknown): boolean =>
   error instanceof ApiError && error.reason === NO_ROOM;

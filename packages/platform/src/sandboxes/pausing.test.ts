@@ -174,6 +174,21 @@ describe('the end of a time to live', () => {
       expect((await fixture.rowOf(id))?.state).toBe('paused');
     });
 
+    it('keeps its files alone when the host stays full', async () => {
+      const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
+      const full = new RuntimeError('exhausted', 'the host is full');
+      fixture.runtime.fail('pause', full);
+      await expect.poll(() => fixture.runtime.log).toHaveLength(1);
+      await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('running');
+      for (let attempt = 2; attempt <= 30; attempt++) {
+        fixture.runtime.fail('pause', full);
+        await fixture.plane.pausing.pauseAtEnd(id, 'memory');
+      }
+      expect(new Set(fixture.runtime.log)).toEqual(new Set([`pause ${id} memory`]));
+      await fixture.plane.pausing.pauseAtEnd(id, 'memory');
+      expect(fixture.runtime.log.at(-1)).toBe(`pause ${id} filesystem`);
+    });
+
     it('starts to count anew when its end was moved', async () => {
       const id = await reachEnd();
       await fixture.plane.timeToLive.set(id, 60_000);

@@ -24,7 +24,8 @@ export interface Pausing {
   /**
    * Acts on an end that was announced, unless it was moved meanwhile. A sandbox that cannot be paused is tried again after
    * 30 s. Code inside can make every attempt fail, and is not to outlive its end by that: after three, the files alone are
-   * to be kept, and when that fails too the sandbox ends as `expired`. A host that is full does not count. Never rejects.
+   * to be kept, and when that fails too the sandbox ends as `expired`. On a host that is full, its files alone are kept
+   * after a quarter of an hour, and it never ends for that: its owner may have no part in it. Never rejects.
    */
   pauseAtEnd(id: string, kind: PauseKind): Promise<void>;
 }
@@ -43,11 +44,14 @@ export interface PausingOptions {
 }
 
 const RETRY_MS = 30_000;
-const MAX_FAILURES = 3;
+/** What attempts may cost together before the files alone are kept. */
+const PATIENCE = 30;
+const FAILURE_COST = 10;
+const NO_ROOM_COST = 1;
 
 export const createPausing = (options: PausingOptions): Pausing => {
   const { store, runtime, live, expiry, recovery, ending, transitions, observation, clock, log } = options;
-  /** How often each sandbox could not be paused at the end that it has reached. */
+  /** What the attempts to pause each sandbox at the end that it has reached have cost. */
   const failures = new Map<string, number>();
 
   /** What cannot be brought to an end now stays `pausing`: the next round of `reconcile`, or who connects, tries again. */
@@ -101,9 +105,8 @@ export const createPausing = (options: PausingOptions): Pausing => {
   };
 
   const tryLater = async (id: string, error: unknown): Promise<void> => {
-    const failed = (failures.get(id) ?? 0) + (isForWantOfRoom(error) ? 0 : 1);
-    log.error('a sandbox was not paused at its end and is tried again', { sandboxId: id, failed, error });
-    failures.set(id, failed);
+    log.error('a sandbox was not paused at its end and is tried again', { sandboxId: id, error });
+    failures.set(id, (failures.get(id) ?? 0) + (isForWantOfRoom(error) ? NO_ROOM_COST : FAILURE_COST));
     expiry.cancel(id);
     expiry.schedule(id, clock.now() + RETRY_MS);
     // Of those that were killed meanwhile nobody asks again.
@@ -148,7 +151,7 @@ export const createPausing = (options: PausingOptions): Pausing => {
       // Whoever makes a snapshot of it knows nothing of its end.
       if (current?.kind === 'snapshot') await current.over;
       if (transitions.current(id) !== undefined) return;
-      const isLast = (failures.get(id) ?? 0) >= MAX_FAILURES;
+      const isLast = (failures.get(id) ?? 0) >= PATIENCE;
       const kind = isLast ? 'filesystem' : asked;
       try {
         const due = { endAtMost: clock.now() };
