@@ -13,26 +13,28 @@ export interface ContainerPrograms {
 
 /**
  * The programs of a reference: those of the system, or with `installs` those of Debian's packages, unpacked into a folder that
- * goes with the resources. The system's own packages stay as they are. Undefined when they are neither.
+ * goes with the resources. The system's own packages stay as they are. When they cannot be had, why.
  */
 export async function findContainerPrograms(options: {
   names: readonly string[];
   packages: readonly string[];
   installs: boolean;
   resources: AsyncDisposableStack;
-}): Promise<ContainerPrograms | undefined> {
+}): Promise<ContainerPrograms | { missing: string }> {
   const { names, packages, installs, resources } = options;
   if (names.every(isInstalled)) return { env: {} };
-  if (!installs) return undefined;
+  if (!installs) return { missing: `${names.join(' and ')} not installed; --install-references brings them` };
   const folder = mkdtempSync(join(tmpdir(), 'skerry-reference-'));
   resources.defer(() => rmSync(folder, { recursive: true, force: true }));
   const root = join(folder, 'root');
   mkdirSync(root);
-  await run('apt-get', ['download', '-o', 'APT::Sandbox::User=root', ...(await findMissing(packages))], {
-    cwd: folder,
-  });
-  for (const name of readdirSync(folder).filter((entry) => entry.endsWith('.deb')))
-    await run('dpkg', ['-x', join(folder, name), root]);
+  try {
+    await unpack(packages, { folder, root });
+  } catch (error) {
+    return {
+      missing: `${packages.join(' and ')} cannot be fetched: ${(error as Error).message.split('\n')[0]}`,
+    };
+  }
   return {
     env: {
       PATH: [join(root, 'usr/bin'), join(root, 'usr/sbin'), process.env.PATH].join(':'),
@@ -41,6 +43,16 @@ export async function findContainerPrograms(options: {
         .join(':'),
     },
   };
+}
+
+async function unpack(
+  packages: readonly string[],
+  { folder, root }: { folder: string; root: string },
+): Promise<void> {
+  const names = await findMissing(packages);
+  await run('apt-get', ['download', '-o', 'APT::Sandbox::User=root', ...names], { cwd: folder });
+  for (const name of readdirSync(folder).filter((entry) => entry.endsWith('.deb')))
+    await run('dpkg', ['-x', join(folder, name), root]);
 }
 
 /** The packages and what they need that is not here, as apt finds it. */

@@ -17,10 +17,7 @@ export const runcRun: Benchmark = async ({ name, runs, stack, installsReferences
     installs: installsReferences,
     resources,
   });
-  if (programs === undefined)
-    return [
-      toUnmeasuredRow({ name, unit: 'ms', reason: 'runc is not installed; --install-references brings it' }),
-    ];
+  if ('missing' in programs) return [toUnmeasuredRow({ name, unit: 'ms', reason: programs.missing })];
   const bundle = mkdtempSync(join(tmpdir(), 'skerry-runc-'));
   resources.defer(() => rmSync(bundle, { recursive: true, force: true }));
   await promisify(execFile)('runc', ['spec', '--bundle', bundle], {
