@@ -6,6 +6,7 @@ import type { Expiry } from './expiry.ts';
 import { findInstance } from './find-instance.ts';
 import type { Live } from './live.ts';
 import type { Observation } from './observation.ts';
+import { retryWhenCutOff } from './retry-when-cut-off.ts';
 import type { Transitions } from './transitions.ts';
 
 /** The one way out for every sandbox: `killing` on disk, unreachable, stopped, `ended` on disk. */
@@ -53,7 +54,7 @@ export const createEnding = (options: EndingOptions): Ending => {
 
   const close = async (id: string): Promise<void> => {
     try {
-      await stop(id);
+      await retryWhenCutOff(() => stop(id));
       const endedAt = clock.now();
       const row = await store.changeState(id, { from: ['killing'], to: 'ended', set: { endedAt } });
       if (row === undefined) return;

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import type { PauseKind, SandboxRow, Store, TaggedSnapshot } from '../store/store.ts';
 import { findInstance } from './find-instance.ts';
 import { requireSnapshot } from './pause-error.ts';
+import { retryWhenCutOff } from './retry-when-cut-off.ts';
 import { notRunning, toBusyError } from './running.ts';
 import type { Transitions } from './transitions.ts';
 
@@ -58,7 +59,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
   const making = new Set<string>();
 
   const remove = async (id: string): Promise<void> => {
-    await runtime.snapshots.delete(id);
+    await retryWhenCutOff(() => runtime.snapshots.delete(id));
     await store.forgetSnapshot(id);
   };
 

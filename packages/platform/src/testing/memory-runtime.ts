@@ -10,7 +10,7 @@ import {
   RuntimeError,
 } from '@skerry/runtime';
 
-type Act = 'create' | 'pause' | 'resume' | 'init' | 'state' | 'snapshot';
+type Act = 'create' | 'pause' | 'resume' | 'init' | 'state' | 'snapshot' | 'stop';
 
 /** What a test may look at, and make go wrong. */
 export interface MemoryRuntime extends Runtime {
@@ -108,7 +108,9 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
       usage: async () => ({ cpuTimeMs: 0, memoryBytes: 0, cacheBytes: 0, diskBytes: 0, processCount: 0 }),
       stop: async () => {
         log.push(`stop ${id}`);
-        instances.delete(id);
+        await act('stop', () => {
+          instances.delete(id);
+        });
       },
       onExit: (listener) => {
         listeners.add(listener);

@@ -94,7 +94,8 @@ export const runKills = async ({ seed, durationMs }: KillRunOptions): Promise<Ki
   const check = async (stack: Stack, name: string, keepsProcesses: boolean): Promise<void> => {
     const { known } = content;
     if (known === undefined) return;
-    const sandbox = await findSandbox(stack, known.id);
+    // What a kill has left may answer with an error for a moment.
+    const sandbox = await retry(() => findSandbox(stack, known.id));
     if (sandbox === undefined) {
       // The one end that is documented.
       if (name.includes('program')) report.ended += 1;
@@ -103,7 +104,7 @@ export const runKills = async ({ seed, durationMs }: KillRunOptions): Promise<Ki
       return;
     }
     const expected = keepsProcesses ? known : { ...known, counter: undefined };
-    const { losses, counter } = await findLosses(sandbox, expected);
+    const { losses, counter } = await retry(() => findLosses(sandbox, expected));
     report.losses.push(...losses.map((loss) => `${loss} after ${name}`));
     known.counter = losses.length > 0 || counter === undefined ? await startCounter(sandbox) : counter;
   };
@@ -197,6 +198,16 @@ export const runKills = async ({ seed, durationMs }: KillRunOptions): Promise<Ki
 };
 
 const SETTLE_MS = 10_000;
+
+const retry = async <T>(act: () => Promise<T>): Promise<T> => {
+  for (const deadline = performance.now() + SETTLE_MS; ; await delay(100)) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof SandboxError) || performance.now() > deadline) throw error;
+    }
+  }
+};
 
 const killProcess = (pid: number): void => {
   try {
