@@ -36,7 +36,9 @@ export interface KillReport {
   orphans: string[];
 }
 
-const MAX_DELAY_MS = 15;
+/** Of a kill after the step that it belongs to. A program goes through many steps that do not show from outside. */
+const MAX_DELAY_MS = { step: 15, program: 80 };
+const PROGRAM_TURNS = 8;
 
 /**
  * Kills server, helper, or a program that the helper has started, at a step of an operation; then the state of before is
@@ -119,7 +121,7 @@ export const runKills = async ({ seed, durationMs }: KillRunOptions): Promise<Ki
     await reach(operation.from, stack, known.id);
     const steps = { all: 0, programs: 0 };
     let killing: Promise<void> | undefined;
-    const delayMs = random() < 0.5 ? 0 : random() * MAX_DELAY_MS;
+    const delayMs = random() < 0.5 ? 0 : random() * MAX_DELAY_MS[target === 'program' ? target : 'step'];
     const kill = async (pid: number | undefined): Promise<void> => {
       if (delayMs > 0) await delay(delayMs);
       if (target === 'program' && pid !== undefined) {
@@ -170,10 +172,10 @@ export const runKills = async ({ seed, durationMs }: KillRunOptions): Promise<Ki
     const untilMs = performance.now() + durationMs;
     const plan = Object.entries(report.steps).flatMap(([kind, { all, programs }]) =>
       (['server', 'helper', 'program'] as const).flatMap((target) =>
-        Array.from({ length: target === 'program' ? programs : all }, (_, index) => ({
+        Array.from({ length: target === 'program' ? programs * PROGRAM_TURNS : all }, (_, index) => ({
           kind,
           target,
-          at: index + 1,
+          at: target === 'program' ? 1 + (index % programs) : index + 1,
           order: random(),
         })),
       ),

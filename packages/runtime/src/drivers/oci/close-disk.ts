@@ -85,13 +85,19 @@ const CORRECTED = 1 | 2;
 
 /**
  * Mends, without asking, what a power cut left, or a copy that was made while the file system was mounted. Rejects with
- * `internal` when that would cost files.
+ * `internal` when that would cost files, with `exhausted` when somebody killed the program.
  */
 export const repair = async (image: string): Promise<void> => {
   try {
     await run('e2fsck', ['-p', image], { env: { PATH: systemPath } });
   } catch (error) {
-    const { code, stdout } = error as { code?: number | string; stdout?: string };
+    const { code, signal, stdout } = error as {
+      code?: number | string;
+      signal?: NodeJS.Signals | null;
+      stdout?: string;
+    };
+    if (signal === 'SIGKILL')
+      throw new RuntimeError('exhausted', 'e2fsck was killed, as on a host without memory', { cause: error });
     if (typeof code === 'number' && (code & ~CORRECTED) === 0) return;
     throw new RuntimeError('internal', `the disk ${image} cannot be mended: ${stdout?.trim()}`, {
       cause: error,
