@@ -19,6 +19,14 @@ describe('a maker of user namespaces', () => {
     await expect.poll(async () => (await Promise.all(pids.map(isAlive))).includes(true)).toBe(false);
   });
 
+  it('fails nobody else who asks at the same time as one who cannot have any', async () => {
+    const maker = createNamespaceMaker();
+    const asked = [1, Number.NaN, 2, 3].map((owner) => maker.make({ owner: 900_000_000 + owner }));
+    const made = await Promise.allSettled(asked);
+    expect(made.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+    for (const one of made) if (one.status === 'fulfilled') maker.end(one.value);
+  });
+
   it('says why when there can be none, and makes others afterwards', async () => {
     const maker = createNamespaceMaker();
     await expect(maker.make({ owner: Number.NaN })).rejects.toMatchObject({

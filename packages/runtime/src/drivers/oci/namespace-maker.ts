@@ -9,7 +9,7 @@ export interface NamespaceMaker {
   /**
    * Resolves with the pid of a process in a new user namespace that belongs to that user of the host and maps nobody yet. It
    * waits there, until `end` or until this process is gone. All processes in the namespace together, and in those below, are
-   * no more than `processCount`. Rejects with `internal` when there can be none.
+   * no more than `processCount`. Rejects with `internal` when there can be none, after ten seconds at the latest.
    */
   make(options: { owner: number; processCount?: number | undefined }): Promise<number>;
   end(pid: number): void;
@@ -29,8 +29,12 @@ done
 
 interface Waiting {
   resolve(pid: number): void;
-  reject(error: Error): void;
+  fail(reason: string): void;
 }
+
+const DEADLINE_MS = 10_000;
+/** A complaint names no request. By then all but the one that it is about have what they asked for. */
+const BLAME_AFTER_MS = 1_000;
 
 /**
  * Starting a process from here takes as long as copying the tables of all our memory, and holds up everything else until
@@ -38,13 +42,20 @@ interface Waiting {
  */
 export const createNamespaceMaker = (): NamespaceMaker => {
   const waiting = new Map<string, Waiting>();
+  /** The shell that has to wait for it, by pid. */
+  const owners = new Map<number, ChildProcess>();
   let shell: ChildProcess | undefined;
   let count = 0;
 
-  const failAll = (reason: string): void => {
-    for (const { reject } of waiting.values())
-      reject(new RuntimeError('internal', `no user namespace can be made: ${reason}`));
-    waiting.clear();
+  const failAll = (names: Iterable<string>, reason: string): void => {
+    for (const name of [...names]) waiting.get(name)?.fail(reason);
+  };
+
+  const end = (pid: number): void => {
+    const owner = owners.get(pid);
+    owners.delete(pid);
+    // With another shell it has ended, and the pid may be somebody else's.
+    if (owner === shell) shell?.stdin?.write(`end ${pid}\n`);
   };
 
   const start = (): ChildProcess => {
@@ -56,18 +67,26 @@ export const createNamespaceMaker = (): NamespaceMaker => {
     const forget = (reason: string): void => {
       if (shell !== child) return;
       shell = undefined;
-      failAll(reason);
+      for (const [pid, owner] of owners) if (owner === child) owners.delete(pid);
+      // Those that wait in a namespace read from it, and end.
+      child.stdio[3]?.destroy();
+      failAll(waiting.keys(), reason);
     };
     child.on('error', (error) => forget(error.message));
     child.on('exit', () => forget('its maker has ended'));
     for (const pipe of child.stdio) pipe?.on('error', () => undefined);
     // Only what has failed says anything here.
-    child.stderr.setEncoding('utf8').on('data', (text: string) => failAll(text.trim()));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      const suspects = [...waiting.keys()];
+      setTimeout(() => failAll(suspects, text.trim()), BLAME_AFTER_MS);
+    });
     createInterface({ input: child.stdout }).on('line', (line) => {
-      const [name = '', pid] = line.split(' ');
-      waiting.get(name)?.resolve(Number(pid));
-      waiting.delete(name);
-      keepAlive(child);
+      const [name = '', pid = ''] = line.split(' ');
+      owners.set(Number(pid), child);
+      const found = waiting.get(name);
+      if (found) found.resolve(Number(pid));
+      // Nobody waits for it any more.
+      else end(Number(pid));
     });
     return child;
   };
@@ -85,13 +104,22 @@ export const createNamespaceMaker = (): NamespaceMaker => {
     make: ({ owner, processCount }) =>
       new Promise((resolve, reject) => {
         shell ??= start();
+        const child = shell;
         count += 1;
-        waiting.set(String(count), { resolve, reject });
-        shell.stdin?.write(`make ${count} ${owner} ${processCount ?? ''}\n`);
-        keepAlive(shell);
+        const name = String(count);
+        const settle = (act: () => void): void => {
+          clearTimeout(timer);
+          waiting.delete(name);
+          keepAlive(child);
+          act();
+        };
+        const fail = (reason: string): void =>
+          settle(() => reject(new RuntimeError('internal', `no user namespace can be made: ${reason}`)));
+        const timer = setTimeout(() => fail('it takes too long'), DEADLINE_MS);
+        waiting.set(name, { resolve: (pid) => settle(() => resolve(pid)), fail });
+        child.stdin?.write(`make ${name} ${owner} ${processCount ?? ''}\n`);
+        keepAlive(child);
       }),
-    end: (pid) => {
-      shell?.stdin?.write(`end ${pid}\n`);
-    },
+    end,
   };
 };
