@@ -199,6 +199,33 @@ setsid python3 /root/echo.py > /root/log 2>&1 < /dev/null & until [ -s /root/cou
   }, 30_000);
 });
 
+describe('what cannot be written down', () => {
+  it('keeps its sandbox from a pause as long as it is there, and all runs on', async () => {
+    const instance = await create();
+    const program = `cat > /root/queue.py <<'END'
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+READ_WRITE_CREATE = 0o102
+queue = libc.mq_open(b"/queue", READ_WRITE_CREATE, 0o600, None); assert queue >= 0
+n = 0
+while True:
+    n += 1; open("/root/new", "w").write(str(n)); os.rename("/root/new", "/root/count"); time.sleep(0.01)
+    if queue >= 0 and os.path.exists("/root/close"): os.close(queue); libc.mq_unlink(b"/queue"); queue = -1; os.unlink("/root/close")
+END
+setsid python3 /root/queue.py > /root/log 2>&1 < /dev/null & until [ -s /root/count ]; do sleep 0.05; done`;
+    await runInside(instance, program);
+    const read = async (): Promise<string> => (await runInside(instance, 'cat /root/count /root/log')).output;
+    await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'internal' });
+    const before = await read();
+    await expect.poll(read).not.toBe(before);
+    await runInside(instance, 'touch /root/close; while [ -e /root/close ]; do sleep 0.02; done');
+    await instance.pause({ memory: true });
+    await instance.resume();
+    const after = await read();
+    await expect.poll(read).not.toBe(after);
+  }, 30_000);
+});
+
 describe('a program that waits for a child to begin', () => {
   it('does not keep its sandbox from a pause or a snapshot, whenever that is asked for', async () => {
     const instance = await create();
