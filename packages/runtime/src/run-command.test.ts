@@ -17,6 +17,12 @@ describe('runCommand', () => {
     });
   });
 
+  it('resolves when it ends as one of those that are no failure', async () => {
+    const line = { file: 'sh', args: ['-c', 'echo said; exit 3'] };
+    expect(await runCommand({ ...line, exitCodes: [0, 3] })).toBe('said\n');
+    await expect(runCommand({ ...line, exitCodes: [0, 1] })).rejects.toMatchObject({ code: 'internal' });
+  });
+
   it('rejects with "internal" when there is no such command', async () => {
     await expect(runCommand({ file: 'no-such-command', args: [] })).rejects.toMatchObject({
       code: 'internal',

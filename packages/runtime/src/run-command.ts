@@ -11,6 +11,8 @@ export interface Command {
   fds?: readonly number[];
   env?: Readonly<Record<string, string>>;
   signal?: AbortSignal | undefined;
+  /** Those that are no failure. Default: 0 alone. */
+  exitCodes?: readonly number[];
   /** Default 30 s: a command that hangs is killed, it never hangs its caller. */
   timeoutMs?: number;
 }
@@ -20,11 +22,11 @@ export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 const outputLimit = 1 << 20;
 
 /**
- * Runs one command without a shell and resolves with its stdout (the first MiB) when it exits with 0. Rejects with
+ * Runs one command without a shell and resolves with its stdout (the first MiB) when it exits well. Rejects with
  * `unavailable` on abort, otherwise `internal`, with the end of its stderr in the message when it has run. Nothing of the command is left when it rejects.
  */
 export function runCommand(command: Command): Promise<string> {
-  const { file, args, input, fds = [], env, signal, timeoutMs = 30_000 } = command;
+  const { file, args, input, fds = [], env, signal, exitCodes = [0], timeoutMs = 30_000 } = command;
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
       reject(new RuntimeError('unavailable', `${file} was not started: aborted`, { cause: signal.reason }));
@@ -58,7 +60,7 @@ export function runCommand(command: Command): Promise<string> {
     });
     child.on('close', (exitCode, killedBy) => {
       settle();
-      if (exitCode === 0) resolve(output.stdout);
+      if (exitCode !== null && exitCodes.includes(exitCode)) resolve(output.stdout);
       else if (signal?.aborted) {
         reject(new RuntimeError('unavailable', `${file} was aborted`, { cause: signal.reason }));
       } else {

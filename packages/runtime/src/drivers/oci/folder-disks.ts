@@ -8,6 +8,8 @@ import { MountFlag, mount, unmountEvery } from './syscalls.ts';
 
 /** How long a count of what is used is good: there is no cheaper one than looking at every file. */
 const COUNT_MS = 60_000;
+/** Nobody has asked for so long: it is most likely gone. */
+const FORGET_MS = 10 * COUNT_MS;
 
 /**
  * Disks without bounds, for who may not have loop devices: plain folders of the host's file system. Each can fill that
@@ -44,10 +46,13 @@ export const createFolderDisks = (): Disks => {
       };
     },
     usedBytes: async ({ image }) => {
+      const now = Date.now();
+      for (const [path, { at }] of counts) if (now - at > FORGET_MS) counts.delete(path);
       const known = counts.get(image);
-      if (known && Date.now() - known.at < COUNT_MS) return known.bytes;
-      const bytes = countBytes(image);
-      counts.set(image, { bytes, at: Date.now() });
+      if (known && now - known.at < COUNT_MS) return known.bytes;
+      // One that takes too long says nothing new.
+      const bytes = countBytes(image).catch(() => known?.bytes ?? 0);
+      counts.set(image, { bytes, at: now });
       return bytes;
     },
   };
@@ -55,9 +60,6 @@ export const createFolderDisks = (): Disks => {
 
 const countBytes = async (path: string): Promise<number> => {
   const args = ['--summarize', '--one-file-system', '--block-size=1', path];
-  // A file that goes away while du looks at its folder is no reason to know nothing of the others.
-  return runCommand({ file: 'du', args }).then(
-    (out) => Number.parseInt(out, 10),
-    () => 0,
-  );
+  // 1: a file went away while it looked at its folder.
+  return Number.parseInt(await runCommand({ file: 'du', args, exitCodes: [0, 1] }), 10) || 0;
 };
