@@ -1,10 +1,20 @@
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  lstatSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
+import { isDiskFull } from './is-disk-full.ts';
 import { openPlainFolder } from './open-plain-folder.ts';
 
 /**
  * Makes the files in /etc of a copied disk, which is mounted at `disk`, say the host name of the sandbox that it is for:
  * `hostname`, and the line of `hosts` that `makeDisk` wrote. In place: a process may watch them. Does nothing about what
- * whoever was inside has put there instead.
+ * whoever was inside has put there instead, or has removed, or where there is no room left on the disk for another name.
  */
 export const nameCopy = ({ disk, hostname }: { disk: string; hostname: string }): void => {
   const etc = openPlainFolder(`${disk}/upper/etc`);
@@ -25,27 +35,38 @@ const rewrite = (path: string, change: (text: string) => string): void => {
   const file = openOwn(path);
   if (file === undefined) return;
   try {
-    const status = fstatSync(file);
-    if (!status.isFile() || status.size > MAX_BYTES) return;
-    const bytes = Buffer.alloc(status.size);
+    const { size } = fstatSync(file);
+    if (size > MAX_BYTES) return;
+    const bytes = Buffer.alloc(size);
     readSync(file, bytes, 0, bytes.length, 0);
     // By bytes: what else is in the file need not be text.
     const changed = Buffer.from(change(bytes.toString('latin1')), 'latin1');
     if (changed.equals(bytes)) return;
-    writeSync(file, changed, 0, changed.length, 0);
-    ftruncateSync(file, changed.length);
+    const written = writeSome(file, changed);
+    const isWhole = written === changed.length;
+    // Over what was there already, which needs no room.
+    if (!isWhole) writeSync(file, bytes, 0, Math.min(written, bytes.length), 0);
+    ftruncateSync(file, isWhole ? changed.length : bytes.length);
   } finally {
     closeSync(file);
   }
 };
 
-/** Neither follows a link nor waits for the other end of a pipe. */
-const openOwn = (path: string): number | undefined => {
+/** How many of the bytes there was room for. */
+const writeSome = (file: number, bytes: Buffer): number => {
   try {
-    return openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    return writeSync(file, bytes, 0, bytes.length, 0);
   } catch (error) {
-    if (['ENOENT', 'ELOOP', 'EISDIR', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? ''))
-      return undefined;
+    if (isDiskFull(error)) return 0;
     throw error;
   }
+};
+
+/**
+ * Looked at first: what an overlay has in the place of a removed file is a device, and opening one is refused on this disk.
+ * Nothing runs yet that could change it meanwhile. Follows no link.
+ */
+const openOwn = (path: string): number | undefined => {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;
+  return openSync(path, constants.O_RDWR | constants.O_NOFOLLOW);
 };

@@ -1,7 +1,5 @@
-import { closeSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
-import { findResolvers, toResolvConf } from '../../network/resolvers.ts';
+import { findResolvers } from '../../network/resolvers.ts';
 import type { InstanceSpec, SnapshotId } from '../../runtime.ts';
 import { copyDisk } from './copy-disk.ts';
 import { type SnapshotFolder, toSandboxFolder } from './folder.ts';
@@ -9,11 +7,11 @@ import type { OciHost } from './host.ts';
 import { requireLevel } from './isolation.ts';
 import { type KeptMemory, shareImages } from './memory-image.ts';
 import { nameCopy } from './name-copy.ts';
-import { openPlainFolder } from './open-plain-folder.ts';
 import type { SandboxRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
 import type { SnapshotContents } from './snapshot-record.ts';
 import { makeDisk } from './start.ts';
+import { writeResolvers } from './write-resolvers.ts';
 
 /** What a new sandbox begins with. */
 export interface Origin {
@@ -82,30 +80,5 @@ const copyOrigin = async (
   if (internet !== origin.contents.internet) {
     const servers = internet ? (host.surroundings.resolvers ?? (await findResolvers())) : [];
     await writeResolvers({ disk: folder.disk, baseId: host.toBaseId(record.slot), servers });
-  }
-};
-
-/**
- * Names are looked up through the host's resolvers, or not at all. Does nothing where whoever was inside has made
- * something else of /etc: on its disk, a link would lead to a file of the host.
- */
-const writeResolvers = async (options: {
-  disk: string;
-  baseId: number;
-  servers: readonly string[];
-}): Promise<void> => {
-  const { disk, baseId, servers } = options;
-  const etc = openPlainFolder(`${disk}/upper/etc`);
-  if (etc === undefined) return;
-  try {
-    const path = `/proc/self/fd/${etc}/resolv.conf`;
-    // Removes a link, and does not follow it.
-    await rm(path, { recursive: true, force: true });
-    await using file = await open(path, 'wx', 0o644);
-    await file.writeFile(toResolvConf(servers));
-    await file.chmod(0o644);
-    await file.chown(baseId, baseId);
-  } finally {
-    closeSync(etc);
   }
 };

@@ -87,6 +87,16 @@ describe('a snapshot that the OCI driver has made', () => {
     expect(await listSnapshots()).toEqual([id]);
   });
 
+  it('begins in others when its host name and its hosts were removed inside, and these stay away', async () => {
+    const source = await create();
+    await runInside(source, 'rm /etc/hostname /etc/hosts');
+    const id = toId();
+    await source.snapshot({ id, memory: false });
+    const copy = await create({ snapshot: id }, 'other');
+    const { output } = await runInside(copy, 'hostname; ls /etc/hostname /etc/hosts 2>/dev/null');
+    expect(output).toBe('other\n');
+  });
+
   it('is taken as it is after it was copied to another disk and back, holes filled in', async () => {
     const { id, image } = await makeSnapshot();
     await copyFile(image, `${base}/away`);
