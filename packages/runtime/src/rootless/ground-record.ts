@@ -10,6 +10,8 @@ export interface GroundRecord {
   bootId: string;
   /** The process that keeps the namespaces. */
   holder: ProcessIdentity;
+  /** The number of its user namespace, which is nothing else's while a sandbox is in one below. */
+  userNamespace: number;
   /** The process that carries packets between the ground and the host's network. */
   uplink?: ProcessIdentity;
 }
@@ -21,16 +23,21 @@ const groundRecordPath = (stateDir: string): string => join(stateDir, 'ground.js
 
 export const readBootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
 
-/** The user's ground, or undefined when there is none that lives. */
-export function readGround(stateDir: string): GroundRecord | undefined {
-  let record: GroundRecord;
+/** The last ground since the host's start, whether or not it lives. */
+export function readLastGround(stateDir: string): GroundRecord | undefined {
   try {
-    record = JSON.parse(readFileSync(groundRecordPath(stateDir), 'utf8')) as GroundRecord;
+    const record = JSON.parse(readFileSync(groundRecordPath(stateDir), 'utf8')) as GroundRecord;
+    return record.bootId === readBootId() ? record : undefined;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-  return record.bootId === readBootId() && isAlive(record.holder) ? record : undefined;
+}
+
+/** The user's ground, or undefined when there is none that lives. */
+export function readGround(stateDir: string): GroundRecord | undefined {
+  const last = readLastGround(stateDir);
+  return last && isAlive(last.holder) ? last : undefined;
 }
 
 /** Replaces the record in one step. */

@@ -11,7 +11,15 @@ import { RuntimeError } from '../error.ts';
 import { withHostLock } from '../host-lock.ts';
 import { runCommand, systemPath } from '../run-command.ts';
 import { listSlots } from '../slots.ts';
-import { type GroundRecord, holderLinePath, readBootId, readGround, writeGround } from './ground-record.ts';
+import { endOrphans } from './end-orphans.ts';
+import {
+  type GroundRecord,
+  holderLinePath,
+  readBootId,
+  readGround,
+  readLastGround,
+  writeGround,
+} from './ground-record.ts';
 import { groundVariable } from './ground-variable.ts';
 import { findIdRange, neededIds } from './id-ranges.ts';
 import { identifyProcess, isAlive } from './process-identity.ts';
@@ -51,6 +59,8 @@ export async function ensureGround({ stateDir }: { stateDir: string }): Promise<
 }
 
 async function makeGround(stateDir: string): Promise<GroundRecord> {
+  const last = readLastGround(stateDir);
+  if (last) await endOrphans(last);
   const ranges = await readIdRanges();
   const linePath = holderLinePath(stateDir);
   await rm(linePath, { force: true });
@@ -70,7 +80,8 @@ async function makeGround(stateDir: string): Promise<GroundRecord> {
     const holder = identifyProcess(child.pid as number);
     if (!holder) throw new RuntimeError('unsupported', 'the holder of the namespaces ended at once');
     await mapIds(holder.pid, ranges);
-    const record: GroundRecord = { version: 1, bootId: readBootId(), holder };
+    const userNamespace = statSync(`/proc/${holder.pid}/ns/user`).ino;
+    const record: GroundRecord = { version: 1, bootId: readBootId(), holder, userNamespace };
     await writeGround(stateDir, record);
     child.stdin?.end('\n');
     await says('ready');
@@ -154,8 +165,7 @@ export async function endGround({ stateDir }: { stateDir: string }): Promise<voi
 }
 
 /** Whether somebody else works in the ground. What he has started, and not ended yet, does not count. */
-function hasOthers({ holder }: GroundRecord): boolean {
-  const own = toUserNamespace(holder.pid);
+function hasOthers({ userNamespace: own }: GroundRecord): boolean {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)

@@ -141,6 +141,20 @@ describe('skerry up of an ordinary user', () => {
     expect(metrics?.state).toBe('running');
   });
 
+  it('ends sandboxes that nothing could find any more, after what held their namespaces was killed', async () => {
+    const isOf = (name: RegExp) => (status: string) => name.test(status);
+    const holder = listProcesses().find(isOf(/^Name:\s+sleep\n(?:.*\n)*Uid:\s+64321\s/));
+    await stack.kill();
+    process.kill(Number(/^Pid:\s+(\d+)/m.exec(holder ?? '')?.[1]), 'SIGKILL');
+    expect(listProcesses().some(isOf(/^Name:\s+tini$/m))).toBe(true);
+    await start();
+    expect(listProcesses().some(isOf(/^Name:\s+tini$/m))).toBe(false);
+    const { data } = await stack.api.GET('/v2/sandboxes', { params: { query: { state: ['running'] } } });
+    expect(data).toEqual([]);
+    const sandbox = await create();
+    expect(await run(sandbox, 'id -un')).toBe('user');
+  });
+
   it('leaves nothing when it is taken down', async () => {
     await stack.down();
     expect(listProcesses()).toEqual([]);
