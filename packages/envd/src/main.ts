@@ -2,8 +2,9 @@ import { existsSync, mkdirSync, stat } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createControlServer } from './control.ts';
+import { createHostSockets } from './host-sockets.ts';
 import { createHostUsage } from './host-usage.ts';
-import { listen, listenAtPath } from './listen.ts';
+import { listen } from './listen.ts';
 import { createLog } from './log.ts';
 import { createPublicServer } from './public-server.ts';
 import { createSandboxLog } from './sandbox-log.ts';
@@ -120,11 +121,19 @@ const control = createControlServer({
   onInitialized: () => void preload(),
 });
 
+const hostSockets = createHostSockets([
+  { server: createPublicServer(listener), path: join(socketDir, 'http.sock') },
+  { server: control, path: join(socketDir, 'control.sock') },
+]);
+// From the host, before everything inside is written down; then it is stopped, and continued wherever it goes on.
+process.on('SIGUSR2', () => hostSockets.close());
+process.on('SIGCONT', () => {
+  hostSockets.open().catch((error: unknown) => log('cannot open the sockets again', { error }));
+});
+
 const start = async (): Promise<void> => {
   // Makes the threads of the pool now: libuv ends the program when a sandbox has no room left for them at their first use.
   stat('/', () => undefined);
-  const publicServer = createPublicServer(listener);
-  await listenAtPath(publicServer, join(socketDir, 'http.sock'));
   if (port !== 'off') {
     const tcp = createPublicServer(listener);
     try {
@@ -138,7 +147,7 @@ const start = async (): Promise<void> => {
     }
   }
   // The last step, since its appearance tells the host that everything else is ready.
-  await listenAtPath(control, join(socketDir, 'control.sock'));
+  await hostSockets.open();
   log('ready', { upMs: Math.round(performance.now()) });
 };
 
