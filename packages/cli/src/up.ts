@@ -106,6 +106,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     agentDir,
     criuDir,
     runscPath,
+    keepsMemory,
     signal,
     ...toGroundOptions(),
   });

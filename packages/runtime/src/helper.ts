@@ -18,10 +18,12 @@ export interface HelperOptions {
   mainPath?: string | undefined;
   /** Where this host's servers agree on slots, when it is not the usual place. */
   stateDir?: string | undefined;
-  /** What `prepareCriu` made; memory is not kept without. */
+  /** What `prepareCriu` made; memory is not kept at level `container` without. */
   criuDir?: string | undefined;
   /** What `prepareRunsc` resolved with: sandboxes are of level `gvisor` then, and else of level `container`. */
   runscPath?: string | undefined;
+  /** Whether memory is kept at level `gvisor`. */
+  keepsMemory?: boolean | undefined;
   /** That sandboxes are only to be found and ended: what starts them is not tried then. */
   startsNone?: boolean | undefined;
   /** Where this process is root of a user's ground. */
@@ -68,7 +70,17 @@ export async function startHelper(options: HelperOptions): Promise<AddressedRunt
 }
 
 function launch(
-  { dataDir, agentDir, mainPath, stateDir, criuDir, runscPath, startsNone, ground }: HelperOptions,
+  {
+    dataDir,
+    agentDir,
+    mainPath,
+    stateDir,
+    criuDir,
+    runscPath,
+    keepsMemory,
+    startsNone,
+    ground,
+  }: HelperOptions,
   socketPath: string,
 ): ChildProcess {
   const main = mainPath ?? fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -76,6 +88,7 @@ function launch(
   if (stateDir !== undefined) args.push('--state', stateDir);
   if (criuDir !== undefined) args.push('--criu', criuDir);
   if (runscPath !== undefined) args.push('--runsc', runscPath);
+  if (keepsMemory) args.push('--keep-memory');
   if (startsNone) args.push('--starts-none');
   if (ground) args.push('--ground', ...ground.hostAddresses.flatMap((address) => ['--closed', address]));
   const [file, ...before] = ground

@@ -22,6 +22,7 @@ const { values } = parseArgs({
     state: { type: 'string' },
     criu: { type: 'string' },
     runsc: { type: 'string' },
+    'keep-memory': { type: 'boolean' },
     'starts-none': { type: 'boolean' },
     ground: { type: 'boolean' },
     closed: { type: 'string', multiple: true },
@@ -34,10 +35,11 @@ const {
   state: stateDir,
   criu: criuDir,
   runsc: runscPath,
+  'keep-memory': keepsMemory,
 } = values;
 if (dataDir === undefined || socketPath === undefined || agentDir === undefined) {
   console.error(
-    'usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR] [--runsc PATH] [--starts-none] [--ground [--closed IP]...]',
+    'usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR] [--runsc PATH [--keep-memory]] [--starts-none] [--ground [--closed IP]...]',
   );
   process.exit(2);
 }
@@ -53,18 +55,27 @@ async function keepHostNetwork(surroundings: Partial<Surroundings>): Promise<voi
   }
 }
 
-/** Undefined, and why on stderr, where it does not do what it is for. */
-async function findWorkingCriu(options: OciOptions): Promise<string | undefined> {
-  if (criuDir === undefined) return undefined;
-  const runtime = createOci({ ...options, criuDir });
+/** What keeps memory here; nothing, and why on stderr, where it does not do what it is for. */
+async function findMemory(options: OciOptions): Promise<Pick<OciOptions, 'criuDir' | 'keepsMemory'>> {
+  const keeper =
+    options.runscPath === undefined
+      ? criuDir && { with: { criuDir }, program: `${criuDir}/criu`, proofPath: `${criuDir}/proof.json` }
+      : keepsMemory && {
+          with: { keepsMemory },
+          program: options.runscPath,
+          proofPath: join(options.dataDir, 'run', 'gvisor-memory.json'),
+        };
+  if (!keeper) return {};
+  const runtime = createOci({ ...options, ...keeper.with });
   try {
     const rootfs = join(options.dataDir, 'run', 'empty');
     await mkdir(rootfs, { recursive: true });
-    await ensureMemoryProof(runtime, { criuDir, rootfs });
-    return criuDir;
+    const { program, proofPath } = keeper;
+    await ensureMemoryProof(runtime, { program, proofPath, rootfs });
+    return keeper.with;
   } catch (error) {
     console.error('memory of sandboxes is not kept:', error);
-    return undefined;
+    return {};
   } finally {
     await runtime.close();
   }
@@ -77,12 +88,12 @@ const tellRefusal = (name: string, reason: unknown): void =>
 await withHostLock(dirname(socketPath), async () => {
   const options = { dataDir, agentDir, runscPath, ground, ...(stateDir === undefined ? {} : { stateDir }) };
   const surroundings = toSurroundings(ground);
-  const workingCriuDir = await findWorkingCriu(options);
+  const memory = await findMemory(options);
   // Who keeps memory has started sandboxes; in a ground and with a kernel of its own there is one runtime only.
   const isSettled =
-    values['starts-none'] || [workingCriuDir, ground, runscPath].some((one) => one !== undefined);
+    values['starts-none'] || [memory.criuDir, ground, runscPath].some((one) => one !== undefined);
   const ociRuntime = isSettled ? undefined : await chooseRuntime(options, tellRefusal);
-  const runtime = createOci({ ...options, criuDir: workingCriuDir, ...(ociRuntime && { ociRuntime }) });
+  const runtime = createOci({ ...options, ...memory, ...(ociRuntime && { ociRuntime }) });
   const server = await serveRuntime(runtime, { socketPath, onError: (error) => console.error(error) });
   const rounds = setInterval(() => void keepHostNetwork(surroundings), 60_000);
   void keepHostNetwork(surroundings);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { copySynced, fetchDebianProgram } from './fetch-debian-program.ts';
+import { findProgram } from './find-program.ts';
 import { runCommand } from './run-command.ts';
 
 /** The first whose gofer makes sockets in folders of the host on request, and which keeps none of its own options. */
@@ -10,7 +11,8 @@ const OLDEST = 20_240_729;
  * `targetDir`. It loads no library. Rejects with `unsupported` and a reason when it cannot be had.
  */
 export const prepareRunsc = async (options: { targetDir: string; signal?: AbortSignal }): Promise<string> => {
-  if ((await readVersion('runsc')) >= OLDEST) return 'runsc';
+  const own = findProgram('runsc');
+  if (own !== undefined && (await readVersion(own)) >= OLDEST) return own;
   const folder = await fetchDebianProgram(
     { name: 'runsc', release: 'bookworm-backports', purpose: 'there is no level gvisor', assemble },
     options,

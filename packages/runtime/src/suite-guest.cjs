@@ -1,6 +1,6 @@
 // What the runtime suite runs inside a sandbox: the transport of an agent, and one route that runs a command.
 const { spawn } = require('node:child_process');
-const { renameSync } = require('node:fs');
+const { renameSync, rmSync } = require('node:fs');
 const { createServer } = require('node:http');
 const { connect } = require('node:net');
 
@@ -43,17 +43,34 @@ const tunnel = (request, socket) => {
   socket.on('error', () => upstream.destroy());
 };
 
-const listen = (server, name) =>
+const listen = ({ server, path }) =>
   new Promise((resolve) => {
-    const path = `${process.env.ENVD_SOCKET_DIR}/${name}`;
     server.listen(`${path}.new`, () => {
       renameSync(`${path}.new`, path);
       resolve();
     });
   });
 
-const start = async () => {
-  await listen(createServer(handle), 'http.sock');
-  await listen(createServer(handle).on('connect', tunnel), 'control.sock');
+const toPlace = (name, server) => ({ server, path: `${process.env.ENVD_SOCKET_DIR}/${name}` });
+const places = [
+  toPlace('http.sock', createServer(handle)),
+  toPlace('control.sock', createServer(handle).on('connect', tunnel)),
+];
+
+const open = async () => {
+  for (const place of places) await listen(place);
 };
-void start();
+
+// As the agent does it, see packages/envd/src/sockets.ts.
+process.on('SIGUSR2', () => {
+  for (const { server, path } of places) {
+    server.close();
+    server.closeAllConnections();
+    rmSync(path, { force: true });
+  }
+});
+process.on('SIGCONT', () => {
+  if (!places[0].server.listening) void open();
+});
+setInterval(() => {}, 2 ** 30);
+void open();

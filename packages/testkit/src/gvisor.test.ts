@@ -71,9 +71,29 @@ it('has terminals, and servers that are reached from outside', async () => {
   await expect.poll(page).toBe(200);
 });
 
-it('refuses by name to keep memory, and offers no fork', async () => {
-  await expect(sandbox.pause()).rejects.toMatchObject({ message: expect.stringContaining('body.memory') });
+it('keeps its processes over a pause and the end of its server', async () => {
+  const script = 'i=0; while :; do i=$((i+1)); echo $i > count.new; mv count.new count; sleep 0.02; done';
+  const counter = await sandbox.commands.run(script, { background: true, timeoutMs: 0 });
+  counter.wait().catch(() => {});
+  const count = async () => Number(await sandbox.files.read('/home/user/count').catch(() => '0'));
+  await expect.poll(count).toBeGreaterThan(3);
+  await sandbox.pause();
+  await stack.kill();
+  await start();
+  sandbox = await find();
+  const seen = await count();
+  await expect.poll(count).toBeGreaterThan(seen);
+  expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(counter.pid);
+  expect(await output('echo $GREETING; date +%s')).toMatch(
+    new RegExp(`^hallo\n${String(Math.floor(Date.now() / 1000)).slice(0, -2)}`),
+  );
+});
+
+it('refuses by name what it cannot do: forks, and snapshots with memory', async () => {
   await expect(sandbox.fork()).rejects.toMatchObject({ message: expect.stringContaining('this server') });
+  await expect(sandbox.createSnapshot()).rejects.toMatchObject({
+    message: expect.stringContaining('body.memory'),
+  });
   expect(await sandbox.isRunning()).toBe(true);
 });
 
@@ -82,7 +102,7 @@ it('outlives a server that is killed, and is found by the next with what runs in
   await stack.kill();
   await start();
   sandbox = await find();
-  expect(await output('pgrep -x sleep | wc -l; echo $GREETING')).toBe('1\nhallo\n');
+  expect(await output('pgrep -cfx "sleep 1000"; echo $GREETING')).toBe('1\nhallo\n');
 });
 
 it('keeps files of every folder over a pause, and boots afresh', async () => {
@@ -90,9 +110,7 @@ it('keeps files of every folder over a pause, and boots afresh', async () => {
   const bootId = await sandbox.files.read('/proc/sys/kernel/random/boot_id');
   await sandbox.pause({ memory: false });
   sandbox = await find();
-  expect(await output('cat three /var/tmp/two; pgrep -x sleep | wc -l; echo $GREETING')).toBe(
-    '1\n2\n0\nhallo\n',
-  );
+  expect(await output('cat three /var/tmp/two; pgrep -cx sleep; echo $GREETING')).toBe('1\n2\n0\nhallo\n');
   expect(await sandbox.files.read('/proc/sys/kernel/random/boot_id')).not.toBe(bootId);
 });
 

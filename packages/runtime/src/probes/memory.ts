@@ -1,29 +1,45 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createOci } from '../drivers/oci/oci.ts';
+import { createOci, type OciOptions } from '../drivers/oci/oci.ts';
 import { proveMemory } from '../drivers/oci/prove-memory.ts';
 import { prepareCriu } from '../prepare-criu.ts';
+import { prepareRunsc } from '../prepare-runsc.ts';
 import { type ProbeResult, probe } from './probe.ts';
 
-/** Pauses a real sandbox with its memory, wakes it and removes it. */
-export const probeMemory = (options: {
+interface Place {
   dir: string;
   agentDir: string;
-  criuDir: string | undefined;
-}): Promise<ProbeResult> => {
-  const { dir, agentDir } = options;
+}
+
+/** Pauses a real sandbox with its memory, wakes it and removes it. */
+export const probeMemory = (options: Place & { criuDir: string | undefined }): Promise<ProbeResult> => {
   const mend = 'let apt-get reach http://deb.debian.org; use Linux 5.19 or newer';
   return probe({ name: 'memory', needed: false, mend }, async () => {
-    const criuDir = options.criuDir ?? (await prepareCriu({ targetDir: dir }));
-    const [dataDir, rootfs] = [join(dir, 'data-memory'), join(dir, 'rootfs-memory')];
-    await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
-    await mkdir(rootfs);
-    const runtime = createOci({ dataDir, agentDir, criuDir });
-    try {
-      const { pauseMs, resumeMs } = await proveMemory(runtime, { rootfs });
-      return `a sandbox is paused with its memory in ${pauseMs} ms and wakes in ${resumeMs} ms`;
-    } finally {
-      await runtime.close();
-    }
+    const criuDir = options.criuDir ?? (await prepareCriu({ targetDir: options.dir }));
+    return tryMemory('memory', options, { criuDir });
   });
+};
+
+/** As `probeMemory`, of one with a kernel of its own. */
+export const probeGvisorMemory = (options: Place & { runscPath: string | undefined }): Promise<ProbeResult> =>
+  probe({ name: 'gvisor memory', needed: false, mend: 'see gvisor' }, async () => {
+    const runscPath = options.runscPath ?? (await prepareRunsc({ targetDir: options.dir }));
+    return tryMemory('gvisor-memory', options, { runscPath, keepsMemory: true });
+  });
+
+const tryMemory = async (
+  name: string,
+  { dir, agentDir }: Place,
+  driver: Partial<OciOptions>,
+): Promise<string> => {
+  const [dataDir, rootfs] = [join(dir, `data-${name}`), join(dir, `rootfs-${name}`)];
+  await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
+  await mkdir(rootfs);
+  const runtime = createOci({ dataDir, agentDir, ...driver });
+  try {
+    const { pauseMs, resumeMs } = await proveMemory(runtime, { rootfs });
+    return `a sandbox is paused with its memory in ${pauseMs} ms and wakes in ${resumeMs} ms`;
+  } finally {
+    await runtime.close();
+  }
 };

@@ -51,6 +51,7 @@ describe('probeHost', () => {
       'runc',
       'memory',
       'gvisor',
+      'gvisor memory',
     ]);
   });
 
@@ -60,10 +61,8 @@ describe('probeHost', () => {
     );
   });
 
-  it('has really paused a sandbox with its memory', () => {
-    expect(find('memory')?.found).toMatch(
-      /a sandbox is paused with its memory in \d+ ms and wakes in \d+ ms/,
-    );
+  it.each(['memory', 'gvisor memory'])('has really paused a sandbox with its memory: %s', (name) => {
+    expect(find(name)?.found).toMatch(/a sandbox is paused with its memory in \d+ ms and wakes in \d+ ms/);
   });
 
   it('has really started a sandbox with a kernel of its own', () => {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeGround, type ProbedGround, probeGround } from './ground.ts';
-import { probeMemory } from './memory.ts';
+import { probeGvisorMemory, probeMemory } from './memory.ts';
 import { probeMounts } from './mounts.ts';
 import { probeNetwork } from './network.ts';
 import { aptInstall, type ProbeResult } from './probe.ts';
@@ -52,5 +52,8 @@ async function probeSandboxes(dir: string, { criuDir, runscPath }: ProbeOptions)
   const runc = await probeRuntime({ name: 'runc', needed: false, dir, agentDir });
   const crun = await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
   const memory = await probeMemory({ dir, agentDir, criuDir });
-  return [crun, runc, memory, await probeGvisor({ dir, agentDir, runscPath })];
+  const gvisor = await probeGvisor({ dir, agentDir, runscPath });
+  // Without the one there is not the other.
+  const gvisorMemory = gvisor.ok ? [await probeGvisorMemory({ dir, agentDir, runscPath })] : [];
+  return [crun, runc, memory, gvisor, ...gvisorMemory];
 }

@@ -10,12 +10,20 @@ import { runCommand } from '../run-command.ts';
 import type { ProbedGround } from './ground.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 
-/** Stands where the agent stands: says who it is to whoever connects. */
-const probeAgent = `const { readFileSync, renameSync } = require('node:fs');
+/**
+ * Stands where the agent stands: says who it is to whoever connects, and closes and opens its socket at the signals that the
+ * agent does that at.
+ */
+const probeAgent = `const { readFileSync, renameSync, rmSync } = require('node:fs');
 const { createServer } = require('node:net');
 const path = process.env.ENVD_SOCKET_DIR + '/control.sock';
 const answer = (socket) => socket.on('error', () => {}).resume().end(readFileSync('/proc/self/status'));
-createServer(answer).listen(path + '.new', () => renameSync(path + '.new', path));
+const server = createServer(answer);
+const open = () => server.listen(path + '.new', () => renameSync(path + '.new', path));
+process.on('SIGUSR2', () => { server.close(); rmSync(path); });
+process.on('SIGCONT', () => { if (!server.listening) open(); });
+setInterval(() => {}, 2 ** 30);
+open();
 `;
 
 const limits = { cpuCount: 0.5, memoryBytes: 128 * 2 ** 20, diskBytes: 32 * 2 ** 20, processCount: 50 };

@@ -10,6 +10,7 @@ import type { Run } from './instance.ts';
 import { adoptLifeLine } from './life-line.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { settlePause } from './pause.ts';
+import { runOn } from './pause-own-kernel.ts';
 import type { SandboxRecord } from './record.ts';
 
 /**
@@ -45,6 +46,10 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
           await endDump(folder.dumpLine, { deadlineMs: toMemoryDeadlineMs(record.spec.limits.memoryBytes) });
           await renameSockets(folder, { from: '.new', to: '' });
           await cgroup.signal('SIGCONT');
+          if (record.level === 'gvisor') {
+            // An agent that takes no part cannot be reached; that is no reason not to take over the others.
+            await runOn(host, record).catch(() => undefined);
+          }
           await rm(folder.dumpLine, { force: true });
           await rm(folder.memory, { recursive: true, force: true });
         }

@@ -1,7 +1,8 @@
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { release, version } from 'node:os';
+import { findProgram } from '../../find-program.ts';
 import { createOci, type OciOptions } from './oci.ts';
-import { findProgram, type OciRuntimeName } from './oci-runtime.ts';
+import type { OciRuntimeName } from './oci-runtime.ts';
 
 const MIB = 2 ** 20;
 

@@ -3,7 +3,7 @@ import { createSettingsCover } from './cover-settings.ts';
 import { type Criu, findCriu } from './criu.ts';
 import { readHostAllowance } from './host-allowance.ts';
 import type { Means } from './means.ts';
-import { findOciRuntime, type OciRuntime, type OciRuntimeName } from './oci-runtime.ts';
+import { findOciRuntime, type OciRuntime, type OciRuntimeName, type OwnKernel } from './oci-runtime.ts';
 import { createRootMeans } from './root-means.ts';
 import { createRunsc } from './runsc.ts';
 import { compileSeccomp } from './seccomp.ts';
@@ -18,8 +18,9 @@ export interface OciHost extends Means {
   readonly seccomp: SeccompInput;
   readonly allowance: HostAllowance;
   readonly snapshots: OciSnapshots;
-  /** Undefined where memory cannot be kept. */
+  /** One of the two keeps memory, or neither. */
   readonly criu: Criu | undefined;
+  readonly ownKernel: OwnKernel | undefined;
   /** Puts copies over the kernel's settings, in private mounts. */
   readonly coverSettings: () => void;
 }
@@ -37,9 +38,10 @@ export const readHost = (options: {
   ociRuntime?: OciRuntimeName | undefined;
   runscPath?: string | undefined;
   criuDir?: string | undefined;
+  keepsMemory?: boolean | undefined;
   ground?: GroundOptions | undefined;
 }): OciHost => {
-  const { dataDir, stateDir, ociRuntime, runscPath, criuDir, ground } = options;
+  const { dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory = false, ground } = options;
   const means = ground ? createUserMeans({ dataDir, ground }) : createRootMeans({ dataDir });
   const allowance = readHostAllowance({ isInGround: ground !== undefined });
   const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(means, ociRuntime && [ociRuntime]);
@@ -54,6 +56,7 @@ export const readHost = (options: {
     allowance,
     // A kernel in a process cannot be written down by it.
     criu: means.makesCgroups && runtime.level === 'container' ? findCriu(criuDir, allowance) : undefined,
+    ownKernel: keepsMemory ? runtime.ownKernel : undefined,
     snapshots: createSnapshots(dataDir),
     coverSettings: createSettingsCover(`${dataDir}/run`),
   };

@@ -10,6 +10,7 @@ import { toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { LifeLine } from './life-line.ts';
 import { beginPause, settlePause } from './pause.ts';
+import { beginOwnKernelPause } from './pause-own-kernel.ts';
 import type { SandboxRecord } from './record.ts';
 import { beginResume } from './resume.ts';
 import { toStartError } from './start-error.ts';
@@ -91,12 +92,20 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     throw new RuntimeError('unsupported', `the memory of sandbox ${id} cannot be kept on this host`);
   };
 
-  const pause = async (criu: Criu | undefined): Promise<void> => {
+  /** How a pause begins. */
+  const toBegin = (memory: boolean): ((record: SandboxRecord) => Promise<SandboxRecord>) => {
+    if (!memory) return (record) => beginPause(host, record, { criu: undefined }).catch(keepFailed);
+    const { ownKernel } = host;
+    if (ownKernel && run.record?.level === 'gvisor')
+      return (record) => dumping(() => beginOwnKernelPause(host, record, { ownKernel }));
+    const criu = requireCriu();
+    return (record) => dumping(() => beginPause(host, record, { criu }).catch(keepFailed));
+  };
+
+  const pause = async (begin: (record: SandboxRecord) => Promise<SandboxRecord>): Promise<void> => {
     if ((await settled()) !== undefined) return;
     if (run.record === undefined || !isAlive()) throw ended(id);
-    const { record } = run;
-    const begin = () => beginPause(host, record, { criu }).catch(keepFailed);
-    run = { ...run, record: await (criu ? dumping(begin) : begin()) };
+    run = { ...run, record: await begin(run.record) };
     await settled();
   };
 
@@ -151,8 +160,8 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     control: (controlOptions) =>
       connections.open(() => connectGuestSocket({ path: sockets.control, signal: controlOptions?.signal })),
     pause: async ({ memory }) => {
-      const criu = memory ? requireCriu() : undefined;
-      const act = () => inTurn(() => pause(criu));
+      const begin = toBegin(memory);
+      const act = () => inTurn(() => pause(begin));
       await (memory ? connections.interrupt(act) : act());
     },
     resume: async ({ memory, signal } = {}) => {

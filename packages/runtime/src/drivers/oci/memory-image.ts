@@ -8,7 +8,8 @@ import { ID_COUNT } from './user-namespace.ts';
 
 /** The processes of a paused sandbox, as files. */
 export interface KeptMemory {
-  lifeLineId: string;
+  /** How CRIU names the life line. Undefined where a kernel of the sandbox's own has written them. */
+  lifeLineId?: string;
   /** What the kernel's boot id was inside; undefined where the host's own was seen. */
   bootId?: string;
   /** Whether sockets in them need a network to be restored in. */
@@ -20,12 +21,21 @@ export interface KeptMemory {
 }
 
 export interface MemoryImages {
-  /** The one image that every resume writes anew. */
-  usernsName: string;
+  /** The one image that every resume by CRIU writes anew. */
+  usernsName?: string;
   files: MemoryImage[];
   /** Undefined: they are not on the medium. */
   fingerprints?: Fingerprints;
 }
+
+/** The processes of a paused sandbox as CRIU has written them. */
+export interface CriuMemory extends KeptMemory {
+  lifeLineId: string;
+  images: MemoryImages & { usernsName: string };
+}
+
+export const isCriuMemory = (memory: KeptMemory): memory is CriuMemory =>
+  memory.lifeLineId !== undefined && memory.images?.usernsName !== undefined;
 
 interface MemoryImage {
   name: string;
@@ -47,8 +57,6 @@ export const isPages = (name: string): boolean => name.startsWith('pages-');
 export const listImages = (folder: string): MemoryImages => {
   const images = readdirSync(folder).filter((name) => name.endsWith('.img'));
   const usernsName = images.find((name) => name.startsWith('userns-'));
-  if (usernsName === undefined)
-    throw new RuntimeError('internal', 'the memory images have no user namespace');
   const files = images
     .filter((name) => name !== usernsName)
     .map((name) => {
@@ -57,7 +65,7 @@ export const listImages = (folder: string): MemoryImages => {
       const { size, mtimeNs } = statSync(path, { bigint: true });
       return { name, sizeBytes: Number(size), modifiedNs: String(mtimeNs) };
     });
-  return { usernsName, files };
+  return { ...(usernsName !== undefined && { usernsName }), files };
 };
 
 /** So many images are read and written out at the same time; with a thread each for both, some are left for others. */

@@ -1,7 +1,6 @@
-import { accessSync, constants } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
-import { systemPath } from '../../run-command.ts';
+import { findProgram } from '../../find-program.ts';
 import type { SandboxFolder } from './folder.ts';
 import type { Means } from './means.ts';
 import { runOciProgram } from './run-oci-program.ts';
@@ -24,6 +23,8 @@ export interface OciRuntime {
   toProcessLimit(processCount: number): number;
   /** Whether it puts a file system of its own on an empty `/tmp`, unless told of another. */
   readonly takesTmp: boolean;
+  /** Undefined where the host's serves the calls inside. */
+  readonly ownKernel: OwnKernel | undefined;
   /**
    * Starts the container of the folder's bundle; its processes hold `lifeFd` from then on. Rejects with `internal` when the
    * runtime refuses, and with what `attach` rejects with; some of the container may exist then.
@@ -35,8 +36,31 @@ export interface OciRuntime {
     lifeFd: number;
     /** Called with the pid of a process in the container's network, at the latest while its agent starts. */
     attach: (pid: number) => Promise<void>;
+    /** What `OwnKernel.write` has written, to go on with instead: as it was then, held until `release`. */
+    imagesDir?: string | undefined;
     signal: AbortSignal;
   }): Promise<void>;
+}
+
+/** What a kernel that is a process can do, and the host's cannot: write down all that is inside, and go on with it. */
+export interface OwnKernel {
+  /**
+   * Lets the agent close its sockets, whose other ends are the host's and cannot be written down, and stops everything inside.
+   * Rejects with `unavailable` when the agent does not; some of it may stand still then.
+   */
+  hold(container: Container): Promise<void>;
+  /** Writes what is held to the folder, as files ending in `.img`; it stays held. Rejects with `internal`. */
+  write(container: Container & { imagesDir: string }): Promise<void>;
+  /** Lets everything inside go on, however much of it stands still; the agent opens its sockets again soon. */
+  release(container: Container): Promise<void>;
+  /** Resolves when the agent has opened its sockets, and is not about to close them, whatever it was told before. */
+  reopen(container: Container): Promise<void>;
+}
+
+export interface Container {
+  id: string;
+  folder: SandboxFolder;
+  signal: AbortSignal;
 }
 
 export type IsolationLevel = 'container' | 'gvisor';
@@ -65,21 +89,6 @@ export const findOciRuntime = (
   throw new RuntimeError('unsupported', `no OCI runtime is installed: ${names.join(' or ')}`);
 };
 
-/** The path of a program in the system's folders; undefined when it is in none. */
-export const findProgram = (name: string): string | undefined =>
-  systemPath
-    .split(':')
-    .map((folder) => `${folder}/${name}`)
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        // Not in this folder, or not ours to run: the next may have it.
-        return false;
-      }
-    });
-
 interface Invocation {
   program: string;
   options: string[];
@@ -96,6 +105,7 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
   seccompProfile,
   toProcessLimit: (processCount) => processCount,
   takesTmp: false,
+  ownKernel: undefined,
   start: async ({ id, folder, agentDir, lifeFd, attach, signal }) => {
     const { program, options, hidesUnified } = invocation;
     const args = [

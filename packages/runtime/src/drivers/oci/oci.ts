@@ -41,7 +41,9 @@ export interface OciOptions {
   runscPath?: string | undefined;
   /** Where this host's servers agree on slots, when it is not the usual place. */
   stateDir?: string;
-  /** Where `prepareCriu` has unpacked it; memory is not kept without. */
+  /** Whether memory is kept at level `gvisor`. */
+  keepsMemory?: boolean;
+  /** Where `prepareCriu` has unpacked it; memory is not kept at level `container` without. */
   criuDir?: string | undefined;
   /** Where this process is no root of the host. */
   ground?: GroundOptions | undefined;
@@ -71,11 +73,11 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       'the data folder is an absolute path without comma, colon, backslash, space',
     );
   }
-  const { ociRuntime, runscPath, criuDir, ground } = options;
-  const host = readHost({ dataDir, stateDir, ociRuntime, runscPath, criuDir, ground });
+  const { ociRuntime, runscPath, criuDir, keepsMemory, ground } = options;
+  const host = readHost({ dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory, ground });
   const features: Features = {
     level: host.runtime.level,
-    pause: { memory: host.criu !== undefined, filesystem: true },
+    pause: { memory: host.criu !== undefined || host.ownKernel !== undefined, filesystem: true },
     snapshot: { memory: host.criu !== undefined, filesystem: host.capturesDisks },
     network: true,
     limits: host.limits,
@@ -161,7 +163,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       const wakeDir = record.agentDir ?? agentDir;
       // How long that takes follows from how much was kept.
       const until = signal ?? AbortSignal.timeout(toMemoryDeadlineMs(record.spec.limits.memoryBytes));
-      return wakeSandbox({ host, record, memory, agentDir: wakeDir, signal: until, prepareDisk });
+      return wakeSandbox({ host, record, memory, agentDir: wakeDir, command, signal: until, prepareDisk });
     }
     const leave = await starts.enter(signal);
     const timer = setTimeout(leave, LONGEST_TURN_MS);

@@ -3,8 +3,8 @@
 import { runInside } from '../../suite-client.ts';
 import { createOci } from './oci.ts';
 
-const [dataDir = '', agentDir = '', rootfs = '', id = '', criuDir] = process.argv.slice(2);
-const runtime = createOci({ dataDir, agentDir, criuDir });
+const [dataDir = '', agentDir = '', rootfs = '', id = '', criuDir, runscPath] = process.argv.slice(2);
+const runtime = createOci({ dataDir, agentDir, criuDir, runscPath, keepsMemory: true });
 const MIB = 2 ** 20;
 
 const instance = await runtime.create({
@@ -17,7 +17,7 @@ const instance = await runtime.create({
 process.stdout.write('made\n');
 for (let turn = 1; ; turn++) {
   await runInside(instance, `echo ${turn} > /root/${turn}; seq ${turn * 500} > /root/last`);
-  await instance.pause({ memory: Boolean(criuDir) });
+  await instance.pause({ memory: runtime.features.pause.memory });
   process.stdout.write(`kept ${turn}\n`);
   await instance.resume();
 }

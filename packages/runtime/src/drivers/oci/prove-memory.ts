@@ -50,17 +50,20 @@ const talk = async (instance: Instance): Promise<void> => {
 };
 
 /**
- * Whether memory can be kept here, proved by doing it: once for a kernel and a CRIU, which the proof is kept beside.
- * Rejects with what went wrong; that is tried again every time.
+ * Whether memory can be kept here, proved by doing it: once for a kernel and the program that keeps it. Rejects with what went
+ * wrong; that is tried again every time.
  */
 export const ensureMemoryProof = async (
   runtime: Runtime,
-  options: { criuDir: string; rootfs: string },
+  options: { program: string; proofPath: string; rootfs: string },
 ): Promise<void> => {
-  const { criuDir, rootfs } = options;
-  const path = `${criuDir}/proof.json`;
-  const { size, mtimeMs } = await stat(`${criuDir}/criu`);
-  const proof = JSON.stringify({ kernel: [release(), version()], criu: [size, mtimeMs], on: runtime.name });
+  const { program, proofPath: path, rootfs } = options;
+  const { size, mtimeMs } = await stat(program);
+  const proof = JSON.stringify({
+    kernel: [release(), version()],
+    program: [size, mtimeMs],
+    on: runtime.name,
+  });
   if ((await readFile(path, 'utf8').catch(() => '')) === proof) return;
   await proveMemory(runtime, { rootfs });
   const next = `${path}.${process.pid}`;

@@ -6,6 +6,17 @@ import { lstat } from 'node:fs/promises';
  * with the signal's reason. Start it before whatever makes the entry.
  */
 export const waitForEntry = (folder: string, name: string, signal: AbortSignal): Promise<void> =>
+  watchFor(folder, name, { isWanted: true, signal });
+
+/** As `waitForEntry`, until there is none. */
+export const waitForNoEntry = (folder: string, name: string, signal: AbortSignal): Promise<void> =>
+  watchFor(folder, name, { isWanted: false, signal });
+
+const watchFor = (
+  folder: string,
+  name: string,
+  { isWanted, signal }: { isWanted: boolean; signal: AbortSignal },
+): Promise<void> =>
   new Promise((resolve, reject) => {
     const watcher = watch(folder);
     const settle = (act: () => void): void => {
@@ -16,9 +27,12 @@ export const waitForEntry = (folder: string, name: string, signal: AbortSignal):
     const abort = (): void => settle(() => reject(signal.reason));
     const look = (): void =>
       void lstat(`${folder}/${name}`).then(
-        () => settle(resolve),
+        () => {
+          if (isWanted) settle(resolve);
+        },
         (error: NodeJS.ErrnoException) => {
           if (error.code !== 'ENOENT') settle(() => reject(error));
+          else if (!isWanted) settle(resolve);
         },
       );
     watcher.on('change', (_event, changed) => {

@@ -11,7 +11,7 @@ import type { OciHost } from './host.ts';
 import { multipathSetting } from './host-allowance.ts';
 import { createLifeLine, type LifeLine } from './life-line.ts';
 import { makeCgroup } from './make-cgroup.ts';
-import { type KeptMemory, type MemoryImages, moveImages } from './memory-image.ts';
+import { type CriuMemory, moveImages } from './memory-image.ts';
 import { mountRoot } from './overlay.ts';
 import type { SandboxRecord } from './record.ts';
 import { settleAll } from './settle-all.ts';
@@ -26,7 +26,7 @@ export const restoreMemory = async (options: {
   host: OciHost;
   criu: Criu;
   record: SandboxRecord;
-  memory: KeptMemory & { images: MemoryImages };
+  memory: CriuMemory;
   agentDir: string;
   signal: AbortSignal;
   /** Mounts the disk at the folder's `disk`. */

@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { OciRuntime } from './oci-runtime.ts';
+import { createOwnKernel, type RunscCommand } from './own-kernel.ts';
 import { runOciProgram } from './run-oci-program.ts';
 import { ownKernelProfile } from './seccomp-rules.ts';
 import { attachTree, cloneTree, mount } from './syscalls.ts';
@@ -8,6 +9,8 @@ import { attachTree, cloneTree, mount } from './syscalls.ts';
 const options = [
   // A network stack of its own over the interfaces it finds when it starts.
   '--network=sandbox',
+  // Connections to the outside end when what is inside is written down; otherwise they would be in the way.
+  '--net-disconnect-ok',
   // The agent's sockets are made in a folder of the host, and by nobody else.
   '--host-uds=create',
   // What is written goes to the sandbox's own disk at once: a killed kernel of its own then loses nothing.
@@ -23,32 +26,40 @@ const options = [
 const OWN_PROCESSES = 128;
 
 /** gVisor: a kernel in a process of its own, on the same bundle. What runs inside never speaks to the host's kernel. */
-export const createRunsc = (program: string): OciRuntime => ({
-  name: 'runsc',
-  level: 'gvisor',
-  takesSeccompProgram: false,
-  mountsBelowProc: false,
-  joinsUserNamespace: false,
-  seccompProfile: ownKernelProfile,
-  toProcessLimit: (processCount) => 2 * processCount + OWN_PROCESSES,
-  takesTmp: true,
-  start: async ({ id, folder, agentDir, lifeFd, attach, signal }) => {
-    const run = (stdin: number | 'ignore', words: readonly string[], cover?: () => void): Promise<void> =>
-      runOciProgram({
-        program,
-        args: [...options, '--root', folder.ociState, '--log', folder.ociLog, ...words],
-        // It hands on nothing but the first three. The agent never reads its standard input.
-        stdio: [stdin, 'ignore', 'ignore'],
-        passes: [folder.path, agentDir],
-        cover,
-        log: folder.ociLog,
-        signal,
-      });
-    await run(lifeFd, ['create', '--bundle', folder.path, '--pid-file', folder.pidFile, id]);
-    await attach(Number(await readFile(folder.pidFile, 'utf8')));
-    await run('ignore', ['start', id], coverNetworkSettings);
-  },
-});
+export const createRunsc = (program: string): OciRuntime => {
+  const run: RunscCommand = ({ folder, signal }, words, { stdin, passes = [], cover } = {}) =>
+    runOciProgram({
+      program,
+      args: [...options, '--root', folder.ociState, '--log', folder.ociLog, ...words],
+      // It hands on nothing but the first three. The agent never reads its standard input.
+      stdio: [stdin ?? 'ignore', 'ignore', 'ignore'],
+      passes,
+      cover,
+      log: folder.ociLog,
+      signal,
+    });
+  return {
+    name: 'runsc',
+    level: 'gvisor',
+    takesSeccompProgram: false,
+    mountsBelowProc: false,
+    joinsUserNamespace: false,
+    seccompProfile: ownKernelProfile,
+    toProcessLimit: (processCount) => 2 * processCount + OWN_PROCESSES,
+    takesTmp: true,
+    ownKernel: createOwnKernel(run),
+    start: async ({ id, folder, agentDir, lifeFd, attach, imagesDir, signal }) => {
+      const container = { id, folder, signal };
+      const passes = [folder.path, agentDir];
+      const create = ['create', '--bundle', folder.path, '--pid-file', folder.pidFile, id];
+      await run(container, create, { stdin: lifeFd, passes });
+      await attach(Number(await readFile(folder.pidFile, 'utf8')));
+      const begin =
+        imagesDir === undefined ? ['start', id] : ['restore', '--detach', '--image-path', imagesDir, id];
+      await run(container, begin, { passes, cover: coverNetworkSettings });
+    },
+  };
+};
 
 /**
  * It takes a network namespace that shows `net.core.rmem_default` for the host's own and refuses to begin; since Linux 6.9

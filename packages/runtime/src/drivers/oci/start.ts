@@ -20,11 +20,13 @@ export interface StartOptions {
   signal: AbortSignal;
   /** Mounts the disk, laid out, at the folder's `disk`. */
   prepareDisk: () => Promise<void>;
+  /** To go on with what a kernel of the sandbox's own has written, instead of starting the command. */
+  imagesDir?: string;
 }
 
 /**
- * Makes everything that the record names and resolves when the agent inside is ready. What was made is still there
- * when it rejects; the caller removes it.
+ * Makes everything that the record names and resolves when the agent inside is ready, or, with `imagesDir`, when everything
+ * inside is there and stands still. What was made is still there when it rejects; the caller removes it.
  */
 export const startSandbox = async (options: StartOptions): Promise<LifeLine> => {
   const { host, record } = options;
@@ -95,14 +97,14 @@ const prepareRoot = async (
 };
 
 const startAgent = async (options: StartOptions, folder: SandboxFolder): Promise<LifeLine> => {
-  const { host, record, agentDir } = options;
+  const { host, record, agentDir, imagesDir } = options;
   const { line, writeFd } = createLifeLine(folder.lifeLine);
   // One reason to stop waiting for whatever of the rest is still under way.
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
   try {
-    const ready = waitForEntry(folder.guest, 'control.sock', signal);
-    const running = runContainer({ host, record, folder, agentDir, writeFd, signal });
+    const ready = imagesDir === undefined ? waitForEntry(folder.guest, 'control.sock', signal) : undefined;
+    const running = runContainer({ host, record, folder, agentDir, imagesDir, writeFd, signal });
     const ended = line.ended.then(async () => {
       // Should the OCI runtime have failed, that says why.
       await running;
@@ -122,10 +124,11 @@ const runContainer = async (options: {
   record: SandboxRecord;
   folder: SandboxFolder;
   agentDir: string;
+  imagesDir: string | undefined;
   writeFd: number;
   signal: AbortSignal;
 }): Promise<void> => {
-  const { host, record, folder, agentDir, writeFd, signal } = options;
+  const { host, record, folder, agentDir, imagesDir, writeFd, signal } = options;
   const { id, network } = record.spec;
   await host.runtime
     .start({
@@ -142,6 +145,7 @@ const runContainer = async (options: {
           stateDir: host.stateDir,
           ...host.surroundings,
         }),
+      imagesDir,
       signal,
     })
     // From here on only the sandbox's own processes hold this end.

@@ -3,9 +3,11 @@ import { toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
 import type { LifeLine } from './life-line.ts';
-import { type KeptMemory, requireUntouched, verifyImages } from './memory-image.ts';
+import { isCriuMemory, type KeptMemory, requireUntouched, verifyImages } from './memory-image.ts';
+import { waitForEntry } from './ready.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { restoreMemory } from './restore.ts';
+import { startSandbox } from './start.ts';
 import { toStartError } from './start-error.ts';
 
 export interface WakeOptions {
@@ -14,6 +16,7 @@ export interface WakeOptions {
   /** Whose images are in the sandbox's folder. */
   memory: KeptMemory;
   agentDir: string;
+  command: readonly string[];
   signal: AbortSignal;
   /** Mounts the disk at the folder's `disk`. */
   prepareDisk: () => Promise<void>;
@@ -24,11 +27,12 @@ export interface WakeOptions {
  * `damaged` when the images are not as they were.
  */
 export const wakeSandbox = async (options: WakeOptions): Promise<Run> => {
-  const { host, record, memory, agentDir, signal, prepareDisk } = options;
+  const { host, record, memory, agentDir, signal } = options;
   const { id } = record.spec;
   const folder = toSandboxFolder(host.dataDir, id);
   const { images } = memory;
-  if (!host.criu || !images)
+  const restore = images && toRestore(options);
+  if (!images || !restore)
     throw new RuntimeError('unsupported', 'this host cannot restore the memory of an instance');
   const isNew = record.phase === 'starting';
   let line: LifeLine | undefined;
@@ -41,18 +45,13 @@ export const wakeSandbox = async (options: WakeOptions): Promise<Run> => {
       () => undefined,
       (error: unknown) => error,
     );
-    // Another machine from here on, where the old one may run as well.
-    const bootId = isNew ? `${record.runId}\n` : memory.bootId;
-    const restored = { ...memory, images, ...(memory.bootId !== undefined && { bootId }) };
-    line = await restoreMemory({
-      ...{ host, criu: host.criu, record, memory: restored, agentDir, signal, prepareDisk },
-    });
+    line = await restore.make();
     if (await damage) throw await damage;
     const { memory: _, ...rest } = record;
     const ready: SandboxRecord = { ...rest, phase: 'ready', agentDir };
     // On the medium before anything runs: from then on what a pause has kept does not fit the disk any more.
     await (isNew ? writeRecord : keepRecord)(folder.record, ready);
-    await host.cgroup(id).thaw();
+    await restore.begin();
     return { record: ready, line };
   } catch (error) {
     line?.close();
@@ -61,4 +60,40 @@ export const wakeSandbox = async (options: WakeOptions): Promise<Run> => {
       (await toStartError(error, { step: `waking sandbox ${id}`, dataDir: host.dataDir, signal }))
     );
   }
+};
+
+interface Restore {
+  /** Resolves when everything is there, and stands still. */
+  make(): Promise<LifeLine>;
+  /** Resolves when it runs, and the agent can be reached. */
+  begin(): Promise<void>;
+}
+
+/** Undefined where this host cannot restore what has written the images. */
+const toRestore = (options: WakeOptions): Restore | undefined => {
+  const { host, record, memory, agentDir, command, signal, prepareDisk } = options;
+  const { id } = record.spec;
+  const folder = toSandboxFolder(host.dataDir, id);
+  const { criu, ownKernel } = host;
+  if (isCriuMemory(memory)) {
+    // Another machine from here on, where the old one may run as well.
+    const bootId = record.phase === 'starting' ? `${record.runId}\n` : memory.bootId;
+    const restored = { ...memory, ...(memory.bootId !== undefined && { bootId }) };
+    return (
+      criu && {
+        make: () => restoreMemory({ host, criu, record, memory: restored, agentDir, signal, prepareDisk }),
+        begin: () => host.cgroup(id).thaw(),
+      }
+    );
+  }
+  const imagesDir = folder.memory;
+  return (
+    ownKernel && {
+      make: () => startSandbox({ host, record, agentDir, command, signal, prepareDisk, imagesDir }),
+      begin: async () => {
+        await ownKernel.release({ id, folder, signal });
+        await waitForEntry(folder.guest, 'control.sock', signal);
+      },
+    }
+  );
 };

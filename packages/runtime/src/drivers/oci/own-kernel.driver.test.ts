@@ -1,0 +1,173 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { prepareRunsc } from '../../prepare-runsc.ts';
+import type { Instance } from '../../runtime.ts';
+import { listInterfaces, runInside } from '../../suite-client.ts';
+import { toSandboxFolder } from './folder.ts';
+import { useOci } from './oci-fixture.ts';
+import { readRecord } from './record.ts';
+
+const program = fileURLToPath(new URL('./pause-endlessly.ts', import.meta.url));
+const oci = useOci({ name: 'own', internet: true });
+let runscPath: string;
+const reopen = (): Promise<void> => oci.reopen({ runscPath, keepsMemory: true });
+beforeAll(async () => {
+  runscPath = await prepareRunsc({ targetDir: '/var/cache/skerry' });
+});
+beforeEach(reopen);
+
+/** Counts in memory, in a shell's child on a pipe, and over loopback TCP and a unix socket to itself. */
+const counter = `python3 -c '
+import os, socket, subprocess, threading, time
+child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def serve(server):
+  one, _ = server.accept()
+  while True: one.sendall(one.recv(100))
+def connect(family, at):
+  server = socket.socket(family); server.bind(at); server.listen()
+  threading.Thread(target=serve, args=(server,), daemon=True).start()
+  one = socket.socket(family); one.connect(server.getsockname()); return one
+ends = [connect(socket.AF_INET, ("127.0.0.1", 0)), connect(socket.AF_UNIX, "\\0name")]
+count = 0
+while True:
+  count += 1
+  line = b"%d\\n" % count
+  for end in ends:
+    end.sendall(line)
+    assert end.recv(100) == line
+  child.stdin.write(line); child.stdin.flush()
+  assert child.stdout.readline() == line
+  with open("/root/next", "w") as file: file.write("%d %d" % (count, os.getpid()))
+  os.rename("/root/next", "/root/count")
+  time.sleep(0.01)
+'`;
+
+const read = async (instance: Instance): Promise<{ count: number; pid: number }> => {
+  const { output } = await runInside(instance, 'cat /root/count');
+  const [count = 0, pid = 0] = output.split(' ').map(Number);
+  return { count, pid };
+};
+
+const startCounter = async (instance: Instance): Promise<{ count: number; pid: number }> => {
+  await runInside(instance, `setsid ${counter} >/root/log 2>&1 </dev/null &`);
+  await expect.poll(async () => (await read(instance)).count, { timeout: 10_000 }).toBeGreaterThan(3);
+  return read(instance);
+};
+
+const expectOn = async (instance: Instance, since: { count: number; pid: number }): Promise<void> => {
+  await expect
+    .poll(async () => (await read(instance)).count, { timeout: 10_000 })
+    .toBeGreaterThan(since.count + 3);
+  expect((await read(instance)).pid).toBe(since.pid);
+};
+
+describe('a pause with memory at level gvisor', () => {
+  it('keeps processes and what connects them, again and again, with nothing left on the host meanwhile', async () => {
+    expect(oci.runtime.features).toMatchObject({ pause: { memory: true }, snapshot: { memory: false } });
+    const made = await oci.create();
+    let last = await startCounter(made);
+    for (const _ of [1, 2]) {
+      const instance = await oci.runtime.get(made.id);
+      await instance.pause({ memory: true });
+      expect(await instance.state()).toBe('paused');
+      await expect.poll(() => oci.traces(), { timeout: 2_000 }).toEqual([`folder ${made.id}`]);
+      await reopen();
+      const next = await oci.runtime.get(made.id);
+      await next.resume();
+      await expectOn(next, last);
+      last = await read(next);
+      expect((await runInside(next, listInterfaces)).output).toBe('eth0\nlo\n');
+    }
+    await expect(
+      (await oci.runtime.get(made.id)).snapshot({ id: oci.toId(), memory: true }),
+    ).rejects.toMatchObject({
+      code: 'unsupported',
+    });
+  });
+
+  it('is given up when the agent takes no part, and everything runs on', async () => {
+    const instance = await oci.create();
+    const last = await startCounter(instance);
+    await runInside(instance, '(sleep 0.1; kill -STOP $PPID) >/dev/null 2>&1 </dev/null & sleep 0');
+    await sleep(500);
+    await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await instance.state()).toBe('running');
+    await expectOn(instance, last);
+    await instance.pause({ memory: true });
+    await instance.resume();
+    await expectOn(instance, last);
+  });
+
+  it.each([
+    [
+      'listens on a unix socket that is a file',
+      `python3 -c 'import socket, time; s = socket.socket(socket.AF_UNIX); s.bind("/root/odd"); s.listen(); time.sleep(99)'`,
+      'until [ -S /root/odd ]; do sleep 0.01; done',
+    ],
+    [
+      'has a removed file open',
+      `sh -c 'exec 3<>/root/odd; sleep 99'`,
+      'until [ -e /root/odd ]; do sleep 0.01; done; rm /root/odd',
+    ],
+  ])('is refused while a program %s, and everything runs on', async (_, start, wait) => {
+    const instance = await oci.create();
+    const last = await startCounter(instance);
+    await runInside(instance, `setsid ${start} >/dev/null 2>&1 </dev/null & ${wait}`);
+    await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'internal' });
+    expect(await instance.state()).toBe('running');
+    await expectOn(instance, last);
+  });
+
+  it('is refused when its images are damaged, and its files are still there', async () => {
+    const instance = await oci.create();
+    await runInside(instance, 'echo kept > /root/file');
+    await instance.pause({ memory: true });
+    const path = `${toSandboxFolder(oci.dataDir, instance.id).memory}/checkpoint.img`;
+    await using file = await open(path, 'r+');
+    const { size } = await file.stat();
+    await file.write(Buffer.from('damage'), 0, 6, Math.floor(size / 2));
+    await expect(instance.resume()).rejects.toMatchObject({ code: 'damaged' });
+    expect(await instance.state()).toBe('paused');
+    await instance.resume({ memory: false });
+    expect((await runInside(instance, 'cat /root/file')).output).toBe('kept\n');
+  });
+
+  it.each([
+    ['while everything is being written down', 'ready', 'running'],
+    ['when that is done', 'pausing', 'paused'],
+    ['while it is being restored', 'resuming', 'paused'],
+  ])('loses no sandbox and no file when the driver is killed %s', async (_, phase, expected) => {
+    const id = oci.toId();
+    const folder = toSandboxFolder(oci.dataDir, id);
+    await oci.runtime.close();
+    const args = [program, oci.dataDir, oci.agentDir, oci.rootfs, id, '', runscPath];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    const isThere = async (): Promise<boolean> =>
+      existsSync(folder.memory) && (await readRecord(folder.record))?.phase === phase;
+    await expect.poll(isThere, { timeout: 30_000, interval: 1 }).toBe(true);
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    await reopen();
+    const instance = await oci.runtime.get(id);
+    expect(await instance.state()).toBe(expected);
+    if (expected === 'paused') await instance.resume({ memory: true });
+    const count = async (): Promise<number> =>
+      Number((await runInside(instance, 'ls /root | grep -c "^[0-9]"')).output);
+    // What it wrote before a pause that it had told of, and perhaps once more.
+    const kept = said.match(/^kept/gm)?.length ?? 0;
+    const found = await count();
+    expect([kept, kept + 1]).toContain(found);
+    await instance.pause({ memory: true });
+    await instance.resume({ memory: true });
+    expect(await count()).toBe(found);
+  });
+});
