@@ -1,4 +1,4 @@
-import { open, readdir, readFile } from 'node:fs/promises';
+import { open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,9 @@ import type { Instance } from '../../runtime.ts';
 import { runInside } from '../../suite-client.ts';
 import { toSandboxFolder } from './folder.ts';
 import { killProgram } from './kill-program.ts';
+import { verifyImages } from './memory-image.ts';
 import { useOci } from './oci-fixture.ts';
+import { readRecord } from './record.ts';
 
 const program = fileURLToPath(new URL('./pause-endlessly.ts', import.meta.url));
 const counter = await readFile(new URL('../../suite-counter.cjs', import.meta.url), 'utf8');
@@ -176,6 +178,44 @@ while True:
       expect(await instance.state()).toBe('paused');
       await put(kept);
     }
+    await instance.resume();
+    expect((await askCounter(instance)).count).toBeGreaterThan(before.count);
+  });
+
+  it('is told from one with any of its images cut, emptied, longer, gone or changed in one byte', async () => {
+    const instance = await create();
+    await startCounter(instance);
+    const before = await askCounter(instance);
+    await instance.pause({ memory: true });
+    const { record, memory: folder } = toSandboxFolder(dataDir, instance.id);
+    const images = (await readRecord(record))?.memory?.images;
+    if (images === undefined) throw new Error('no images');
+    const damages: ((bytes: Buffer) => Buffer | undefined)[] = [
+      (bytes) => bytes.subarray(0, -1),
+      () => Buffer.alloc(0),
+      (bytes) => Buffer.concat([bytes, Buffer.alloc(1)]),
+      () => undefined,
+      (bytes) => Buffer.concat([Buffer.from([(bytes[0] ?? 0) ^ 1]), bytes.subarray(1)]),
+      (bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) ?? 0) ^ 0x80])]),
+    ];
+    expect(images.files.length).toBeGreaterThan(damages.length);
+    for (const [index, { name }] of images.files.entries()) {
+      const path = join(folder, name);
+      const whole = await readFile(path);
+      // All of them for one image, and one for each.
+      for (const damage of name === 'core-1.img' ? damages : [damages[index % damages.length]]) {
+        const damaged = damage?.(whole);
+        if (damaged === undefined) await rm(path);
+        else await writeFile(path, damaged);
+        await expect(verifyImages(folder, images)).rejects.toMatchObject({
+          code: 'damaged',
+          message: expect.stringContaining(name),
+        });
+        await writeFile(path, whole);
+      }
+    }
+    // Made anew at every resume.
+    await rm(join(folder, images.usernsName));
     await instance.resume();
     expect((await askCounter(instance)).count).toBeGreaterThan(before.count);
   });
