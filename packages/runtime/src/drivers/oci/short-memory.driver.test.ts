@@ -1,0 +1,86 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, rmdir, writeFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { isRuntimeError } from '../../error.ts';
+import { startHelper } from '../../helper.ts';
+import { runInside } from '../../suite-client.ts';
+import { useOci } from './oci-fixture.ts';
+
+const MIB = 2 ** 20;
+const oci = useOci({ name: 'short', memory: true });
+
+/** The helper of this file's data folder: there is one, or none right after its end. */
+const findHelpers = (): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+        return words.includes('--socket') && words.includes(oci.dataDir);
+      } catch {
+        return false; // It has just ended.
+      }
+    });
+
+const root = '/sys/fs/cgroup/memory';
+
+it('a helper that gets no more memory, and may be killed for it, says so and loses no sandbox', async (context) => {
+  if (!existsSync(`${root}/memory.limit_in_bytes`)) {
+    const why = 'the memory of cgroups is of version 2 here';
+    console.warn(`skipped: ${why}`);
+    context.skip(why);
+  }
+  const { agentDir, criuDir, dataDir, rootfs, settings, toId } = oci;
+  const helper = await startHelper({ dataDir, agentDir, criuDir });
+  const group = `${root}/short-${process.pid}`;
+  await mkdir(group);
+  const id = toId();
+  const outcomes: string[] = [];
+  const attempt = async (act: () => Promise<unknown>): Promise<void> => {
+    try {
+      await act();
+      outcomes.push('done');
+    } catch (error) {
+      if (!isRuntimeError(error)) throw error;
+      outcomes.push(error.code);
+    }
+  };
+  try {
+    const made = await helper.create({ id, rootfs, ...settings });
+    await runInside(made, 'echo kept > /root/kept; sync');
+    // What it has is not counted there, what it takes from now on is.
+    for (const limitBytes of [1 * MIB, 3 * MIB, 12 * MIB]) {
+      await writeFile(`${group}/memory.limit_in_bytes`, String(limitBytes));
+      for (const act of [
+        async () => (await helper.create({ id: toId(), rootfs, ...settings })).stop(),
+        async () => (await helper.get(id)).pause({ memory: true }),
+        async () => (await helper.get(id)).resume(),
+        async () => (await helper.get(id)).snapshot({ id: toId(), memory: true }),
+      ]) {
+        for (const pid of findHelpers()) await writeFile(`${group}/cgroup.procs`, String(pid));
+        await attempt(act);
+      }
+    }
+    expect(outcomes.filter((outcome) => !['done', 'exhausted', 'unavailable'].includes(outcome))).toEqual([]);
+    expect(outcomes.filter((outcome) => outcome !== 'done')).not.toEqual([]);
+    await writeFile(`${group}/memory.limit_in_bytes`, '-1');
+    const found = await helper.get(id);
+    await found.resume();
+    expect((await runInside(found, 'cat /root/kept')).output).toBe('kept\n');
+    for await (const instance of helper.list()) await instance.stop();
+    for await (const snapshot of helper.snapshots.list()) await helper.snapshots.delete(snapshot.id);
+  } finally {
+    await writeFile(`${group}/memory.limit_in_bytes`, '-1');
+    await helper.close();
+    // A process that has just ended still counts for a moment.
+    await expect
+      .poll(() =>
+        rmdir(group).then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
+  }
+}, 120_000);
