@@ -44,18 +44,26 @@ exec sleep infinity </dev/null >/dev/null 2>&1`;
 
 /**
  * Resolves with the user's ground, made when there is none, with its way to the network. Rejects with `unsupported` and
- * the reason where this host does not let him have one.
+ * the reason where this host does not let him have one; nothing of it is left then.
  */
 export async function ensureGround({ stateDir }: { stateDir: string }): Promise<GroundRecord> {
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   return withHostLock(stateDir, async () => {
-    const ground = readGround(stateDir) ?? (await makeGround(stateDir));
-    if (ground.uplink && isAlive(ground.uplink)) return ground;
-    const uplink = await startUplink({ holderPid: ground.holder.pid, linePath: holderLinePath(stateDir) });
-    const connected: GroundRecord = { ...ground, uplink };
-    await writeGround(stateDir, connected);
-    return connected;
+    try {
+      return await connect(stateDir, readGround(stateDir) ?? (await makeGround(stateDir)));
+    } catch (error) {
+      await endUnused(stateDir);
+      throw error;
+    }
   });
+}
+
+async function connect(stateDir: string, ground: GroundRecord): Promise<GroundRecord> {
+  if (ground.uplink && isAlive(ground.uplink)) return ground;
+  const uplink = await startUplink({ holderPid: ground.holder.pid, linePath: holderLinePath(stateDir) });
+  const connected: GroundRecord = { ...ground, uplink };
+  await writeGround(stateDir, connected);
+  return connected;
 }
 
 async function makeGround(stateDir: string): Promise<GroundRecord> {
@@ -147,21 +155,23 @@ const END_MS = 5_000;
  * servers is in it. May be called from inside. Idempotent.
  */
 export async function endGround({ stateDir }: { stateDir: string }): Promise<void> {
-  await withHostLock(stateDir, async () => {
-    // Those of a ground that ended with its host are for whoever takes the sandboxes down.
-    if ((await listSlots({ stateDir })).length > 0) return;
-    const ground = readGround(stateDir);
-    if (ground) {
-      if (hasOthers(ground)) return;
-      process.kill(ground.holder.pid, 'SIGKILL');
-      const deadline = Date.now() + END_MS;
-      const isThere = (): boolean =>
-        isAlive(ground.holder) || (ground.uplink !== undefined && isAlive(ground.uplink));
-      while (isThere() && Date.now() < deadline) await sleep(5);
-    }
-    // With what was noted of the network that ended with it.
-    await rm(stateDir, { recursive: true, force: true });
-  });
+  await withHostLock(stateDir, () => endUnused(stateDir));
+}
+
+async function endUnused(stateDir: string): Promise<void> {
+  // Those of a ground that ended with its host are for whoever takes the sandboxes down.
+  if ((await listSlots({ stateDir })).length > 0) return;
+  const ground = readGround(stateDir);
+  if (ground) {
+    if (hasOthers(ground)) return;
+    process.kill(ground.holder.pid, 'SIGKILL');
+    const deadline = Date.now() + END_MS;
+    const isThere = (): boolean =>
+      isAlive(ground.holder) || (ground.uplink !== undefined && isAlive(ground.uplink));
+    while (isThere() && Date.now() < deadline) await sleep(5);
+  }
+  // With what was noted of the network that ended with it.
+  await rm(stateDir, { recursive: true, force: true });
 }
 
 /** Whether somebody else works in the ground. What he has started, and not ended yet, does not count. */
