@@ -5,7 +5,7 @@ import { toRow } from './row.ts';
 import { startBenchStack } from './stack.ts';
 
 /** Longer than it takes until the sandbox that replaces the one taken has started and settled. */
-const REFILL_MS = 1_000;
+const REFILL_MS = 1_500;
 
 /** As `create.cold`, on a service of its own that keeps sandboxes started ahead; each create finds one waiting. */
 export const createWarm: Benchmark = async ({ name, runs, resources }) => {

@@ -15,6 +15,7 @@ import { createUsers } from './users.ts';
 const PUBLIC_PORT = 49_983;
 const MAX_LOG_BYTES = 1024 * 1024;
 const PRELOAD_MS = 250;
+const REHEARSE_MS = 1_000;
 /** After the calls are loaded: by then the first command has answered, or nobody is in a hurry. */
 const TRIM_MS = 2_000;
 
@@ -87,39 +88,38 @@ const listener = createRequestListener({ settings, users, usage, log, sandboxLog
 
 /**
  * Loading blocks for a while, so it waits until the host has initialised the sandbox and is busy answering its own caller.
- * A sandbox that is kept in store for later gets everything loaded too, and used once.
+ * A sandbox that is kept in store for later gets everything loaded too.
  */
-const preload = async (): Promise<void> => {
+const preload = (): void => {
   clearTimeout(preloading);
-  await loadRpc().catch((error: unknown) => log('cannot load the calls', { error }));
+  loadRpc().catch((error: unknown) => log('cannot load the calls', { error }));
 };
-const prepareForLater = async (): Promise<void> => {
-  await preload();
+const preloading = setTimeout(preload, PRELOAD_MS);
+/** Only what nobody asks for by then is in store; on a busy host a sandbox that is waited for may take long, too. */
+const rehearseInStore = async (): Promise<void> => {
   try {
     const [{ createRpcListener }, { rehearse }] = await Promise.all([
       import('./rpc.ts'),
       import('./rehearse.ts'),
     ]);
     // With a log and a table of processes of its own: the owner to come sees nothing of it.
-    const listener = createRpcListener({
+    const rpc = createRpcListener({
       settings: createSettingsStore(),
       users,
       log,
       sandboxLog: createSandboxLog(),
     });
-    await rehearse(listener, join(socketDir, 'rehearsal.sock'));
+    await rehearse(rpc, join(socketDir, 'rehearsal.sock'));
   } catch (error) {
     log('cannot rehearse', { error });
   }
 };
-const preloading = setTimeout(() => void prepareForLater(), PRELOAD_MS);
-const control = createControlServer({
-  settings,
-  usage,
-  log,
-  sandboxLog,
-  onInitialized: () => void preload(),
-});
+const rehearsing = setTimeout(() => void rehearseInStore(), REHEARSE_MS);
+const onInitialized = (): void => {
+  clearTimeout(rehearsing);
+  preload();
+};
+const control = createControlServer({ settings, usage, log, sandboxLog, onInitialized });
 
 const hostSockets = createHostSockets([
   { server: createPublicServer(listener), path: join(socketDir, 'http.sock') },
