@@ -12,6 +12,8 @@ const processors = availableParallelism();
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFilesFirst },
+    // The server that the tests of the stack share is taken down in it.
+    teardownTimeout: 120_000,
     projects: [
       {
         test: {
