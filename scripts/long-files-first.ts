@@ -14,6 +14,7 @@ const longFiles = [
   'process-stays-up.test.ts',
   'packed.test.ts',
   'streams.test.ts',
+  'runsc.driver.test.ts',
   'memory.driver.test.ts',
 ];
 
