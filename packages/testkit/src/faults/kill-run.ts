@@ -93,14 +93,17 @@ export const runKills = async ({ seed, durationMs }: KillRunOptions): Promise<Ki
     }
   };
 
-  const check = async (stack: Stack, name: string, keepsProcesses: boolean): Promise<void> => {
+  const check = async (
+    stack: Stack,
+    { name, target, keepsProcesses }: { name: string; target: Target | undefined; keepsProcesses: boolean },
+  ): Promise<void> => {
     const { known } = content;
     if (known === undefined) return;
     // What a kill has left may answer with an error for a moment.
     const sandbox = await retry(() => findSandbox(stack, known.id));
     if (sandbox === undefined) {
       // The one end that is documented.
-      if (name.includes('program')) report.ended += 1;
+      if (target === 'program') report.ended += 1;
       else report.losses.push(`the sandbox after ${name}`);
       content.known = undefined;
       return;
@@ -154,7 +157,7 @@ export const runKills = async ({ seed, durationMs }: KillRunOptions): Promise<Ki
     }
     report.steps[kind] ??= steps;
     const now = await keeper.current();
-    await check(now, name, !operation.endsProcesses);
+    await check(now, { name, target, keepsProcesses: !operation.endsProcesses });
     await removeRest(now, content.known?.id ?? '', name);
     return killing !== undefined;
   };
