@@ -66,7 +66,7 @@ describe('the OCI driver when its process is killed', () => {
       level: 'container',
       delays: [0, 1, 2, 4, 6, 8, 10, 12, 15, 18, 21, 25, 30, 35, 40, 50, 60, 80, 100, 150, 200],
     },
-    { level: 'gvisor', delays: [20, 40, 60, 80, 110, 140, 170, 200, 250, 300, 400, 600] },
+    { level: 'gvisor', delays: [20, 60, 100, 150, 200, 280, 400] },
   ])(
     'leaves nothing that the next process does not find and remove, whenever it happens, at level $level',
     async ({ level, delays }) => {

@@ -103,24 +103,29 @@ describe('a pause with memory at level gvisor', () => {
     await expectOn(instance, last);
   });
 
-  it.each([
-    [
-      'listens on a unix socket that is a file',
-      `python3 -c 'import socket, time; s = socket.socket(socket.AF_UNIX); s.bind("/root/odd"); s.listen(); time.sleep(99)'`,
-      'until [ -S /root/odd ]; do sleep 0.01; done',
-    ],
-    [
-      'has a removed file open',
-      `sh -c 'exec 3<>/root/odd; sleep 99'`,
-      'until [ -e /root/odd ]; do sleep 0.01; done; rm /root/odd',
-    ],
-  ])('is refused while a program %s, and everything runs on', async (_, start, wait) => {
+  it('is refused while something cannot be written down, and everything runs on', async () => {
     const instance = await oci.create();
     const last = await startCounter(instance);
-    await runInside(instance, `setsid ${start} >/dev/null 2>&1 </dev/null & ${wait}`);
-    await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'internal' });
-    expect(await instance.state()).toBe('running');
+    const listen =
+      'import socket, time; s = socket.socket(1); s.bind("/root/odd"); s.listen(); time.sleep(99)';
+    for (const [attempt, wait] of [
+      // A unix socket that is a file.
+      [`python3 -c '${listen}'`, 'until [ -S /root/odd ]; do sleep 0.01; done'],
+      // A removed file that is open.
+      [
+        `sh -c 'exec 3<>/root/odd; exec sleep 99'`,
+        'until [ -e /root/odd ]; do sleep 0.01; done; rm /root/odd',
+      ],
+    ]) {
+      const script = `setsid ${attempt} >/dev/null 2>&1 </dev/null & echo $! > /root/pid; ${wait}`;
+      await runInside(instance, script);
+      await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'internal' });
+      expect(await instance.state()).toBe('running');
+      await runInside(instance, 'kill $(cat /root/pid); rm -f /root/odd; sleep 0.2');
+    }
     await expectOn(instance, last);
+    await instance.pause({ memory: true });
+    expect(await instance.state()).toBe('paused');
   });
 
   it('is refused when its images are damaged, and its files are still there', async () => {
