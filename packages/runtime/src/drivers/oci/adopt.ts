@@ -7,6 +7,7 @@ import { toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
+import { letRunOn } from './let-run-on.ts';
 import { adoptLifeLine } from './life-line.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { settlePause } from './pause.ts';
@@ -42,13 +43,17 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
         const cgroup = host.cgroup(id);
         // The images are there for a moment longer than the line, until the record says what was kept.
         if (existsSync(folder.dumpLine) || existsSync(folder.memory)) {
-          // Whoever writes its memory at this moment leaves it frozen when done, and stopped besides.
+          // Whoever writes its memory at this moment leaves it frozen when done, and stopped besides, with connections that fail.
           await endDump(folder.dumpLine, { deadlineMs: toMemoryDeadlineMs(record.spec.limits.memoryBytes) });
           await renameSockets(folder, { from: '.new', to: '' });
-          await cgroup.signal('SIGCONT');
           if (record.level === 'gvisor') {
+            await cgroup.signal('SIGCONT');
             // An agent that takes no part cannot be reached; that is no reason not to take over the others.
             await runOn(host, record).catch(() => undefined);
+          } else {
+            await letRunOn(cgroup).catch(() => {
+              // It runs on all the same, and whoever waits for this waits for every other sandbox, too.
+            });
           }
           await rm(folder.dumpLine, { force: true });
           await rm(folder.memory, { recursive: true, force: true });

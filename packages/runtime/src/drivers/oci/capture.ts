@@ -3,11 +3,11 @@ import { flushDisk } from './close-disk.ts';
 import { copyDisk } from './copy-disk.ts';
 import type { Criu } from './criu.ts';
 import { dumpMemory } from './dump.ts';
-import { endRepair } from './end-repair.ts';
 import { toSandboxFolder } from './folder.ts';
 import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
 import type { OciHost } from './host.ts';
 import { verifyDisk } from './kept-disk.ts';
+import { letRunOn } from './let-run-on.ts';
 import { type KeptMemory, requireUntouched, shareImages } from './memory-image.ts';
 import { waitForQuiet } from './quiet.ts';
 import type { SandboxRecord } from './record.ts';
@@ -41,21 +41,19 @@ export const captureRunning = async (
   // What this copies may be of many moments; the next copies over it.
   await copyDisk(folder.image, image);
   if (criu) await waitForQuiet(await cgroup.members());
+  await (criu ? freezeBetweenSpawns(cgroup) : cgroup.freeze());
   try {
-    await (criu ? freezeBetweenSpawns(cgroup) : cgroup.freeze());
     const copy = async (): Promise<void> => {
       await flushDisk(folder.disk);
       await copyDisk(folder.image, image);
     };
     const memory = criu && (await dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy }));
     if (!criu) await copy();
+    await cgroup.thaw();
     return { record, memory };
   } catch (error) {
-    // CRIU may have been killed.
-    if (criu) await endRepair(await cgroup.members());
+    await (criu ? letRunOn(cgroup) : cgroup.thaw());
     throw error;
-  } finally {
-    await cgroup.thaw();
   }
 };
 

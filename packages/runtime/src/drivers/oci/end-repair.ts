@@ -1,6 +1,7 @@
-import { closeSync, readlinkSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import koffi from 'koffi';
-import { listDescriptors } from './descriptors.ts';
+import type { Cgroup } from './cgroup.ts';
+import { type Descriptor, listDescriptors, readDescriptor } from './descriptors.ts';
 import { createTurns } from './turns.ts';
 
 // Numbers since 5.3 and 5.6, the same on every architecture.
@@ -16,43 +17,39 @@ const nativeGet = libc.func('int getsockopt(int, int, int, _Out_ void *, _Inout_
 const nativeSet = libc.func('int setsockopt(int, int, int, const void *, unsigned int)');
 
 /**
- * Takes the TCP sockets of the processes, which may be frozen, out of the state in which CRIU reads them and leaves them
- * when the processes are not to run on: a socket that is closed in it tells nobody, and one that is used in it fails.
- * Does nothing about the others.
+ * Takes the TCP sockets of the processes, which it freezes where they are not, out of the state in which CRIU reads them and
+ * leaves them when the processes are not to run on: a socket that is closed in it tells nobody, and one that is used in it
+ * fails. Does nothing about the others. Rejects as `freeze`.
  */
-export const endRepair = async (pids: readonly number[]): Promise<void> => {
+export const endRepair = async (cgroup: Pick<Cgroup, 'freeze' | 'members'>): Promise<void> => {
+  // Of a process that runs, a copy may be the last that is left of a socket by the time it is closed here, and closing that one
+  // may wait for what it still has to send.
+  await cgroup.freeze();
   const turns = createTurns();
-  // From the kernel's own memory: handing it to other threads costs more.
-  for (const pid of pids) {
-    const handle = nativeSyscall(SYS_PIDFD_OPEN, pid, 0, 0) as number;
-    if (handle < 0) continue;
-    try {
-      for (const name of listDescriptors(pid)) {
-        if (isSocket(`/proc/${pid}/fd/${name}`)) endRepairOf(handle, Number(name));
-        await turns();
-      }
-    } finally {
-      closeSync(handle);
+  const seen = new Set<string>();
+  for (const descriptor of listDescriptors(await cgroup.members())) {
+    const link = readDescriptor(descriptor);
+    if (link.startsWith('socket:') && !seen.has(link)) {
+      seen.add(link);
+      endRepairOf(descriptor);
     }
+    await turns();
   }
 };
 
-const isSocket = (path: string): boolean => {
+const endRepairOf = ({ pid, name }: Descriptor): void => {
+  const process = nativeSyscall(SYS_PIDFD_OPEN, pid, 0, 0) as number;
+  if (process < 0) return;
   try {
-    return readlinkSync(path).startsWith('socket:');
-  } catch {
-    // The descriptor is gone by now.
-    return false;
-  }
-};
-
-const endRepairOf = (process: number, descriptor: number): void => {
-  const socket = nativeSyscall(SYS_PIDFD_GETFD, process, descriptor, 0) as number;
-  if (socket < 0) return;
-  try {
-    leaveRepair(socket);
+    const socket = nativeSyscall(SYS_PIDFD_GETFD, process, Number(name), 0) as number;
+    if (socket < 0) return;
+    try {
+      leaveRepair(socket);
+    } finally {
+      closeSync(socket);
+    }
   } finally {
-    closeSync(socket);
+    closeSync(process);
   }
 };
 

@@ -3,6 +3,7 @@ import { arch } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
 import type { Cgroup } from './cgroup.ts';
+import { requireFewDescriptors } from './descriptors.ts';
 
 const DEADLINE_MS = 3_000;
 
@@ -11,7 +12,7 @@ const DEADLINE_MS = 3_000;
  * stop such a parent, gives up after 10 s, and most programs start others so. Every try lets them run for a moment.
  * After 3 s they are frozen as they are: what else looks the same (a parent that was stopped just then) can be written.
  * A stopped process is continued: CRIU would wait for it for as long as it is frozen. Rejects as `freeze`, and with
- * `unavailable` when there is always another one; all run on then.
+ * `unavailable` when there is always another one, or more is open than can be written down; all run on then.
  */
 export const freezeBetweenSpawns = async (cgroup: Cgroup): Promise<void> => {
   const deadline = Date.now() + DEADLINE_MS;
@@ -21,7 +22,10 @@ export const freezeBetweenSpawns = async (cgroup: Cgroup): Promise<void> => {
       const members = await cgroup.members();
       const stopped = await findStopped(members);
       const isLate = Date.now() > deadline;
-      if (stopped.length === 0 && (isLate || !(await hasSpawner(members)))) return;
+      if (stopped.length === 0 && (isLate || !(await hasSpawner(members)))) {
+        await requireFewDescriptors(members);
+        return;
+      }
       if (isLate) throw new RuntimeError('unavailable', 'processes are stopped again and again');
       for (const pid of stopped) continueIfAlive(pid);
       await cgroup.thaw();

@@ -8,6 +8,7 @@ import { keptNames, type SandboxFolder, toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
 import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
 import type { OciHost } from './host.ts';
+import { letRunOn } from './let-run-on.ts';
 import { isPages, type KeptMemory, keepImages } from './memory-image.ts';
 import { releaseOciState } from './oci-runtime.ts';
 import { waitForQuiet } from './quiet.ts';
@@ -40,18 +41,13 @@ export const beginPause = async (
         dumpMemory({ host, criu }, record, { imagesDir: folder.memory }),
       ));
     await flushDisk(folder.disk);
+    // Whoever is connected is told when they end. Before the record says that they will: after it, nothing may fail.
+    if (criu) await endRepair(cgroup);
     const pausing: SandboxRecord = { ...record, phase: 'pausing', ...(memory && { memory }) };
     await writeRecord(folder.record, pausing);
-    // Whoever is connected is told when they end.
-    if (criu) await endRepair(await cgroup.members());
     return pausing;
   } catch (error) {
-    // What was written down is stopped.
-    if (criu) {
-      await endRepair(await cgroup.members());
-      await cgroup.signal('SIGCONT');
-    }
-    await cgroup.thaw();
+    await (criu ? letRunOn(cgroup) : cgroup.thaw());
     throw error;
   }
 };

@@ -40,25 +40,41 @@ const toKey = (device: number, inode: number): string => `${device}:${inode}`;
 /** The files without a name that the processes have open, each with the device of its file system, as watches name them. */
 const findDeleted = async (pids: readonly number[]): Promise<ReadonlySet<string>> => {
   const turns = createTurns();
+  const seen = new Set<string>();
   const found = new Set<string>();
-  for (const pid of pids) {
-    for (const name of listDescriptors(pid)) {
-      // A descriptor may be gone by now.
-      const status = statSync(`/proc/${pid}/fd/${name}`, { throwIfNoEntry: false });
-      const device = status?.nlink === 0 ? readDevice(pid, name) : undefined;
-      if (status && device !== undefined) found.add(toKey(device, status.ino));
-      await turns();
+  const devicesOf = createDevices();
+  for (const { pid, name } of listDescriptors(pids)) {
+    // A descriptor may be gone by now.
+    const status = statSync(`/proc/${pid}/fd/${name}`, { throwIfNoEntry: false });
+    const file = status && toKey(status.dev, status.ino);
+    if (status?.nlink === 0 && file !== undefined && !seen.has(file)) {
+      seen.add(file);
+      const device = devicesOf(pid).get(readMountId(pid, name));
+      if (device !== undefined) found.add(toKey(device, status.ino));
     }
+    await turns();
   }
   return found;
 };
 
-/** What an overlay says of the device of a file is that of one of its layers, so it is that of the mount. proc(5), proc_pid_mountinfo(5). */
-const readDevice = (pid: number, descriptor: string): number | undefined => {
-  const mountId = /^mnt_id:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, 'utf8'))?.[1];
-  const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8');
-  // Memory without a mount has no watches.
-  const [, major, minor] = new RegExp(`^${mountId} \\d+ (\\d+):(\\d+) `, 'm').exec(mounts) ?? [];
-  // linux/kdev_t.h
-  return minor === undefined ? undefined : Number(major) * 2 ** 20 + Number(minor);
+const readMountId = (pid: number, descriptor: string): string =>
+  /^mnt_id:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, 'utf8'))?.[1] ?? '';
+
+/**
+ * The devices of the mounts that a process sees, by the number of the mount: what an overlay says of the device of a file is
+ * that of one of its layers. Memory without a mount has no watches. proc_pid_mountinfo(5), linux/kdev_t.h
+ */
+const createDevices = (): ((pid: number) => ReadonlyMap<string, number>) => {
+  let last: { pid: number; devices: ReadonlyMap<string, number> } | undefined;
+  return (pid) => {
+    if (last?.pid !== pid) {
+      const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8').matchAll(/^(\d+) \d+ (\d+):(\d+) /gm);
+      const devices = [...mounts].map(([, id = '', major, minor]): [string, number] => [
+        id,
+        Number(major) * 2 ** 20 + Number(minor),
+      ]);
+      last = { pid, devices: new Map(devices) };
+    }
+    return last.devices;
+  };
 };

@@ -1,0 +1,24 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { pid } from 'node:process';
+import { expect, it } from 'vitest';
+import { listDescriptors, MAX_DESCRIPTORS, readDescriptor, requireFewDescriptors } from './descriptors.ts';
+
+/** More than can be. */
+const NOBODY = 2 ** 30;
+
+it('lists what processes have open, and nothing of one that is gone', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const links = [...listDescriptors([NOBODY, pid])].map(readDescriptor);
+  expect(links.some((link) => /^socket:\[\d+\]$/.test(link))).toBe(true);
+  expect(readDescriptor({ pid: NOBODY, name: '0' })).toBe('');
+  server.close();
+});
+
+it('refuses more than a pause can look through, and looks at no more of them', async () => {
+  await requireFewDescriptors([pid]);
+  const many = Array.from({ length: MAX_DESCRIPTORS }, () => pid);
+  await expect(requireFewDescriptors(many)).rejects.toMatchObject({ code: 'unavailable' });
+  expect([...listDescriptors(many)]).toHaveLength(MAX_DESCRIPTORS + 1);
+});

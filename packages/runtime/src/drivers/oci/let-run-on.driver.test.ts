@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { Instance } from '../../runtime.ts';
+import { runInside } from '../../suite-client.ts';
+import { MAX_DESCRIPTORS } from './descriptors.ts';
+import { dumpMemory } from './dump.ts';
+import { toSandboxFolder } from './folder.ts';
+import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
+import { readHost } from './host.ts';
+import { useOci } from './oci-fixture.ts';
+import { waitForQuiet } from './quiet.ts';
+import { readRecord } from './record.ts';
+
+const oci = useOci({ name: 'runon', memory: true });
+const { create, dataDir, toId } = oci;
+
+/** Starts a program that sends something over a connection to itself, counts that, and says how far it is. */
+const startTalker = (instance: Instance) =>
+  runInside(
+    instance,
+    `cat > /root/talker.py <<'END'
+import os, socket, time
+s = socket.create_server(("127.0.0.1", 0)); c = socket.create_connection(s.getsockname()); a, _ = s.accept()
+n = 0
+while True:
+    n += 1; c.sendall(b"x"); a.recv(1)
+    open("/root/new", "w").write(str(n)); os.rename("/root/new", "/root/count"); time.sleep(0.01)
+END
+setsid python3 /root/talker.py > /root/log 2>&1 < /dev/null & until [ -s /root/count ]; do sleep 0.05; done`,
+  );
+
+const expectTalk = async (instance: Instance): Promise<void> => {
+  const read = async (): Promise<string> => (await runInside(instance, 'cat /root/count /root/log')).output;
+  const before = await read();
+  expect(before).toMatch(/^\d+$/);
+  await expect.poll(read, { timeout: 10_000 }).not.toBe(before);
+  expect(await read()).toMatch(/^\d+$/);
+};
+
+describe('what was to be kept in memory', () => {
+  it('runs on, with its connections, when the process that kept it ended before that was on record', async () => {
+    const instance = await create();
+    await startTalker(instance);
+    const host = readHost({ dataDir, criuDir: oci.criuDir });
+    const folder = toSandboxFolder(dataDir, instance.id);
+    const record = await readRecord(folder.record);
+    if (host.criu === undefined || record === undefined) return expect.fail('nothing to keep memory with');
+    const cgroup = host.cgroup(instance.id);
+    await waitForQuiet(await cgroup.members());
+    await freezeBetweenSpawns(cgroup);
+    await dumpMemory({ host, criu: host.criu }, record, { imagesDir: folder.memory });
+    await oci.reopen();
+    const found = await oci.runtime.get(instance.id);
+    expect(await found.state()).toBe('running');
+    await expectTalk(found);
+    await found.pause({ memory: true });
+    await found.resume();
+    await expectTalk(found);
+  });
+
+  it('runs on when more files are open than can be looked through, and is kept when they are closed', async () => {
+    const instance = await create();
+    await startTalker(instance);
+    await runInside(
+      instance,
+      `cat > /root/opener.py <<'END'
+import os, resource, time
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]; resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+f = open("/root/new-file", "w"); children = []
+count = ${MAX_DESCRIPTORS} // 4
+for _ in range(count): os.dup(f.fileno())
+for _ in range(4):
+    if os.fork() == 0: break
+open("/root/opened-%d" % os.getpid(), "w")
+while not os.path.exists("/root/close"): time.sleep(0.02)
+END
+setsid python3 /root/opener.py > /root/opener.log 2>&1 < /dev/null &
+until [ "$(ls /root | grep -c opened-)" = 5 ]; do sleep 0.05; done`,
+    );
+    const refused = { code: 'unavailable', message: expect.stringContaining('files are open') };
+    await expect(instance.pause({ memory: true })).rejects.toMatchObject(refused);
+    await expect(instance.snapshot({ id: toId(), memory: true })).rejects.toMatchObject(refused);
+    expect(await instance.state()).toBe('running');
+    await expectTalk(instance);
+    await runInside(
+      instance,
+      'touch /root/close; while grep -qs [o]pener.py /proc/[0-9]*/cmdline; do sleep 0.05; done',
+    );
+    await instance.pause({ memory: true });
+    await instance.resume();
+    await expectTalk(instance);
+  });
+});
