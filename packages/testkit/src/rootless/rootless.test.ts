@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { isIdOfUser } from '@skerry/runtime/suite-user';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { joinStack } from '../shared-stack.ts';
 import { type Stack, startStack } from '../stack.ts';
 
 const program = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -17,6 +18,8 @@ let dir: string;
 let through: string[];
 let stack: Stack;
 beforeAll(async () => {
+  // The image that is shown to the user is root's, which a server of root makes where there is none.
+  await joinStack();
   dir = mkdtempSync(join(tmpdir(), 'skerry-rootless-'));
   const asUser = [process.execPath, program, dir, imagesDir];
   through = ['unshare', '--mount', '--propagation', 'private', ...asUser];
@@ -157,14 +160,15 @@ describe('skerry up of an ordinary user', () => {
 
   it('leaves nothing when it is taken down', async () => {
     await stack.down();
-    expect(listProcesses()).toEqual([]);
+    // What a process has started to work for it ends a moment after it.
+    await expect.poll(listProcesses, { timeout: 10_000 }).toEqual([]);
     expect(readdirSync(join(dir, 'home/data/sandboxes'))).toEqual([]);
     expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
   });
 });
 
 describe('skerry doctor of an ordinary user', () => {
-  it('starts a sandbox, names what root would add, and leaves nothing', () => {
+  it('starts a sandbox, names what root would add, and leaves nothing', async () => {
     const [file = '', ...args] = through;
     const out = execFileSync(file, [...args, process.execPath, cli, 'doctor', '--json'], {
       encoding: 'utf8',
@@ -178,7 +182,7 @@ describe('skerry doctor of an ordinary user', () => {
       'snapshots',
       'memory',
     ]);
-    expect(listProcesses()).toEqual([]);
+    await expect.poll(listProcesses, { timeout: 10_000 }).toEqual([]);
     expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
   });
 });
