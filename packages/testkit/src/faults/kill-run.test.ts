@@ -4,7 +4,7 @@ import { runKills } from './kill-run.ts';
 it('a kill of server, helper, CRIU or crun at a step of an operation loses nothing, leaves nothing, and a retry works', async () => {
   const { steps, kills, outcomes, failures, losses, orphans } = await runKills({
     seed: 20_261_120,
-    durationMs: 10_000,
+    durationMs: 7_000,
   });
   expect({ failures, losses, orphans }).toEqual({ failures: [], losses: [], orphans: [] });
   // It did what it is for.

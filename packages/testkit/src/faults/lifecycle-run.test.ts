@@ -4,10 +4,10 @@ import { runLifecycle } from './lifecycle-run.ts';
 it('random operations on sandboxes, whose server and helper are killed, lose nothing and leave nothing', async () => {
   const { done, cutOff, kills, checks, failures, losses, orphans } = await runLifecycle({
     seed: 20_261_120,
-    durationMs: 12_000,
+    durationMs: 9_000,
     sandboxCount: 6,
     lanes: 3,
-    killEveryMs: 3_500,
+    killEveryMs: 3_000,
   });
   expect({ failures, losses, orphans }).toEqual({ failures: [], losses: [], orphans: [] });
   // It did what it is for.
