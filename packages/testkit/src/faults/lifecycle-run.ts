@@ -21,6 +21,8 @@ import { createRandom } from './random.ts';
 export interface LifecycleRunOptions {
   seed: number;
   durationMs: number;
+  /** How many operations are to be done, however long that takes. */
+  leastOperations: number;
   /** About how many sandboxes there are. */
   sandboxCount: number;
   /** How many operations are under way at the same time. */
@@ -52,7 +54,7 @@ const MAX_SNAPSHOTS = 8;
  * are not the seed's: one seed gives similar runs, not equal ones.
  */
 export const runLifecycle = async (options: LifecycleRunOptions): Promise<LifecycleReport> => {
-  const { seed, durationMs, sandboxCount, lanes, killEveryMs } = options;
+  const { seed, durationMs, leastOperations, sandboxCount, lanes, killEveryMs } = options;
   const random = createRandom(seed);
   const dataDir = mkdtempSync(join(tmpdir(), 'skerry-lifecycle-'));
   const report: LifecycleReport = {
@@ -103,7 +105,7 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
     await removeStrays(stack);
   });
   // Before there is anything in it, so that no id escapes.
-  mkdirSync(join(dataDir, 'sandboxes'), { mode: 0o711 });
+  mkdirSync(join(dataDir, 'sandboxes'), { recursive: true, mode: 0o711 });
   const watcher = watch(join(dataDir, 'sandboxes'), (_, name) => name && ids.add(name));
 
   const check = async (stack: Stack, known: KnownSandbox, content: Content = known): Promise<void> => {
@@ -204,9 +206,10 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
     return attempt('create', undefined, create);
   };
 
+  const doneCount = (): number => Object.values(report.done).reduce((sum, one) => sum + one, 0);
   const untilMs = performance.now() + durationMs;
   const lane = async (): Promise<void> => {
-    while (performance.now() < untilMs) await step();
+    while (performance.now() < untilMs || doneCount() < leastOperations) await step();
   };
   const killer = async (): Promise<void> => {
     for (;;) {

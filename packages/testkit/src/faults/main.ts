@@ -25,7 +25,14 @@ const runs: Record<string, (options: { minutes: number; firstSeed: number }) => 
   },
   lifecycle: async ({ minutes, firstSeed: seed }) => {
     const durationMs = minutes * 60_000;
-    const report = await runLifecycle({ seed, durationMs, sandboxCount: 50, lanes: 6, killEveryMs: 12_000 });
+    const report = await runLifecycle({
+      seed,
+      durationMs,
+      leastOperations: 0,
+      sandboxCount: 50,
+      lanes: 6,
+      killEveryMs: 12_000,
+    });
     console.log(JSON.stringify({ seed, minutes, ...report }, undefined, 2));
     return report.failures.length + report.losses.length + report.orphans.length === 0;
   },
