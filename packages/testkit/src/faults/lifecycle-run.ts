@@ -9,6 +9,7 @@ import {
   create,
   createFromSnapshot,
   deleteSnapshot,
+  deleteUnused,
   findSandbox,
   type KnownSandbox,
   operations,
@@ -85,8 +86,7 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
     }
     for await (const { snapshotId } of Sandbox.listSnapshots(stack.connection)) {
       if (snapshots.has(snapshotId)) continue;
-      report.unacknowledged += 1;
-      await Sandbox.deleteSnapshot(snapshotId, stack.connection);
+      if (await deleteUnused(stack, snapshotId)) report.unacknowledged += 1;
     }
   };
 

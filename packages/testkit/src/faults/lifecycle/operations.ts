@@ -147,19 +147,25 @@ export const createFromSnapshot = (world: World, snapshot: KnownSnapshot): Promi
     known.counter ??= await startCounter(sandbox);
   });
 
-/** Tells whether it was done: not while sandboxes rest on it. Where a kill cuts it off, the snapshot is there or not, and nobody's. */
+/** Tells whether it was done: not while sandboxes rest on it. */
+export const deleteUnused = async ({ connection }: Stack, id: string): Promise<boolean> => {
+  try {
+    return await Sandbox.deleteSnapshot(id, connection);
+  } catch (error) {
+    if (error instanceof SandboxError && error.code === 'invalid_argument') return false;
+    throw error;
+  }
+};
+
+/** As `deleteUnused`. Where a kill cuts it off, the snapshot is there or not, and nobody's. */
 export const deleteSnapshot = async (
   { stack, snapshots }: World,
   snapshot: KnownSnapshot,
 ): Promise<boolean> => {
   snapshots.delete(snapshot.id);
-  try {
-    return await Sandbox.deleteSnapshot(snapshot.id, stack.connection);
-  } catch (error) {
-    if (!(error instanceof SandboxError && error.code === 'invalid_argument')) throw error;
-    snapshots.set(snapshot.id, snapshot);
-    return false;
-  }
+  const isGone = await deleteUnused(stack, snapshot.id);
+  if (!isGone) snapshots.set(snapshot.id, snapshot);
+  return isGone;
 };
 
 /** The sandbox, made to run where it is paused; undefined when it is gone. */
