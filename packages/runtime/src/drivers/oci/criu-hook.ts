@@ -9,6 +9,7 @@ export interface CriuHook {
   readonly script: string;
   /** What the work rejected with. */
   readonly failure: unknown;
+  /** To be called when CRIU has ended. Resolves when the work, too, has. */
   close(): Promise<void>;
 }
 
@@ -56,8 +57,11 @@ export const createCriuHook = async (options: {
     // It may have been killed meanwhile.
     if (!isClosed) writeSync(done, failure === undefined ? 'ok\n' : 'failed\n');
   };
+  let served: Promise<void> | undefined;
   const reader = new Socket({ fd: reached, readable: true, writable: false });
-  reader.once('data', (line) => void serve(Number(String(line))));
+  reader.once('data', (line) => {
+    served = serve(Number(String(line)));
+  });
   return {
     script: path,
     get failure() {
@@ -66,6 +70,8 @@ export const createCriuHook = async (options: {
     close: async () => {
       isClosed = true;
       reader.destroy();
+      // Whoever undoes what was made comes after it.
+      await served;
       closeSync(done);
       await Promise.all([path, ...pipes].map((name) => rm(name, { force: true })));
     },

@@ -6,6 +6,7 @@ import type { Limits } from '../../runtime.ts';
 import type { CgroupLayout } from './cgroup.ts';
 import { allowDevices } from './device-program.ts';
 import { usableDevices } from './devices.ts';
+import { settleAll } from './settle-all.ts';
 
 const CPU_PERIOD_US = 100_000;
 
@@ -14,12 +15,12 @@ const DEVICES = ['c *:* m', 'b *:* m', ...usableDevices.map((numbers) => `c ${nu
 
 /**
  * Makes the cgroups of a sandbox that no OCI runtime starts, with the limits that it had, and resolves with the files that
- * take its members. Rejects with `unsupported` when the host has no controller for one of them.
+ * take its members. Rejects with `unsupported` when the host has no controller for one of them; nothing is made any more then.
  */
 export const makeCgroup = async (layout: CgroupLayout, path: string, limits: Limits): Promise<string[]> => {
   if (layout.version === 2) return [await makeUnified(layout, path, limits)];
   const trees = layout.trees.filter((tree) => basename(tree) !== 'unified');
-  return Promise.all(
+  return settleAll(
     trees.map(async (tree) => {
       const folder = `${tree}${path}`;
       await mkdir(folder, { recursive: true });

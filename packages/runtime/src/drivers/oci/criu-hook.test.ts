@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CriuHook, createCriuHook } from './criu-hook.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'criu-hook-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** As CRIU calls it. */
+const call = ({ script }: CriuHook, step: string) =>
+  spawn(script, {
+    env: { ...process.env, CRTOOLS_SCRIPT_ACTION: step, CRTOOLS_INIT_PID: '7' },
+    stdio: 'ignore',
+    detached: true,
+  });
+
+describe('a hook of CRIU', () => {
+  it('does its work at its step alone, and fails that when the work does', async () => {
+    for (const reason of [undefined, new Error('no room')]) {
+      const pids: number[] = [];
+      const work = async (pid: number): Promise<void> => {
+        pids.push(pid);
+        if (reason) throw reason;
+      };
+      const hook = await createCriuHook({ folder, step: 'post-dump', work });
+      expect(await once(call(hook, 'pre-dump'), 'exit')).toEqual([0, null]);
+      expect(pids).toEqual([]);
+      expect(await once(call(hook, 'post-dump'), 'exit')).toEqual([reason ? 1 : 0, null]);
+      expect(pids).toEqual([7]);
+      expect(hook.failure).toBe(reason);
+      await hook.close();
+      expect(await readdir(folder)).toEqual([]);
+    }
+  });
+
+  it('is closed when its work has ended, though CRIU was killed before', async () => {
+    const [begun, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const work = async (): Promise<void> => {
+      begun.resolve();
+      await ending.promise;
+    };
+    const hook = await createCriuHook({ folder, step: 'post-dump', work });
+    const child = call(hook, 'post-dump');
+    await begun.promise;
+    // With what it waits in.
+    process.kill(-(child.pid ?? expect.fail('not started')), 'SIGKILL');
+    await once(child, 'exit');
+    let isClosed = false;
+    const closed = hook.close().then(() => {
+      isClosed = true;
+    });
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+    // Its files are there as long as it is not.
+    expect(isClosed).toBe(false);
+    expect(await readdir(folder)).not.toEqual([]);
+    ending.resolve();
+    await closed;
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
