@@ -28,6 +28,7 @@ const toSqliteDatabase = (database: DatabaseSync): SqliteDatabase => ({
 // https://sqlite.org/rescode.html
 const SQLITE_FULL = 13;
 
+/** Whether an error of `node:sqlite` is that the disk is full. */
 export const isFullDisk = (error: unknown): boolean =>
   (error as { errcode?: number } | undefined)?.errcode === SQLITE_FULL;
 
