@@ -18,6 +18,9 @@ interface Report {
   flooded: Outcomes;
   spoofed: Outcomes;
   spoofedOther: Outcomes;
+  ownStack: Outcomes;
+  unguarded: Outcomes;
+  guarded: Outcomes;
   afterReload: boolean;
   whileReserved: boolean;
   badPid: string;
@@ -98,6 +101,13 @@ describe('the network of a sandbox', () => {
     expect(report.tracked).toBeGreaterThan(maxConnections - 100);
     expect(report.tracked).toBeLessThan(maxConnections + 100);
     expect(report.flooded.publicHost).toMatch(/answered/);
+  });
+
+  it('keeps one with a stack of its own from all others, whatever becomes of the rules of the host', () => {
+    expect(report.ownStack.publicHost).toMatch(/answered/);
+    expect(report.ownStack.resolver).toMatch(/answered/);
+    expect(report.unguarded.otherSandbox).toMatch(/answered/);
+    for (const name of [...privateHosts, 'otherSandbox']) expect(report.guarded[name], name).toBe('timeout');
   });
 
   it('makes the rules of the host again after somebody flushed them', () => {

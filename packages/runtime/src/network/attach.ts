@@ -18,7 +18,7 @@ import { hasInterface, inNetworkNamespace, openNetworkNamespace } from './namesp
 import { openRouteSocket, type RouteSocket } from './netlink-socket.ts';
 import { openRuleSet } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
-import { hostInterface, type Surroundings, toGuestRules } from './rules.ts';
+import { hostInterface, type Surroundings, toGuestRules, toLinkRules } from './rules.ts';
 
 /** Of an interface in the network namespace that this thread is in now; 0 when it has none of that name. */
 const toIndex: (name: string) => number = koffi.load(null).func('unsigned int if_nametoindex(const char *)');
@@ -30,6 +30,8 @@ export interface NetworkOptions extends Partial<Surroundings> {
   slot: number;
   /** Without it there is no interface but loopback. */
   internet: boolean;
+  /** The sandbox makes packets past its namespace's own stack, and so past the rules there. Default: false. */
+  hasOwnStack?: boolean;
   signal?: AbortSignal | undefined;
   stateDir?: string | undefined;
 }
@@ -59,7 +61,7 @@ async function connectToHost(
   { slot, signal, stateDir, ...options }: NetworkOptions,
   { namespace, guest }: { namespace: FileHandle; guest: RouteSocket },
 ): Promise<void> {
-  const { closedAddresses } = options;
+  const { closedAddresses, hasOwnStack = false } = options;
   // Those of the host, when the caller knows no others.
   const resolvers = options.resolvers ?? (await findResolvers());
   const host = openRouteSocket();
@@ -75,6 +77,7 @@ async function connectToHost(
     await Promise.allSettled(made);
     await Promise.all(made);
     throwIfAborted(signal);
+    if (hasOwnStack) await rules.run(toLinkRules({ resolvers, closedAddresses }, guestInterface));
     await makeGuestEnd(guest, { slot, index: inNetworkNamespace(namespace, () => toIndex(guestInterface)) });
     throwIfAborted(signal);
   } catch (error) {

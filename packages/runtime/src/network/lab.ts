@@ -151,8 +151,21 @@ try {
   const spoofed = await dial(a, { publicHost: farAddresses.publicHost }, '203.0.113.99');
   const spoofedOther = await dial(a, { publicHost: farAddresses.publicHost }, other);
 
+  // One whose packets pass none of the rules of its namespace.
+  const d = await startNode();
+  const slotD = await reserveSlot(owner('d'));
+  const surroundings = { stateDir, resolvers: [resolver] };
+  await attachNetwork({ pid: d, slot: slotD, internet: true, hasOwnStack: true, ...surroundings });
+  await runCommand({
+    file: 'nsenter',
+    args: [`--target=${d}`, '--net', '--', 'nft', 'delete', 'table', 'inet', 'skerry'],
+  });
+  const ownStack = await dial(d, { publicHost: targets.publicHost, resolver: targets.resolver });
+
   // Somebody reloads the host's firewall.
   await runCommand({ file: 'nft', args: ['flush', 'ruleset'] });
+  const unguarded = await dial(a, { otherSandbox: other });
+  const guarded = await dial(d, { otherSandbox: other, ...farAddresses, hostUplink: targets.hostUplink });
   await ensureHostNetwork({ stateDir, resolvers: [resolver], verify: true });
   const afterReload = await hasTable();
 
@@ -191,6 +204,7 @@ try {
   for (const [slot, id] of [
     [slotA, 'a'],
     [slotB, 'b'],
+    [slotD, 'd'],
   ] as const) {
     await detachNetwork({ slot });
     await detachNetwork({ slot });
@@ -221,6 +235,9 @@ try {
       flooded,
       spoofed,
       spoofedOther,
+      ownStack,
+      unguarded,
+      guarded,
       afterReload,
       whileReserved,
       badPid,

@@ -49,6 +49,26 @@ export const toGuestRules = (surroundings: Surroundings): string => `table inet 
 `;
 
 /**
+ * The rules on a sandbox's end of its link, for packets that something else than its namespace's own stack has made: those
+ * pass no other rule there. Out to the same places as `toGuestRules` lets; what comes in is its stack's own affair. Needs
+ * Linux 5.16. `link` is the interface, which must be there.
+ */
+export const toLinkRules = (
+  surroundings: Surroundings,
+  link: string,
+): string => `table netdev skerry {${sets(surroundings)}
+  chain output {
+    type filter hook egress device "${link}" priority 0; policy drop;
+    ether type arp accept
+    ether type != ip drop
+    ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
+    ip daddr @blocked drop
+    accept
+  }
+}
+`;
+
+/**
  * The rules of the host, the same for any number of sandboxes. They repeat what the guest's rules say, because a guest
  * that escapes its own must still not get further, and add what only the host can hold: each sandbox keeps to its own
  * address, none reaches the host or another sandbox. One transaction replaces whatever was there before.

@@ -141,6 +141,7 @@ const runContainer = async (options: {
           pid,
           slot: record.slot,
           internet: network.internet,
+          hasOwnStack: host.runtime.level === 'gvisor',
           signal,
           stateDir: host.stateDir,
           ...host.surroundings,
