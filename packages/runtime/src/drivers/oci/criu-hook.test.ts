@@ -22,6 +22,17 @@ const call = ({ script }: CriuHook, step: string) =>
   });
 
 describe('a hook of CRIU', () => {
+  it('takes the place of one that a killed process has left', async () => {
+    const [left, hook] = [
+      await createCriuHook({ folder, step: 'post-dump', work: async () => expect.fail('called') }),
+      await createCriuHook({ folder, step: 'setup-namespaces', work: async () => {} }),
+    ];
+    expect(await once(call(hook, 'setup-namespaces'), 'exit')).toEqual([0, null]);
+    await hook.close();
+    expect(await readdir(folder)).toEqual([]);
+    await left.close();
+  });
+
   it('does its work at its step alone, and fails that when the work does', async () => {
     for (const reason of [undefined, new Error('no room')]) {
       const pids: number[] = [];

@@ -40,6 +40,9 @@ export const createCriuHook = async (options: {
 }): Promise<CriuHook> => {
   const path = `${options.folder}/hook`;
   const pipes = ['reached', 'done'].map((name) => `${path}.${name}`);
+  const removeFiles = () => Promise.all([path, ...pipes].map((name) => rm(name, { force: true })));
+  // A process that was killed has left its own.
+  await removeFiles();
   await writeFile(path, toScript(options.step), { mode: 0o700 });
   // For both directions: opening one end does not wait for the other.
   const [reached = -1, done = -1] = pipes.map((pipe) => {
@@ -73,7 +76,7 @@ export const createCriuHook = async (options: {
       // Whoever undoes what was made comes after it.
       await served;
       closeSync(done);
-      await Promise.all([path, ...pipes].map((name) => rm(name, { force: true })));
+      await removeFiles();
     },
   };
 };
