@@ -88,5 +88,5 @@ until [ "$(ls /root | grep -c opened-)" = 5 ]; do sleep 0.05; done`,
     await instance.pause({ memory: true });
     await instance.resume();
     await expectTalk(instance);
-  });
+  }, 120_000);
 });
