@@ -51,6 +51,17 @@ describe('a hook of CRIU', () => {
     }
   });
 
+  it('fails its step at once when the process that made it was killed', async () => {
+    const source = `const { createCriuHook } = await import(${JSON.stringify(new URL('./criu-hook.ts', import.meta.url).href)});
+      await createCriuHook({ folder: ${JSON.stringify(folder)}, step: 'post-dump', work: async () => {} });
+      process.kill(process.pid, 'SIGKILL');`;
+    await once(spawn(process.execPath, ['--input-type=module', '-e', source]), 'exit');
+    expect(await readdir(folder)).toContain('hook');
+    const [script, failure] = [join(folder, 'hook'), undefined];
+    const child = call({ script, failure, close: async () => {} }, 'post-dump');
+    expect(await once(child, 'exit')).toEqual([1, null]);
+  });
+
   it('is closed when its work has ended, though CRIU was killed before', async () => {
     const [begun, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const work = async (): Promise<void> => {

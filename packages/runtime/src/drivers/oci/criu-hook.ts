@@ -22,11 +22,12 @@ export type CriuStep = 'post-dump' | 'setup-namespaces';
 /** How long CRIU waits; it fails then. */
 export const HOOK_DEADLINE_MS = 60_000;
 
-// criu(8), --action-script. It has no descriptors of ours, and names its pipes by where it lies itself. The first opening
-// waits for nobody; the second ends when this process has: then CRIU fails, and what a dump held runs on.
+// criu(8), --action-script. It has no descriptors of ours, and names its pipes by where it lies itself. No opening
+// waits for anybody, and reading ends when this process has: then CRIU fails, and what a dump held runs on.
 const toScript = (step: CriuStep): string => `#!/bin/sh
 [ "$CRTOOLS_SCRIPT_ACTION" = ${step} ] || exit 0
-echo "$CRTOOLS_INIT_PID" 1<> "$0.reached" && [ "$(timeout ${HOOK_DEADLINE_MS / 1000} head -n 1 "$0.done")" = ok ]
+exec 3<> "$0.done" 4< "$0.done" 3>&-
+echo "$CRTOOLS_INIT_PID" 1<> "$0.reached" && [ "$(timeout ${HOOK_DEADLINE_MS / 1000} head -n 1 <&4)" = ok ]
 `;
 
 /**
