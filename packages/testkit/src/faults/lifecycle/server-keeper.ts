@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Stack, startStack } from '../../stack.ts';
 
 export type Victim = 'server' | 'helper';
@@ -36,6 +37,9 @@ export const createServerKeeper = async (
         const pid = findHelper(stack);
         // None between the death of one and the first call after it: then there is nobody to kill.
         if (pid > 0) process.kill(pid, 'SIGKILL');
+        kills += 1;
+        // What begins before its server has seen its end may still be sent to it.
+        while (pid > 0 && findHelper(stack) === pid) await delay(1);
         kills += 1;
         return;
       }
