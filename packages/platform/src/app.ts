@@ -18,6 +18,7 @@ import { createSnapshotHandlers } from './handlers/snapshots.ts';
 import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
+import { readOut } from './read-out.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
 import type { Directory } from './sandboxes/live.ts';
 import type { Store } from './store/store.ts';
@@ -99,6 +100,10 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     },
     log,
     ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),
+  });
+  server.addHook('onSend', async (request, _reply, payload) => {
+    await readOut(request.raw);
+    return payload;
   });
   server.get('/health', async (_request, reply) => {
     reply.type('text/plain').send('ok\n');

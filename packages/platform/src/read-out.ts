@@ -1,0 +1,28 @@
+import type { IncomingMessage } from 'node:http';
+
+const MAX_BYTES = 1 << 20;
+const MAX_WAIT_MS = 1_000;
+
+/**
+ * Resolves when what a caller sends, who wants the connection closed after the answer, has come, so that the answer reaches
+ * him: a connection that is closed with bytes unread is reset, and takes with it what he has not read yet (RFC 9112, 9.6).
+ * Waits for a second and for a MiB at most. Reads nothing of a body that somebody reads, and never rejects.
+ */
+export const readOut = (request: IncomingMessage): Promise<void> => {
+  const isLast = request.headers.connection?.toLowerCase() === 'close';
+  if (!isLast || request.complete || request.destroyed || request.readableFlowing !== null)
+    return Promise.resolve();
+  return new Promise((resolve) => {
+    let sizeBytes = 0;
+    const finish = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(finish, MAX_WAIT_MS);
+    request.once('end', finish).once('close', finish).once('error', finish);
+    request.on('data', (bytes: Buffer) => {
+      sizeBytes += bytes.length;
+      if (sizeBytes > MAX_BYTES) finish();
+    });
+  });
+};
