@@ -58,6 +58,7 @@ const switches = [
 const probeNamespaces = async (): Promise<ProbeResult> => {
   const refusing: string[] = [];
   for (const [name, refuses, wanted] of switches) {
+    // A kernel without the switch does not refuse by it.
     const value = await readFile(`/proc/sys/${name.replaceAll('.', '/')}`, 'utf8').catch(() => undefined);
     if (value !== undefined && refuses(Number(value))) refusing.push(`${name}=${wanted}`);
   }

@@ -21,6 +21,7 @@ it('makes nothing in the /tmp of the host, where a kill would leave it', async (
     const [agentDir, rootfs, criuDir] = await Promise.all([
       prepareSuiteAgent(base),
       prepareSuiteRootfs(),
+      // Without it the test says below why it is skipped.
       prepareCriu({ targetDir: '/var/cache/skerry' }).catch(() => undefined),
     ]);
     const id = `scratch${process.pid}`;
