@@ -134,6 +134,7 @@ describe('files', () => {
       await writeFile(outside, 'untouched');
       const race = `mkdir -p ${folder} && cd ${folder} && while :; do ln -sf ${outside} target; rm target; echo own > target; done`;
       const racing = await sdk.commands.run(race, { background: true });
+      // It runs until it is killed, which is how it ends.
       racing.wait().catch(() => {});
       const outcomes = await Promise.allSettled(
         Array.from({ length: 40 }, (_, index) => sdk.files.write(join(folder, 'target'), `written ${index}`)),

@@ -54,13 +54,13 @@ pairs = [pair("socket"), pair("\\0name"), socket.socketpair()]; pairs[2][0].send
     hold: `import socket
 def pair(host, family=socket.AF_INET, server=socket.AF_INET):
     s = socket.create_server((host, 0), family=server, dualstack_ipv6=server != family); c = socket.socket(family); c.connect(("::1" if family == socket.AF_INET6 else "127.0.0.1", s.getsockname()[1])); a, _ = s.accept()
-    c.settimeout(40); a.settimeout(40); return c, a
+    c.settimeout(10); a.settimeout(10); return c, a
 four, six, mixed = pair("127.0.0.1"), pair("::1", socket.AF_INET6, socket.AF_INET6), pair("::", socket.AF_INET, socket.AF_INET6)
 full, half, gone = [pair("127.0.0.1") for _ in range(3)]
 full[0].setblocking(False); sent = 0
 try:
     while True: sent += full[0].send(b"x" * 65536)
-except BlockingIOError: full[0].settimeout(40)
+except BlockingIOError: full[0].settimeout(10)
 half[1].sendall(b"bye"); half[1].shutdown(socket.SHUT_WR)
 gone[1].sendall(b"bye"); gone[1].close()
 datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); datagrams.bind(("127.0.0.1", 0)); sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); sender.connect(datagrams.getsockname())
@@ -149,7 +149,7 @@ const readFound = async (instance: Instance): Promise<Record<string, string>> =>
   await runInside(instance, 'touch /root/go');
   const read = async ([name]: [string, unknown], index: number): Promise<[string, string]> => {
     const folder = `/root/${index}`;
-    const wait = `for i in $(seq 800); do [ -s ${folder}/found ] && break; sleep 0.05; done; cat ${folder}/found ${folder}/log`;
+    const wait = `for i in $(seq 200); do [ -s ${folder}/found ] && break; sleep 0.05; done; cat ${folder}/found ${folder}/log`;
     return [name, (await runInside(instance, wait)).output];
   };
   return Object.fromEntries(await Promise.all(Object.entries(holdings).map(read)));
@@ -166,7 +166,7 @@ describe('a process that is kept in memory', () => {
     await source.pause({ memory: true });
     await source.resume();
     expect(await Promise.all([source, fork].map(readFound))).toEqual([expected, expected]);
-  }, 120_000);
+  }, 60_000);
 });
 
 describe('a connection over loopback', () => {
