@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { spawn as spawnOnTerminal } from '@lydell/node-pty';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import { runProgram } from './run-program.ts';
 import { type Stack, startStack } from './stack.ts';
 
@@ -25,6 +25,7 @@ const openTerminal = (file: string, args: string[]) => {
     changed();
   });
   const text = (): string => stripVTControlCharacters(screen).replaceAll('\r', '');
+  onTestFailed(() => console.error(`the screen of ${file}:\n${text()}`));
   const see = async (pattern: RegExp): Promise<void> => {
     while (!pattern.test(text())) {
       await new Promise<void>((resolve) => {
@@ -116,11 +117,12 @@ describe('skerry sandbox', () => {
     await here.see(/\$ $/);
     here.terminal.write('stty size; echo "[$TERM $(tty)]"\r');
     await here.see(/\n30 90\n\[xterm \/dev\/pts\/\d+\]\n/);
-    here.terminal.write('sleep 100\r');
-    await here.see(/sleep 100\n/);
+    // Between its fork and its exec a child of bash still has bash's handlers, and an interrupt is lost: it must run first.
+    here.terminal.write(`sh -c 'echo "[running]"; exec sleep 100'\r`);
+    await here.see(/\n\[running\]\n/);
     here.terminal.write('\u0003');
     here.terminal.write('echo "[$?]"\r');
-    await here.see(/\[130\]/);
+    await here.see(/\[130\]\n/);
     here.terminal.resize(120, 40);
     here.terminal.write('until [ "$(stty size)" = "40 120" ]; do sleep 0.05; done; echo "[large]"\r');
     await here.see(/\n\[large\]/);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { stripVTControlCharacters } from 'node:util';
 import { Code } from '@connectrpc/connect';
 import { Sandbox } from '@skerry/sdk';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import { joinStack, type SharedStack } from './shared-stack.ts';
 
 let stack: SharedStack;
@@ -33,6 +33,7 @@ const open = async (options: { user?: string; command?: string; cols?: number; r
       }
     },
   };
+  onTestFailed(() => console.error(`the screen:\n${toText(session.screen)}`));
   const handle = await sandbox.pty.create({
     cols: 80,
     rows: 24,

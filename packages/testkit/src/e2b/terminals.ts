@@ -24,8 +24,9 @@ export function terminalsScenario(ask: Ask): void {
     await sandbox.pty.resize(terminal.pid, { cols: 132, rows: 43 });
     await sandbox.pty.sendInput(terminal.pid, bytes('echo "[$(stty size)]"\r'));
     await expect.poll(() => screen).toContain('[43 132]');
-    await sandbox.pty.sendInput(terminal.pid, bytes('sleep 100\r'));
-    await expect.poll(() => screen).toContain('sleep 100\r\n');
+    // Between its fork and its exec a child of bash still has bash's handlers, and an interrupt is lost: it must run first.
+    await sandbox.pty.sendInput(terminal.pid, bytes(`sh -c 'echo "[running]"; exec sleep 100'\r`));
+    await expect.poll(() => screen).toMatch(/[\r\n]\[running\]\r\n/);
     await sandbox.pty.sendInput(terminal.pid, bytes('\u0003'));
     await sandbox.pty.sendInput(terminal.pid, bytes('exit 5\r'));
     const failure = await terminal.wait().catch((error: unknown) => error);
