@@ -1,4 +1,5 @@
 import { RuntimeError } from '../../error.ts';
+import { type PacketStop, stopPackets } from '../../network/packet-stop.ts';
 import { flushDisk } from './close-disk.ts';
 import { copyDisk } from './copy-disk.ts';
 import type { Criu } from './criu.ts';
@@ -10,6 +11,7 @@ import { verifyDisk } from './kept-disk.ts';
 import { letRunOn } from './let-run-on.ts';
 import { type KeptMemory, requireUntouched, shareImages } from './memory-image.ts';
 import { waitForQuiet } from './quiet.ts';
+import { readPid } from './read-pid.ts';
 import type { SandboxRecord } from './record.ts';
 
 /** Where the parts of a snapshot go. `criu` is there when its processes are to be captured as well. */
@@ -42,17 +44,20 @@ export const captureRunning = async (
   await copyDisk(folder.image, image);
   if (criu) await waitForQuiet(await cgroup.members());
   await (criu ? freezeBetweenSpawns(cgroup) : cgroup.freeze());
+  let packets: PacketStop | undefined;
   try {
+    packets = criu && (await stopPackets(await readPid(folder)));
     const copy = async (): Promise<void> => {
       await flushDisk(folder.disk);
       await copyDisk(folder.image, image);
     };
     const memory = criu && (await dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy }));
     if (!criu) await copy();
+    await packets?.end();
     await cgroup.thaw();
     return { record, memory };
   } catch (error) {
-    await (criu ? letRunOn(cgroup) : cgroup.thaw());
+    await (criu ? letRunOn(cgroup, packets) : cgroup.thaw());
     throw error;
   }
 };

@@ -106,7 +106,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
     ...['--images-dir', imagesDir, '--log-file', log, '-v1'],
     ...[
       '--manage-cgroups=ignore',
-      // The sandbox is frozen, and its next network is another one.
+      // The packets are stopped by whoever calls, for longer and with less.
       ...['--network-lock', 'skip'],
       '--ext-unix-sk',
       '--file-locks',

@@ -8,13 +8,14 @@ import type { OciHost } from './host.ts';
 import { createLifeLine } from './life-line.ts';
 import type { KeptMemory } from './memory-image.ts';
 import { mendImages } from './mend-images.ts';
+import { readPid } from './read-pid.ts';
 import type { SandboxRecord } from './record.ts';
 import { toStartError } from './start-error.ts';
 
 /**
- * Writes the processes of a frozen sandbox to `imagesDir`, not yet to the medium. They stay frozen, and
- * stopped besides unless they are to run on after `whileHeld`; `endRepair` is to follow then. Nothing is kept when it rejects; what of them is left then,
- * see `Criu`, may be frozen or not, and stopped.
+ * Writes the processes of a frozen sandbox, whose packets are stopped, to `imagesDir`, not yet to the medium. They stay
+ * frozen, and stopped besides unless they are to run on after `whileHeld`; `endRepair` is to follow then. Nothing is kept when
+ * it rejects; what of them is left then, see `Criu`, may be frozen or not, and stopped.
  */
 export const dumpMemory = async (
   { host, criu }: { host: OciHost; criu: Criu },
@@ -27,7 +28,7 @@ export const dumpMemory = async (
   await mkdir(imagesDir, { mode: 0o700 });
   const { line, writeFd } = createLifeLine(folder.dumpLine);
   try {
-    const pid = Number(await readFile(folder.pidFile, 'utf8'));
+    const pid = await readPid(folder);
     const lifeLineId = await readLifeLineId(folder, pid);
     const hasBootId = host.runtime.mountsBelowProc;
     await renameSockets(folder, { from: '', to: '.new' });

@@ -1,8 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { findProgram } from '../../find-program.ts';
 import type { SandboxFolder } from './folder.ts';
 import type { Means } from './means.ts';
+import { readPid } from './read-pid.ts';
 import { runOciProgram } from './run-oci-program.ts';
 import { type SeccompProfile, seccompProfile } from './seccomp-rules.ts';
 import { mount, unmountEvery } from './syscalls.ts';
@@ -126,7 +127,7 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
       log: folder.ociLog,
       signal,
     });
-    await attach(Number(await readFile(folder.pidFile, 'utf8')));
+    await attach(await readPid(folder));
   },
 });
 

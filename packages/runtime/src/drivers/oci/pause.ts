@@ -1,4 +1,5 @@
 import { readdir, rm, rmdir } from 'node:fs/promises';
+import { type PacketStop, stopPackets } from '../../network/packet-stop.ts';
 import { flushDisk } from './close-disk.ts';
 import type { Criu } from './criu.ts';
 import { dumpMemory, readHostBootId } from './dump.ts';
@@ -12,6 +13,7 @@ import { letRunOn } from './let-run-on.ts';
 import { isPages, type KeptMemory, keepImages } from './memory-image.ts';
 import { releaseOciState } from './oci-runtime.ts';
 import { waitForQuiet } from './quiet.ts';
+import { readPid } from './read-pid.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { settleAll } from './settle-all.ts';
 import { unmountEveryAside } from './syscalls.ts';
@@ -34,7 +36,9 @@ export const beginPause = async (
   // Most of it while they still run: what is left when they are frozen is little.
   await flushDisk(folder.disk);
   await (criu ? freezeBetweenSpawns(cgroup) : cgroup.freeze());
+  let packets: PacketStop | undefined;
   try {
+    packets = criu && (await stopPackets(await readPid(folder)));
     const memory =
       criu &&
       (await writeOutMeanwhile({ folder: folder.memory, isLarge: isPages }, () =>
@@ -43,11 +47,12 @@ export const beginPause = async (
     await flushDisk(folder.disk);
     // Whoever is connected is told when they end. Before the record says that they will: after it, nothing may fail.
     if (criu) await endRepair(cgroup);
+    await packets?.end();
     const pausing: SandboxRecord = { ...record, phase: 'pausing', ...(memory && { memory }) };
     await writeRecord(folder.record, pausing);
     return pausing;
   } catch (error) {
-    await (criu ? letRunOn(cgroup) : cgroup.thaw());
+    await (criu ? letRunOn(cgroup, packets) : cgroup.thaw());
     throw error;
   }
 };

@@ -2,7 +2,7 @@ import { closeSync, writeFileSync } from 'node:fs';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { attachNetwork } from '../../network/attach.ts';
 import { inNetworkNamespace, openNetworkNamespace } from '../../network/namespace.ts';
-import { lockLoopback, unlockLoopback } from '../../network/restore-lock.ts';
+import { type PacketStop, prepareLoopback } from '../../network/packet-stop.ts';
 import { toBaseUid } from '../../slots.ts';
 import type { Criu } from './criu.ts';
 import { renameSockets } from './dump.ts';
@@ -13,6 +13,7 @@ import { createLifeLine, type LifeLine } from './life-line.ts';
 import { makeCgroup } from './make-cgroup.ts';
 import { type CriuMemory, moveImages } from './memory-image.ts';
 import { mountRoot } from './overlay.ts';
+import { probeWindows } from './probe-windows.ts';
 import type { SandboxRecord } from './record.ts';
 import { settleAll } from './settle-all.ts';
 import { mount, setHostname } from './syscalls.ts';
@@ -46,9 +47,10 @@ export const restoreMemory = async (options: {
     ...(memory.bootId === undefined ? [] : [writeFile(folder.bootId, memory.bootId, { mode: 0o644 })]),
   ]);
   const settings = { baseId, hasMultipath: host.allowance.hasMultipath };
+  let packets: PacketStop | undefined;
   const prepareNetwork = async (first: number): Promise<void> => {
     await setNetworkSettings(first, settings);
-    await lockLoopback(first);
+    packets = await prepareLoopback(first);
   };
   const { line, writeFd } = createLifeLine(folder.lifeLine);
   try {
@@ -79,7 +81,8 @@ export const restoreMemory = async (options: {
     await cgroup.signal('SIGCONT');
     setHostname(pid, hostname);
     await setNetworkSettings(pid, settings);
-    if (memory.needsNetwork) await unlockLoopback(pid);
+    await packets?.end();
+    if (packets) await probeWindows(cgroup);
     await attachNetwork({
       pid,
       slot: record.slot,
@@ -92,6 +95,8 @@ export const restoreMemory = async (options: {
   } catch (error) {
     line.close();
     throw error;
+  } finally {
+    packets?.[Symbol.dispose]();
   }
 };
 

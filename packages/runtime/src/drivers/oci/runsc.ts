@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import type { OciRuntime } from './oci-runtime.ts';
 import { createOwnKernel, type RunscCommand } from './own-kernel.ts';
+import { readPid } from './read-pid.ts';
 import { runOciProgram } from './run-oci-program.ts';
 import { ownKernelProfile } from './seccomp-rules.ts';
 import { attachTree, cloneTree, mount } from './syscalls.ts';
@@ -53,7 +53,7 @@ export const createRunsc = (program: string): OciRuntime => {
       const passes = [folder.path, agentDir];
       const create = ['create', '--bundle', folder.path, '--pid-file', folder.pidFile, id];
       await run(container, create, { stdin: lifeFd, passes });
-      await attach(Number(await readFile(folder.pidFile, 'utf8')));
+      await attach(await readPid(folder));
       const begin =
         imagesDir === undefined ? ['start', id] : ['restore', '--detach', '--image-path', imagesDir, id];
       await run(container, begin, { passes, cover: coverNetworkSettings });

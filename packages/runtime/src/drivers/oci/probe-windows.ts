@@ -1,0 +1,23 @@
+import type { Cgroup } from './cgroup.ts';
+import { type SocketOption, visitSockets } from './sandbox-sockets.ts';
+import { TCP_REPAIR } from './tcp-repair.ts';
+
+// linux/socket.h, asm-generic/socket.h, linux/tcp.h
+const SO_REUSEADDR: SocketOption = { level: 1, name: 2 };
+const TCP_NODELAY: SocketOption = { level: 6, name: 1 };
+
+/**
+ * Lets the restored connections of the processes, which it freezes where they are not, go on at once. What they sent while they
+ * were restored did not arrive, and by themselves they would try again only after seconds. Rejects as `freeze`.
+ */
+export const probeWindows = (cgroup: Pick<Cgroup, 'freeze' | 'members'>): Promise<void> =>
+  visitSockets(cgroup, (socket) => {
+    const isRepaired = socket.get(TCP_REPAIR);
+    const reuse = socket.get(SO_REUSEADDR);
+    const noDelay = socket.get(TCP_NODELAY);
+    if (isRepaired !== 0 || reuse === undefined || noDelay === undefined) return;
+    // On leaving that state the kernel asks the other end how much it takes (net/ipv4/tcp.c, do_tcp_setsockopt).
+    socket.set(TCP_REPAIR, 1);
+    socket.set(TCP_REPAIR, 0);
+    socket.set(SO_REUSEADDR, reuse);
+  });

@@ -1,0 +1,81 @@
+import { writeFileSync } from 'node:fs';
+import { bringUp, loopbackIndex } from './link.ts';
+import { inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
+import { openRouteSocket } from './netlink-socket.ts';
+import { openRuleSet } from './nftables.ts';
+
+/** A time in which no packet of a network is sent or received. It ends when this is disposed of, and with this process. */
+export interface PacketStop extends Disposable {
+  /** Does not wait for the kernel, as disposing does. Rejects with `internal`, and all is stopped still. Once. */
+  end(): Promise<void>;
+}
+
+/**
+ * Stops every packet of the network that the process is in, also those of loopback. To whoever sends over TCP it is as if he
+ * had not got round to it. Nothing is to run there meanwhile: other senders are told that they may not.
+ * Rejects with `unavailable` when there is no such process.
+ */
+export async function stopPackets(pid: number): Promise<PacketStop> {
+  await using namespace = await openNetworkNamespace(pid);
+  const rules = inNetworkNamespace(namespace, openRuleSet);
+  let isOpen = true;
+  const close = (): void => {
+    if (isOpen) rules.close();
+    isOpen = false;
+  };
+  try {
+    await rules.run(stopRules);
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return {
+    end: async () => {
+      await rules.run('delete table inet stop');
+      close();
+    },
+    [Symbol.dispose]: close,
+  };
+}
+
+/**
+ * Makes loopback of a network that the process is in, so that its connections can be restored one after the other: until
+ * the end nothing arrives there, which would be answered with a reset where the other end is not there yet. And
+ * until then sockets may be bound to addresses that the network does not have: those of the one before.
+ */
+export async function prepareLoopback(pid: number): Promise<PacketStop> {
+  await using namespace = await openNetworkNamespace(pid);
+  const packets = await stopPackets(pid);
+  const socket = inNetworkNamespace(namespace, openRouteSocket);
+  try {
+    await socket.perform([bringUp(loopbackIndex)]);
+    inNetworkNamespace(namespace, () => writeFileSync(anyAddress, '1'));
+  } catch (error) {
+    packets[Symbol.dispose]();
+    throw error;
+  } finally {
+    socket.close();
+  }
+  return {
+    end: async () => {
+      await using network = await openNetworkNamespace(pid);
+      inNetworkNamespace(network, () => writeFileSync(anyAddress, '0'));
+      await packets.end();
+    },
+    [Symbol.dispose]: () => packets[Symbol.dispose](),
+  };
+}
+
+/** Of the network namespace of whoever opens it. A network that never had an interface does not ask. */
+const anyAddress = '/proc/sys/net/ipv4/ip_nonlocal_bind';
+
+/** criu: soccr/soccr.h, the mark of the packets by which it makes a socket believe that the other end has closed. */
+const SOCCR_MARK = '0xc114';
+
+// A table that has an owner goes with the socket by which it was made.
+const stopRules = `table inet stop {
+  flags owner
+  chain output { type filter hook output priority raw; meta mark != ${SOCCR_MARK} drop; }
+  chain input { type filter hook input priority raw; meta mark != ${SOCCR_MARK} drop; }
+}
+`;
