@@ -9,12 +9,13 @@ export interface RuleSet {
    * and the reason; nothing changed then.
    */
   run(text: string): Promise<string>;
+  /** Does not wait until the kernel has let go of it, which takes milliseconds where rules were deleted. */
   close(): void;
 }
 
 interface Library {
   create: (flags: number) => unknown;
-  free: (context: unknown) => void;
+  free: (context: unknown) => Promise<unknown>;
   bufferErrors: (context: unknown) => number;
   errors: (context: unknown) => string;
   bufferOutput: (context: unknown) => number;
@@ -47,7 +48,7 @@ export function openRuleSet(): RuleSet {
       }
       return library.output(context);
     },
-    close: () => library.free(context),
+    close: () => void library.free(context),
   };
 }
 
@@ -70,9 +71,10 @@ function load(): Library {
     throw new RuntimeError('unsupported', 'libnftables is missing', { cause: error });
   }
   const run = library.func('int nft_run_cmd_from_buffer(void *, const char *)');
+  const free = library.func('void nft_ctx_free(void *)');
   loaded = {
     create: library.func('void *nft_ctx_new(uint32_t)'),
-    free: library.func('void nft_ctx_free(void *)'),
+    free: promisify(free.async) as Library['free'],
     bufferErrors: library.func('int nft_ctx_buffer_error(void *)'),
     errors: library.func('const char *nft_ctx_get_error_buffer(void *)'),
     bufferOutput: library.func('int nft_ctx_buffer_output(void *)'),

@@ -4,9 +4,9 @@ import { inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
 import { openRouteSocket } from './netlink-socket.ts';
 import { openRuleSet } from './nftables.ts';
 
-/** A time in which no packet of a network is sent or received. It ends when this is disposed of, and with this process. */
-export interface PacketStop extends Disposable {
-  /** Does not wait for the kernel, as disposing does. Rejects with `internal`, and all is stopped still. Once. */
+/** A time in which no packet of a network is sent or received. It ends with this process, too. */
+export interface PacketStop {
+  /** Lets everything pass again. Does nothing the second time. */
   end(): Promise<void>;
 }
 
@@ -18,23 +18,22 @@ export interface PacketStop extends Disposable {
 export async function stopPackets(pid: number): Promise<PacketStop> {
   await using namespace = await openNetworkNamespace(pid);
   const rules = inNetworkNamespace(namespace, openRuleSet);
-  let isOpen = true;
-  const close = (): void => {
-    if (isOpen) rules.close();
-    isOpen = false;
-  };
   try {
     await rules.run(stopRules);
   } catch (error) {
-    close();
+    rules.close();
     throw error;
   }
+  let isOver = false;
   return {
     end: async () => {
-      await rules.run('delete table inet stop');
-      close();
+      if (isOver) return;
+      isOver = true;
+      await rules.run('delete table inet stop').catch(() => {
+        // It goes when its socket is closed, if later.
+      });
+      rules.close();
     },
-    [Symbol.dispose]: close,
   };
 }
 
@@ -51,18 +50,20 @@ export async function prepareLoopback(pid: number): Promise<PacketStop> {
     await socket.perform([bringUp(loopbackIndex)]);
     inNetworkNamespace(namespace, () => writeFileSync(anyAddress, '1'));
   } catch (error) {
-    packets[Symbol.dispose]();
+    await packets.end();
     throw error;
   } finally {
     socket.close();
   }
   return {
     end: async () => {
-      await using network = await openNetworkNamespace(pid);
-      inNetworkNamespace(network, () => writeFileSync(anyAddress, '0'));
-      await packets.end();
+      try {
+        await using network = await openNetworkNamespace(pid);
+        inNetworkNamespace(network, () => writeFileSync(anyAddress, '0'));
+      } finally {
+        await packets.end();
+      }
     },
-    [Symbol.dispose]: () => packets[Symbol.dispose](),
   };
 }
 
@@ -72,7 +73,7 @@ const anyAddress = '/proc/sys/net/ipv4/ip_nonlocal_bind';
 /** criu: soccr/soccr.h, the mark of the packets by which it makes a socket believe that the other end has closed. */
 const SOCCR_MARK = '0xc114';
 
-// A table that has an owner goes with the socket by which it was made.
+// A table that has an owner goes with the socket by which it was made, in some milliseconds.
 const stopRules = `table inet stop {
   flags owner
   chain output { type filter hook output priority raw; meta mark != ${SOCCR_MARK} drop; }

@@ -11,7 +11,7 @@ export const letRunOn = async (cgroup: Cgroup, packets?: PacketStop): Promise<vo
   try {
     await endRepair(cgroup);
   } finally {
-    packets?.[Symbol.dispose]();
+    await packets?.end();
     // What was written down is stopped.
     await cgroup.signal('SIGCONT');
     await cgroup.thaw();

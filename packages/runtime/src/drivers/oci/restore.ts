@@ -94,9 +94,9 @@ export const restoreMemory = async (options: {
     return line;
   } catch (error) {
     line.close();
+    // The first process may be gone, and its network with it.
+    await packets?.end().catch(() => undefined);
     throw error;
-  } finally {
-    packets?.[Symbol.dispose]();
   }
 };
 
