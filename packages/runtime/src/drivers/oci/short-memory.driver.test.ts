@@ -37,6 +37,7 @@ it('a helper that gets no more memory, and may be killed for it, says so and los
   await mkdir(group);
   const id = toId();
   const outcomes: string[] = [];
+  const unexpected: string[] = [];
   const attempt = async (act: () => Promise<unknown>): Promise<void> => {
     try {
       await act();
@@ -44,6 +45,7 @@ it('a helper that gets no more memory, and may be killed for it, says so and los
     } catch (error) {
       if (!isRuntimeError(error)) throw error;
       outcomes.push(error.code);
+      if (!['exhausted', 'unavailable'].includes(error.code)) unexpected.push(`${act}: ${error.stack}`);
     }
   };
   try {
@@ -62,7 +64,7 @@ it('a helper that gets no more memory, and may be killed for it, says so and los
         await attempt(act);
       }
     }
-    expect(outcomes.filter((outcome) => !['done', 'exhausted', 'unavailable'].includes(outcome))).toEqual([]);
+    expect(unexpected).toEqual([]);
     expect(outcomes.filter((outcome) => outcome !== 'done')).not.toEqual([]);
     await writeFile(`${group}/memory.limit_in_bytes`, '-1');
     const found = await helper.get(id);
