@@ -33,7 +33,7 @@ describe('ends', () => {
       return socket;
     });
     await once(sockets[0] as Socket, 'data');
-    while (net.dialled.length < 2) await delay(5);
+    await expect.poll(() => net.dialled.length).toBe(2);
     const fates = Promise.all(sockets.map(fate));
     net.end(id);
     expect(await fates).toEqual(['ECONNRESET', 'ECONNRESET']);
@@ -112,7 +112,7 @@ describe('ends', () => {
     });
     upload.on('error', () => {});
     upload.write('part');
-    while (net.dialled.length < 2) await delay(5);
+    await expect.poll(() => net.dialled.length).toBe(2);
     upload.destroy();
     await expect.poll(() => closed.toSorted()).toEqual(['GET', 'POST']);
     expect(await new Promise((resolve) => inside.getConnections((_error, count) => resolve(count)))).toBe(0);
@@ -155,8 +155,6 @@ describe('ends', () => {
     for (const { client } of streams) client.destroy();
     const count = (server: typeof inside): Promise<number> =>
       new Promise((resolve) => server.getConnections((_error, open) => resolve(open)));
-    await expect
-      .poll(async () => [await count(inside), await count(net.server)], { timeout: 5000 })
-      .toEqual([0, 0]);
+    await expect.poll(async () => [await count(inside), await count(net.server)]).toEqual([0, 0]);
   });
 });

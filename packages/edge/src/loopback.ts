@@ -22,6 +22,8 @@ export interface Loopback extends AsyncDisposable {
   readonly port: number;
   /** Connections that the edge opened to ports inside, by sandbox. */
   readonly dialled: { sandboxId: string; runId: string; port: number }[];
+  /** How often the edge was refused by a port on which nothing listens. */
+  refusals(): number;
   /** What the edge has logged, each with its fields. */
   readonly warnings: Record<string, unknown>[];
   /** Starts or restarts a sandbox without servers; the run it had ends. */
@@ -44,6 +46,7 @@ export const startLoopback = async (options: LoopbackOptions = {}): Promise<Loop
   const dialled: Loopback['dialled'] = [];
   const warnings: Loopback['warnings'] = [];
   let runs = 0;
+  let refusals = 0;
 
   const directory: Directory = {
     async find(sandboxId) {
@@ -54,7 +57,10 @@ export const startLoopback = async (options: LoopbackOptions = {}): Promise<Loop
         runId,
         async connect(port, { reader } = {}) {
           const actual = ports.get(port);
-          if (actual === undefined) throw new RefusedError(`nothing listens on ${port}`);
+          if (actual === undefined) {
+            refusals += 1;
+            throw new RefusedError(`nothing listens on ${port}`);
+          }
           const onread = reader && {
             buffer: () => reader.nextBuffer(),
             callback: (sizeBytes: number, buffer: Uint8Array): boolean =>
@@ -105,6 +111,7 @@ export const startLoopback = async (options: LoopbackOptions = {}): Promise<Loop
     server,
     port,
     dialled,
+    refusals: () => refusals,
     warnings,
     start(sandboxId) {
       end(sandboxId);

@@ -106,11 +106,11 @@ describe('streams', () => {
     await net.serve(id, 3000, (_req, res) => Readable.from(endless()).pipe(res));
     const answer = await answerTo(send({ headers: { host: host(3000) } }));
     answer.pause();
-    await delay(500);
-    const before = written;
-    await delay(300);
-    expect(written).toBe(before);
-    expect(written).toBeLessThan(32 << 20);
+    for (let before = -1; before !== written; ) {
+      before = written;
+      await delay(300);
+      expect(written).toBeLessThan(32 << 20);
+    }
     answer.destroy();
   });
 
@@ -145,7 +145,7 @@ describe('streams', () => {
     }
     expect((await ask({ host: host(3001) }, { agent })).text).toBe('next');
     agent.destroy();
-  }, 6000);
+  });
 
   it('lets go of the connection inside when a client leaves after an early answer with its body unsent', async () => {
     const closed = Promise.withResolvers<void>();
@@ -165,5 +165,5 @@ describe('streams', () => {
     expect(await text(await answerTo(client))).toBe('early');
     client.destroy();
     await closed.promise;
-  }, 6000);
+  });
 });

@@ -116,7 +116,8 @@ describe('a request whose head does not come', () => {
       expect(await talk(text)).toContain(answer);
       const tookMs = performance.now() - begunMs;
       expect(tookMs).toBeGreaterThan(9_900);
-      expect(tookMs).toBeLessThan(17_000);
+      // Those of a server with the times of Node are ended after a minute.
+      expect(tookMs).toBeLessThan(30_000);
     },
   );
 });

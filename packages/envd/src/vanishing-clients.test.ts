@@ -70,10 +70,8 @@ describe('clients that vanish at any point', () => {
     }
     await Promise.all(vanishing);
 
-    const isQuiet = async (): Promise<boolean> =>
-      (await agent.processes().list({})).processes.length === 0 && countDescriptors() <= before;
-    while (!(await isQuiet())) await delay(50);
-    expect(countDescriptors()).toBeLessThanOrEqual(before);
+    await expect.poll(async () => (await agent.processes().list({})).processes).toEqual([]);
+    await expect.poll(countDescriptors).toBeLessThanOrEqual(before);
     expect(agent.log()).not.toMatch(/uncaught|unhandled/);
     expect((await agent.http({ path: '/health' })).status).toBe(204);
   });

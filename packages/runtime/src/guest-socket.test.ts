@@ -104,12 +104,11 @@ describe('connectGuestSocket', () => {
         await once(server, 'close');
       },
     ],
-  ])('rejects with "unavailable", at once, for %s', async (_what, make) => {
+  ])('rejects with "unavailable", without waiting, for %s', async (_what, make) => {
     const path = join(dir, 'http.sock');
     await make(path);
-    const started = performance.now();
+    // Without a time of its own: whatever waited there would wait for ever.
     await expect(connectGuestSocket({ path })).rejects.toMatchObject({ code: 'unavailable' });
-    expect(performance.now() - started).toBeLessThan(1_000);
   });
 
   it('keeps an error that comes before anybody listens for it from ending this process', async () => {

@@ -32,23 +32,21 @@ describe('runCommand', () => {
   it('does not keep its process alive when a command cannot be started', async () => {
     const module = new URL('./run-command.ts', import.meta.url).href;
     const script = `import { runCommand } from '${module}'; await runCommand({ file: '/etc/passwd', args: [] }).catch((error) => console.log(error.code));`;
-    const started = performance.now();
+    // With its time, after which it is killed.
     expect(
       await runCommand({ file: process.execPath, args: ['--input-type=module-typescript', '-e', script] }),
     ).toBe('internal\n');
-    expect(performance.now() - started).toBeLessThan(5_000);
   });
 
   it('kills the command and rejects with "unavailable" on abort', async () => {
-    const started = performance.now();
+    // It would go on for longer than a test may take.
     await expect(
-      runCommand({ file: 'sleep', args: ['20'], signal: AbortSignal.timeout(50) }),
+      runCommand({ file: 'sleep', args: ['1000'], timeoutMs: 2_000_000, signal: AbortSignal.timeout(50) }),
     ).rejects.toMatchObject({ code: 'unavailable' });
-    expect(performance.now() - started).toBeLessThan(5_000);
   });
 
   it('kills a command that outlives its time', async () => {
-    await expect(runCommand({ file: 'sleep', args: ['20'], timeoutMs: 50 })).rejects.toThrow(/SIGKILL/);
+    await expect(runCommand({ file: 'sleep', args: ['1000'], timeoutMs: 50 })).rejects.toThrow(/SIGKILL/);
   });
 
   it('is not disturbed by a command that does not read its stdin', async () => {

@@ -57,10 +57,10 @@ it('delivers a stream before the file is complete, however long the reader takes
       finish = () => void response.end('two');
     },
   );
-  const stream = await new Files(agent).read('a', { format: 'stream', requestTimeoutMs: 30 });
+  const stream = await new Files(agent).read('a', { format: 'stream', requestTimeoutMs: 1_500 });
   const reader = stream.getReader();
   expect(new TextDecoder().decode((await reader.read()).value)).toBe('one');
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  await new Promise((resolve) => setTimeout(resolve, 1_600));
   finish();
   expect(new TextDecoder().decode((await reader.read()).value)).toBe('two');
 });

@@ -127,13 +127,11 @@ it('does not try again when the sandbox has ended', async () => {
 
 it('stops trying when the time of the command is up, and when the signal aborts', async () => {
   const { commands } = await serve({ text, cuts: [5, 0, 0], refusals: 100 });
-  const started = performance.now();
   await expect(commands.run('x', { timeoutMs: 400 })).rejects.toBeInstanceOf(TimeoutError);
   const other = await serve({ text, cuts: [5], refusals: 100 });
   await expect(other.commands.run('x', { signal: AbortSignal.timeout(400) })).rejects.toMatchObject({
     code: 'canceled',
   });
-  expect(performance.now() - started).toBeLessThan(4_000);
 });
 
 it('gives up when eight attempts in a row have failed', async () => {

@@ -185,11 +185,14 @@ describe('ListDir', () => {
       }
     };
     const probing = probe();
+    const begunMs = performance.now();
     const { entries } = await agent.files({ binary: true }).listDir({ path: dir });
+    const tookMs = performance.now() - begunMs;
     isDone = true;
     await probing;
     expect(entries.length).toBe(20_000);
-    expect(slowestMs).toBeLessThan(2000);
+    // On a busy machine both take longer.
+    expect(slowestMs).toBeLessThan(Math.max(2000, tookMs / 2));
   });
 });
 

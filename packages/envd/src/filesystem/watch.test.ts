@@ -8,6 +8,7 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -37,26 +38,44 @@ const folder = (): string => {
 
 interface Watcher {
   id: string;
-  /** What has come since the last call, once nothing more is coming. */
-  drain(): Promise<string[]>;
+  /**
+   * What has come since the last call, once it is enough and nothing more is coming. What does not become enough comes back
+   * as it is after a while.
+   */
+  drain(enough: number | ((events: string[]) => boolean)): Promise<string[]>;
 }
 
 const watch = async (path: string, options: { recursive?: boolean } = {}): Promise<Watcher> => {
   const { watcherId } = await agent.files().createWatcher({ path, ...options });
   return {
     id: watcherId,
-    async drain() {
+    async drain(enough) {
+      const isEnough = typeof enough === 'number' ? () => events.length >= enough : () => enough(events);
       const events: string[] = [];
-      for (let quiet = 0; quiet < 3; ) {
+      const latestMs = performance.now() + 20_000;
+      for (let quiet = 0; quiet < 3 && performance.now() < latestMs; ) {
         const more = (await agent.files().getWatcherEvents({ watcherId })).events;
         events.push(...more.map(toText));
-        quiet = more.length === 0 ? quiet + 1 : 0;
+        quiet = more.length === 0 && isEnough() ? quiet + 1 : 0;
         await delay(20);
       }
       return events;
     },
   };
 };
+
+/** Whether the agent has the kernel watch this directory. */
+const isWatched = (path: string): boolean =>
+  readdirSync(`/proc/${agent.pid}/fdinfo`)
+    .map((fd) => {
+      try {
+        return readFileSync(`/proc/${agent.pid}/fdinfo/${fd}`, 'utf8');
+      } catch {
+        // Closed since it was listed.
+        return '';
+      }
+    })
+    .some((text) => new RegExp(`^inotify wd:\\S+ ino:${statSync(path).ino.toString(16)} `, 'm').test(text));
 
 describe('a watched directory', () => {
   it('reports creating, writing, attributes, renaming and removing, in this order', async () => {
@@ -66,7 +85,7 @@ describe('a watched directory', () => {
     chmodSync(join(dir, 'a'), 0o600);
     renameSync(join(dir, 'a'), join(dir, 'b'));
     rmSync(join(dir, 'b'));
-    expect(await watcher.drain()).toEqual([
+    expect(await watcher.drain(6)).toEqual([
       'CREATE a',
       'WRITE a',
       'CHMOD a',
@@ -81,7 +100,7 @@ describe('a watched directory', () => {
     mkdirSync(join(dir, 'sub'));
     const watcher = await watch(dir);
     writeFileSync(join(dir, 'sub/file'), 'x');
-    expect(await watcher.drain()).toEqual([]);
+    expect(await watcher.drain(0)).toEqual([]);
   });
 
   it('calls itself "." and falls silent once it is removed', async () => {
@@ -89,15 +108,15 @@ describe('a watched directory', () => {
     const watcher = await watch(dir);
     chmodSync(dir, 0o700);
     rmdirSync(dir);
-    expect(await watcher.drain()).toEqual(['CHMOD .', 'REMOVE .']);
-    expect(await watcher.drain()).toEqual([]);
+    expect(await watcher.drain(2)).toEqual(['CHMOD .', 'REMOVE .']);
+    expect(await watcher.drain(0)).toEqual([]);
   });
 
   it('ends when it is moved away', async () => {
     const dir = folder();
     const watcher = await watch(dir);
     renameSync(dir, `${dir}-moved`);
-    await delay(50);
+    await expect.poll(() => isWatched(`${dir}-moved`)).toBe(false);
     const { events } = await agent.files().getWatcherEvents({ watcherId: watcher.id });
     expect(events.map(toText)).toEqual(['RENAME .']);
     const get = () => agent.files().getWatcherEvents({ watcherId: watcher.id });
@@ -111,7 +130,7 @@ describe('a watched directory', () => {
     symlinkSync('real', join(dir, 'link'));
     const watcher = await watch(join(dir, 'link'));
     writeFileSync(join(dir, 'real/file'), '');
-    expect(await watcher.drain()).toEqual(['CREATE file']);
+    expect(await watcher.drain(1)).toEqual(['CREATE file']);
   });
 
   it('tells each of several watchers the same', async () => {
@@ -120,11 +139,11 @@ describe('a watched directory', () => {
     const whole = await watch(dir, { recursive: true });
     const part = await watch(join(dir, 'sub'));
     writeFileSync(join(dir, 'sub/file'), '');
-    expect(await whole.drain()).toEqual(['CREATE sub/file']);
-    expect(await part.drain()).toEqual(['CREATE file']);
+    expect(await whole.drain(1)).toEqual(['CREATE sub/file']);
+    expect(await part.drain(1)).toEqual(['CREATE file']);
     await agent.files().removeWatcher({ watcherId: whole.id });
     rmSync(join(dir, 'sub/file'));
-    expect(await part.drain()).toEqual(['REMOVE file']);
+    expect(await part.drain(1)).toEqual(['REMOVE file']);
   });
 });
 
@@ -137,7 +156,7 @@ describe('a directory watched recursively', () => {
     mkdirSync(join(dir, 'new'));
     await delay(50);
     writeFileSync(join(dir, 'new/file'), 'x');
-    expect(await watcher.drain()).toEqual([
+    expect(await watcher.drain(5)).toEqual([
       'CREATE old/deep/file',
       'WRITE old/deep/file',
       'CREATE new',
@@ -167,15 +186,17 @@ describe('a directory watched recursively', () => {
       const dir = folder();
       const watcher = await watch(dir, { recursive: true });
       execFileSync('cp', ['-r', `${source}/.`, dir]);
-      const events = await watcher.drain();
+      const filled = expected.filter((path) => /(one|two)$/.test(path));
+      const all = [...expected.map((path) => `CREATE ${path}`), ...filled.map((path) => `WRITE ${path}`)];
+      const events = await watcher.drain((some) => new Set(some).isSupersetOf(new Set(all)));
       const created = events.filter((event) => event.startsWith('CREATE')).map((event) => event.slice(7));
       expect(created.toSorted()).toEqual(expected.toSorted());
       const written = new Set(
         events.filter((event) => event.startsWith('WRITE')).map((event) => event.slice(6)),
       );
-      expect([...written].toSorted()).toEqual(expected.filter((path) => /(one|two)$/.test(path)).toSorted());
+      expect([...written].toSorted()).toEqual(filled.toSorted());
       execFileSync('rm', ['-r', ...readdirSync(dir).map((name) => join(dir, name))]);
-      const removed = await watcher.drain();
+      const removed = await watcher.drain(expected.length);
       expect(removed.map((event) => event.slice(7)).toSorted()).toEqual(expected.toSorted());
       await agent.files().removeWatcher({ watcherId: watcher.id });
     }
@@ -188,7 +209,7 @@ describe('a directory watched recursively', () => {
     renameSync(join(dir, 'a'), join(dir, 'b'));
     await delay(50);
     writeFileSync(join(dir, 'b/deep/file'), '');
-    expect(await watcher.drain()).toEqual(['RENAME a', 'CREATE b', 'CREATE b/deep/file']);
+    expect(await watcher.drain(3)).toEqual(['RENAME a', 'CREATE b', 'CREATE b/deep/file']);
   });
 
   it('stops at a directory that left, and reports what one that came in brings along', async () => {
@@ -200,9 +221,9 @@ describe('a directory watched recursively', () => {
     const watcher = await watch(dir, { recursive: true });
     renameSync(join(dir, 'leaves'), join(outside, 'left'));
     renameSync(join(outside, 'comes'), join(dir, 'came'));
-    await delay(700);
+    await expect.poll(() => isWatched(join(outside, 'left'))).toBe(false);
     writeFileSync(join(outside, 'left/file'), '');
-    expect(await watcher.drain()).toEqual([
+    expect(await watcher.drain(4)).toEqual([
       'RENAME leaves',
       'CREATE came',
       'CREATE came/file',
@@ -226,7 +247,7 @@ describe('a directory watched recursively', () => {
     mkdirSync(join(dir, 'sub'));
     const watcher = await watch(dir, { recursive: true });
     writeFileSync(join(dir, 'sub/file'), '');
-    expect(await watcher.drain()).toEqual(['CREATE sub/file']);
+    expect(await watcher.drain(1)).toEqual(['CREATE sub/file']);
     const watches = readdirSync(`/proc/${agent.pid}/fdinfo`)
       .map((fd) => readFileSync(`/proc/${agent.pid}/fdinfo/${fd}`, 'utf8'))
       .join('')
@@ -235,27 +256,30 @@ describe('a directory watched recursively', () => {
   });
 
   it('reports all of a large tree that is moved in, once, and answers other calls meanwhile', async () => {
-    const dir = folder();
-    const outside = folder();
-    const expected = ['CREATE in'];
-    for (let at = 0; at < 2000; at += 1) {
-      if (at % 50 === 0) expected.push(`CREATE in/d${at / 50}`);
-      expected.push(`CREATE in/d${Math.floor(at / 50)}/e${at}`);
-      mkdirSync(join(outside, `tree/d${Math.floor(at / 50)}/e${at}`), { recursive: true });
-    }
-    const watcher = await watch(dir, { recursive: true });
-    renameSync(join(outside, 'tree'), join(dir, 'in'));
     let answersMeanwhile = 0;
-    const events: string[] = [];
-    while (events.length < expected.length) {
-      const more = (await agent.files().getWatcherEvents({ watcherId: watcher.id })).events;
-      if (more.length > 0 && events.length + more.length < expected.length) answersMeanwhile += 1;
-      events.push(...more.map(toText));
+    // This program may itself be held up while one tree is read.
+    for (let tree = 0; tree < 10 && answersMeanwhile === 0; tree += 1) {
+      const dir = folder();
+      const outside = folder();
+      const expected = ['CREATE in'];
+      for (let at = 0; at < 2000; at += 1) {
+        if (at % 50 === 0) expected.push(`CREATE in/d${at / 50}`);
+        expected.push(`CREATE in/d${Math.floor(at / 50)}/e${at}`);
+        mkdirSync(join(outside, `tree/d${Math.floor(at / 50)}/e${at}`), { recursive: true });
+      }
+      const watcher = await watch(dir, { recursive: true });
+      renameSync(join(outside, 'tree'), join(dir, 'in'));
+      const events: string[] = [];
+      while (events.length < expected.length) {
+        const more = (await agent.files().getWatcherEvents({ watcherId: watcher.id })).events;
+        if (more.length > 0 && events.length + more.length < expected.length) answersMeanwhile += 1;
+        events.push(...more.map(toText));
+      }
+      expect(events.toSorted()).toEqual(expected.toSorted());
+      writeFileSync(join(dir, 'in/d39/e1999/file'), '');
+      expect(await watcher.drain(1)).toEqual(['CREATE in/d39/e1999/file']);
     }
-    expect(events.toSorted()).toEqual(expected.toSorted());
     expect(answersMeanwhile).toBeGreaterThan(0);
-    writeFileSync(join(dir, 'in/d39/e1999/file'), '');
-    expect(await watcher.drain()).toEqual(['CREATE in/d39/e1999/file']);
   });
 
   it('reports a change of a sub-directory once', async () => {
@@ -264,7 +288,7 @@ describe('a directory watched recursively', () => {
     const watcher = await watch(dir, { recursive: true });
     chmodSync(join(dir, 'sub'), 0o700);
     rmdirSync(join(dir, 'sub'));
-    expect(await watcher.drain()).toEqual(['CHMOD sub', 'REMOVE sub']);
+    expect(await watcher.drain(2)).toEqual(['CHMOD sub', 'REMOVE sub']);
   });
 
   it('does not follow links, and watches what takes the place of a removed directory', async () => {
@@ -278,7 +302,7 @@ describe('a directory watched recursively', () => {
     mkdirSync(join(dir, 'sub'));
     await delay(50);
     writeFileSync(join(dir, 'sub/seen'), '');
-    expect(await watcher.drain()).toEqual(['REMOVE sub', 'CREATE sub', 'CREATE sub/seen']);
+    expect(await watcher.drain(3)).toEqual(['REMOVE sub', 'CREATE sub', 'CREATE sub/seen']);
   });
 });
 
@@ -322,7 +346,7 @@ describe('watchers by id', () => {
     const dir = folder();
     const { id } = await watch(dir);
     for (let at = 0; at < 17_000; at += 1) writeFileSync(join(dir, String(at)), '');
-    await delay(200);
+    await expect.poll(() => isWatched(dir)).toBe(false);
     const get = () => agent.files().getWatcherEvents({ watcherId: id });
     await expect(get()).rejects.toMatchObject({ code: Code.Internal });
     await expect(get()).rejects.toMatchObject({ code: Code.NotFound });
@@ -358,10 +382,11 @@ describe('WatchDir', () => {
     const headers = { 'keepalive-ping-interval': '1' };
     const kinds: (string | undefined)[] = [];
     const read = async (): Promise<void> => {
-      const stream = agent.files({ headers }).watchDir({ path: folder() }, { timeoutMs: 1500 });
+      const stream = agent.files({ headers }).watchDir({ path: folder() }, { timeoutMs: 3500 });
       for await (const { event } of stream) kinds.push(event.case);
     };
     await expect(read()).rejects.toMatchObject({ code: Code.DeadlineExceeded });
-    expect(kinds).toEqual(['start', 'keepalive']);
+    expect([kinds[0], ...new Set(kinds.slice(1))]).toEqual(['start', 'keepalive']);
+    expect(kinds.length).toBeLessThanOrEqual(4);
   });
 });

@@ -126,8 +126,11 @@ describe('POST /files/compose', () => {
     const [large] = sources('large') as [string];
     truncateSync(large, 500 << 20);
     const joining = compose({ source_paths: [large], destination: join(dir, 'all') });
+    const done = joining.then(() => true);
     // The file without a name is there when copying begins.
-    while (!openFilesOf(agent.pid).some((path) => path.endsWith('(deleted)'))) await delay(1);
+    while (!openFilesOf(agent.pid).some((path) => path.endsWith('(deleted)'))) {
+      if (await Promise.race([done, delay(1, false)])) throw new Error('it was joined before anybody saw it');
+    }
     await delay(20);
     // At its beginning, which has been read by now.
     const fd = openSync(large, 'r+');
@@ -218,7 +221,8 @@ describe('POST /files/compose', () => {
 
   it('changes nothing when the caller goes away before it is done', async () => {
     const [large] = sources('large') as [string];
-    truncateSync(large, 2 ** 31);
+    // So large that it is not done before it is seen.
+    truncateSync(large, 2 ** 35);
     mkdirSync(join(dir, 'to'));
     const outgoing = request({
       socketPath: join(agent.socketDir, 'http.sock'),
@@ -228,11 +232,11 @@ describe('POST /files/compose', () => {
     outgoing.on('error', () => undefined);
     outgoing.end(JSON.stringify({ source_paths: [large], destination: join(dir, 'to/all') }));
     const holds = (): boolean => openFilesOf(agent.pid).includes(large);
-    while (!holds()) await delay(2);
+    await expect.poll(holds, { interval: 2 }).toBe(true);
     outgoing.destroy();
-    while (holds()) await delay(5);
+    await expect.poll(holds).toBe(false);
     expect(readdirSync(join(dir, 'to'))).toEqual([]);
-    expect(statSync(large).size).toBe(2 ** 31);
+    expect(statSync(large).size).toBe(2 ** 35);
     expect((await agent.http({ path: '/health' })).status).toBe(204);
   });
 });
@@ -242,7 +246,8 @@ describe('an agent that is killed while it joins', () => {
     const doomed = await startAgent();
     const [large, old] = [join(doomed.dir, 'large'), join(doomed.dir, 'old')];
     writeFileSync(large, '');
-    truncateSync(large, 2 ** 31);
+    // So large that it is not done before it is seen.
+    truncateSync(large, 2 ** 35);
     writeFileSync(old, 'old');
     const outgoing = request({
       socketPath: join(doomed.socketDir, 'http.sock'),
@@ -254,11 +259,11 @@ describe('an agent that is killed while it joins', () => {
     const written = (): number =>
       Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${doomed.pid}/io`, 'utf8'))?.[1]);
     const before = written();
-    while (written() < before + (8 << 20)) await delay(2);
+    await expect.poll(written, { interval: 2 }).toBeGreaterThan(before + (8 << 20));
     await doomed.kill();
     expect(readdirSync(doomed.dir).sort()).toEqual(['large', 'old']);
     expect(readFileSync(old, 'utf8')).toBe('old');
-    expect(statSync(large).size).toBe(2 ** 31);
+    expect(statSync(large).size).toBe(2 ** 35);
     await doomed.stop();
   });
 });

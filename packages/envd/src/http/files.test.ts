@@ -5,7 +5,6 @@ import { existsSync, readFileSync, statSync, symlinkSync, truncateSync, writeFil
 import { request } from 'node:http';
 import { constants } from 'node:http2';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collectOutput } from '../testing/collect-output.ts';
@@ -138,9 +137,9 @@ describe('GET /files', () => {
     const outgoing = request({ socketPath: join(agent.socketDir, 'http.sock'), path: query({ path }) });
     outgoing.once('response', (response) => response.pause());
     outgoing.end();
-    while (!isOpen()) await delay(5);
+    await expect.poll(isOpen, { interval: 5 }).toBe(true);
     outgoing.on('error', () => undefined).destroy();
-    while (isOpen()) await delay(5);
+    await expect.poll(isOpen, { interval: 5 }).toBe(false);
     expect((await agent.http({ path: '/health' })).status).toBe(204);
   });
 

@@ -23,20 +23,23 @@ beforeAll(async () => {
 });
 afterAll(() => agent.stop());
 
-const { begin, run } = createProcessRequests(() => agent);
+const { attach, begin, run } = createProcessRequests(() => agent);
 const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
 describe('Connect', () => {
   it('starts with start, gives only new output, and any number of callers the same', async () => {
     const { pid, rest } = await begin(sh('echo old; read line; echo "new $line"'));
-    await delay(100);
-    const first = collectOutput(agent.processes().connect(byPid(pid)));
-    const second = collectOutput(agent.processes().connect(byPid(pid)));
-    await delay(100);
+    const old = await rest[Symbol.asyncIterator]().next();
+    const value = new Uint8Array(Buffer.from('old\n'));
+    expect(old.value?.event?.event).toMatchObject({
+      case: 'data',
+      value: { output: { case: 'stdout', value } },
+    });
+    const [first, second] = [await attach(byPid(pid)), await attach(byPid(pid))];
     await agent.processes().sendInput({ ...byPid(pid), input: stdin('x\n') });
-    const all = await Promise.all([first, second, collectOutput(rest)]);
-    expect(all.map(({ stdout }) => stdout)).toEqual(['new x\n', 'new x\n', 'old\nnew x\n']);
-    expect(all[0].kinds).toEqual(['start', 'stdout', 'end']);
+    const all = await Promise.all([first.rest, second.rest, rest].map(collectOutput));
+    expect(all.map(({ stdout }) => stdout)).toEqual(['new x\n', 'new x\n', 'new x\n']);
+    expect(all[0]?.kinds).toEqual(['stdout', 'end']);
   });
 
   it('still tells the end of a process that is gone, without its output', async () => {
@@ -46,16 +49,17 @@ describe('Connect', () => {
   });
 
   it('ends only the stream at its deadline', async () => {
-    const { pid, rest } = await begin(sh('sleep 0.5; echo alive'));
+    const { pid, rest } = await begin(sh('read _; echo alive'));
     const short = collectOutput(agent.processes().connect(byPid(pid), { timeoutMs: 100 }));
     await expect(short).rejects.toMatchObject({ code: Code.DeadlineExceeded });
+    await agent.processes().sendInput({ ...byPid(pid), input: stdin('\n') });
     expect((await collectOutput(rest)).stdout).toBe('alive\n');
   });
 
   it('finds the most recently started of several processes with one tag, past others', async () => {
-    await begin({ ...sh('sleep 5'), tag: 'other' });
-    const older = await begin({ ...sh('sleep 5'), tag: 'same' });
-    const newer = await begin({ ...sh('sleep 5'), tag: 'same' });
+    await begin({ ...sh('exec sleep 60'), tag: 'other' });
+    const older = await begin({ ...sh('exec sleep 60'), tag: 'same' });
+    const newer = await begin({ ...sh('exec sleep 60'), tag: 'same' });
     await agent.processes().sendSignal({ ...byTag('same'), signal: Signal.SIGKILL });
     expect((await collectOutput(newer.rest)).end?.status).toBe('signal: killed');
     expect(isAlive(older.pid)).toBe(true);
@@ -76,8 +80,22 @@ describe('Connect', () => {
 
   it('sends keepalives on a silent stream at the asked interval, never before start', async () => {
     const headers = { 'keepalive-ping-interval': '1' };
-    const { kinds } = await collectOutput(agent.processes({ headers }).start(sh('sleep 2.5')));
-    expect(kinds).toEqual(['start', 'keepalive', 'keepalive', 'end']);
+    const begunMs = performance.now();
+    const stream = agent.processes({ headers }).start(sh('exec sleep 60'))[Symbol.asyncIterator]();
+    const next = async () => (await stream.next()).value?.event?.event;
+    const first = await next();
+    expect(first?.case).toBe('start');
+    for (let second = 1; second <= 2; second += 1) {
+      expect((await next())?.case).toBe('keepalive');
+      expect(performance.now() - begunMs).toBeGreaterThan(second * 1_000 - 50);
+    }
+    // Not much more often than asked either.
+    await delay(500);
+    const target = byPid(first?.case === 'start' ? first.value.pid : 0);
+    await agent.processes().sendSignal({ ...target, signal: Signal.SIGKILL });
+    const { kinds } = await collectOutput({ [Symbol.asyncIterator]: () => stream });
+    expect(kinds.at(-1)).toBe('end');
+    expect(kinds.length + 1).toBeLessThanOrEqual((performance.now() - begunMs) / 1_000 + 0.05);
     const bad = agent.processes({ headers: { 'keepalive-ping-interval': 'never' } });
     await expect(collectOutput(bad.start(sh('true')))).rejects.toMatchObject({ code: Code.InvalidArgument });
   });
@@ -86,12 +104,12 @@ describe('Connect', () => {
 describe('List', () => {
   it('shows live processes with their config, pid and tag, and no others', async () => {
     const { pid, rest } = await begin({
-      process: { cmd: 'sleep', args: ['5'], envs: { A: '1' }, cwd: '/' },
+      process: { cmd: 'sleep', args: ['60'], envs: { A: '1' }, cwd: '/' },
       tag: 'nap',
     });
     const { processes } = await agent.processes().list({});
     expect(processes.find((info) => info.pid === pid)).toMatchObject({
-      config: { cmd: 'sleep', args: ['5'], envs: { A: '1' }, cwd: '/' },
+      config: { cmd: 'sleep', args: ['60'], envs: { A: '1' }, cwd: '/' },
       tag: 'nap',
     });
     await agent.processes().sendSignal({ ...byPid(pid), signal: Signal.SIGKILL });
@@ -102,17 +120,22 @@ describe('List', () => {
 
 describe('SendSignal', () => {
   it('ends a process by SIGTERM, without waiting for a child that holds its output', async () => {
-    const { pid, rest } = await begin(sh('sleep 3 & wait'));
-    const started = performance.now();
+    const { pid, rest } = await begin(sh('sleep 60 & echo $!; wait'));
+    const told = (await rest[Symbol.asyncIterator]().next()).value?.event?.event;
+    if (told?.case !== 'data') throw new Error(`the first event is ${told?.case}`);
+    const child = Number(Buffer.from(told.value.output.value ?? []).toString());
     await agent.processes().sendSignal({ ...byPid(pid), signal: Signal.SIGTERM });
     const { end } = await collectOutput(rest);
     expect(end).toMatchObject({ exitCode: -1, exited: false, status: 'signal: terminated' });
-    expect(performance.now() - started).toBeLessThan(1500);
+    expect(isAlive(child)).toBe(true);
+    process.kill(child, 'SIGKILL');
   });
 
   it('keeps what the process wrote before it was signalled', async () => {
-    const { pid, rest } = await begin(sh('trap "echo bye; exit 0" TERM; while :; do sleep 0.05; done'));
-    await delay(100);
+    const { pid, rest } = await begin(
+      sh('trap "echo bye; exit 0" TERM; echo ready; while :; do sleep 0.05; done'),
+    );
+    await rest[Symbol.asyncIterator]().next();
     await agent.processes().sendSignal({ ...byPid(pid), signal: Signal.SIGTERM });
     expect(await collectOutput(rest)).toMatchObject({ stdout: 'bye\n', end: { exitCode: 0 } });
   });
@@ -123,7 +146,7 @@ describe('SendSignal', () => {
     await expect(processes.sendSignal({ ...byPid(pid), signal: Signal.SIGKILL })).rejects.toMatchObject({
       code: Code.NotFound,
     });
-    const live = await begin(sh('sleep 5'));
+    const live = await begin(sh('exec sleep 60'));
     await expect(processes.sendSignal({ ...byPid(live.pid), signal: 2 as Signal })).rejects.toMatchObject({
       code: Code.Unimplemented,
     });
@@ -143,17 +166,18 @@ describe('input', () => {
   });
 
   it('closes stdin twice with success while the process lives', async () => {
-    const { pid, rest } = await begin(sh('sleep 0.3'));
+    const { pid, rest } = await begin(sh('exec sleep 60'));
     await agent.processes().closeStdin(byPid(pid));
     await agent.processes().closeStdin(byPid(pid));
     await expect(agent.processes().sendInput({ ...byPid(pid), input: stdin('x') })).rejects.toMatchObject({
       code: Code.Internal,
     });
+    await agent.processes().sendSignal({ ...byPid(pid), signal: Signal.SIGKILL });
     await collectOutput(rest);
   });
 
   it('is refused with internal where it does not fit, and unimplemented when empty', async () => {
-    const { pid } = await begin({ ...sh('sleep 5'), stdin: false });
+    const { pid } = await begin({ ...sh('exec sleep 60'), stdin: false });
     const processes = agent.processes();
     const pty = { input: { case: 'pty' as const, value: Buffer.from('x') } };
     await expect(processes.sendInput({ ...byPid(pid), input: stdin('x') })).rejects.toMatchObject({
@@ -205,7 +229,7 @@ describe('input', () => {
   });
 
   it('refuses a second start', async () => {
-    const { pid } = await begin(sh('sleep 5'));
+    const { pid } = await begin(sh('exec sleep 60'));
     const start = { event: { case: 'start' as const, value: byPid(pid) } };
     const stream = agent.processes().streamInput(
       (async function* () {

@@ -1,5 +1,9 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createGate } from '../testing/gate.ts';
 import { createUsers } from '../users.ts';
 import type { ExitStatus } from './exit-status.ts';
 import { createOutputBudget } from './output-budget.ts';
@@ -33,6 +37,8 @@ const readAll = async (reader: Subscription): Promise<{ bytes: number; last: Out
 };
 
 const MEBIBYTE = 1024 * 1024;
+const dir = mkdtempSync(join(tmpdir(), 'running-process-'));
+afterAll(() => rmSync(dir, { recursive: true }));
 
 describe('the readers of a process', () => {
   it('each get everything, and one that does not read is dropped while the others go on', async () => {
@@ -49,11 +55,14 @@ describe('the readers of a process', () => {
   it('hold the process back when none of them reads, with little in memory, and lose nothing', async () => {
     const { process } = await start(`head -c ${20 * MEBIBYTE} /dev/zero`);
     const slow = process.output.subscribe();
-    await delay(300);
-    const { offset: writtenBytes, unsubscribe } = process.output.subscribe();
-    unsubscribe();
-    expect(writtenBytes).toBeGreaterThanOrEqual(MEBIBYTE / 4);
-    expect(writtenBytes).toBeLessThan(MEBIBYTE);
+    const writtenBytes = (): number => {
+      const { offset, unsubscribe } = process.output.subscribe();
+      unsubscribe();
+      return offset;
+    };
+    await expect.poll(writtenBytes).toBeGreaterThanOrEqual(MEBIBYTE / 4);
+    await delay(200);
+    expect(writtenBytes()).toBeLessThan(MEBIBYTE);
     expect(await readAll(slow)).toMatchObject({ bytes: 20 * MEBIBYTE, last: { case: 'end' } });
   });
 
@@ -77,17 +86,23 @@ describe('writing to a process', () => {
   const { signal } = new AbortController();
 
   it('waits while the process does not read, and goes on when it does', async () => {
-    const { process } = await start('sleep 0.3; wc -c');
+    const gate = createGate(dir);
+    const { process } = await start(`${gate.wait}; wc -c`);
     const output = readAll(process.output.subscribe());
-    const started = performance.now();
-    await process.write(Buffer.alloc(4 * MEBIBYTE), signal);
-    expect(performance.now() - started).toBeGreaterThan(200);
+    let isWritten = false;
+    const writing = process.write(Buffer.alloc(4 * MEBIBYTE), signal).then(() => {
+      isWritten = true;
+    });
+    await delay(200);
+    expect(isWritten).toBe(false);
+    gate.open();
+    await writing;
     process.closeStdin();
     expect((await output).last).toMatchObject({ case: 'end', value: { exitCode: 0 } });
   });
 
   it('stops waiting when the caller goes away', async () => {
-    const { process } = await start('sleep 5');
+    const { process } = await start('sleep 60');
     const abort = new AbortController();
     const writing = process.write(Buffer.alloc(4 * MEBIBYTE), abort.signal);
     abort.abort(new Error('gone'));
@@ -96,8 +111,8 @@ describe('writing to a process', () => {
   });
 
   it('fails when the process has closed its stdin', async () => {
-    const { process } = await start('exec <&-; sleep 5');
-    await delay(100);
+    const { process } = await start('exec <&-; echo closed; sleep 60');
+    await process.output.subscribe({ offset: 0 }).take();
     await expect(process.write(Buffer.from('x'), signal)).rejects.toMatchObject({ code: 'internal' });
     process.kill('SIGKILL');
   });
@@ -105,16 +120,15 @@ describe('writing to a process', () => {
 
 describe('the end of a process', () => {
   it('leaves a grandchild that holds the output able to write', async () => {
+    const gate = createGate(dir);
+    const path = join(dir, 'told');
     const { process, ended } = await start(
-      '(sleep 0.3; echo x; echo $? > /tmp/envd-grandchild-$$) & sleep 5',
+      `(echo there; ${gate.wait}; echo x; echo $? > ${path}) & exec sleep 60`,
     );
-    await delay(50);
+    await process.output.subscribe({ offset: 0 }).take();
     process.kill('SIGKILL');
     expect(await ended).toMatchObject({ exitCode: -1, status: 'signal: killed' });
-    await delay(500);
-    const { readFileSync, rmSync } = await import('node:fs');
-    const path = `/tmp/envd-grandchild-${process.pid}`;
-    expect(readFileSync(path, 'utf8')).toBe('0\n');
-    rmSync(path);
+    gate.open();
+    await expect.poll(() => existsSync(path) && readFileSync(path, 'utf8')).toBe('0\n');
   });
 });

@@ -5,6 +5,7 @@ import { Code } from '@connectrpc/connect';
 import type { ProcessEvent } from '@skerry/envd-client/process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collectOutput } from '../testing/collect-output.ts';
+import { createGate } from '../testing/gate.ts';
 import { startAgent, type TestAgent } from '../testing/start-agent.ts';
 
 let agent: TestAgent;
@@ -17,6 +18,14 @@ type Stream = AsyncIterable<{ event?: ProcessEvent | undefined }>;
 
 const MEGABYTE = 1_000_000;
 const sh = (script: string) => ({ process: { cmd: '/bin/sh', args: ['-c', script] }, stdin: false });
+/** How much a process has written: a look at it as one more reader, who leaves at once. */
+const writtenBytesOf = async (pid: number): Promise<bigint> => {
+  const abort = new AbortController();
+  const request = { ...byPid(pid), offset: 2n ** 64n - 1n };
+  const { offset = 0n } = await open(agent.processes().connect(request, { signal: abort.signal }));
+  abort.abort();
+  return offset;
+};
 const byPid = (value: number) => ({ process: { selector: { case: 'pid' as const, value } } });
 
 /** Opens a stream, reads its start event and nothing else. Until `rest` is read its socket fills up. */
@@ -70,8 +79,10 @@ describe('a reader of a process that stops reading (11 #1)', () => {
     const sizeBytes = 100 * MEGABYTE;
     const expected = await keystreamDigest(sizeBytes);
     const processes = agent.processes({ binary: true });
-    const { pid, rest } = await open(processes.start(sh(`sleep 0.2; ${keystream(sizeBytes)}`)));
+    const gate = createGate(agent.dir);
+    const { pid, rest } = await open(processes.start(sh(`${gate.wait}; ${keystream(sizeBytes)}`)));
     const stuck = await open(processes.connect(byPid(pid)));
+    gate.open();
     expect(await digest(rest)).toEqual({ hash: expected, sizeBytes, last: 'end' });
     await expect(digest(stuck.rest)).rejects.toMatchObject({
       code: Code.Aborted,
@@ -84,20 +95,13 @@ describe('a reader of a process that stops reading (11 #1)', () => {
     const expected = await keystreamDigest(sizeBytes);
     const processes = agent.processes({ binary: true });
     const { pid, rest } = await open(processes.start(sh(keystream(sizeBytes))));
-    const writtenBytes = async (): Promise<bigint> => {
-      const abort = new AbortController();
-      const stream = processes.connect({ ...byPid(pid), offset: 2n ** 64n - 1n }, { signal: abort.signal });
-      const { offset = 0n } = await open(stream);
-      abort.abort();
-      return offset;
-    };
-    await delay(500);
-    const before = await writtenBytes();
-    await delay(300);
-    const after = await writtenBytes();
-    expect(Number(after)).toBeLessThan(sizeBytes / 2);
     // Each look is a reader too and lets one bufferful through.
-    expect(Number(after - before)).toBeLessThan(2 * MEGABYTE);
+    for (let [before, after] = [-1n, 0n]; before < 0n || after - before >= 2 * MEGABYTE || after === 0n; ) {
+      before = after;
+      await delay(300);
+      after = await writtenBytesOf(pid);
+      expect(Number(after)).toBeLessThan(sizeBytes / 2);
+    }
     expect(await digest(rest)).toEqual({ hash: expected, sizeBytes, last: 'end' });
   });
 });
@@ -117,11 +121,13 @@ describe('the memory of the agent', () => {
       // Loads everything first.
       await collectOutput(processes.start(sh('echo')));
       const rise = await risenBytes(async () => {
-        const request = { ...sh(`sleep 0.5; head -c ${sizeBytes} /dev/zero`), holdMs };
+        const gate = createGate(agent.dir);
+        const request = { ...sh(`${gate.wait}; head -c ${sizeBytes} /dev/zero`), holdMs };
         const { pid, rest } = await open(processes.start(request));
         const others = await Promise.all(
           Array.from({ length: readers - 1 + stuck }, () => open(processes.connect(byPid(pid)))),
         );
+        gate.open();
         const reading = await Promise.allSettled(
           [rest, ...others.slice(stuck).map((other) => other.rest)].map(digest),
         );
@@ -144,14 +150,21 @@ describe('the memory of the agent', () => {
 describe('Connect with an offset', () => {
   it('replays what was missed, then follows, and adds up to what was written', async () => {
     const processes = agent.processes();
-    const { pid, rest } = await open(processes.start(sh('echo one; echo two >&2; sleep 0.4; echo three')));
-    await delay(200);
+    const gates = [createGate(agent.dir), createGate(agent.dir)] as const;
+    const script = `echo one; ${gates[0].wait}; echo two >&2; ${gates[1].wait}; echo three`;
+    const { pid, rest } = await open(processes.start(sh(script)));
+    const next = async () => (await rest[Symbol.asyncIterator]().next()).value?.event?.event;
+    const saying = (text: string) => ({ value: { output: { value: new Uint8Array(Buffer.from(text)) } } });
+    expect(await next()).toMatchObject(saying('one\n'));
+    gates[0].open();
+    expect(await next()).toMatchObject(saying('two\n'));
     const resumed = await open(processes.connect({ ...byPid(pid), offset: 4n }));
     expect(resumed.offset).toBe(4n);
+    gates[1].open();
     const missed = await collectOutput(resumed.rest);
     expect(missed).toMatchObject({ stdout: 'three\n', stderr: 'two\n', end: { exitCode: 0 } });
     expect(missed.kinds).toEqual(['stderr', 'stdout', 'end']);
-    expect((await collectOutput(rest)).stdout).toBe('one\nthree\n');
+    expect((await collectOutput(rest)).stdout).toBe('three\n');
   });
 
   it('replays the output and the end of a process that has ended', async () => {
@@ -168,10 +181,12 @@ describe('Connect with an offset', () => {
     const sizeBytes = 20 * MEGABYTE;
     const abort = new AbortController();
     const processes = agent.processes({ binary: true });
-    const script = sh(`${keystream(sizeBytes)}; sleep 1`);
+    const gate = createGate(agent.dir);
+    const script = sh(`${keystream(sizeBytes)}; ${gate.wait}`);
     const { pid } = await open(processes.start(script, { signal: abort.signal }));
     abort.abort();
-    await delay(700);
+    await expect.poll(() => writtenBytesOf(pid)).toBe(BigInt(sizeBytes));
+    gate.open();
     const { offset = 0n, rest } = await open(processes.connect({ ...byPid(pid), offset: 0n }));
     expect(Number(offset)).toBeGreaterThan(17 * MEGABYTE);
     const tail = `${keystream(sizeBytes)} | tail -c +${offset + 1n} | sha256sum | head -c 64`;

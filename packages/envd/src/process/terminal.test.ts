@@ -5,6 +5,7 @@ import { Code } from '@connectrpc/connect';
 import { Signal } from '@skerry/envd-client/process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collectOutput } from '../testing/collect-output.ts';
+import { createGate } from '../testing/gate.ts';
 import { byPid } from '../testing/process-requests.ts';
 import { startAgent, type TestAgent } from '../testing/start-agent.ts';
 import { TerminalSession, typed } from '../testing/terminal-session.ts';
@@ -208,9 +209,10 @@ describe('sitting at a terminal', () => {
   });
 
   it('streams input in order, and a program that does not read loses nothing', async () => {
+    const gate = createGate(agent.dir);
     const session = await TerminalSession.start(
       agent,
-      bash('stty raw -echo; echo ready; sleep 0.5; head -c 300000 | md5sum'),
+      bash(`stty raw -echo; echo ready; ${gate.wait}; head -c 300000 | md5sum`),
     );
     await session.see('ready');
     const pieces = Array.from({ length: 30 }, (_, at) => Buffer.alloc(10_000, `piece ${at} `));
@@ -220,11 +222,10 @@ describe('sitting at a terminal', () => {
     }
     const sending = agent.processes().streamInput(messages());
     // While one terminal is full the agent serves everybody else.
-    const started = performance.now();
     expect((await collectOutput(agent.processes().start({ process: { cmd: 'true' } }))).end?.exitCode).toBe(
       0,
     );
-    expect(performance.now() - started).toBeLessThan(450);
+    gate.open();
     await sending;
     await session.ended;
     expect(session.screen).toContain(createHash('md5').update(Buffer.concat(pieces)).digest('hex'));
@@ -252,8 +253,7 @@ describe('sitting at a terminal', () => {
   it('is possible for several at once, from where they came', async () => {
     const session = await TerminalSession.start(agent, interactive());
     await session.see('> ');
-    const second = new TerminalSession(agent, agent.processes().connect(byPid(session.pid)));
-    await delay(100);
+    const second = await TerminalSession.attach(agent, session.pid);
     await session.type('echo both; exit\n');
     expect([(await session.ended)?.exitCode, (await second.ended)?.exitCode]).toEqual([0, 0]);
     expect(second.screen).toContain('both\r\n');
@@ -323,12 +323,16 @@ describe('the end of a terminal', () => {
   const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
   it('comes by SIGKILL at once, though a child holds the terminal, and by SIGTERM', async () => {
-    const session = await TerminalSession.start(agent, bash('(trap "" HUP; sleep 3) & sleep 60'));
-    await delay(100);
-    const started = performance.now();
+    const session = await TerminalSession.start(
+      agent,
+      bash('(trap "" HUP; echo child $BASHPID; exec sleep 60) & wait'),
+    );
+    await session.see('\r\n');
+    const child = Number(/child (\d+)/.exec(session.screen)?.[1]);
     await session.kill();
     expect(await session.ended).toEqual({ exitCode: -1, status: 'signal: killed' });
-    expect(performance.now() - started).toBeLessThan(1500);
+    expect(isAlive(child)).toBe(true);
+    process.kill(child, 'SIGKILL');
     const other = await TerminalSession.start(agent, bash('exec sleep 60'));
     await agent.processes().sendSignal({ ...byPid(other.pid), signal: Signal.SIGTERM });
     expect((await other.ended)?.status).toBe('signal: terminated');
@@ -338,7 +342,7 @@ describe('the end of a terminal', () => {
     const stream = agent.processes().start(bash('trap "" TERM HUP; sleep 60'), { timeoutMs: 300 });
     const session = new TerminalSession(agent, stream);
     await expect(session.ended).rejects.toMatchObject({ code: Code.DeadlineExceeded });
-    while (isAlive(session.pid)) await delay(5);
+    await expect.poll(() => isAlive(session.pid)).toBe(false);
   });
 
   it('does not come when the caller goes away', async () => {
@@ -350,8 +354,7 @@ describe('the end of a terminal', () => {
     await session.see('> ');
     abort.abort();
     await expect(session.ended).rejects.toMatchObject({ code: Code.Canceled });
-    const again = new TerminalSession(agent, agent.processes().connect(byPid(session.pid)));
-    await delay(100);
+    const again = await TerminalSession.attach(agent, session.pid);
     await session.type('echo still $((40 + 2)); exit\n');
     await again.see('still 42');
     expect((await again.ended)?.exitCode).toBe(0);
@@ -379,10 +382,14 @@ describe('the end of a terminal', () => {
         }
       }).length;
     const threads = () => readdirSync(`/proc/${agent.pid}/task`).length;
+    // Those of terminals that have just ended may still be there.
+    await expect.poll(fds).toBe(0);
     await run('true');
-    const before = { fds: fds(), threads: threads() };
+    await expect.poll(fds).toBe(0);
+    await delay(200);
+    const before = threads();
     await Promise.all(Array.from({ length: 20 }, () => run('echo x')));
-    for (let at = 0; at < 100 && (fds() > before.fds || threads() > before.threads); at += 1) await delay(10);
-    expect({ fds: fds(), threads: threads() }).toEqual(before);
+    await expect.poll(fds).toBe(0);
+    await expect.poll(threads).toBeLessThanOrEqual(before);
   });
 });

@@ -1,4 +1,5 @@
 import { type ProcessEvent, Signal } from '@skerry/envd-client/process';
+import { expect } from 'vitest';
 import { byPid } from './process-requests.ts';
 import type { TestAgent } from './start-agent.ts';
 
@@ -14,7 +15,6 @@ export class TerminalSession {
   chunkBytes: number[] = [];
   readonly ended: Promise<{ exitCode: number; status: string } | undefined>;
   readonly #agent: TestAgent;
-  #changed = (): void => {};
   readonly #ready = Promise.withResolvers<void>();
 
   constructor(agent: TestAgent, stream: AsyncIterable<{ event?: ProcessEvent | undefined }>) {
@@ -32,6 +32,13 @@ export class TerminalSession {
     return session;
   }
 
+  /** One more reader of what is on a terminal, that sees what is written from now on. */
+  static async attach(agent: TestAgent, pid: number): Promise<TerminalSession> {
+    const session = new TerminalSession(agent, agent.processes().connect(byPid(pid)));
+    await session.#ready.promise;
+    return session;
+  }
+
   async #follow(stream: AsyncIterable<{ event?: ProcessEvent | undefined }>) {
     for await (const { event } of stream) {
       switch (event?.event.case) {
@@ -44,7 +51,6 @@ export class TerminalSession {
           this.kinds.add(output.case ?? 'nothing');
           this.chunkBytes.push(output.value?.length ?? 0);
           this.screen += Buffer.from(output.value ?? []).toString('latin1');
-          this.#changed();
           break;
         }
         case 'end':
@@ -55,12 +61,9 @@ export class TerminalSession {
     return undefined;
   }
 
+  /** Resolves when the text is on the screen, and fails with the screen when it does not get there. */
   async see(text: string): Promise<void> {
-    while (!this.screen.includes(text)) {
-      await new Promise<void>((resolve) => {
-        this.#changed = resolve;
-      });
-    }
+    await expect.poll(() => this.screen, { interval: 5 }).toContain(text);
   }
 
   async type(text: string): Promise<void> {

@@ -131,7 +131,7 @@ describe('ensureBaseImage', () => {
       ],
       { stdio: ['ignore', 'inherit', 'inherit'] },
     );
-    await expect.poll(() => registry.requests.length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => registry.requests.length).toBe(2);
     child.kill('SIGKILL');
     await once(child, 'exit');
     expect(readdirSync(imagesDir).some((name) => name.startsWith('.building-'))).toBe(true);

@@ -65,7 +65,7 @@ describe('initAgent', () => {
       response.on('drain', flood);
       flood();
     });
-    await expect(initAgent({ control }, init, { signal: AbortSignal.timeout(1_000) })).rejects.toThrow(
+    await expect(initAgent({ control }, init, { signal })).rejects.toThrow(
       /answered 400 to \/init: (flood){100}$/,
     );
   });

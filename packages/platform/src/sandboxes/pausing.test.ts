@@ -14,7 +14,9 @@ const failure = () => new RuntimeError('internal', 'it broke');
 
 describe('pause', () => {
   it('takes the sandbox off the directory, ends its run and has no expiry', async () => {
-    const id = await fixture.create({ timeoutMs: 200 });
+    const timeoutMs = 3_000;
+    const id = await fixture.create({ timeoutMs });
+    const endAt = Date.now() + timeoutMs;
     const ended: string[] = [];
     fixture.plane.directory.onEnd((sandboxId, runId) => ended.push(`${sandboxId} ${runId}`));
     const release = fixture.runtime.hold('pause');
@@ -22,12 +24,14 @@ describe('pause', () => {
     await expect.poll(() => ended).toEqual([`${id} run1`]);
     expect(await fixture.route(id)).toBeUndefined();
     expect((await fixture.plane.lifecycle.get(id)).state).toBe('pausing');
+    const releasedAt = Date.now();
     release();
     await pausing;
     expect(await fixture.rowOf(id)).toMatchObject({ state: 'paused', pausedWith: 'filesystem' });
     const { pausedAt } = (await fixture.rowOf(id)) ?? {};
-    expect(Date.now() - (pausedAt ?? 0)).toBeLessThan(1000);
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(pausedAt).toBeGreaterThanOrEqual(releasedAt);
+    expect(pausedAt).toBeLessThanOrEqual(Date.now());
+    await new Promise((resolve) => setTimeout(resolve, endAt + 700 - Date.now()));
     expect((await fixture.rowOf(id))?.state).toBe('paused');
     expect(fixture.runtime.log).toEqual([`pause ${id} filesystem`]);
   });
@@ -110,9 +114,9 @@ describe('pause', () => {
 describe('the end of a time to live', () => {
   it('pauses a sandbox that was made so, and does it again after a resume', async () => {
     const id = await fixture.create({ timeoutMs: 100, autoPause: 'filesystem' });
-    await expect.poll(async () => (await fixture.rowOf(id))?.state, { timeout: 3000 }).toBe('paused');
+    await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
     await fixture.plane.resuming.resume(id, { ...resume, timeoutMs: 100 });
-    await expect.poll(async () => (await fixture.rowOf(id))?.state, { timeout: 3000 }).toBe('paused');
+    await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
     expect(fixture.runtime.log.filter((line) => line.startsWith('pause'))).toEqual(
       Array.from({ length: 2 }, () => `pause ${id} filesystem`),
     );
@@ -121,8 +125,8 @@ describe('the end of a time to live', () => {
   });
 
   it('does not kill one that cannot be paused, nor try without a break', async () => {
-    const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
     fixture.runtime.fail('pause', failure());
+    const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
     await expect.poll(() => fixture.runtime.log).toEqual([`pause ${id} memory`]);
     await new Promise((resolve) => setTimeout(resolve, 900));
     expect(fixture.runtime.log).toHaveLength(1);
@@ -132,8 +136,8 @@ describe('the end of a time to live', () => {
 
   describe('of a sandbox whose memory cannot be kept', () => {
     const reachEnd = async (): Promise<string> => {
-      const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
       fixture.runtime.fail('pause', failure());
+      const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
       await expect.poll(() => fixture.runtime.log).toEqual([`pause ${id} memory`]);
       await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('running');
       for (let attempt = 2; attempt <= 3; attempt++) {
@@ -151,7 +155,7 @@ describe('the end of a time to live', () => {
       expect(fixture.runtime.log.at(-1)).toBe(`pause ${id} filesystem`);
       expect(await fixture.rowOf(id)).toMatchObject({ state: 'paused', pausedWith: 'filesystem' });
       await fixture.plane.resuming.resume(id, { ...resume, timeoutMs: 100 });
-      await expect.poll(async () => (await fixture.rowOf(id))?.pausedWith, { timeout: 3000 }).toBe('memory');
+      await expect.poll(async () => (await fixture.rowOf(id))?.pausedWith).toBe('memory');
     });
 
     it('ends it when its files cannot be kept either', async () => {
@@ -175,9 +179,9 @@ describe('the end of a time to live', () => {
     });
 
     it('keeps its files alone when the host stays full', async () => {
-      const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
       const full = new RuntimeError('exhausted', 'the host is full');
       fixture.runtime.fail('pause', full);
+      const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
       await expect.poll(() => fixture.runtime.log).toHaveLength(1);
       await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('running');
       for (let attempt = 2; attempt <= 30; attempt++) {
@@ -195,7 +199,7 @@ describe('the end of a time to live', () => {
       await fixture.plane.pausing.pauseAtEnd(id, 'memory');
       expect((await fixture.rowOf(id))?.state).toBe('running');
       await fixture.plane.timeToLive.set(id, 100);
-      await expect.poll(async () => (await fixture.rowOf(id))?.pausedWith, { timeout: 3000 }).toBe('memory');
+      await expect.poll(async () => (await fixture.rowOf(id))?.pausedWith).toBe('memory');
     });
   });
 

@@ -48,9 +48,9 @@ describe('resume', () => {
   });
 
   it('may take longer than another start when there is memory to read', async () => {
-    await fixture.startPlane({ startTimeoutMs: 1000 });
     const id = await fixture.create();
     await fixture.plane.pausing.pause(id, 'memory');
+    await fixture.startPlane({ startTimeoutMs: 1000 });
     const resumeSlowly = async (memory: boolean) => {
       const release = fixture.runtime.hold('resume');
       const resuming = fixture.plane.resuming.resume(id, { ...resume, memory });

@@ -76,10 +76,11 @@ describe('snapshotting', () => {
   });
 
   it('pauses a sandbox whose end came meanwhile', async () => {
-    const id = await fixture.create({ timeoutMs: 200, autoPause: 'filesystem' });
+    const id = await fixture.create({ autoPause: 'filesystem' });
     const release = fixture.runtime.hold('snapshot');
     const made = make(id);
     await expect.poll(() => fixture.runtime.log).toContain(`snapshot ${id} filesystem`);
+    await fixture.plane.timeToLive.set(id, 0);
     await new Promise((resolve) => setTimeout(resolve, 400));
     expect((await fixture.rowOf(id))?.state).toBe('running');
     release();

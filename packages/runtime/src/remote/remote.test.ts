@@ -49,7 +49,7 @@ const rawLines = async (input: string): Promise<string> => {
   const socket = connect(socketPath());
   socket.on('error', () => undefined).write(input);
   const heard = text(socket).catch((error: { code: string }) => error.code);
-  return Promise.race([heard, setTimeout(2_000, 'still open')]).finally(() => socket.destroy());
+  return Promise.race([heard, setTimeout(20_000, 'still open')]).finally(() => socket.destroy());
 };
 
 describe('a runtime over a unix socket', () => {

@@ -34,9 +34,8 @@ const hold = (seconds: string): Promise<string | number> => {
 describe('a dump that outlived its helper', () => {
   it('is waited for', async () => {
     const exited = hold('0.3');
-    const begunAt = Date.now();
-    await endDump(path, { deadlineMs: 20_000 });
-    expect(Date.now() - begunAt).toBeLessThan(10_000);
+    // Longer than a test may take.
+    await endDump(path, { deadlineMs: 1_000_000 });
     expect(await exited).toBe(0);
   });
 

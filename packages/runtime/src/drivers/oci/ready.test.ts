@@ -15,7 +15,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 describe('waiting for an entry', () => {
   it('resolves when the entry gets its name, and not for another', async () => {
     let isReady = false;
-    const ready = waitForEntry(dir, 'control.sock', AbortSignal.timeout(2_000)).then(() => {
+    const ready = waitForEntry(dir, 'control.sock', AbortSignal.timeout(30_000)).then(() => {
       isReady = true;
     });
     await writeFile(join(dir, 'control.sock.new'), '');
@@ -28,7 +28,7 @@ describe('waiting for an entry', () => {
 
   it('resolves at once when the entry is there already', async () => {
     await writeFile(join(dir, 'there'), '');
-    await expect(waitForEntry(dir, 'there', AbortSignal.timeout(2_000))).resolves.toBeUndefined();
+    await expect(waitForEntry(dir, 'there', AbortSignal.timeout(30_000))).resolves.toBeUndefined();
   });
 
   it('rejects with the reason of its signal, before and while it waits', async () => {
