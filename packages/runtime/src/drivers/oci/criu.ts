@@ -9,13 +9,14 @@ import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { findClosedWays, openWays } from './open-way.ts';
 import { inPrivateMounts } from './private-mounts.ts';
 import { mount } from './syscalls.ts';
+import { watchOomKills } from './watch-oom-kills.ts';
 
 /** The program that writes processes to files and makes them again, unpacked by `prepareCriu`. */
 export interface Criu {
   /**
    * Writes the processes of the tree under `pid` to `imagesDir`. They stay frozen when their cgroup was; without
    * `whileHeld`, what they have of TCP stays as `endRepair` finds it. Rejects with
-   * `internal` or what `whileHeld` rejected with: they run on then, once they are thawed and continued. Not always where
+   * `internal`, `exhausted` where there was no memory, or what `whileHeld` rejected with: they run on then, once they are thawed and continued. Not always where
    * the program was killed, by its deadline or by somebody else: what it was working inside of may end by that.
    */
   dump(options: DumpOptions): Promise<void>;
@@ -121,6 +122,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
       coverHost(options.shown);
       writeFileSync(`${cacheDir}/${cacheName}`, findings, { mode: 0o600 });
     };
+    const wasShort = watchOomKills();
     const child = inPrivateMounts(prepare, () =>
       spawn(file, args, {
         stdio: ['ignore', 'ignore', 'ignore', options.fd],
@@ -128,7 +130,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
         cwd: '/',
       }),
     );
-    await finish(child, options);
+    await finish(child, { ...options, wasShort });
   };
   return {
     dump: async (options) => {
@@ -214,8 +216,9 @@ const explore = (command: readonly string[], prepareMounts: () => void): Buffer 
 
 const finish = async (
   child: ChildProcess,
-  { log, deadlineMs, signal }: Pick<RunOptions, 'log' | 'deadlineMs' | 'signal'>,
+  options: Pick<RunOptions, 'log' | 'deadlineMs' | 'signal'> & { wasShort: () => boolean },
 ): Promise<void> => {
+  const { log, deadlineMs, signal, wasShort } = options;
   const deadline = AbortSignal.timeout(deadlineMs);
   const kill = (): unknown => child.kill('SIGKILL');
   for (const reason of [deadline, signal]) reason?.addEventListener('abort', kill, { once: true });
@@ -233,5 +236,6 @@ const finish = async (
     .split('\n')
     .filter((line) => line.includes('Error'));
   const end = deadline.aborted ? `was killed after ${deadlineMs} ms` : `ended with ${status}`;
-  throw new RuntimeError('internal', `criu ${end}: ${errors.slice(0, 4).join('; ')}`);
+  const code = wasShort() && !deadline.aborted ? 'exhausted' : 'internal';
+  throw new RuntimeError(code, `criu ${end}: ${errors.slice(0, 4).join('; ')}`);
 };

@@ -5,10 +5,11 @@ import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
 import { findClosedWays, openWays } from './open-way.ts';
 import { inPrivateMounts } from './private-mounts.ts';
+import { watchOomKills } from './watch-oom-kills.ts';
 
 /**
  * Runs one command of an OCI runtime to its end. Rejects with `internal`, and with what the runtime wrote to its log,
- * when it fails; with `exhausted` when somebody else killed it.
+ * when it fails; with `exhausted` when somebody else killed it, or the kernel a process for want of memory.
  */
 export const runOciProgram = async (options: {
   program: string;
@@ -32,6 +33,7 @@ export const runOciProgram = async (options: {
     cover?.();
     openWays(ways);
   };
+  const wasShort = watchOomKills();
   const isPlain = cover === undefined && ways.size === 0;
   const child = isPlain ? begin() : inPrivateMounts(prepare, begin);
   const code = await new Promise<number | string>((resolve, reject) => {
@@ -42,5 +44,6 @@ export const runOciProgram = async (options: {
   if (code === 'SIGKILL' && !signal.aborted)
     throw new RuntimeError('exhausted', `${basename(program)} was killed, as on a host without memory`);
   const log = await readFile(options.log, 'utf8').catch(() => '');
-  throw new RuntimeError('internal', `${basename(program)} exited with ${code}: ${log.trim().slice(-2000)}`);
+  const reason = `${basename(program)} exited with ${code}: ${log.trim().slice(-2000)}`;
+  throw new RuntimeError(wasShort() ? 'exhausted' : 'internal', reason);
 };

@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
-import { expect, it } from 'vitest';
+import { expect, it, type TestContext } from 'vitest';
 import { isRuntimeError } from '../../error.ts';
 import { startHelper } from '../../helper.ts';
 import { runInside } from '../../suite-client.ts';
@@ -25,12 +26,15 @@ const findHelpers = (): number[] =>
 
 const root = '/sys/fs/cgroup/memory';
 
+const requireLimits = (context: TestContext): void => {
+  if (existsSync(`${root}/memory.limit_in_bytes`)) return;
+  const why = 'the memory of cgroups is of version 2 here';
+  console.warn(`skipped: ${why}`);
+  context.skip(why);
+};
+
 it('a helper that gets no more memory, and may be killed for it, says so and loses no sandbox', async (context) => {
-  if (!existsSync(`${root}/memory.limit_in_bytes`)) {
-    const why = 'the memory of cgroups is of version 2 here';
-    console.warn(`skipped: ${why}`);
-    context.skip(why);
-  }
+  requireLimits(context);
   const { agentDir, criuDir, dataDir, rootfs, settings, toId } = oci;
   const helper = await startHelper({ dataDir, agentDir, criuDir });
   const group = `${root}/short-${process.pid}`;
@@ -86,3 +90,27 @@ it('a helper that gets no more memory, and may be killed for it, says so and los
       .toBe(true);
   }
 }, 120_000);
+
+it('a process that is killed for want of memory is noticed by what runs beside it', async (context) => {
+  requireLimits(context);
+  const group = `${root}/beside-${process.pid}`;
+  await mkdir(group);
+  try {
+    await writeFile(`${group}/memory.limit_in_bytes`, String(64 * MIB));
+    // In a process of its own, as it is its own group that is watched.
+    const program = `import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { watchOomKills } from ${JSON.stringify(new URL('watch-oom-kills.ts', import.meta.url).href)};
+writeFileSync('${group}/cgroup.procs', String(process.pid));
+const wasShort = watchOomKills();
+spawnSync('false');
+const before = wasShort();
+const { signal } = spawnSync(process.execPath, ['-e', 'for (const all = []; ; ) all.push(Buffer.alloc(1 << 20, 1))']);
+process.stdout.write(JSON.stringify([before, signal, wasShort()]));`;
+    const args = ['--input-type=module', '-e', program];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    expect([stdout, stderr]).toEqual([JSON.stringify([false, 'SIGKILL', true]), '']);
+  } finally {
+    await rmdir(group);
+  }
+}, 30_000);

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * Begins to watch for processes of this one's cgroup that the kernel kills for want of memory: a program that loses a child
+ * by that says no more than that it failed. Returns whether there was one since, whosever it was.
+ */
+export const watchOomKills = (): (() => boolean) => {
+  const before = countOomKills();
+  return () => countOomKills() > before;
+};
+
+/** All there ever were; 0 where that is not counted. */
+const countOomKills = (): number => {
+  try {
+    const events = readFileSync(findEvents(readFileSync('/proc/self/cgroup', 'utf8')), 'utf8');
+    return Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0);
+  } catch {
+    // The host has no memory cgroups, or shows this process none.
+    return 0;
+  }
+};
+
+/** cgroups(7), cgroup-v1/memory.rst, cgroup-v2.rst of the kernel. */
+const findEvents = (groups: string): string => {
+  const own = /^\d+:(?:[^:\n]*,)?memory(?:,[^:\n]*)?:(.*)$/m.exec(groups)?.[1];
+  if (own !== undefined) return `/sys/fs/cgroup/memory${own}/memory.oom_control`;
+  return `/sys/fs/cgroup${/^0::(.*)$/m.exec(groups)?.[1] ?? ''}/memory.events.local`;
+};
