@@ -11,7 +11,8 @@ export interface PacketStop {
 }
 
 /**
- * Stops every packet of the network that the process is in, also those of loopback. To whoever sends over TCP it is as if he
+ * Stops the packets of the network that the process is in, also those of loopback, but those by which a connection begins:
+ * whoever connects from outside would try again only after a second. To whoever sends over TCP it is as if he
  * had not got round to it. Nothing is to run there meanwhile: other senders are told that they may not.
  * Rejects with `unavailable` when there is no such process.
  */
@@ -73,10 +74,12 @@ const anyAddress = '/proc/sys/net/ipv4/ip_nonlocal_bind';
 /** criu: soccr/soccr.h, the mark of the packets by which it makes a socket believe that the other end has closed. */
 const SOCCR_MARK = '0xc114';
 
+const passRules = `meta mark ${SOCCR_MARK} accept; tcp flags & syn == syn accept; drop;`;
+
 // A table that has an owner goes with the socket by which it was made, in some milliseconds.
 const stopRules = `table inet stop {
   flags owner
-  chain output { type filter hook output priority raw; meta mark != ${SOCCR_MARK} drop; }
-  chain input { type filter hook input priority raw; meta mark != ${SOCCR_MARK} drop; }
+  chain output { type filter hook output priority raw; ${passRules} }
+  chain input { type filter hook input priority raw; ${passRules} }
 }
 `;

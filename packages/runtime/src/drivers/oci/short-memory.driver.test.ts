@@ -49,7 +49,8 @@ it('a helper that gets no more memory, and may be killed for it, says so and los
     } catch (error) {
       if (!isRuntimeError(error)) throw error;
       outcomes.push(error.code);
-      if (!['exhausted', 'unavailable'].includes(error.code)) unexpected.push(`${act.toString()}: ${error.stack}`);
+      if (!['exhausted', 'unavailable'].includes(error.code))
+        unexpected.push(`${act.toString()}: ${error.stack}`);
     }
   };
   try {
