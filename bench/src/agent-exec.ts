@@ -2,6 +2,7 @@ import { createRpcClient, type RpcClient, startBenchSandbox } from './agent.ts';
 import type { Benchmark } from './benchmark.ts';
 import { startReference } from './reference/start-reference.ts';
 import { toRow } from './row.ts';
+import { samplePairs } from './sample-pairs.ts';
 
 const WARM_UP_CALLS = 100;
 const program = '/bin/true';
@@ -14,14 +15,12 @@ export const agentExec: Benchmark = async (context) => {
   const sandbox = await startBenchSandbox(context);
   const reference = await startReference(context.resources);
   const agent = createRpcClient(sandbox, { codec: 'json' });
-  const samples: number[] = [];
-  const compared: number[] = [];
-  for (let call = -WARM_UP_CALLS; call < 20 * context.runs; call += 1) {
-    const [measured, beside] = [await timeExec(agent), await reference.spawn(program)];
-    if (call < 0) continue;
-    samples.push(measured);
-    compared.push(beside);
-  }
+  const { samples, compared } = await samplePairs({
+    warmUpRuns: WARM_UP_CALLS,
+    runs: 20 * context.runs,
+    measure: () => timeExec(agent),
+    beside: () => reference.spawn(program),
+  });
   return [
     toRow({
       name: context.name,

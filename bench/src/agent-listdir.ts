@@ -4,6 +4,7 @@ import { createRpcClient, type RpcClient, startBenchSandbox } from './agent.ts';
 import type { Benchmark } from './benchmark.ts';
 import { startReference } from './reference/start-reference.ts';
 import { toRow } from './row.ts';
+import { samplePairs } from './sample-pairs.ts';
 
 const ENTRIES = 100_000;
 const RUNS = 5;
@@ -18,15 +19,12 @@ export const agentListdir: Benchmark = async (context) => {
   mkdirSync(many);
   for (let index = 1; index <= count; index += 1) writeFileSync(join(many, String(index)), '');
   const bare = createRpcClient({ ...reference, headers: {} }, { codec: 'binary' });
-  const samples: number[] = [];
-  const compared: number[] = [];
-  for (let run = -1; run < RUNS; run += 1) {
-    const measured = await timeListing(sandbox.client, { path: '/home/user/many', count });
-    const beside = await timeListing(bare, { path: many, count });
-    if (run < 0) continue;
-    samples.push(measured);
-    compared.push(beside);
-  }
+  const { samples, compared } = await samplePairs({
+    warmUpRuns: 1,
+    runs: RUNS,
+    measure: () => timeListing(sandbox.client, { path: '/home/user/many', count }),
+    beside: () => timeListing(bare, { path: many, count }),
+  });
   return [
     toRow({
       name: context.name,

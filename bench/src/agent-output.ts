@@ -2,6 +2,7 @@ import { createRpcClient, type RpcClient, startBenchSandbox } from './agent.ts';
 import type { Benchmark } from './benchmark.ts';
 import { startReference } from './reference/start-reference.ts';
 import { toRow } from './row.ts';
+import { samplePairs } from './sample-pairs.ts';
 
 const SIZE_BYTES = 1_000_000_000;
 const RUNS = 3;
@@ -15,15 +16,13 @@ export const agentOutput: Benchmark = async (context) => {
   const reference = await startReference(context.resources);
   const bare = createRpcClient({ ...reference, headers: {} }, { codec: 'binary' });
   const sizeBytes = Math.round(SIZE_BYTES * context.scale);
-  const samples: number[] = [];
-  const compared: number[] = [];
-  for (let run = -1; run < RUNS; run += 1) {
-    const size = run < 0 ? Math.round(sizeBytes / 5) : sizeBytes;
-    const [measured, beside] = [await readOutput(sandbox.client, size), await readOutput(bare, size)];
-    if (run < 0) continue;
-    samples.push(measured);
-    compared.push(beside);
-  }
+  const sizeOf = (run: number): number => (run < 0 ? Math.round(sizeBytes / 5) : sizeBytes);
+  const { samples, compared } = await samplePairs({
+    warmUpRuns: 1,
+    runs: RUNS,
+    measure: (run) => readOutput(sandbox.client, sizeOf(run)),
+    beside: (run) => readOutput(bare, sizeOf(run)),
+  });
   return [
     toRow({
       name: context.name,

@@ -5,6 +5,7 @@ import { type Endpoint, startBenchSandbox } from './agent.ts';
 import type { Benchmark } from './benchmark.ts';
 import { startReference } from './reference/start-reference.ts';
 import { toRow } from './row.ts';
+import { samplePairs } from './sample-pairs.ts';
 
 const FILES = 10_000;
 const BATCHES = 10;
@@ -17,17 +18,16 @@ export const agentSmallfiles: Benchmark = async (context) => {
   const reference = await startReference(context.resources);
   const bare: Endpoint = { ...reference, headers: {} };
   const count = Math.max(CONNECTIONS, Math.round((FILES * context.scale) / BATCHES));
-  const samples: number[] = [];
-  const compared: number[] = [];
-  for (let batch = -1; batch < BATCHES; batch += 1) {
-    const measured = await writeFiles(sandbox, { folder: `/home/user/batch${batch}`, count });
-    const folder = join(reference.folder, `batch${batch}`);
-    mkdirSync(folder);
-    const beside = await writeFiles(bare, { folder, count });
-    if (batch < 0) continue;
-    samples.push(measured);
-    compared.push(beside);
-  }
+  const { samples, compared } = await samplePairs({
+    warmUpRuns: 1,
+    runs: BATCHES,
+    measure: (batch) => writeFiles(sandbox, { folder: `/home/user/batch${batch}`, count }),
+    beside: (batch) => {
+      const folder = join(reference.folder, `batch${batch}`);
+      mkdirSync(folder);
+      return writeFiles(bare, { folder, count });
+    },
+  });
   return [
     toRow({
       name: context.name,

@@ -4,6 +4,7 @@ import type { Benchmark, BenchmarkContext } from './benchmark.ts';
 import { startNginx } from './nginx.ts';
 import { download, upload } from './raw-transfer.ts';
 import { toRow } from './row.ts';
+import { samplePairs } from './sample-pairs.ts';
 
 const SIZE_BYTES = 1_000_000_000;
 const RUNS = 5;
@@ -63,15 +64,12 @@ async function measure(context: BenchmarkContext, transfers: Transfers): ReturnT
     await transfer(sides);
     return sides.sizeBytes / 1e6 / ((performance.now() - startedMs) / 1000);
   };
-  const samples: number[] = [];
-  const compared: number[] = [];
-  for (let run = -1; run < RUNS; run += 1) {
-    const measured = await megabytesPerSecond(transfers.throughAgent);
-    const beside = await megabytesPerSecond(transfers.throughNginx);
-    if (run < 0) continue;
-    samples.push(measured);
-    compared.push(beside);
-  }
+  const { samples, compared } = await samplePairs({
+    warmUpRuns: 1,
+    runs: RUNS,
+    measure: () => megabytesPerSecond(transfers.throughAgent),
+    beside: () => megabytesPerSecond(transfers.throughNginx),
+  });
   return [
     toRow({
       name: context.name,

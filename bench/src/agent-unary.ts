@@ -2,6 +2,7 @@ import { createRpcClient, type RpcClient, startBenchSandbox } from './agent.ts';
 import type { Benchmark } from './benchmark.ts';
 import { startReference } from './reference/start-reference.ts';
 import { toRow } from './row.ts';
+import { samplePairs } from './sample-pairs.ts';
 
 /** Both sides compile and connect first. */
 const WARM_UP_CALLS = 300;
@@ -12,14 +13,12 @@ export const agentUnary: Benchmark = async (context) => {
   const reference = await startReference(context.resources);
   const agent = createRpcClient(sandbox, { codec: 'json' });
   const bare = createRpcClient({ ...reference, headers: sandbox.headers }, { codec: 'json' });
-  const samples: number[] = [];
-  const compared: number[] = [];
-  for (let call = -WARM_UP_CALLS; call < 50 * context.runs; call += 1) {
-    const [measured, beside] = [await timeList(agent), await timeList(bare)];
-    if (call < 0) continue;
-    samples.push(measured);
-    compared.push(beside);
-  }
+  const { samples, compared } = await samplePairs({
+    warmUpRuns: WARM_UP_CALLS,
+    runs: 50 * context.runs,
+    measure: () => timeList(agent),
+    beside: () => timeList(bare),
+  });
   return [
     toRow({
       name: context.name,

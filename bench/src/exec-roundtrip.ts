@@ -7,6 +7,7 @@ import { Process, StartResponseSchema } from '@skerry/envd-client/process';
 import { toRouting } from '@skerry/testkit';
 import type { Benchmark } from './benchmark.ts';
 import { toRow } from './row.ts';
+import { samplePairs } from './sample-pairs.ts';
 
 /** Both sides compile and connect first. */
 const WARM_UP_RUNS = 30;
@@ -25,16 +26,14 @@ export const execRoundtrip: Benchmark = async ({ name, runs, stack, resources })
     accessToken: sandbox.accessToken,
   });
   const direct = createEnvdClient({ baseUrl: bare.url });
-  const samples: number[] = [];
-  const reference: number[] = [];
-  // A call is short, so many of them make a steadier figure in no time.
-  for (let run = -WARM_UP_RUNS; run < 10 * runs; run += 1) {
-    const [measured, compared] = [await timeStart(through), await timeStart(direct)];
-    if (run < 0) continue;
-    samples.push(measured);
-    reference.push(compared);
-  }
-  return [toRow({ name, unit: 'ms', samples, reference: { name: 'bare connect-node', samples: reference } })];
+  const { samples, compared } = await samplePairs({
+    warmUpRuns: WARM_UP_RUNS,
+    // A call is short, so many of them make a steadier figure in no time.
+    runs: 10 * runs,
+    measure: () => timeStart(through),
+    beside: () => timeStart(direct),
+  });
+  return [toRow({ name, unit: 'ms', samples, reference: { name: 'bare connect-node', samples: compared } })];
 };
 
 async function timeStart(client: Client): Promise<number> {

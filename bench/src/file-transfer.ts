@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { toRouting } from '@skerry/testkit';
 import type { Benchmark, BenchmarkContext } from './benchmark.ts';
 import { toRow } from './row.ts';
+import { samplePairs } from './sample-pairs.ts';
 
 const SIZE_BYTES = 100 * 2 ** 20;
 const MIB = 2 ** 20;
@@ -45,17 +46,14 @@ async function measureTransfers(
     },
   };
   const direct: Endpoint = { url: plain.url, headers: {} };
-  const samples: number[] = [];
-  const reference: number[] = [];
   for (const endpoint of [through, direct]) await upload(endpoint, source);
-  for (let run = -WARM_UP_RUNS; run < runs; run += 1) {
-    const measured = await mibPerSecond(() => transfer(through, source));
-    const compared = await mibPerSecond(() => transfer(direct, source));
-    if (run < 0) continue;
-    samples.push(measured);
-    reference.push(compared);
-  }
-  const plainly = { name: 'plain node:http', samples: reference };
+  const { samples, compared } = await samplePairs({
+    warmUpRuns: WARM_UP_RUNS,
+    runs,
+    measure: () => mibPerSecond(() => transfer(through, source)),
+    beside: () => mibPerSecond(() => transfer(direct, source)),
+  });
+  const plainly = { name: 'plain node:http', samples: compared };
   return [toRow({ name, unit: 'MiB/s', samples, better: 'more', reference: plainly })];
 }
 
