@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import {
-  access,
   chmod,
   copyFile,
   mkdir,
   mkdtemp,
-  open,
   readdir,
   readFile,
   realpath,
@@ -15,6 +13,7 @@ import {
   stat,
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { syncPath } from './drivers/oci/sync-path.ts';
 import { readInterpreter, replaceInterpreter } from './elf.ts';
 import { replaceVariable } from './elf-variable.ts';
 import { RuntimeError } from './error.ts';
@@ -63,7 +62,7 @@ export interface AgentFolderOptions {
 export async function prepareAgentFolder(options: AgentFolderOptions): Promise<string> {
   const files = await listFiles(options);
   const target = join(options.targetDir, await toName(files));
-  if (await exists(target)) return target;
+  if (existsSync(target)) return target;
   await mkdir(options.targetDir, { recursive: true });
   await removeAbandoned(options.targetDir);
   const temporary = await mkdtemp(join(options.targetDir, `new-${process.pid}-`));
@@ -73,13 +72,13 @@ export async function prepareAgentFolder(options: AgentFolderOptions): Promise<s
       options.signal?.throwIfAborted();
       await copyInto(join(temporary, path), source, path === 'node');
     }
-    await openAndSync(temporary);
+    await syncPath(temporary);
     await rename(temporary, target);
-    await openAndSync(options.targetDir);
+    await syncPath(options.targetDir);
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
     // Somebody else made the same folder meanwhile.
-    if (!(await exists(target))) throw error;
+    if (!existsSync(target)) throw error;
   }
   return target;
 }
@@ -88,7 +87,7 @@ export async function prepareAgentFolder(options: AgentFolderOptions): Promise<s
 async function removeAbandoned(targetDir: string): Promise<void> {
   for (const name of await readdir(targetDir)) {
     const pid = /^new-(\d+)-/.exec(name)?.[1];
-    if (pid !== undefined && !(await exists(`/proc/${pid}`))) {
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) {
       await rm(join(targetDir, name), { recursive: true, force: true });
     }
   }
@@ -116,7 +115,7 @@ async function listFiles({ nodePath, bundleDir, signal }: AgentFolderOptions): P
   for (const library of listings.flatMap(parseLibraries)) files.set(join('lib', basename(library)), library);
   const libraryDir = dirname([...files.values()].find((path) => /^libc\.so/.test(basename(path))) ?? loader);
   for (const name of loadedByName) {
-    if (await exists(join(libraryDir, name))) files.set(join('lib', name), join(libraryDir, name));
+    if (existsSync(join(libraryDir, name))) files.set(join('lib', name), join(libraryDir, name));
   }
   for (const path of bundle) files.set(join('app', path), join(bundleDir, path));
   return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -128,7 +127,7 @@ const parseLibraries = (listing: string): string[] =>
 
 /** Rejects with `unsupported` when the host has none. */
 export async function findTini(): Promise<string> {
-  for (const path of tiniPaths) if (await exists(path)) return path;
+  for (const path of tiniPaths) if (existsSync(path)) return path;
   throw new RuntimeError('unsupported', 'tini-static is missing; it comes with: apt-get install tini');
 }
 
@@ -169,17 +168,6 @@ async function copyInto(path: string, source: string, isNode: boolean): Promise<
     await replaceInterpreter(path, join(agentMountPoint, 'ld.so'));
     await replaceVariable(path, deadlockDetection);
   }
-  await openAndSync(path);
-  await openAndSync(dirname(path));
+  await syncPath(path);
+  await syncPath(dirname(path));
 }
-
-async function openAndSync(path: string): Promise<void> {
-  await using file = await open(path, 'r');
-  await file.sync();
-}
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

@@ -1,16 +1,5 @@
-import {
-  access,
-  chmod,
-  copyFile,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncPath } from './drivers/oci/sync-path.ts';
 import { RuntimeError } from './error.ts';
@@ -44,7 +33,7 @@ export const fetchDebianProgram = async (
 ): Promise<string> => {
   const { name, purpose, assemble } = program;
   const target = join(targetDir, name);
-  if (await exists(join(target, name))) return target;
+  if (existsSync(join(target, name))) return target;
   await mkdir(targetDir, { recursive: true });
   const workPrefix = `.new-${name}-`;
   await removeOldAttempts(targetDir, workPrefix);
@@ -61,7 +50,7 @@ export const fetchDebianProgram = async (
     await syncPath(targetDir);
   } catch (error) {
     // Somebody else made the same folder meanwhile.
-    if (!(await exists(join(target, name)))) {
+    if (!existsSync(join(target, name))) {
       throw new RuntimeError('unsupported', `${name} could not be fetched; ${purpose} without`, {
         cause: error,
       });
@@ -139,12 +128,5 @@ const unpack = async (work: string, signal: AbortSignal | undefined): Promise<vo
 export const copySynced = async (from: string, to: string): Promise<void> => {
   await copyFile(from, to);
   await chmod(to, 0o755);
-  await using file = await open(to, 'r');
-  await file.sync();
+  await syncPath(to);
 };
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
