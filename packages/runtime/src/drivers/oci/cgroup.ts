@@ -3,6 +3,7 @@ import { readFile, rmdir, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
 import type { InstanceState, Usage } from '../../runtime.ts';
+import { signalProcess } from './signal-process.ts';
 
 const root = '/sys/fs/cgroup';
 const CGROUP2_SUPER_MAGIC = 0x63677270;
@@ -126,7 +127,7 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
     members,
     freezerPath: `${tree('freezer')}${path}`,
     signal: async (name) => {
-      for (const pid of await members()) signalIfAlive(pid, name);
+      for (const pid of await members()) signalProcess(pid, name);
     },
     kill: async () => {
       if (layout.version === 2 && existsSync(`${unified}${path}/cgroup.kill`)) {
@@ -135,7 +136,7 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
         return hasMembers();
       }
       const killed = await members();
-      for (const pid of killed) signalIfAlive(pid, 'SIGKILL');
+      for (const pid of killed) signalProcess(pid, 'SIGKILL');
       // In a version 1 tree a frozen process does not die. Thawed with the signal pending it runs nothing more.
       if (layout.version === 1 && killed.length > 0) await setFrozen(false);
       return killed.length > 0;
@@ -183,16 +184,6 @@ const toField = (text: string | undefined, name: string): number =>
 
 const hasField = (text: string | undefined, name: string, value: number): boolean =>
   text !== undefined && toField(text, name) === value;
-
-const signalIfAlive = (pid: number, name: NodeJS.Signals): void => {
-  // 0 is a member that lives in a pid namespace which this process cannot see; signalling 0 would hit ourselves.
-  if (pid <= 0) return;
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    if (!isErrno(error, 'ESRCH')) throw error;
-  }
-};
 
 /** A dead member is counted until the kernel has buried it, a moment after its parent has heard of it. */
 const removeGroup = async (path: string): Promise<void> => {

@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { adoptLifeLine } from './life-line.ts';
+import { signalProcess } from './signal-process.ts';
 
 const KILL_DEADLINE_MS = 5_000;
 
@@ -21,7 +22,7 @@ export const endDump = async (dumpLine: string, { deadlineMs }: { deadlineMs: nu
   };
   try {
     if (await hasEnded(deadlineMs)) return;
-    for (const pid of await findHolders(dumpLine)) kill(pid);
+    for (const pid of await findHolders(dumpLine)) signalProcess(pid, 'SIGKILL');
     await hasEnded(KILL_DEADLINE_MS);
   } finally {
     line.close();
@@ -43,12 +44,4 @@ const findHolders = async (path: string): Promise<number[]> => {
     if (await holds(pid)) holders.push(pid);
   }
   return holders;
-};
-
-const kill = (pid: number): void => {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 };

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
 import type { Cgroup } from './cgroup.ts';
 import { requireFewDescriptors } from './descriptors.ts';
+import { signalProcess } from './signal-process.ts';
 
 const DEADLINE_MS = 3_000;
 
@@ -27,7 +28,7 @@ export const freezeBetweenSpawns = async (cgroup: Cgroup): Promise<void> => {
         return;
       }
       if (isLate) throw new RuntimeError('unavailable', 'processes are stopped again and again');
-      for (const pid of stopped) continueIfAlive(pid);
+      for (const pid of stopped) signalProcess(pid, 'SIGCONT');
       await cgroup.thaw();
       await sleep(Math.min(tries, 10));
       await cgroup.freeze();
@@ -42,14 +43,6 @@ export const freezeBetweenSpawns = async (cgroup: Cgroup): Promise<void> => {
 const findStopped = async (pids: readonly number[]): Promise<number[]> => {
   const places = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/wchan`, 'utf8').catch(() => '')));
   return pids.filter((_, index) => places[index] === 'do_signal_stop');
-};
-
-const continueIfAlive = (pid: number): void => {
-  try {
-    process.kill(pid, 'SIGCONT');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 };
 
 const hasSpawner = async (pids: readonly number[]): Promise<boolean> => {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
 import type { Usage } from '../../runtime.ts';
 import type { Cgroup } from './cgroup.ts';
+import { signalProcess } from './signal-process.ts';
 import { MountFlag, mount, unmountEvery } from './syscalls.ts';
 
 /** Where the user namespace of a sandbox is held by a mount: its number belongs to nothing else as long as it is. */
@@ -39,7 +40,7 @@ export const openProcessGroup = (dataDir: string, id: string): Cgroup => {
     const stopped = readIfThere(stoppedFile);
     if (stopped === undefined) return;
     const before = stopped.split(' ').map(Number);
-    for (const pid of members()) if (!before.includes(pid)) signal(pid, 'SIGCONT');
+    for (const pid of members()) if (!before.includes(pid)) signalProcess(pid, 'SIGCONT');
     await rm(stoppedFile, { force: true });
   };
 
@@ -62,18 +63,18 @@ export const openProcessGroup = (dataDir: string, id: string): Cgroup => {
           await thaw();
           throw new RuntimeError('internal', `the processes of sandbox ${id} cannot be stopped`);
         }
-        for (const pid of running) signal(pid, 'SIGSTOP');
+        for (const pid of running) signalProcess(pid, 'SIGSTOP');
         await sleep(Math.min(attempt, 20));
       }
     },
     thaw,
     members: async () => members(),
     signal: async (name) => {
-      for (const pid of members()) signal(pid, name);
+      for (const pid of members()) signalProcess(pid, name);
     },
     kill: async () => {
       const killed = members();
-      for (const pid of killed) signal(pid, 'SIGKILL');
+      for (const pid of killed) signalProcess(pid, 'SIGKILL');
       return killed.length > 0;
     },
     remove: async () => {
@@ -116,15 +117,6 @@ const readStat = (pid: number): string[] | undefined => {
 
 /** Stopped, traced and stopped, or dead: it does nothing any more. */
 const isStopped = (pid: number): boolean => /[TtZX]/.test(readStat(pid)?.[0] ?? 'X');
-
-const signal = (pid: number, name: NodeJS.Signals): void => {
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    // It has ended meanwhile.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-};
 
 /** sysconf(_SC_CLK_TCK) on every architecture that Node runs on. */
 const TICKS_PER_SECOND = 100;
