@@ -19,6 +19,10 @@ export const runInside = async (
   return JSON.parse(await callGuest(socket, { path: '/run', body, timeoutMs: options.timeoutMs ?? 20_000 }));
 };
 
+/** Whether the suite's guest answers, and still starts programs. */
+export const isAlive = async (instance: Instance): Promise<boolean> =>
+  (await runInside(instance, 'echo alive')).output === 'alive\n';
+
 /** A script that prints the names of the network interfaces inside, a line each. */
 export const listInterfaces = `tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' | sort`;
 
