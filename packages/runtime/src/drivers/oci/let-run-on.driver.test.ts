@@ -1,5 +1,5 @@
+import { mkdir, rm } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import type { Instance } from '../../runtime.ts';
 import { runInside } from '../../suite-client.ts';
 import { MAX_DESCRIPTORS } from './descriptors.ts';
 import { dumpMemory } from './dump.ts';
@@ -9,32 +9,10 @@ import { readHost } from './host.ts';
 import { useOci } from './oci-fixture.ts';
 import { waitForQuiet } from './quiet.ts';
 import { readRecord } from './record.ts';
+import { expectTalk, startTalker } from './talker-lab.ts';
 
 const oci = useOci({ name: 'runon', memory: true });
 const { create, dataDir, toId } = oci;
-
-/** Starts a program that sends something over a connection to itself, counts that, and says how far it is. */
-const startTalker = (instance: Instance) =>
-  runInside(
-    instance,
-    `cat > /root/talker.py <<'END'
-import os, socket, time
-s = socket.create_server(("127.0.0.1", 0)); c = socket.create_connection(s.getsockname()); a, _ = s.accept()
-n = 0
-while True:
-    n += 1; c.sendall(b"x"); a.recv(1)
-    open("/root/new", "w").write(str(n)); os.rename("/root/new", "/root/count"); time.sleep(0.01)
-END
-setsid python3 /root/talker.py > /root/log 2>&1 < /dev/null & until [ -s /root/count ]; do sleep 0.05; done`,
-  );
-
-const expectTalk = async (instance: Instance): Promise<void> => {
-  const read = async (): Promise<string> => (await runInside(instance, 'cat /root/count /root/log')).output;
-  const before = await read();
-  expect(before).toMatch(/^\d+$/);
-  await expect.poll(read, { timeout: 10_000 }).not.toBe(before);
-  expect(await read()).toMatch(/^\d+$/);
-};
 
 describe('what was to be kept in memory', () => {
   it('runs on, with its connections, when the process that kept it ended before that was on record', async () => {
@@ -56,6 +34,19 @@ describe('what was to be kept in memory', () => {
     await found.resume();
     await expectTalk(found);
   });
+
+  it('runs on, with its connections, when a pause fails after all was written', async () => {
+    const instance = await create();
+    await startTalker(instance);
+    const blocker = `${toSandboxFolder(dataDir, instance.id).record}.next`;
+    await mkdir(blocker);
+    await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'internal' });
+    await rm(blocker, { recursive: true });
+    await expectTalk(instance);
+    await instance.pause({ memory: true });
+    await instance.resume();
+    await expectTalk(instance);
+  }, 30_000);
 
   it('runs on when more files are open than can be looked through, and is kept when they are closed', async () => {
     const instance = await create();

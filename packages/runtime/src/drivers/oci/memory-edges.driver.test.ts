@@ -1,13 +1,11 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Instance } from '../../runtime.ts';
 import { runInside } from '../../suite-client.ts';
-import { toSandboxFolder } from './folder.ts';
 import { useOci } from './oci-fixture.ts';
 
-const fixture = useOci({ name: 'edge', memory: true, internet: true });
-const { create, toId } = fixture;
+const { create, toId } = useOci({ name: 'edge', memory: true, internet: true });
 
 /** What a program holds over a pause, in Python, and what it finds afterwards. */
 const holdings: Record<string, { hold: string; check: string; found: string }> = {
@@ -167,86 +165,6 @@ describe('a process that is kept in memory', () => {
     await source.resume();
     expect(await Promise.all([source, fork].map(readFound))).toEqual([expected, expected]);
   }, 60_000);
-});
-
-describe('a connection over loopback', () => {
-  it('goes on when a pause fails after all was written', async () => {
-    const instance = await create();
-    const program = `cat > /root/echo.py <<'END'
-import os, socket, time
-s = socket.create_server(("127.0.0.1", 0)); c = socket.create_connection(s.getsockname()); a, _ = s.accept()
-n = 0
-while True:
-    n += 1; c.sendall(b"x"); a.recv(1)
-    open("/root/new", "w").write(str(n)); os.rename("/root/new", "/root/count"); time.sleep(0.01)
-END
-setsid python3 /root/echo.py > /root/log 2>&1 < /dev/null & until [ -s /root/count ]; do sleep 0.05; done`;
-    await runInside(instance, program);
-    const read = async (): Promise<string> => (await runInside(instance, 'cat /root/count /root/log')).output;
-    const blocker = `${toSandboxFolder(fixture.dataDir, instance.id).record}.next`;
-    await mkdir(blocker);
-    await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'internal' });
-    await rm(blocker, { recursive: true });
-    for (const pause of [false, true]) {
-      if (pause) {
-        await instance.pause({ memory: true });
-        await instance.resume();
-      }
-      const before = await read();
-      expect(before).toMatch(/^\d+$/);
-      await expect.poll(read).not.toBe(before);
-    }
-  }, 30_000);
-});
-
-describe('connections over loopback that are full', () => {
-  it('stay as they are in the source of a fork, and go on at once in the fork', async () => {
-    const source = await create();
-    // TCP_INFO (linux/tcp.h); without an answer to what was sent the kernel of a fork would wait three seconds.
-    const program = `cat > /root/full.py <<'END'
-import os, random, socket, struct, threading, time
-random.seed(1); pairs = []
-def boot(): return open("/proc/sys/kernel/random/boot_id").read()
-first_boot = boot()
-def fill(c, size):
-    sent = 0; c.setblocking(False)
-    try:
-        while True: sent += c.send(b"x" * size)
-    except BlockingIOError: c.settimeout(100)
-    return sent
-for i in range(40):
-    s = socket.create_server(("127.0.0.1", 0)); c = socket.create_connection(s.getsockname()); a, _ = s.accept()
-    size = random.choice((1448, 16384, 65536, 1 << 20)); open_bytes = fill(c, size)
-    if i % 3 == 0: open_bytes -= len(a.recv(random.choice((1000, 65536, 1 << 20))))
-    if i % 6 == 0: open_bytes += fill(c, size)
-    pairs.append((c, a, open_bytes))
-def unsent(c): return struct.unpack_from("I", c.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232), 144)[0]
-def tell(what): open("/root/new", "w").write(what); os.rename("/root/new", "/root/told")
-while not os.path.exists("/root/go") and boot() == first_boot:
-    tell(str(sum(unsent(c) > 0 for c, _, _ in pairs))); time.sleep(0.02)
-worst = [0] * len(pairs)
-def drain(i, a, left):
-    while left > 0:
-        before = time.monotonic(); left -= len(a.recv(1 << 20)); worst[i] = max(worst[i], time.monotonic() - before)
-threads = [threading.Thread(target=drain, args=(i, a, left)) for i, (_, a, left) in enumerate(pairs)]
-for one in threads: one.start()
-for one in threads: one.join()
-tell("drained, late: %r" % [round(gap, 1) for gap in worst if gap > 1.5]); time.sleep(1000)
-END
-setsid python3 /root/full.py > /root/log 2>&1 < /dev/null & until [ -s /root/told ]; do sleep 0.05; done; sleep 0.3`;
-    await runInside(source, program);
-    const read = async (instance: Instance): Promise<string> =>
-      (await runInside(instance, 'cat /root/told /root/log')).output;
-    const before = await read(source);
-    expect(Number(before)).toBeGreaterThan(20);
-    const snapshot = toId();
-    await source.snapshot({ id: snapshot, memory: true });
-    const fork = await create({ snapshot });
-    await expect.poll(() => read(fork), { timeout: 30_000 }).toBe('drained, late: []');
-    expect(await read(source)).toBe(before);
-    await runInside(source, 'touch /root/go');
-    await expect.poll(() => read(source), { timeout: 30_000 }).toBe('drained, late: []');
-  }, 90_000);
 });
 
 describe('what cannot be written down', () => {
