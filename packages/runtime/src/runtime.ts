@@ -134,10 +134,10 @@ export interface Snapshots {
   verify(id: SnapshotId): Promise<string[]>;
   /**
    * What became of the files of the first in the second, ordered by path; what is running is looked at as it is now.
-   * Rejects with `not_found`, with `damaged` for a snapshot that is not whole, and with `unsupported` when the two were
-   * made on different images.
+   * Rejects with `not_found`, with `damaged` for a snapshot that is not whole, with `unsupported` when the two were
+   * made on different images or differ in too much, and with `unavailable` when the signal aborted.
    */
-  diff(from: TreeOrigin, to: TreeOrigin): AsyncIterable<Difference>;
+  diff(from: TreeOrigin, to: TreeOrigin, options?: { signal?: AbortSignal }): AsyncIterable<Difference>;
   /** Removes every trace of it, complete or not. Idempotent. */
   delete(id: SnapshotId): Promise<void>;
 }

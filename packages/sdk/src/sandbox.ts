@@ -177,7 +177,8 @@ export class Sandbox implements AsyncDisposable {
 
   /**
    * What is different in the files of a snapshot, a template or a sandbox, ordered by path; in a sandbox as it is now.
-   * Throws `NotFoundError`, and `InvalidArgumentError` when the two were made on different images.
+   * Throws `NotFoundError`, and `InvalidArgumentError` when the two were made on different images or differ in so many files
+   * that the answer would have more than 32 MiB.
    */
   static diffFiles(to: string, options: FileDiffOptions = {}): Promise<FileDifference[]> {
     return diffFiles(createConnection(options), to, options);

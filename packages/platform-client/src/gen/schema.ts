@@ -454,7 +454,8 @@ export interface paths {
         /**
          * Compare files
          * @description What became of the files of `from` in `to`, ordered by path. Both are a snapshot, a template, or a running or paused
-         *     sandbox, which is looked at as it is now; they must be made on the same image. An operation of skerry's own.
+         *     sandbox, which is looked at as it is now; they must be made on the same image. Refused with 400 where the answer would
+         *     have more than 32 MiB, and ended with 409 when a sandbox comes to its end meanwhile. An operation of skerry's own.
          */
         get: operations["diffSnapshots"];
         put?: never;

@@ -29,10 +29,10 @@ export const createInspectionHandlers = ({
   };
 
   return {
-    'GET /snapshots/diff': async ({ query }) => {
+    'GET /snapshots/diff': async ({ query, signal }) => {
       const to = await requireFiles(query.to, 'query.to');
       const from = query.from === undefined ? undefined : await requireFiles(query.from, 'query.from');
-      return { status: 200, body: await inspecting.diff({ from, to }) };
+      return { status: 200, body: await inspecting.diff({ from, to, signal }) };
     },
     'POST /snapshots/{snapshotID}/verify': async ({ params }) => ({
       status: 200,

@@ -47,7 +47,9 @@ export const createEnding = (options: EndingOptions): Ending => {
   const stop = async (id: string): Promise<void> => {
     // A pause or resume that is under way finds at its end that the row is not its own any more. Who captures the sandbox is
     // waited for by the runtime, for as long as the sandbox is needed for that.
-    if (transitions.current(id)?.kind !== 'snapshot') await transitions.idle(id);
+    const current = transitions.current(id);
+    current?.interrupt?.();
+    if (current?.kind !== 'snapshot') await transitions.idle(id);
     const [instance] = await Promise.all([findInstance(runtime, id), observation.fetched(id)]);
     await instance?.stop();
   };

@@ -12,10 +12,10 @@ export interface Inspecting {
   verify(snapshotId: string): Promise<string[]>;
   /**
    * What became of the files of `from`, by default what `to` began with, in `to`. Rejects with `not_found`, with
-   * `conflict` while a sandbox is in a transition, with `invalid_argument` when they were made on different images
-   * or have too many files.
+   * `conflict` while a sandbox is in a transition or when it comes to its end meanwhile, with `invalid_argument` when they
+   * were made on different images, have too many files or differ in too many, and with `timeout` when the signal aborted.
    */
-  diff(which: { from: Inspected | undefined; to: Inspected }): Promise<Difference[]>;
+  diff(which: { from: Inspected | undefined; to: Inspected; signal: AbortSignal }): Promise<Difference[]>;
   /** The snapshot, the one that its sandbox had begun with, and so on. */
   log(snapshot: SnapshotRow): Promise<SnapshotRow[]>;
 }
@@ -38,22 +38,28 @@ export const createInspecting = ({ store, runtime, transitions, images }: Inspec
     return snapshot === null ? { rootfs: images.base.rootfs } : { snapshot };
   };
 
-  const collect = async (from: TreeOrigin, to: TreeOrigin): Promise<Difference[]> => {
+  const collect = async (from: TreeOrigin, to: TreeOrigin, signal: AbortSignal): Promise<Difference[]> => {
     const found: Difference[] = [];
     try {
-      for await (const difference of runtime.snapshots.diff(from, to)) found.push(difference);
+      for await (const difference of runtime.snapshots.diff(from, to, { signal })) found.push(difference);
     } catch (error) {
+      signal.throwIfAborted();
       throw toInspectionError(error);
     }
     return found;
   };
 
-  /** Nobody pauses or resumes it meanwhile. */
-  const hold = async <T>(what: Inspected | undefined, work: () => Promise<T>): Promise<T> => {
+  /** Nobody pauses or resumes it meanwhile, unless it comes to its end. */
+  const hold = async <T>(
+    what: Inspected | undefined,
+    work: () => Promise<T>,
+    abort: AbortController,
+  ): Promise<T> => {
     if (what === undefined || !('sandbox' in what)) return work();
     const { id } = what.sandbox;
     if (transitions.current(id) !== undefined) throw conflict(`sandbox "${id}" is in a transition`);
-    return transitions.run(id, 'snapshot', work);
+    const interrupt = (): void => abort.abort(conflict(`sandbox "${id}" has come to its end`));
+    return transitions.run(id, 'snapshot', work, { interrupt });
   };
 
   return {
@@ -61,11 +67,13 @@ export const createInspecting = ({ store, runtime, transitions, images }: Inspec
       runtime.snapshots.verify(snapshotId).catch((error: unknown) => {
         throw toInspectionError(error);
       }),
-    diff: ({ from, to }) => {
+    diff: ({ from, to, signal }) => {
+      const abort = new AbortController();
+      const either = AbortSignal.any([signal, abort.signal]);
       const isSame =
         from !== undefined && 'sandbox' in from && 'sandbox' in to && from.sandbox.id === to.sandbox.id;
-      const run = () => collect(from === undefined ? toOrigin(to) : toTree(from), toTree(to));
-      return hold(isSame ? undefined : from, () => hold(to, run));
+      const run = () => collect(from === undefined ? toOrigin(to) : toTree(from), toTree(to), either);
+      return hold(isSame ? undefined : from, () => hold(to, run, abort), abort);
     },
     log: async (snapshot) => {
       const found = [snapshot];
@@ -83,7 +91,7 @@ export const createInspecting = ({ store, runtime, transitions, images }: Inspec
 const toInspectionError = (cause: unknown): ApiError => {
   if (isRuntimeError(cause, 'not_found')) return notFound('the files are not there any more', { cause });
   if (isRuntimeError(cause, 'unsupported'))
-    return invalid('the two were made on different images, or have too many files to compare', { cause });
+    return invalid('the two were made on different images, or have or differ in too many files', { cause });
   if (isRuntimeError(cause, 'damaged')) {
     return new ApiError('internal', `the snapshot is damaged: ${cause.message}`, { cause });
   }

@@ -147,9 +147,11 @@ export const createPausing = (options: PausingOptions): Pausing => {
       if (paused === undefined) throw await explain(id);
     },
     pauseAtEnd: async (id, asked) => {
-      const current = transitions.current(id);
-      // Whoever makes a snapshot of it knows nothing of its end.
-      if (current?.kind === 'snapshot') await current.over;
+      // Whoever makes a snapshot of it, or compares its files, knows nothing of its end.
+      for (let last = transitions.current(id); last?.kind === 'snapshot'; last = transitions.current(id)) {
+        last.interrupt?.();
+        await last.over;
+      }
       if (transitions.current(id) !== undefined) return;
       const isLast = (failures.get(id) ?? 0) >= PATIENCE;
       const kind = isLast ? 'filesystem' : asked;

@@ -8,13 +8,20 @@ export interface Transition {
   readonly kind: TransitionKind;
   /** Resolves when it is over, however it went. */
   readonly over: Promise<void>;
+  /** Has it end early, where whoever asked for it may ask again. */
+  readonly interrupt?: () => void;
 }
 
 /** The transitions that this process works on: one at a time for each sandbox. */
 export interface Transitions {
   current(id: string): Transition | undefined;
   /** Runs `work` as the transition of this sandbox. Nothing else may be under way for it: ask `current` in the same turn. */
-  run<T>(id: string, kind: TransitionKind, work: () => Promise<T>): Promise<T>;
+  run<T>(
+    id: string,
+    kind: TransitionKind,
+    work: () => Promise<T>,
+    options?: Pick<Transition, 'interrupt'>,
+  ): Promise<T>;
   /** Resolves when none is under way for this sandbox. */
   idle(id: string): Promise<void>;
   /** Resolves when none is under way for any. */
@@ -25,14 +32,14 @@ export const createTransitions = (): Transitions => {
   const underWay = new Map<string, Transition>();
   return {
     current: (id) => underWay.get(id),
-    run: (id, kind, work) => {
+    run: (id, kind, work, options = {}) => {
       if (underWay.has(id)) throw new Error(`sandbox ${id} has a transition under way`);
       const result = work().finally(() => underWay.delete(id));
       const over = result.then(
         () => undefined,
         () => undefined,
       );
-      underWay.set(id, { kind, over });
+      underWay.set(id, { kind, over, ...options });
       return result;
     },
     idle: async (id) => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { duplexPair } from 'node:stream';
 import { json } from 'node:stream/consumers';
@@ -154,7 +155,15 @@ export const createMemoryRuntime = (pause: Features['pause']): MemoryRuntime => 
         for (const id of kept) yield { id, sizeBytes: 1 };
       },
       verify: async () => [],
-      diff: async function* () {},
+      // Takes as long as it is let.
+      diff: (_from, _to, { signal } = {}) => ({
+        [Symbol.asyncIterator]: () => ({
+          next: async () => {
+            if (signal?.aborted === false) await once(signal, 'abort');
+            throw new RuntimeError('unavailable', 'the signal aborted');
+          },
+        }),
+      }),
       delete: async (id) => {
         log.push(`delete snapshot ${id}`);
         kept.delete(id);

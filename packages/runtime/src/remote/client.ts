@@ -89,9 +89,10 @@ export async function createRemote(options: {
   const collect = async <T extends Item>(
     method: 'list' | 'listSnapshots' | 'diff',
     params: Params<typeof method>,
+    signal?: AbortSignal,
   ): Promise<T[]> => {
     const found: T[] = [];
-    await call(method, params, { onItem: (item) => void found.push(item as T) });
+    await call(method, params, { signal, onItem: (item) => void found.push(item as T) });
     return found;
   };
 
@@ -170,8 +171,8 @@ export async function createRemote(options: {
       async *list() {
         yield* await collect<SnapshotInfo>('listSnapshots', {});
       },
-      async *diff(from, to) {
-        yield* await collect<Difference>('diff', { from, to });
+      async *diff(from, to, { signal } = {}) {
+        yield* await collect<Difference>('diff', { from, to }, signal);
       },
       verify: (snapshot) => call('verifySnapshot', { snapshot }),
       delete: async (snapshot) => void (await call('deleteSnapshot', { snapshot })),

@@ -111,6 +111,19 @@ describe('a runtime over a unix socket', () => {
     expect(local.log.at(-1)).toBe('create two of whole');
   });
 
+  it('ends a comparison when whoever waits for it does not any more', async () => {
+    const abort = new AbortController();
+    const next = remote.snapshots
+      .diff({ rootfs: '/' }, { instance: 'one' }, { signal: abort.signal })
+      [Symbol.asyncIterator]()
+      .next();
+    abort.abort();
+    await expect(next).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'the comparison was aborted',
+    });
+  });
+
   it('leaves a later run of the same id alone', async () => {
     const first = await remote.create(toSpec('one'));
     await first.stop();

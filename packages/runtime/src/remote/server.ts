@@ -122,7 +122,7 @@ function serveConnection(
         }
         return null;
       case 'diff':
-        for await (const difference of runtime.snapshots.diff(request.from, request.to)) {
+        for await (const difference of runtime.snapshots.diff(request.from, request.to, { signal })) {
           signal.throwIfAborted();
           send({ id: request.id, item: difference });
         }

@@ -12,14 +12,23 @@ import { readRecord } from './record.ts';
 /** `Snapshots.diff` of this driver. */
 export async function* compareTrees(
   host: OciHost,
-  from: TreeOrigin,
-  to: TreeOrigin,
+  { from, to, signal }: { from: TreeOrigin; to: TreeOrigin; signal: AbortSignal | undefined },
 ): AsyncGenerator<Difference> {
   if (!host.capturesDisks) throw new RuntimeError('unsupported', 'this host cannot compare files');
-  yield* diffTrees(await openTree(host, from), await openTree(host, to));
+  try {
+    signal?.throwIfAborted();
+    yield* diffTrees(await openTree(host, from, signal), await openTree(host, to, signal), { signal });
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+    throw new RuntimeError('unavailable', 'the comparison was aborted', { cause: error });
+  }
 }
 
-const openTree = async (host: OciHost, origin: TreeOrigin): Promise<Tree> => {
+const openTree = async (
+  host: OciHost,
+  origin: TreeOrigin,
+  signal: AbortSignal | undefined,
+): Promise<Tree> => {
   if ('rootfs' in origin) return { rootfs: origin.rootfs, layer: new Map() };
   if ('snapshot' in origin) return host.snapshots.tree(origin.snapshot);
   const folder = toSandboxFolder(host.dataDir, origin.instance);
@@ -29,11 +38,11 @@ const openTree = async (host: OciHost, origin: TreeOrigin): Promise<Tree> => {
   const { image, disk } = folder;
   if (isMountPoint(disk)) {
     const baseId = host.toBaseId(record.slot);
-    return { rootfs, layer: await collectLayer(readLayer(`${disk}/upper`, { baseId })) };
+    return { rootfs, layer: await collectLayer(readLayer(`${disk}/upper`, { baseId, signal })) };
   }
   // Paused.
   const layer = await withDiskView({ image, scratchDir: `${host.dataDir}/run` }, (view) =>
-    collectLayer(readLayer(`${view}/upper`, { baseId: record.diskBaseId })),
+    collectLayer(readLayer(`${view}/upper`, { baseId: record.diskBaseId, signal })),
   );
   return { rootfs, layer };
 };

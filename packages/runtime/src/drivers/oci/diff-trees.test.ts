@@ -37,16 +37,37 @@ it("tells nothing of the host's files behind a link of the image that was replac
   expect(changes).toEqual(['changed /out', 'added /out/secrets', 'added /out/shadow']);
 });
 
+const toFiles = (count: number, name: string): LayerEntry[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...{ path: `/${name}${index}`, type: 'file', sizeBytes: 0, sha256: '' },
+    ...{ mode: 0o644, uid: 0, gid: 0 },
+  }));
+
+it('refuses to tell more at once than anybody can hold', async () => {
+  // Each of these takes six characters of JSON.
+  await expect(
+    changesOf(folder, toFiles(1_500, `${'\u0001'.repeat(250)}/`.repeat(16))),
+  ).rejects.toMatchObject({
+    code: 'unsupported',
+    message: 'the two differ in too many files',
+  });
+});
+
+it('ends when it is aborted', async () => {
+  const abort = new AbortController();
+  const layer = new Map(toFiles(10, 'file').map((entry) => [entry.path, entry]));
+  const differences = diffTrees({ rootfs: folder, layer: new Map() }, { rootfs: folder, layer }, abort);
+  expect(await differences.next()).toMatchObject({ done: false });
+  abort.abort();
+  await expect(differences.next()).rejects.toMatchObject({ name: 'AbortError' });
+});
+
 it('lets others have their turn while it compares many files', async () => {
   let turns = 0;
   const timer = setInterval(() => {
     turns += 1;
   }, 1);
-  const entries = Array.from({ length: 20_000 }, (_, index) => ({
-    ...{ path: `/file${index}`, type: 'file' as const, sizeBytes: 0, sha256: '' },
-    ...{ mode: 0o644, uid: 0, gid: 0 },
-  }));
-  expect(await changesOf(folder, entries)).toHaveLength(entries.length);
+  expect(await changesOf(folder, toFiles(20_000, 'file'))).toHaveLength(20_000);
   clearInterval(timer);
   expect(turns).toBeGreaterThan(5);
 });

@@ -12,35 +12,56 @@ export interface Tree {
   layer: Layer;
 }
 
+/** Of all differences as JSON: whoever asks is told all of them at once. */
+const MAX_DIFFERENCES_LENGTH = 32 * 2 ** 20;
+
 /**
  * What became of the first in the second, ordered by path. Only what one of them has of its own, or hides, is looked
- * at: the image that both are made on costs nothing. Rejects with `unsupported` when that is not the same one.
+ * at: the image that both are made on costs nothing. Rejects with `unsupported` when that is not the same one, or when they
+ * differ in more than can be told at once, and with the signal's reason when that aborts.
  */
-export async function* diffTrees(from: Tree, to: Tree): AsyncGenerator<Difference> {
+export async function* diffTrees(
+  from: Tree,
+  to: Tree,
+  { signal }: { signal?: AbortSignal | undefined } = {},
+): AsyncGenerator<Difference> {
   if (from.rootfs !== to.rootfs) {
     throw new RuntimeError('unsupported', 'the two were made on different images');
   }
   const takeTurns = createTurns();
-  for (const path of listCandidates(from, to)) {
+  const pause = async (): Promise<void> => {
     await takeTurns();
+    signal?.throwIfAborted();
+  };
+  const toDifference = async (path: string): Promise<Difference | undefined> => {
     const [before, after] = [look(from, path), look(to, path)];
-    if (before === undefined && after === undefined) continue;
-    if (before === undefined) yield { path, change: 'added' };
-    else if (after === undefined) yield { path, change: 'removed' };
-    else {
-      const fields = await compare(from.rootfs, before, after);
-      if (fields.length > 0) yield { path, change: 'changed', fields };
-    }
+    if (before === undefined) return after && { path, change: 'added' };
+    if (after === undefined) return { path, change: 'removed' };
+    const fields = await compare(from.rootfs, { before, after, signal });
+    return fields.length > 0 ? { path, change: 'changed', fields } : undefined;
+  };
+  let lengthLeft = MAX_DIFFERENCES_LENGTH;
+  for (const path of await listCandidates(from, to, pause)) {
+    await pause();
+    const difference = await toDifference(path);
+    if (difference === undefined) continue;
+    lengthLeft -= JSON.stringify(difference).length;
+    if (lengthLeft < 0) throw new RuntimeError('unsupported', 'the two differ in too many files');
+    yield difference;
   }
 }
 
-const listCandidates = (from: Tree, to: Tree): string[] => {
+const listCandidates = async (from: Tree, to: Tree, pause: () => Promise<void>): Promise<string[]> => {
   const paths = new Set<string>();
   for (const { layer } of [from, to]) {
     for (const entry of layer.values()) {
+      await pause();
       paths.add(entry.path);
       if (!hidesImage(entry)) continue;
-      for (const path of listImage(from.rootfs, entry.path)) paths.add(path);
+      for (const path of listImage(from.rootfs, entry.path)) {
+        await pause();
+        paths.add(path);
+      }
     }
   }
   return Array.from(paths, (path) => ({ path, order: toOrder(path) }))
@@ -94,13 +115,16 @@ const toParent = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 
 const plainFields = ['type', 'mode', 'uid', 'gid', 'sizeBytes', 'target', 'device'] as const;
 
-const compare = async (rootfs: string, before: TreeEntry, after: TreeEntry): Promise<DifferentField[]> => {
+const compare = async (
+  rootfs: string,
+  { before, after, signal }: { before: TreeEntry; after: TreeEntry; signal: AbortSignal | undefined },
+): Promise<DifferentField[]> => {
   const fields: DifferentField[] = plainFields.filter((name) => before[name] !== after[name]);
   if (JSON.stringify(before.xattrs ?? {}) !== JSON.stringify(after.xattrs ?? {})) fields.push('xattrs');
   const maySame = before.type === 'file' && after.type === 'file' && before.sizeBytes === after.sizeBytes;
   if (!maySame) return fields;
   const hashes = [before, after].map(
-    async ({ sha256, path }) => sha256 ?? hashFile(toHostPath(rootfs, path)),
+    async ({ sha256, path }) => sha256 ?? hashFile(toHostPath(rootfs, path), signal),
   );
   const [one, other] = await Promise.all(hashes);
   return one === other ? fields : [...fields, 'content'];

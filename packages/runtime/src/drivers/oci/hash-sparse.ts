@@ -9,8 +9,9 @@ const zeros = Buffer.alloc(BLOCK_BYTES);
 /**
  * The SHA-256, in hex, of every block that is not zero with its place, so that a hole and a block of zeros are the same. Says
  * nothing of the size. Reads only where something was written: a sandbox may say of a file that it is as large as it likes.
+ * Rejects with the signal's reason when that aborts.
  */
-export const hashSparse = async (file: FileHandle): Promise<string> => {
+export const hashSparse = async (file: FileHandle, signal?: AbortSignal): Promise<string> => {
   const hash = createHash('sha256');
   const place = Buffer.alloc(8);
   let buffer = Buffer.alloc(0);
@@ -20,6 +21,7 @@ export const hashSparse = async (file: FileHandle): Promise<string> => {
     at = Math.max(at, offset - (offset % BLOCK_BYTES));
     const end = Math.ceil((offset + length) / BLOCK_BYTES) * BLOCK_BYTES;
     while (at < end) {
+      signal?.throwIfAborted();
       const wantedBytes = Math.min(CHUNK_BYTES, end - at);
       if (buffer.length < wantedBytes) buffer = Buffer.alloc(wantedBytes);
       const { bytesRead } = await file.read(buffer, 0, wantedBytes, at);

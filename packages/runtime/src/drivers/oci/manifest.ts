@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import type { Layer, LayerEntry } from './tree-entry.ts';
+import { createTurns } from './turns.ts';
 
 /** What a snapshot's record says of its manifest. */
 export interface ManifestSummary {
@@ -46,9 +47,14 @@ export const readManifest = async (path: string, summary: ManifestSummary): Prom
   if (sha256 !== summary.sha256) {
     throw new RuntimeError('damaged', `the hash of its manifest is ${sha256} and was ${summary.sha256}`);
   }
-  const lines = bytes.toString('utf8').split('\n').slice(0, -1);
-  const entries = lines.map((line) => JSON.parse(line) as LayerEntry);
-  return new Map(entries.map((entry) => [entry.path, entry]));
+  const layer = new Map<string, LayerEntry>();
+  const takeTurns = createTurns();
+  for (const line of bytes.toString('utf8').split('\n').slice(0, -1)) {
+    await takeTurns();
+    const entry = JSON.parse(line) as LayerEntry;
+    layer.set(entry.path, entry);
+  }
+  return layer;
 };
 
 export const collectLayer = async (entries: AsyncIterable<LayerEntry>): Promise<Layer> => {

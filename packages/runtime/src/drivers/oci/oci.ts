@@ -249,7 +249,10 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
         if (instance) yield instance;
       }
     },
-    snapshots: { ...host.snapshots, diff: (from, to) => compareTrees(host, from, to) },
+    snapshots: {
+      ...host.snapshots,
+      diff: (from, to, { signal } = {}) => compareTrees(host, { from, to, signal }),
+    },
     close: async () => {
       await Promise.allSettled(stopping.values());
       for (const instance of known.values()) instance.close();

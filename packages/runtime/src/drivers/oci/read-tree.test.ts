@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readLayer } from './read-tree.ts';
+import { hashFile, readLayer } from './read-tree.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -50,4 +50,20 @@ it('refuses folders that lie too deep in each other, in few words', async () => 
     code: 'unsupported',
     message: 'a file lies deeper than 1000 folders',
   });
+});
+
+it('finds nothing in a file that a folder took the place of', async () => {
+  expect(await hashFile(Buffer.from(folder))).toBe('');
+});
+
+it('ends when it is aborted, also within a file', async () => {
+  makeDeep(3, 'a');
+  const abort = new AbortController();
+  const entries = readLayer(folder, { baseId: 0, signal: abort.signal });
+  expect(await entries.next()).toMatchObject({ done: false });
+  abort.abort();
+  await expect(entries.next()).rejects.toMatchObject({ name: 'AbortError' });
+  const file = join(folder, 'file');
+  writeFileSync(file, 'text');
+  await expect(hashFile(Buffer.from(file), abort.signal)).rejects.toMatchObject({ name: 'AbortError' });
 });

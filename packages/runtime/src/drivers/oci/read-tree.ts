@@ -18,12 +18,13 @@ const MAX_LAYER_LENGTH = 256 * 2 ** 20;
 export interface TreeOptions {
   /** What is 0 inside. */
   baseId: number;
+  signal?: AbortSignal | undefined;
 }
 
 /**
  * Reads a sandbox's own files, the upper layer of its root, a folder before what is in it. Nothing that somebody does
  * in there meanwhile leads out of it. Rejects with `unsupported` for folders that lie too deep in each other, paths that are
- * too long, and more than can be written down.
+ * too long, and more than can be written down, and with the signal's reason when that aborts.
  */
 export async function* readLayer(root: string, options: TreeOptions): AsyncGenerator<LayerEntry> {
   const hashes = new Map<number, string>();
@@ -35,6 +36,7 @@ export async function* readLayer(root: string, options: TreeOptions): AsyncGener
     const held = `/proc/self/fd/${folder}/`;
     for (const name of readdirSync(held, { encoding: 'buffer' }).sort(Buffer.compare)) {
       await takeTurns();
+      options.signal?.throwIfAborted();
       const at = Buffer.concat([Buffer.from(held), name]);
       const inner = `${path}/${toPathText(name)}`;
       if (agentPaths.includes(inner)) continue;
@@ -45,7 +47,7 @@ export async function* readLayer(root: string, options: TreeOptions): AsyncGener
       if (lengthLeft < 0) throw tooMuch('there are too many files');
       if (found.entry.type === 'file') {
         const known = hashes.get(found.inode);
-        found.entry.sha256 = known ?? (await hashFile(at));
+        found.entry.sha256 = known ?? (await hashFile(at, options.signal));
         if (found.links > 1) hashes.set(found.inode, found.entry.sha256);
       }
       yield found.entry;
@@ -140,12 +142,15 @@ const openFolder = (at: Buffer): number | undefined => {
   }
 };
 
-/** The hash of what is in a regular file, see `hashSparse`. Never waits for a pipe that took its place. */
-export const hashFile = async (at: Buffer): Promise<string> => {
+/**
+ * The hash of what is in a regular file, see `hashSparse`; empty where something else took its place meanwhile, of which no
+ * pipe is waited for.
+ */
+export const hashFile = async (at: Buffer, signal?: AbortSignal): Promise<string> => {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOATIME;
   try {
     await using file = await open(at, flags);
-    return await hashSparse(file);
+    return await hashSparse(file, signal);
   } catch (error) {
     if (!isGone(error)) throw error;
     return '';
@@ -153,4 +158,4 @@ export const hashFile = async (at: Buffer): Promise<string> => {
 };
 
 const isGone = (error: unknown): boolean =>
-  ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '');
+  ['ENOENT', 'ENOTDIR', 'EISDIR', 'ELOOP', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '');

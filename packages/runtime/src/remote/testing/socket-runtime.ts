@@ -113,7 +113,11 @@ export function createSocketRuntime(
       async *list() {
         for (const id of snapshots) yield { id, sizeBytes: 5 };
       },
-      diff: async function* (from, to) {
+      diff: async function* (from, to, { signal } = {}) {
+        if ('rootfs' in from) {
+          if (signal?.aborted === false) await once(signal, 'abort');
+          throw new RuntimeError('unavailable', 'the comparison was aborted');
+        }
         yield { path: JSON.stringify([from, to]), change: 'changed' as const, fields: ['mode'] };
       },
       verify: async (id) => {

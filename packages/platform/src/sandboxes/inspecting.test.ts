@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+
+let fixture: PlaneFixture;
+beforeEach(async () => {
+  fixture = await createPlaneFixture();
+});
+afterEach(() => fixture.close());
+
+/** A comparison of a sandbox with what it began with, which takes as long as it is let. */
+const begin = async (id: string, signal = new AbortController().signal) => {
+  const sandbox = await fixture.rowOf(id);
+  if (sandbox === undefined) throw new Error(`there is no sandbox ${id}`);
+  const outcome = fixture.plane.inspecting.diff({ from: undefined, to: { sandbox }, signal }).then(
+    () => 'done',
+    (error: { code: string }) => error.code,
+  );
+  return { outcome };
+};
+
+describe('a comparison of files', () => {
+  it('keeps a sandbox from a pause, and ends when whoever asked for it leaves', async () => {
+    const id = await fixture.create();
+    const caller = new AbortController();
+    const { outcome } = await begin(id, caller.signal);
+    await expect(fixture.plane.pausing.pause(id, 'memory')).rejects.toMatchObject({ code: 'conflict' });
+    caller.abort(Object.assign(new Error('the caller went away'), { code: 'left' }));
+    expect(await outcome).toBe('left');
+    await fixture.plane.pausing.pause(id, 'memory');
+    expect((await fixture.rowOf(id))?.state).toBe('paused');
+  });
+
+  it('ends when the sandbox comes to its end, which is acted on at once', async () => {
+    const id = await fixture.create({ timeoutMs: 500, autoPause: 'filesystem' });
+    const { outcome } = await begin(id);
+    expect(await outcome).toBe('conflict');
+    await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
+  });
+
+  it('ends when the sandbox is killed', async () => {
+    const id = await fixture.create();
+    const { outcome } = await begin(id);
+    await fixture.plane.lifecycle.kill(id);
+    expect(await outcome).toBe('conflict');
+    expect((await fixture.rowOf(id))?.state).toBe('ended');
+  });
+});
