@@ -94,6 +94,11 @@ if address != ctypes.c_void_p(-1).value: kept.value = b"secret"`,
     check: 'kept.value',
     found: "b''",
   },
+  'the boot id, held open, as it is now': {
+    hold: 'boot_id = "/proc/sys/kernel/random/boot_id"; fd = os.open(boot_id, os.O_RDONLY); os.read(fd, 9)',
+    check: 'len(os.read(fd, 99)), os.pread(fd, 99, 0).decode() == open(boot_id).read()',
+    found: '(28, True)',
+  },
   'a signal that it goes on': {
     hold: 'import signal; got = []; signal.signal(signal.SIGCONT, lambda *_: got.append(1))',
     check: 'len(got) > 0',

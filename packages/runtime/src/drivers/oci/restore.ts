@@ -1,5 +1,5 @@
 import { closeSync, writeFileSync } from 'node:fs';
-import { chown, mkdir, writeFile } from 'node:fs/promises';
+import { chown, mkdir } from 'node:fs/promises';
 import { attachNetwork } from '../../network/attach.ts';
 import { inNetworkNamespace, openNetworkNamespace } from '../../network/namespace.ts';
 import { type PacketStop, prepareLoopback } from '../../network/packet-stop.ts';
@@ -18,6 +18,7 @@ import type { SandboxRecord } from './record.ts';
 import { settleAll } from './settle-all.ts';
 import { mount, setHostname } from './syscalls.ts';
 import { ID_COUNT, openUserNamespace } from './user-namespace.ts';
+import { writeBootId } from './write-boot-id.ts';
 
 /**
  * Makes the run that the record names out of the kept memory: its processes, frozen, in new cgroups and a new network.
@@ -44,7 +45,7 @@ export const restoreMemory = async (options: {
     prepareRoot(record, folder, options.prepareDisk),
     moveImages(folder.memory, { usernsName: memory.images.usernsName, baseId }),
     mkdir(emptyDir, { recursive: true, mode: 0o755 }),
-    ...(memory.bootId === undefined ? [] : [writeFile(folder.bootId, memory.bootId, { mode: 0o644 })]),
+    ...(memory.bootId === undefined ? [] : [writeBootId(folder.bootId, memory.bootId)]),
   ]);
   const settings = { baseId, hasMultipath: host.allowance.hasMultipath };
   let packets: PacketStop | undefined;

@@ -11,6 +11,7 @@ import { mountRoot, prepareUpper } from './overlay.ts';
 import { waitForEntry } from './ready.ts';
 import type { SandboxRecord } from './record.ts';
 import { settleAll } from './settle-all.ts';
+import { writeBootId } from './write-boot-id.ts';
 
 export interface StartOptions {
   host: OciHost;
@@ -88,7 +89,7 @@ const prepareRoot = async (
   });
   await Promise.all([
     writeFile(folder.config, JSON.stringify(config), { mode: 0o600 }),
-    writeFile(folder.bootId, `${record.runId}\n`, { mode: 0o444 }),
+    writeBootId(folder.bootId, `${record.runId}\n`),
     ...[folder.ociState, folder.root, folder.lower].map((path) => mkdir(path, { mode: 0o700 })),
   ]);
   const { disk, root: target, lower } = folder;
