@@ -5,6 +5,9 @@ import { createProgram } from './program.ts';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
+// Images and sandboxes are for more users than this one, whatever its own files are to be like: what is private says so itself.
+process.umask(0o022);
+
 try {
   await createProgram({ version }).parseAsync();
 } catch (error) {

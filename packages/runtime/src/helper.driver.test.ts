@@ -84,6 +84,13 @@ describe('the helper', () => {
     expect(await listSlots({ dataDir: dataDir() })).toEqual([]);
   });
 
+  it('starts sandboxes whatever mask its parent has', async () => {
+    const mask = process.umask(0o077);
+    const runtime = await start().finally(() => process.umask(mask));
+    const instance = await runtime.create(toSpec('masked'));
+    expect(await askAgent(instance)).toBe('ok');
+  });
+
   it('may be killed: sandboxes run on, the next call starts another helper, which finds them again', async () => {
     const runtime = await start();
     const instance = await runtime.create(toSpec('two'));

@@ -14,6 +14,9 @@ import type { Surroundings } from './network/rules.ts';
 import { serveRuntime } from './remote/server.ts';
 import { listSlots } from './slots.ts';
 
+// Root inside, who is nobody out here, is on its way through folders of ours; those that are nobody's affair say so themselves.
+process.umask(0o022);
+
 const { values } = parseArgs({
   options: {
     data: { type: 'string' },
