@@ -2,9 +2,8 @@ import type { Cgroup } from './cgroup.ts';
 import { type SocketOption, visitSockets } from './sandbox-sockets.ts';
 import { TCP_REPAIR } from './tcp-repair.ts';
 
-// linux/socket.h, asm-generic/socket.h, linux/tcp.h
+// linux/socket.h, asm-generic/socket.h
 const SO_REUSEADDR: SocketOption = { level: 1, name: 2 };
-const TCP_NODELAY: SocketOption = { level: 6, name: 1 };
 
 /**
  * Lets the restored connections of the processes, which it freezes where they are not, go on at once. What they sent while they
@@ -12,10 +11,9 @@ const TCP_NODELAY: SocketOption = { level: 6, name: 1 };
  */
 export const probeWindows = (cgroup: Pick<Cgroup, 'freeze' | 'members'>): Promise<void> =>
   visitSockets(cgroup, (socket) => {
-    const isRepaired = socket.get(TCP_REPAIR);
     const reuse = socket.get(SO_REUSEADDR);
-    const noDelay = socket.get(TCP_NODELAY);
-    if (isRepaired !== 0 || reuse === undefined || noDelay === undefined) return;
+    // Of TCP, and no longer being restored.
+    if (socket.get(TCP_REPAIR) !== 0 || reuse === undefined) return;
     // On leaving that state the kernel asks the other end how much it takes (net/ipv4/tcp.c, do_tcp_setsockopt).
     socket.set(TCP_REPAIR, 1);
     socket.set(TCP_REPAIR, 0);
