@@ -2315,6 +2315,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
         };
     };
     listTemplates: {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createMemoryRuntime } from '../testing/memory-runtime.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 
 let fixture: PlaneFixture;
@@ -35,6 +36,13 @@ describe('a comparison of files', () => {
     const { outcome } = await begin(id);
     expect(await outcome).toBe('conflict');
     await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
+  });
+
+  it('is not offered where files cannot be captured', async () => {
+    fixture.runtime = createMemoryRuntime({ memory: false, filesystem: false });
+    await fixture.startPlane();
+    const { outcome } = await begin(await fixture.create());
+    expect(await outcome).toBe('unimplemented');
   });
 
   it('ends when the sandbox is killed', async () => {

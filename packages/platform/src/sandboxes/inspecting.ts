@@ -1,4 +1,4 @@
-import { ApiError, conflict, invalid, notFound } from '@skerry/contract/error';
+import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { type Difference, isRuntimeError, type Runtime, type TreeOrigin } from '@skerry/runtime';
 import type { SandboxRow, SnapshotRow, Store, TemplateRow } from '../store/store.ts';
 import type { Transitions } from './transitions.ts';
@@ -13,7 +13,8 @@ export interface Inspecting {
   /**
    * What became of the files of `from`, by default what `to` began with, in `to`. Rejects with `not_found`, with
    * `conflict` while a sandbox is in a transition or when it comes to its end meanwhile, with `invalid_argument` when they
-   * were made on different images, have too many files or differ in too many, and with `timeout` when the signal aborted.
+   * were made on different images, have too many files or differ in too many, with `timeout` when the signal aborted,
+   * and with `unimplemented` when this host cannot read the files of sandboxes.
    */
   diff(which: { from: Inspected | undefined; to: Inspected; signal: AbortSignal }): Promise<Difference[]>;
   /** The snapshot, the one that its sandbox had begun with, and so on. */
@@ -67,7 +68,10 @@ export const createInspecting = ({ store, runtime, transitions, images }: Inspec
       runtime.snapshots.verify(snapshotId).catch((error: unknown) => {
         throw toInspectionError(error);
       }),
-    diff: ({ from, to, signal }) => {
+    diff: async ({ from, to, signal }) => {
+      if (!runtime.features.snapshot.filesystem) {
+        throw unimplemented('this server cannot compare the files of sandboxes on its host');
+      }
       const abort = new AbortController();
       const either = AbortSignal.any([signal, abort.signal]);
       const isSame =
