@@ -63,16 +63,22 @@ export const toUnifiedSettings = (
   'pids.max': String(limits.processCount),
 });
 
+/** What limits memory in a tree of version 1, in an order in which it can be lowered. */
+export const toMemorySettings = (
+  { limitsSwap }: Pick<CgroupLayout, 'limitsSwap'>,
+  { memoryBytes }: Limits,
+): [file: string, value: string][] => [
+  ['memory.limit_in_bytes', String(memoryBytes)],
+  ...(limitsSwap ? [['memory.memsw.limit_in_bytes', String(memoryBytes)] as [string, string]] : []),
+];
+
 const toSettings = (
   controller: string,
   { layout, folder, limits }: { layout: CgroupLayout; folder: string; limits: Limits },
 ): [string, string][] => {
   switch (controller) {
-    case 'memory': {
-      const bytes = String(limits.memoryBytes);
-      const swap: [string, string][] = layout.limitsSwap ? [['memory.memsw.limit_in_bytes', bytes]] : [];
-      return [['memory.limit_in_bytes', bytes], ...swap];
-    }
+    case 'memory':
+      return toMemorySettings(layout, limits);
     case 'cpu':
       return [
         ['cpu.cfs_period_us', String(CPU_PERIOD_US)],

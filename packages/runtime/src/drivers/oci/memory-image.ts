@@ -53,6 +53,10 @@ interface Fingerprints {
 /** Whether an image has the contents of memory, and not what there is to know of it. */
 export const isPages = (name: string): boolean => name.startsWith('pages-');
 
+/** How many processes there are in them, threads among them: each has an image of its own. */
+export const countProcesses = ({ files }: MemoryImages): number =>
+  files.filter(({ name }) => name.startsWith('core-')).length;
+
 /** What images there are in a folder. Those of other owners may read them from here on, in folders of their own. */
 export const listImages = (folder: string): MemoryImages => {
   const images = readdirSync(folder).filter((name) => name.endsWith('.img'));

@@ -11,10 +11,11 @@ import type { OciHost } from './host.ts';
 import { multipathSetting } from './host-allowance.ts';
 import { createLifeLine, type LifeLine } from './life-line.ts';
 import { makeCgroup } from './make-cgroup.ts';
-import { type CriuMemory, moveImages } from './memory-image.ts';
+import { type CriuMemory, countProcesses, moveImages } from './memory-image.ts';
 import { mountRoot } from './overlay.ts';
 import { probeWindows } from './probe-windows.ts';
 import type { SandboxRecord } from './record.ts';
+import { addRoom, hasRunOut, removeRoom, tooMuch } from './restore-room.ts';
 import { settleAll } from './settle-all.ts';
 import { mount, setHostname } from './syscalls.ts';
 import { ID_COUNT, openUserNamespace } from './user-namespace.ts';
@@ -41,7 +42,7 @@ export const restoreMemory = async (options: {
   const emptyDir = `${host.dataDir}/run/empty`;
   const cgroup = host.cgroup(id);
   const [memberFiles] = await settleAll([
-    makeCgroup(host.cgroups, cgroup.path, limits),
+    makeCgroup(host.cgroups, cgroup.path, addRoom(limits, { processCount: countProcesses(memory.images) })),
     prepareRoot(record, folder, options.prepareDisk),
     moveImages(folder.memory, { usernsName: memory.images.usernsName, baseId }),
     mkdir(emptyDir, { recursive: true, mode: 0o755 }),
@@ -92,12 +93,13 @@ export const restoreMemory = async (options: {
       stateDir: host.stateDir,
     });
     await renameSockets(folder, { from: '.new', to: '' });
+    await removeRoom(host.cgroups, cgroup.path, limits);
     return line;
   } catch (error) {
     line.close();
     // The first process may be gone, and its network with it.
     await packets?.end().catch(() => undefined);
-    throw error;
+    throw (await hasRunOut(host.cgroups, cgroup.path)) ? tooMuch(error) : error;
   }
 };
 
