@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { listDescriptors } from './descriptors.ts';
-import { type Field, readFields } from './files-image.ts';
+import { type Field, readFields, type Span } from './files-image.ts';
 import { createTurns } from './turns.ts';
 
 /**
@@ -19,7 +19,9 @@ export const dropDeadWatches = async (
   const isDead = (watch: Field): boolean => {
     const fields = readFields(bytes, watch);
     const one = (number: number): number => fields.find((field) => field.number === number)?.value ?? 0;
-    return deleted.has(toKey(one(WATCH_DEVICE), one(WATCH_INODE)));
+    const inode = one(WATCH_INODE);
+    const handle = fields.find(({ number }) => number === WATCH_HANDLE);
+    return deleted.has(toKey(one(WATCH_DEVICE), inode)) && (!handle || mayBeOf(bytes, handle, inode));
   };
   const dead = watches.filter(isDead);
   // A field that nobody knows is passed over.
@@ -32,10 +34,42 @@ export const FILE_INOTIFY = 13;
 const WATCH = 5;
 const WATCH_INODE = 2;
 const WATCH_DEVICE = 5;
+const WATCH_HANDLE = 7;
+const HANDLE_TYPE = 2;
+const HANDLE_WORDS = 3;
 /** Field 15, of as many bytes as it says. */
 const UNKNOWN_BYTES = 0x7a;
 
 const toKey = (device: number, inode: number): string => `${device}:${inode}`;
+
+// linux/exportfs.h, fs/overlayfs/overlayfs.h: three bytes, then version, magic, length, flags and type, then of which file
+// system, then that one's own handle.
+const OVL_FILEID_V1 = 0xf8;
+const FILEID_INO32_GEN = 1;
+const OWN_HANDLE_WORD = 3;
+
+/**
+ * Whether the handle by which a watch holds on to something can be that of a file with that number. An overlay counts its
+ * folders by themselves: one may have the number that a file has on the file system below, and only its handle has its own.
+ */
+const mayBeOf = (bytes: Buffer, handle: Field, inode: number): boolean => {
+  const fields = readFields(bytes, handle);
+  const words = fields.filter(({ number }) => number === HANDLE_WORDS);
+  const [first] = words;
+  const own = words[OWN_HANDLE_WORD];
+  const type = fields.find(({ number }) => number === HANDLE_TYPE)?.value;
+  if (type !== OVL_FILEID_V1 || first === undefined || own === undefined) return true;
+  const ownType = Math.floor(first.value / 2 ** 56);
+  return ownType !== FILEID_INO32_GEN || readLow32(bytes, own) === inode;
+};
+
+/** A number of 64 bits is not kept to the last of them. */
+const readLow32 = (bytes: Buffer, { start, end }: Span): number => {
+  let value = 0;
+  for (let at = start; at < Math.min(end, start + 5); at++)
+    value += (bytes.readUInt8(at) & 0x7f) * 2 ** (7 * (at - start));
+  return value % 2 ** 32;
+};
 
 /** The files without a name that the processes have open, each with the device of its file system, as watches name them. */
 const findDeleted = async (pids: readonly number[]): Promise<ReadonlySet<string>> => {
