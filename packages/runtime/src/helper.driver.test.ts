@@ -97,16 +97,20 @@ describe('the helper', () => {
     const ended = new Promise<void>((resolve) => instance.onExit(resolve));
     // It takes a while among many processes, in which the create would be done.
     const [pid] = await findHelpers();
-    const creating = runtime.create(toSpec('three'));
+    // So many that not all of them are done before the first is seen.
+    const others = ['three', 'more1', 'more2', 'more3', 'more4', 'more5'];
+    const creating = Promise.allSettled(others.map((id) => runtime.create(toSpec(id))));
     await expect
       .poll(async () => (await readdir(join(dataDir(), 'sandboxes'))).length, { interval: 1 })
-      .toBe(2);
+      .toBeGreaterThan(1);
     process.kill(pid as number, 'SIGKILL');
-    await expect(creating).rejects.toMatchObject({ code: 'unavailable' });
+    const refused = (await creating).filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThan(0);
+    for (const one of refused) expect(one).toMatchObject({ reason: { code: 'unavailable' } });
     expect(await askAgent(instance)).toBe('ok');
     expect(await (await runtime.get('two')).state()).toBe('running');
     // What it was making is half made: known, and good to be removed.
-    for await (const other of runtime.list()) if (other.id === 'three') await other.stop();
+    for await (const other of runtime.list()) if (others.includes(other.id)) await other.stop();
     await instance.stop();
     await ended;
     expect(await readdir(join(dataDir(), 'sandboxes'))).toEqual([]);
@@ -158,7 +162,7 @@ describe('the helper', () => {
     await once(parent.stdout, 'data');
     expect(await findHelpers()).toHaveLength(1);
     parent.kill('SIGKILL');
-    await expect.poll(findHelpers, { timeout: 5_000 }).toEqual([]);
+    await expect.poll(findHelpers).toEqual([]);
     expect(await askAgent(await (await start()).get('five'))).toBe('ok');
   });
 

@@ -36,7 +36,7 @@ export const callGuest = (
       method: 'POST',
       path: options.path,
       createConnection: () => socket,
-      signal: AbortSignal.timeout(options.timeoutMs ?? 5_000),
+      signal: AbortSignal.timeout(options.timeoutMs ?? 20_000),
     });
     call.on('response', (response) => {
       let text = '';

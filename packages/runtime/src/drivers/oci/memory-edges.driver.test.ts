@@ -235,12 +235,14 @@ describe('a process that is stopped', () => {
     const instance = await create();
     await runInside(
       instance,
-      'setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo $! > /root/pid; sleep 0.3; kill -STOP $!',
+      `setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo $! > /root/pid
+until grep -q ^sleep /proc/$!/comm && grep -q 'State:.S' /proc/$!/status; do sleep 0.02; done; kill -STOP $!
+until grep -q 'State:.T' /proc/$!/status; do sleep 0.02; done`,
     );
     await instance.pause({ memory: true });
     await instance.resume();
-    const { output } = await runInside(instance, 'grep State /proc/$(cat /root/pid)/status');
-    expect(output).toContain('S (sleeping)');
+    const state = async () => (await runInside(instance, 'grep State /proc/$(cat /root/pid)/status')).output;
+    await expect.poll(state).toContain('S (sleeping)');
   }, 30_000);
 });
 

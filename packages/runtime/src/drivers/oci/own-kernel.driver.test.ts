@@ -75,7 +75,7 @@ describe('a pause with memory at level gvisor', () => {
       const instance = await oci.runtime.get(made.id);
       await instance.pause({ memory: true });
       expect(await instance.state()).toBe('paused');
-      await expect.poll(() => oci.traces(), { timeout: 2_000 }).toEqual([`folder ${made.id}`]);
+      await expect.poll(() => oci.traces()).toEqual([`folder ${made.id}`]);
       await reopen();
       const next = await oci.runtime.get(made.id);
       await next.resume();
@@ -93,8 +93,9 @@ describe('a pause with memory at level gvisor', () => {
   it('is given up when the agent takes no part, and everything runs on', async () => {
     const instance = await oci.create();
     const last = await startCounter(instance);
-    await runInside(instance, '(sleep 0.1; kill -STOP $PPID) >/dev/null 2>&1 </dev/null & sleep 0');
-    await sleep(500);
+    // Late enough for the agent to have answered, and the pause later still.
+    await runInside(instance, '(sleep 1.5; kill -STOP $PPID) >/dev/null 2>&1 </dev/null & sleep 0');
+    await sleep(3_000);
     await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'unavailable' });
     expect(await instance.state()).toBe('running');
     await expectOn(instance, last);
