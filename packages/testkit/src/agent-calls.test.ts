@@ -20,16 +20,23 @@ afterAll(() => stack.leave());
 
 describe('commands', () => {
   it('deliver output while they run, in order and unchanged', async () => {
-    const arrivals: [string, number][] = [];
-    const start = performance.now();
-    const result = await sdk.commands.run('for i in 1 2 3; do echo out $i; sleep 0.3; done; echo err >&2', {
-      onStdout: (text) => {
-        arrivals.push([text, performance.now() - start]);
-      },
+    const arrivals: string[] = [];
+    // It goes on when what it wrote last has arrived.
+    const handle = await sdk.commands.run('for i in 1 2 3; do echo out $i; read _; done; echo err >&2', {
+      background: true,
+      stdin: true,
     });
-    expect(result).toMatchObject({ exitCode: 0, stdout: 'out 1\nout 2\nout 3\n', stderr: 'err\n' });
-    expect(arrivals.map(([text]) => text)).toEqual(['out 1\n', 'out 2\n', 'out 3\n']);
-    expect((arrivals[2]?.[1] ?? 0) - (arrivals[0]?.[1] ?? 0)).toBeGreaterThan(450);
+    for await (const piece of handle) {
+      if (!('stdout' in piece)) continue;
+      arrivals.push(piece.stdout);
+      await handle.sendStdin('\n');
+    }
+    expect(await handle.wait()).toMatchObject({
+      exitCode: 0,
+      stdout: 'out 1\nout 2\nout 3\n',
+      stderr: 'err\n',
+    });
+    expect(arrivals).toEqual(['out 1\n', 'out 2\n', 'out 3\n']);
   });
 
   it('take environment, directory and user of the call', async () => {
@@ -75,9 +82,7 @@ describe('commands', () => {
   });
 
   it('end with "timeout" when they outlive the time they were given, and are killed', async () => {
-    const began = performance.now();
     await expect(sdk.commands.run('sleep 1000.25', { timeoutMs: 500 })).rejects.toThrow(TimeoutError);
-    expect(performance.now() - began).toBeLessThan(3000);
     const alive = async () =>
       (await sdk.commands.list()).filter(({ args }) => args.includes('sleep 1000.25'));
     await expect.poll(alive).toEqual([]);

@@ -24,7 +24,7 @@ export type Counts = Record<Name, { pid: number; count: number }>;
 export const startCounters = async (sandbox: Sandbox): Promise<void> => {
   for (const name of counterNames) {
     await sandbox.commands.run(`setsid ${counters[name]} > /dev/null 2>&1 < /dev/null &`);
-    await expect.poll(() => sandbox.files.exists(`/tmp/${name}`), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => sandbox.files.exists(`/tmp/${name}`)).toBe(true);
   }
 };
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
       isReady = true;
     },
   });
-  await vi.waitUntil(() => isReady);
+  await vi.waitUntil(() => isReady, { timeout: 60_000 });
   // The next server connects to whatever it finds.
   await stack.kill();
   stack = await startStack({ dataDir });
@@ -43,7 +43,7 @@ describe('a sandbox that writes its own log', () => {
         const found = await find('from the past');
         return found.length > 0 && found;
       },
-      { timeout: 20_000, interval: 200 },
+      { timeout: 60_000, interval: 200 },
     );
     const [future] = await find('from the future');
     const all = await Sandbox.getLogs(forger.sandboxId, { ...stack.connection, direction: 'forward' });

@@ -121,14 +121,16 @@ describe('time to live', () => {
     }
     await stack.api.POST('/v2/sandboxes/{sandboxID}/connect', { params });
     expect(await lifeOf(sandboxID)).toBeGreaterThanOrEqual(300_000);
+    const askedAt = Date.now();
     const { response } = await stack.api.POST('/sandboxes/{sandboxID}/timeout', {
       params,
       body: { timeout: 30 },
     });
     expect(response.status).toBe(204);
-    const left = Date.parse((await get(sandboxID))?.endAt ?? '') - Date.now();
-    expect(left).toBeGreaterThan(28_000);
-    expect(left).toBeLessThanOrEqual(30_000);
+    const answeredAt = Date.now();
+    const endAt = Date.parse((await get(sandboxID))?.endAt ?? '');
+    expect(endAt).toBeGreaterThanOrEqual(askedAt + 30_000);
+    expect(endAt).toBeLessThanOrEqual(answeredAt + 30_000);
     await kill(sandboxID);
   });
 
@@ -139,10 +141,17 @@ describe('time to live', () => {
       params: { path: { sandboxID } },
       body: { timeout: 2 },
     });
-    while ((await lastHealthOf(sandboxID)) === 204) await delay(20);
+    // How long the machine takes for one request at the moment.
+    let slowestMs = performance.now() - set;
+    for (let health = 204; health === 204; ) {
+      const askedMs = performance.now();
+      health = await lastHealthOf(sandboxID);
+      slowestMs = Math.max(slowestMs, performance.now() - askedMs);
+      await delay(20);
+    }
     const lived = performance.now() - set;
     expect(lived).toBeGreaterThan(1900);
-    expect(lived).toBeLessThan(3000);
+    expect(lived).toBeLessThan(3000 + 3 * slowestMs);
     expect(await healthOf(sandboxID)).toBe(502);
     expect(await get(sandboxID)).toBeUndefined();
   });
@@ -151,7 +160,7 @@ describe('time to live', () => {
     const { sandboxId: sandboxID } = await stack.createSandbox();
     const params = { path: { sandboxID } };
     await stack.api.POST('/sandboxes/{sandboxID}/timeout', { params, body: { timeout: 0 } });
-    await expect.poll(() => lastHealthOf(sandboxID), { timeout: 1000, interval: 20 }).toBe(502);
+    await expect.poll(() => lastHealthOf(sandboxID), { interval: 20 }).toBe(502);
   });
 });
 

@@ -66,14 +66,21 @@ while True: pass"`,
     );
     await delay(1_000);
     const begun = seconds();
-    const sample = await vi.waitUntil(
-      async () =>
-        // One of two processors, on a machine whose own may be shared.
-        (await samplesOf(sandbox.sandboxId, { start: begun + 5 })).find(
-          ({ memUsed, cpuUsedPct }) => memUsed > 120 * MIB && cpuUsedPct > 15,
-        ),
-      { timeout: 40_000, interval: 500 },
-    );
+    // One of two processors, or what the machine has left of it: a third of that, since it changes.
+    const leastPct = async (): Promise<number> => {
+      const { stdout } = await made.commands.run(`ps -o cputimes=,etimes= -p ${busy.pid}`);
+      const [cpuSeconds = 0, seconds = 0] = stdout.trim().split(/\s+/).map(Number);
+      return Math.min(15, (cpuSeconds / seconds / 2 / 3) * 100);
+    };
+    let seen: Awaited<ReturnType<typeof samplesOf>> = [];
+    const find = async () => {
+      const least = await leastPct();
+      seen = await samplesOf(sandbox.sandboxId, { start: begun + 5 });
+      return seen.find(({ memUsed, cpuUsedPct }) => memUsed > 120 * MIB && cpuUsedPct > Math.max(1, least));
+    };
+    const sample = await vi.waitUntil(find, { timeout: 80_000, interval: 500 }).catch((error: unknown) => {
+      throw new Error(`none of these: ${JSON.stringify(seen)}`, { cause: error });
+    });
     await busy.kill();
     expect(sample.cpuUsedPct).toBeLessThan(60);
     expect(sample.diskUsed - (quiet?.diskUsed ?? 0)).toBeGreaterThan(95_000_000);

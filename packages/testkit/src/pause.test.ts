@@ -164,12 +164,12 @@ describe('a sandbox that is paused without its memory', () => {
   });
 
   it('has no expiry while paused, and one again when resumed', async () => {
-    const { sandboxId: id } = await create({ timeoutSeconds: 3 });
+    const { sandboxId: id } = await create({ timeoutSeconds: 6 });
     await pause(id);
-    await delay(4_000);
+    await delay(7_000);
     expect((await get(id))?.state).toBe('paused');
     await resume(id, { timeout: 2 });
-    await expect.poll(() => get(id), { timeout: 5_000 }).toBeUndefined();
+    await expect.poll(() => get(id)).toBeUndefined();
   });
 });
 
@@ -179,10 +179,10 @@ it('a sandbox made with autoPause is paused at its end, also after a resume', as
   await sandbox.files.write('/home/user/kept', 'kept');
   await sandbox.setTimeout(1000);
   for (let round = 0; round < 2; round += 1) {
-    await expect.poll(() => healthOf(id), { timeout: 5_000 }).toBe(502);
+    await expect.poll(() => healthOf(id)).toBe(502);
     await expect.poll(async () => (await get(id))?.state).toBe('paused');
     expect(await get(id)).toMatchObject({ lifecycle: { onTimeout: 'pause' } });
-    expect((await resume(id, { timeout: 3, autoPause: false })).response.status).toBe(201);
+    expect((await resume(id, { timeout: 6, autoPause: false })).response.status).toBe(201);
     expect(await sandbox.files.read('/home/user/kept')).toBe('kept');
   }
   await kill(id);

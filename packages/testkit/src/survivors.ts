@@ -81,7 +81,7 @@ export const startSurvivors = async (sandbox: Sandbox): Promise<Survivors> => {
     const input = name === 'shell' ? '' : '< /dev/null';
     await sandbox.commands.run(`setsid ${command} > ${folder}/${name}.log 2>&1 ${input} &`);
     const isReady = () => sandbox.files.exists(`${folder}/${name}-ready`);
-    await expect.poll(isReady, { timeout: 10_000 }).toBe(true);
+    await expect.poll(isReady).toBe(true);
   }
   return expectToSurvive(sandbox, { port: 0, words: 0 }, 'first');
 };
@@ -97,7 +97,7 @@ export const expectToSurvive = async (
   await sandbox.commands.run(`echo ${word} > ${folder}/fifo; kill -USR1 $(cat ${folder}/pid)`);
   const read = async (name: string): Promise<string> =>
     (await sandbox.files.exists(`${folder}/${name}`)) ? sandbox.files.read(`${folder}/${name}`) : '';
-  await expect.poll(() => read(`node-${word}`), { timeout: 10_000 }).toContain(word);
+  await expect.poll(() => read(`node-${word}`)).toContain(word);
   const found = JSON.parse(await read(`node-${word}`)) as { port: number };
   expect(found).toEqual({
     child: `${word} ${count}`,

@@ -8,8 +8,11 @@ export interface CutLine extends AsyncDisposable {
   readonly port: number;
   /** How many connections there were. */
   readonly connectionCount: number;
-  /** Resets all connections. New ones are made at once, unless the line stays down. */
-  cut(options?: { staysDown: boolean }): void;
+  /**
+   * Resets all connections. New ones are made at once, unless the line stays down: then they are reset, or wait until it is
+   * mended.
+   */
+  cut(options?: { staysDown: true | 'waiting' }): void;
   /** Takes connections again. */
   mend(): void;
 }
@@ -17,13 +20,10 @@ export interface CutLine extends AsyncDisposable {
 /** A TCP proxy to a port of 127.0.0.1 that passes everything on as it is, until it is cut. */
 export const createCutLine = async (targetPort: number): Promise<CutLine> => {
   const sockets = new Set<Socket>();
-  let isDown = false;
+  let isDown: boolean | 'waiting' = false;
+  const waiting: Socket[] = [];
   let connectionCount = 0;
-  const server = createServer((client) => {
-    if (isDown) {
-      client.resetAndDestroy();
-      return;
-    }
+  const pass = (client: Socket): void => {
     connectionCount += 1;
     const upstream = connect(targetPort, '127.0.0.1');
     for (const socket of [client, upstream]) {
@@ -32,11 +32,16 @@ export const createCutLine = async (targetPort: number): Promise<CutLine> => {
     }
     // The other side is told by the end of its own connection.
     pipeline(client, upstream, client, () => undefined);
+  };
+  const server = createServer((client) => {
+    if (isDown === 'waiting') waiting.push(client.on('error', () => undefined));
+    else if (isDown) client.resetAndDestroy();
+    else pass(client);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const cut = ({ staysDown = false } = {}): void => {
-    isDown = staysDown;
+  const cut: CutLine['cut'] = (options): void => {
+    isDown = options?.staysDown ?? false;
     for (const socket of sockets) socket.resetAndDestroy();
   };
   return {
@@ -47,9 +52,11 @@ export const createCutLine = async (targetPort: number): Promise<CutLine> => {
     cut,
     mend() {
       isDown = false;
+      for (const client of waiting.splice(0)) pass(client);
     },
     async [Symbol.asyncDispose]() {
       cut({ staysDown: true });
+      for (const client of waiting) client.destroy();
       server.close();
       await once(server, 'close');
     },

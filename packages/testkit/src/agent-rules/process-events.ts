@@ -37,8 +37,14 @@ export const begin = async (
 };
 
 /** Reads a stream to its end. Rejects when something comes before `start` or after `end`. */
-export const trace = async (stream: ProcessStream): Promise<ProcessTrace> => {
-  const { pid, offset, rest } = await begin(stream);
+export const trace = async (stream: ProcessStream): Promise<ProcessTrace> => traceRest(await begin(stream));
+
+/** The same for a stream that has begun. */
+export const traceRest = async ({
+  pid,
+  offset,
+  rest,
+}: Awaited<ReturnType<typeof begin>>): Promise<ProcessTrace> => {
   const chunks: Record<'stdout' | 'stderr' | 'pty', Uint8Array[]> = { stdout: [], stderr: [], pty: [] };
   const kinds: string[] = [];
   const pieceBytes: number[] = [];

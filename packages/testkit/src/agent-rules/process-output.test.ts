@@ -60,9 +60,7 @@ describe('the pieces of output', () => {
     const script = 'sleep 0.3; head -c 100000000 /dev/zero; echo done > /tmp/unread-is-done';
     await begin(agent.process.start(sh(script), { signal: controller.signal }));
     controller.abort();
-    await expect
-      .poll(async () => (await runScript(agent, 'cat /tmp/unread-is-done')).stdout, { timeout: 20_000 })
-      .toBe('done\n');
+    await expect.poll(async () => (await runScript(agent, 'cat /tmp/unread-is-done')).stdout).toBe('done\n');
   });
 });
 
@@ -88,9 +86,13 @@ describe('the order of a stream', () => {
 
   it('rule 6.3-10, 10-31: a process that closes its output at once and stays silent gives start, keepalives and end', async () => {
     const request = { ...sh('exec >&- 2>&-; sleep 2.5'), stdin: false };
+    const begunMs = performance.now();
     const { envelopes } = await startRaw(request, { 'Keepalive-Ping-Interval': '1' });
     const kinds = envelopes.slice(0, -1).map(({ json }) => kindOf(json));
-    expect(kinds).toEqual(['start', 'keepalive', 'keepalive', 'end']);
+    const keepalives = kinds.slice(1, -1);
+    expect([kinds[0], ...new Set(keepalives), kinds.at(-1)]).toEqual(['start', 'keepalive', 'end']);
+    expect(keepalives.length).toBeGreaterThanOrEqual(2);
+    expect(keepalives.length).toBeLessThanOrEqual((performance.now() - begunMs) / 1_000);
     expect(envelopes.at(-1)).toMatchObject({ flags: 2, json: {} });
   });
 });
@@ -105,14 +107,13 @@ describe('the end of a process', () => {
   });
 
   it('rule 6.3-11, 10-34: after a signal through the API it does not wait, and what was written before is there', async () => {
-    const { pid, rest } = await begin(agent.process.start(sh('sleep 20 & echo before; wait')));
+    const { pid, rest } = await begin(agent.process.start(sh('sleep 1000 & echo before; wait')));
     const reading = trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
-    await delay(300);
-    const begun = performance.now();
+    const first = (await rest[Symbol.asyncIterator]().next()).value?.event?.event;
+    expect(first?.case).toBe('data');
     await agent.process.sendSignal({ ...byPid(pid), signal: Signal.SIGTERM });
     const { stdout, end } = await reading;
     expect([stdout, end?.status]).toEqual(['before\n', 'signal: terminated']);
-    expect(performance.now() - begun).toBeLessThan(5_000);
     for await (const { event } of rest)
       if (event?.event.case === 'end') expect(event.event.value.exitCode).toBe(-1);
   });
@@ -167,17 +168,17 @@ describe('a stream that is lost', () => {
 
   it('rule 6.1-8, 10-33: the timeout of Start kills it, also when the client has gone', async () => {
     const request = sh("trap '' TERM; while :; do sleep 0.1; done");
-    const begun = performance.now();
     await expect(trace(agent.process.start(request, { timeoutMs: 600 }))).rejects.toMatchObject({
       code: Code.DeadlineExceeded,
     });
-    expect(performance.now() - begun).toBeLessThan(5_000);
     const controller = new AbortController();
+    const begunMs = performance.now();
     const { pid } = await begin(
-      agent.process.start(request, { timeoutMs: 1_000, signal: controller.signal }),
+      agent.process.start(request, { timeoutMs: 2_000, signal: controller.signal }),
     );
     controller.abort();
-    expect(await isAlive(pid)).toBe(true);
     await expect.poll(() => isAlive(pid)).toBe(false);
+    // Not by the client's going.
+    expect(performance.now() - begunMs).toBeGreaterThan(1_990);
   });
 });

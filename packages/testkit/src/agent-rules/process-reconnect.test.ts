@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { joinStack, type SharedStack } from '../shared-stack.ts';
 import type { StackSandbox } from '../stack-client.ts';
 import { type CutLine, createCutLine } from './cut-line.ts';
-import { begin, byPid } from './process-events.ts';
+import { begin, byPid, runScript } from './process-events.ts';
 
 let stack: SharedStack;
 let sandbox: StackSandbox;
@@ -25,13 +25,21 @@ afterAll(async () => {
 
 describe('the library, when its connection is cut', () => {
   it('rule 6.3-22: it goes on where it stood, again and again, and the command runs once', async () => {
-    const script =
-      'echo $$ >> /tmp/runs; for i in {1..30}; do echo "line $i"; echo "err $i" >&2; sleep 0.1; done';
-    const running = distant.commands.run(script);
+    // After every sixth line it waits until the connection has been cut.
+    const script = `echo $$ >> /tmp/runs; for i in {1..30}; do
+      echo "line $i"; echo "err $i" >&2
+      if ((i % 6 == 0 && i < 30)); then until [ -e /tmp/cut-$i ]; do sleep 0.02; done; else sleep 0.05; fi
+    done`;
+    let seen = '';
+    const onStdout = (text: string): void => {
+      seen += text;
+    };
+    const running = distant.commands.run(script, { onStdout });
     const before = line.connectionCount;
-    for (let times = 0; times < 4; times += 1) {
-      await delay(600);
+    for (const last of [6, 12, 18, 24]) {
+      await expect.poll(() => seen).toContain(`line ${last}\n`);
       line.cut();
+      await runScript(sandbox.agent, `touch /tmp/cut-${last}`);
     }
     const { stdout, stderr } = await running;
     const numbers = Array.from({ length: 30 }, (_, at) => at + 1);
@@ -69,16 +77,18 @@ describe('the library, when its connection is cut', () => {
     const sizeBytes = 25_000_000;
     const lost: { offset: number; lostBytes: number }[] = [];
     const handle = await distant.commands.run(
-      `echo first; sleep 0.5; head -c ${sizeBytes} /dev/zero; sleep 1; echo last`,
+      `echo first; until [ -e /tmp/read ]; do sleep 0.02; done; head -c ${sizeBytes} /dev/zero; sleep 1; echo last`,
       {
         background: true,
         onOutputLost: (gap) => lost.push(gap),
       },
     );
     for await (const piece of handle) if ('stdout' in piece && piece.stdout === 'first\n') break;
-    line.cut({ staysDown: true });
+    // Until all is written, which may take longer than the library tries in vain.
+    line.cut({ staysDown: 'waiting' });
     // Somebody else comes and reads everything, so nothing holds the command back for the one that is cut off.
     const other = await begin(sandbox.agent.process.connect({ ...byPid(handle.pid), offset: 0n }));
+    await runScript(sandbox.agent, 'touch /tmp/read');
     let otherBytes = 0;
     for await (const { event } of other.rest) {
       if (event?.event.case === 'data') otherBytes += event.event.value.output.value?.length ?? 0;

@@ -9,8 +9,8 @@ import { type StackSandbox, toRouting } from '../stack-client.ts';
 import { begin, byPid, byTag, runScript, sh, stdin } from './process-events.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** What an idle agent answers within milliseconds, and one without anything of its own not at all. */
-const PATIENCE_MS = 5_000;
+/** What an idle agent answers within milliseconds, a busy host a little later, and an agent without anything of its own not at all. */
+const PATIENCE_MS = 20_000;
 
 let stack: SharedStack;
 let sandbox: StackSandbox;

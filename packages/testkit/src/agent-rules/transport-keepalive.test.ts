@@ -25,13 +25,16 @@ const kindsOf = (answer: StreamAnswer): string[] =>
 describe('a silent stream', () => {
   it('rule 6.1-12, 10-31: carries keepalives at the pace asked for, after start and before end', async () => {
     const headers = { 'keepalive-ping-interval': '1' };
+    const begunMs = performance.now();
     const answer = await stream('process.Process/Start', [sh('sleep 3.5')], headers);
+    const tookSeconds = (performance.now() - begunMs) / 1_000;
     const kinds = kindsOf(answer);
     expect([kinds[0], ...kinds.slice(-2)]).toEqual(['start', 'end', 'end of stream']);
     const between = kinds.slice(1, -2);
     expect(between).toEqual(between.map(() => 'keepalive'));
-    // Three, and a fourth where the machine is slow to notice the end.
-    expect([3, 4]).toContain(between.length);
+    // Three, and more where the machine is slow to notice the end.
+    expect(between.length).toBeGreaterThanOrEqual(3);
+    expect(between.length).toBeLessThanOrEqual(tookSeconds);
     expect(jsonOf(answer)[1]).toEqual({ event: { keepalive: {} } });
   });
 
@@ -39,19 +42,30 @@ describe('a silent stream', () => {
     const script = 'for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.5; done; sleep 2';
     const answer = await stream('process.Process/Start', [sh(script)], { 'keepalive-ping-interval': '2' });
     const kinds = kindsOf(answer);
-    // Four seconds of events, none of them more than two apart, and then more than two without.
-    expect(kinds.slice(0, 9)).toEqual(['start', ...Array.from({ length: 8 }, () => 'data')]);
-    expect(kinds.slice(9)).toEqual(['keepalive', 'end', 'end of stream']);
+    // Four seconds of events, none of them more than two apart, and then more than two without. A late look finds two in one.
+    expect(kinds.filter((kind, at) => kind !== kinds[at - 1])).toEqual([
+      'start',
+      'data',
+      'keepalive',
+      'end',
+      'end of stream',
+    ]);
+    expect(kinds.filter((kind) => kind === 'data').length).toBeGreaterThan(2);
   });
 
   it('rule 6.1-12: is one of Connect and of WatchDir as well', async () => {
-    const headers = { 'keepalive-ping-interval': '1', 'connect-timeout-ms': '2500' };
+    const headers = { 'keepalive-ping-interval': '1', 'connect-timeout-ms': '3000' };
+    // The last one comes at the deadline or not at all.
+    const keepalives = [{ keepalive: {} }, { keepalive: {} }];
     const watch = await stream('filesystem.Filesystem/WatchDir', [{ path: '/usr' }], headers);
-    expect(jsonOf(watch).slice(0, -1)).toEqual([{ start: {} }, { keepalive: {} }, { keepalive: {} }]);
+    expect(jsonOf(watch).slice(0, 3)).toEqual([{ start: {} }, ...keepalives]);
+    expect(kindsOf(watch).length).toBeLessThanOrEqual(5);
     const started = sandbox.agent.process.start({ process: { cmd: 'sleep', args: ['30'] }, tag: 'quiet' });
     await started[Symbol.asyncIterator]().next();
     const attached = await stream('process.Process/Connect', [{ process: { tag: 'quiet' } }], headers);
-    expect(kindsOf(attached)).toEqual(['start', 'keepalive', 'keepalive', 'code']);
+    expect(kindsOf(attached).slice(0, 3)).toEqual(['start', 'keepalive', 'keepalive']);
+    expect(kindsOf(attached).length).toBeLessThanOrEqual(5);
+    expect(kindsOf(attached).at(-1)).toBe('code');
   });
 
   it('rule 6.1-12, 10-31: that nobody gave a pace has none within seconds', async () => {

@@ -75,7 +75,7 @@ export function newestPausingScenario(ask: Ask): void {
     const { pid } = await sandbox.commands.run('sleep 1000', { background: true, timeoutMs: 0 });
     await sandbox.setTimeout(1_000);
     await delay(1_000);
-    await expect.poll(async () => (await sandbox.getInfo()).state, { timeout: 5_000 }).toBe('paused');
+    await expect.poll(async () => (await sandbox.getInfo()).state).toBe('paused');
     await sandbox.connect();
     expect(await sandbox.isRunning()).toBe(true);
     const pids = (await sandbox.commands.list()).map((command) => command.pid);

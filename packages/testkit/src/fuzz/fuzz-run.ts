@@ -32,6 +32,8 @@ export interface FuzzRunOptions {
   /** Ends the run when it has not failed by then. */
   runs: number;
   maxMs: number;
+  /** As many are made in any case. */
+  leastRuns?: number;
   /** Of a failure, as it was printed: goes straight to that input. */
   path?: string;
 }
@@ -60,11 +62,17 @@ export const fuzz = async ({
   seed,
   runs,
   maxMs,
+  leastRuns = 0,
   path,
 }: FuzzRunOptions): Promise<FuzzReport> => {
   const statuses: Record<string, number> = {};
   let complaint = '';
+  let made = 0;
+  const endMs = performance.now() + maxMs;
   const property = fc.asyncProperty(TARGETS[target], async (request) => {
+    // What is left after the time is passed over.
+    if (leastRuns > 0 && complaint === '' && made >= leastRuns && performance.now() > endMs) return true;
+    made += 1;
     const conversation = await arena.send(request);
     const status = String(conversation.answers[0]?.status ?? 'none');
     statuses[status] = (statuses[status] ?? 0) + 1;
@@ -76,11 +84,10 @@ export const fuzz = async ({
   const details = await fc.check(property, {
     seed,
     numRuns: path === undefined ? runs : 1,
-    interruptAfterTimeLimit: maxMs,
-    markInterruptAsFailure: false,
+    ...(leastRuns > 0 ? {} : { interruptAfterTimeLimit: maxMs, markInterruptAsFailure: false }),
     ...(path === undefined ? {} : { path }),
   });
-  const report: FuzzReport = { target, seed, runs: details.numRuns, statuses };
+  const report: FuzzReport = { target, seed, runs: made, statuses };
   const request = details.counterexample?.[0];
   if (details.failed && request !== undefined) {
     const at = details.counterexamplePath;
