@@ -73,6 +73,7 @@ def answer(): half[0].sendall(b"more"); return half[1].recv(9)`,
     found:
       "(b'thereback', b'thereback', b'thereback', b'thereback', b'bye', b'', b'more', b'bye', b'', 3, b'one')",
   },
+  // What has just begun may have been refused before.
   'whatever has an end outside as sockets that are not connected': {
     hold: `import errno, socket
 asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); asked.connect(("1.1.1.1", 9)); own = asked.getsockname()[0]
@@ -99,6 +100,15 @@ if address != ctypes.c_void_p(-1).value: kept.value = b"secret"`,
     hold: 'boot_id = "/proc/sys/kernel/random/boot_id"; fd = os.open(boot_id, os.O_RDONLY); os.read(fd, 9)',
     check: 'len(os.read(fd, 99)), os.pread(fd, 99, 0).decode() == open(boot_id).read()',
     found: '(28, True)',
+  },
+  'folders of the kernel that are hidden, held open': {
+    hold: `fds = [os.open(name, os.O_RDONLY) for name in ("/proc/acpi", "/sys/firmware")]
+def fails(fd):
+    try: return os.mkdir("x", dir_fd=fd)
+    except OSError as error: return error.errno`,
+    check: '[(os.listdir(fd), fails(fd)) for fd in fds]',
+    // EROFS
+    found: '[([], 30), ([], 30)]',
   },
   'a signal that it goes on': {
     hold: 'import signal; got = []; signal.signal(signal.SIGCONT, lambda *_: got.append(1))',

@@ -17,7 +17,7 @@ import { probeWindows } from './probe-windows.ts';
 import type { SandboxRecord } from './record.ts';
 import { addRoom, hasRunOut, removeRoom, tooMuch } from './restore-room.ts';
 import { settleAll } from './settle-all.ts';
-import { mount, setHostname } from './syscalls.ts';
+import { MountFlag, mount, setHostname } from './syscalls.ts';
 import { ID_COUNT, openUserNamespace } from './user-namespace.ts';
 import { writeBootId } from './write-boot-id.ts';
 
@@ -73,7 +73,7 @@ export const restoreMemory = async (options: {
         lifeFd: writeFd,
         memberFiles,
         shown: [folder.path, agentDir, emptyDir],
-        prepareMounts: () => prepareMounts(host, folder),
+        prepareMounts: () => prepareMounts(host, { folder, emptyDir }),
         prepareNetwork: memory.needsNetwork ? prepareNetwork : undefined,
         signal,
       })
@@ -122,7 +122,13 @@ const prepareRoot = async (
   }
 };
 
-const prepareMounts = (host: OciHost, folder: SandboxFolder): void => {
+const prepareMounts = (
+  host: OciHost,
+  { folder, emptyDir }: { folder: SandboxFolder; emptyDir: string },
+): void => {
+  // As an OCI runtime makes them, also in their flags: CRIU opens a folder again only with the very mode that it had.
+  const hidden = { type: 'tmpfs', flags: MountFlag.readOnly, data: 'mode=1777,size=4k' };
+  mount({ source: 'none', target: emptyDir, ...hidden });
   // The kernel lets a sandbox have a /proc of its own where all of one is visible.
   mount({ source: 'proc', target: folder.lower, type: 'proc', flags: 0, data: '' });
   host.coverSettings();
