@@ -10,6 +10,7 @@ import type { KeptMemory } from './memory-image.ts';
 import { mendImages } from './mend-images.ts';
 import { readPid } from './read-pid.ts';
 import type { SandboxRecord } from './record.ts';
+import { requireProgramFiles } from './require-program-files.ts';
 import { toStartError } from './start-error.ts';
 
 /**
@@ -28,6 +29,7 @@ export const dumpMemory = async (
   await mkdir(imagesDir, { mode: 0o700 });
   const { line, writeFd } = createLifeLine(folder.dumpLine);
   try {
+    requireProgramFiles(await host.cgroup(record.spec.id).members());
     const pid = await readPid(folder);
     const lifeLineId = await readLifeLineId(folder, pid);
     const hasBootId = host.runtime.mountsBelowProc;

@@ -78,6 +78,26 @@ setsid python3 /root/queue.py > /root/log 2>&1 < /dev/null & until [ -s /root/co
   }, 30_000);
 });
 
+describe('a program that is a file in memory', () => {
+  it('keeps its sandbox from a pause and a snapshot as long as it runs', async () => {
+    const instance = await create();
+    const program = `cat > /root/run.py <<'END'
+import os
+f = os.memfd_create("program", os.MFD_CLOEXEC); os.write(f, open("/bin/sleep", "rb").read()); os.execve(f, ["in-memory", "1000"], {})
+END
+setsid python3 /root/run.py > /root/log 2>&1 < /dev/null & echo $! > /root/pid; until grep -q in-memory /proc/$!/cmdline; do sleep 0.05; done`;
+    await runInside(instance, program);
+    const refused = { code: 'unavailable', message: expect.stringContaining('file in memory') };
+    await expect(instance.pause({ memory: true })).rejects.toMatchObject(refused);
+    await expect(instance.snapshot({ id: toId(), memory: true })).rejects.toMatchObject(refused);
+    const end = 'kill $(cat /root/pid) && while kill -0 $(cat /root/pid); do sleep 0.02; done';
+    expect((await runInside(instance, `${end} 2>/dev/null; echo ended`)).output).toBe('ended\n');
+    await instance.pause({ memory: true });
+    await instance.resume();
+    expect((await runInside(instance, 'echo here')).output).toBe('here\n');
+  }, 30_000);
+});
+
 describe('a program that waits for a child to begin', () => {
   it('does not keep its sandbox from a pause or a snapshot, whenever that is asked for', async () => {
     const instance = await create();
