@@ -50,16 +50,29 @@ const readVarint = (bytes: Buffer, start: number): { value: number; end: number 
   throw unreadable();
 };
 
-/** In as many bytes as the value before: leading zeros are allowed. */
+/** In as many bytes as the value before, which was not smaller: leading zeros are allowed. */
 export const putVarint = (bytes: Buffer, { start, end }: Span, value: number): void => {
-  for (let at = start; at < end; at++) bytes[at] = (at === start ? value : 0) | (at < end - 1 ? 128 : 0);
+  for (let at = start, rest = value; at < end; at++, rest = Math.floor(rest / 128))
+    bytes[at] = (rest % 128) | (at < end - 1 ? 128 : 0);
 };
+
+/** The tag of field 15, of as many bytes as follow: a field that nobody knows is passed over. */
+export const UNKNOWN_BYTES = 0x7a;
 
 export const unreadable = (): RuntimeError =>
   new RuntimeError('internal', 'the memory images hold no list of files');
 
 // criu: include/magic.h, images/fdinfo.proto
 const MAGIC_BYTES = 8;
+
+/** Where each message of an image is. */
+export function* listEntries(bytes: Buffer): Generator<Span> {
+  for (let at = MAGIC_BYTES; at < bytes.length; ) {
+    const start = at + 4;
+    at = start + bytes.readUInt32LE(at);
+    yield { start, end: at };
+  }
+}
 
 /**
  * What `files.img` says of the files of some kinds, by the numbers of their fields in `file_entry`. There may be as many
@@ -68,11 +81,8 @@ const MAGIC_BYTES = 8;
 export const readFiles = async (bytes: Buffer, kinds: readonly number[]): Promise<Map<number, Field[][]>> => {
   const turns = createTurns();
   const found = new Map<number, Field[][]>(kinds.map((kind) => [kind, []]));
-  for (let at = MAGIC_BYTES; at < bytes.length; ) {
-    const start = at + 4;
-    at = start + bytes.readUInt32LE(at);
-    for (const field of readFields(bytes, { start, end: at }))
-      found.get(field.number)?.push(readFields(bytes, field));
+  for (const entry of listEntries(bytes)) {
+    for (const field of readFields(bytes, entry)) found.get(field.number)?.push(readFields(bytes, field));
     await turns();
   }
   return found;

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readFiles } from './files-image.ts';
 import { mendImages } from './mend-images.ts';
 
 let folder: string;
@@ -133,6 +134,39 @@ describe('mending the images', () => {
     );
     expect(await mendImages(folder, [])).toBe(false);
     expect(await read()).toEqual(image);
+  });
+
+  it('shortens the names of files that were deleted, and of no others', async () => {
+    const GHOST = 1;
+    const toFile = (id: number, path: string): Buffer => {
+      const name = toMessage(6, [...Buffer.from(path)]);
+      const reg = [...toField(1, id), ...toField(2, 0), ...toField(3, 9), ...toMessage(5, [8, 1]), ...name];
+      return toEntry([...toField(1, 1), ...toField(2, id), ...toMessage(3, [...reg, ...toField(7, 300)])]);
+    };
+    const long = (id: number, bytes: number): Buffer => toFile(id, `/root/${'x'.repeat(bytes)}`);
+    const files = [long(1, 255), long(2, 237), long(3, 255), long(4, 238)];
+    await writeFile(join(folder, 'files.img'), Buffer.concat([Buffer.alloc(8), ...files]));
+    const remaps = [
+      [1, GHOST],
+      [2, GHOST],
+      [3, 0],
+      [4, GHOST],
+    ].map(([id = 0, type = 0]) => toEntry([...toField(1, id), ...toField(2, 1), ...toField(3, type)]));
+    await writeFile(join(folder, 'remap-fpath.img'), Buffer.concat([Buffer.alloc(8), ...remaps]));
+    await mendImages(folder, []);
+    const changed = await readFiles(await read(), [3]);
+    const fields = changed.get(3) ?? [];
+    const bytes = await read();
+    const names = fields.map((all) =>
+      all.filter(({ number }) => number === 6).map(({ start, end }) => bytes.toString('utf8', start, end)),
+    );
+    const expected = [236, 237, 255, 236].map((length) => [`/root/${'x'.repeat(length)}`]);
+    expect(names).toEqual(expected);
+    // What comes after is where it was.
+    expect(fields.map((all) => all.filter(({ number }) => number === 7).map(({ value }) => value))).toEqual(
+      files.map(() => [300]),
+    );
+    await rm(join(folder, 'remap-fpath.img'));
   });
 
   it('refuses what is no list of files', async () => {

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { closeOutsideConnections, FILE_INET_SOCKET } from './connection-images.ts';
+import { shortenDeletedNames } from './deleted-names.ts';
 import { readFiles } from './files-image.ts';
 import { dropDeadWatches, FILE_INOTIFY } from './watch-images.ts';
 
@@ -17,6 +18,7 @@ export const mendImages = async (folder: string, pids: readonly number[]): Promi
     files.get(FILE_INET_SOCKET) ?? [],
   );
   const hasDropped = await dropDeadWatches(bytes, { watchers: files.get(FILE_INOTIFY) ?? [], pids });
-  if (hasChanged || hasDropped) await file.write(bytes, 0, bytes.length, 0);
+  const hasShortened = await shortenDeletedNames(bytes, folder);
+  if (hasChanged || hasDropped || hasShortened) await file.write(bytes, 0, bytes.length, 0);
   return needsNetwork;
 };

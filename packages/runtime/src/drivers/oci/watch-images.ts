@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { listDescriptors } from './descriptors.ts';
-import { type Field, readFields, type Span } from './files-image.ts';
+import { type Field, readFields, type Span, UNKNOWN_BYTES } from './files-image.ts';
 import { createTurns } from './turns.ts';
 
 /**
@@ -24,7 +24,6 @@ export const dropDeadWatches = async (
     return deleted.has(toKey(one(WATCH_DEVICE), inode)) && (!handle || mayBeOf(bytes, handle, inode));
   };
   const dead = watches.filter(isDead);
-  // A field that nobody knows is passed over.
   for (const { tagAt } of dead) bytes[tagAt] = UNKNOWN_BYTES;
   return dead.length > 0;
 };
@@ -37,8 +36,6 @@ const WATCH_DEVICE = 5;
 const WATCH_HANDLE = 7;
 const HANDLE_TYPE = 2;
 const HANDLE_WORDS = 3;
-/** Field 15, of as many bytes as it says. */
-const UNKNOWN_BYTES = 0x7a;
 
 const toKey = (device: number, inode: number): string => `${device}:${inode}`;
 
