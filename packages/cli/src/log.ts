@@ -1,6 +1,6 @@
 import type { Log } from '@skerry/platform';
 
-/** One JSON object a line on stderr; errors among the fields are written with their stack and causes. */
+/** One JSON object a line on stderr; errors among the fields are written with their code, stack and causes. */
 export function createLog({ write }: { write: (line: string) => void }): Log {
   const at =
     (level: string) =>
@@ -13,5 +13,6 @@ export function createLog({ write }: { write: (line: string) => void }): Log {
 
 function toPlain(_key: string, value: unknown): unknown {
   if (!(value instanceof Error)) return value;
-  return { name: value.name, message: value.message, stack: value.stack, cause: value.cause };
+  const { name, message, stack, cause } = value;
+  return { name, code: (value as { code?: unknown }).code, message, stack, cause };
 }

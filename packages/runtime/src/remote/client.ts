@@ -11,7 +11,7 @@ import {
 } from '../guest-socket.ts';
 import { isInstanceId, parseInstanceSpec } from '../instance-spec.ts';
 import type { Difference, SnapshotInfo } from '../runtime.ts';
-import { type CallOptions, type Connection, createConnection } from './connection.ts';
+import { type CallOptions, type Connection, createConnection, UnsentError } from './connection.ts';
 import type { InstanceDescription, Item, Method, Params, Result } from './protocol.ts';
 import { openSocketPath } from './socket-path.ts';
 import { createWatches } from './watches.ts';
@@ -84,7 +84,15 @@ export async function createRemote(options: {
     method: M,
     params: Params<M>,
     callOptions?: CallOptions,
-  ): Promise<Result<M>> => (await acquire()).call(method, params, callOptions);
+  ): Promise<Result<M>> => {
+    try {
+      return await (await acquire()).call(method, params, callOptions);
+    } catch (error) {
+      if (!(error instanceof UnsentError)) throw error;
+    }
+    // The other side had ended, and this one had not seen it yet.
+    return (await acquire()).call(method, params, callOptions);
+  };
 
   const collect = async <T extends Item>(
     method: 'list' | 'listSnapshots' | 'diff',

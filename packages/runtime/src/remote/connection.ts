@@ -16,8 +16,18 @@ export interface CallOptions {
   onItem?: (item: Item) => void;
 }
 
+/** The connection had ended before the other side could have read the call: nobody has acted on it. */
+export class UnsentError extends RuntimeError {
+  constructor(cause: Error | undefined) {
+    super('unavailable', 'the connection to the runtime had ended', { cause });
+  }
+}
+
 export interface Connection {
-  /** Rejects with the error of the other side, or with `unavailable` when the connection ends first. */
+  /**
+   * Rejects with the error of the other side, or with `unavailable` when the connection ends first; with an `UnsentError` where
+   * it had ended before.
+   */
   call<M extends Method>(method: M, params: Params<M>, options?: CallOptions): Promise<Result<M>>;
   close(): void;
 }
@@ -26,6 +36,7 @@ interface Pending {
   resolve: (result: unknown) => void;
   reject: (error: RuntimeError) => void;
   onItem?: ((item: Item) => void) | undefined;
+  isUnsent: boolean;
 }
 
 /** Speaks the protocol on a connected socket, which it takes over. */
@@ -37,8 +48,16 @@ export function createConnection(
   let lastId = 0;
   let failure: Error | undefined;
 
-  const send = <M extends Method>(id: number, method: M, params: Params<M>): void =>
-    void socket.write(`${JSON.stringify({ id, method, ...params })}\n`);
+  const send = <M extends Method>(id: number, method: M, params: Params<M>): void => {
+    const setUnsent = (): void => {
+      const call = pending.get(id);
+      if (call) call.isUnsent = true;
+    };
+    // Whoever does not get the end of a line does nothing about its beginning.
+    if (socket.writable)
+      socket.write(`${JSON.stringify({ id, method, ...params })}\n`, (error) => error && setUnsent());
+    else setUnsent();
+  };
 
   readLines(socket, {
     maxBytes: maxMessageBytes,
@@ -56,17 +75,20 @@ export function createConnection(
     failure = error;
   });
   socket.on('close', () => {
-    for (const { reject } of pending.values()) reject(ended(failure));
+    for (const { reject, isUnsent } of pending.values())
+      reject(isUnsent ? new UnsentError(failure) : ended(failure));
     pending.clear();
     events.onClose();
   });
 
   return {
     call: <M extends Method>(method: M, params: Params<M>, { signal, onItem }: CallOptions = {}) => {
-      if (!socket.writable) return Promise.reject(ended(failure));
+      if (socket.closed) return Promise.reject(new UnsentError(failure));
       const id = ++lastId;
       const cancel = (): void => send(++lastId, 'cancel', { request: id });
-      const reply = new Promise<unknown>((resolve, reject) => pending.set(id, { resolve, reject, onItem }));
+      const reply = new Promise<unknown>((resolve, reject) =>
+        pending.set(id, { resolve, reject, onItem, isUnsent: false }),
+      );
       send(id, method, params);
       signal?.addEventListener('abort', cancel, { once: true });
       if (signal?.aborted) cancel();

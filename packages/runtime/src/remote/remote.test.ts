@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RuntimeError } from '../error.ts';
 import { type AddressedRuntime, agentPort } from '../guest-socket.ts';
 import type { Difference, InstanceSpec, SnapshotInfo } from '../runtime.ts';
-import { createRemoteRuntime } from './client.ts';
+import { createRemote, createRemoteRuntime, dialSocket } from './client.ts';
 import { type RuntimeServer, serveRuntime } from './server.ts';
 import { createSocketRuntime, used } from './testing/socket-runtime.ts';
 
@@ -197,7 +197,10 @@ describe('a runtime over a unix socket', () => {
       .snapshot({ id: 'secret', memory: false })
       .catch((error: RuntimeError) => error);
     expect(failure).toEqual(new RuntimeError('internal', 'snapshot failed'));
-    expect(errors).toMatchObject([{ cause: { message: 'secret of the host' } }]);
+    const full = await made.snapshot({ id: 'full', memory: false }).catch((error: RuntimeError) => error);
+    expect(full).toEqual(new RuntimeError('exhausted', 'the host is full'));
+    const causes = errors.map(({ cause }) => (cause as Error).message);
+    expect(causes).toEqual(['secret of the host', 'secret of its disk']);
   });
 
   it('keeps many calls under way on one connection', async () => {
@@ -252,10 +255,37 @@ describe('a runtime over a unix socket', () => {
     await expect(remote.get('one')).rejects.toMatchObject({ code: 'unavailable' });
     await (await local.get('one')).stop();
     server = await serveRuntime(local, { socketPath: socketPath(), onError });
-    await expect(remote.get('one')).rejects.toMatchObject({ code: 'not_found' });
+    // A try to connect again that began before then may still be under way.
+    const lookUp = () => remote.get('one').catch((error: RuntimeError) => error.code);
+    await expect.poll(lookUp).toBe('not_found');
     // It ended while nobody was there to tell; the new connection asks again.
     await ended;
     expect((await remote.create(toSpec('two'))).id).toBe('two');
+  });
+
+  it('makes a call that nobody can have read again, to the next process', async () => {
+    const ends: Socket[] = [];
+    const front = createServer((client) => {
+      ends.push(client);
+      const back = connect(socketPath());
+      client.on('error', () => undefined).pipe(back);
+      back.on('error', () => undefined).pipe(client);
+    }).listen(join(dir, 'front.sock'));
+    await once(front, 'listening');
+    const other = await createRemote({ dial: () => dialSocket(join(dir, 'front.sock')) });
+    try {
+      // What is said of it comes with the next turn of the event loop.
+      ends[0]?.destroy();
+      expect((await other.create(toSpec('one'))).id).toBe('one');
+      expect(local.log.filter((line) => line === 'create one')).toHaveLength(1);
+      expect(ends).toHaveLength(2);
+      for (const end of ends) end.destroy();
+      front.close();
+      await expect(other.get('one')).rejects.toMatchObject({ code: 'unavailable' });
+    } finally {
+      await other.close();
+      front.close();
+    }
   });
 
   it('refuses a malformed spec or id before it sends anything', async () => {

@@ -91,7 +91,7 @@ function serveConnection(
       send({ id: request.id, result: (await perform(request, controller.signal)) ?? null });
     } catch (error) {
       const failure = toRuntimeError(error, request.method);
-      if (failure.code === 'internal') events.onError(failure);
+      if (failure.code === 'internal' || failure.cause !== undefined) events.onError(failure);
       send({
         id: request.id,
         error: { code: failure.code, message: failure.message.slice(0, maxErrorLength) },

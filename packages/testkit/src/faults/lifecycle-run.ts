@@ -41,8 +41,8 @@ export interface LifecycleReport {
   checks: number;
   /** What a kill kept from being acknowledged and was there nevertheless. */
   unacknowledged: number;
-  /** Operations that failed although nobody was killed. */
-  failures: string[];
+  /** Operations that failed although nobody was killed, each with what the server complained of meanwhile. */
+  failures: { what: string; log: string[] }[];
   losses: string[];
   orphans: string[];
 }
@@ -168,15 +168,18 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
     if (known) busy.add(known.id);
     const stack = await keeper.current();
     const { kills } = keeper;
+    const logged = stack.log().length;
     try {
       if ((await act({ stack, sandboxes, snapshots, busy, random })) !== false) count(report.done, kind);
     } catch (error) {
       const cut = isCut(error, kills);
       if (cut) count(report.cutOff, kind);
-      else
-        report.failures.push(
-          `${kind} ${known?.id}: ${(error as SandboxError).code} ${(error as Error).message}`,
-        );
+      else {
+        const what = `${kind} ${known?.id}: ${(error as SandboxError).code} ${(error as Error).message}`;
+        // What was logged before the answer may be read after it.
+        await delay(LOG_MS);
+        report.failures.push({ what, log: toComplaints(stack.log().slice(logged)) });
+      }
       if (known) await settleSoon(kind, known);
     } finally {
       if (known) busy.delete(known.id);
@@ -252,6 +255,11 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
 };
 
 const SETTLE_MS = 20_000;
+const LOG_MS = 200;
+
+/** The lines of a server's log that tell of trouble, its own and its helper's. */
+const toComplaints = (log: string): string[] =>
+  log.split('\n').filter((line) => line !== '' && !/"level":"(debug|info)"/.test(line));
 
 /** What a server that runs no sandbox still has of some. A removal may be under way for a moment. */
 const findRest = async ({ dataDir, pid }: Stack & { dataDir: string }): Promise<string[]> => {

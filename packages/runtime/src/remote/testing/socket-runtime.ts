@@ -56,6 +56,8 @@ export function createSocketRuntime(
       snapshot: async ({ id: snapshot, memory, lasting }) => {
         if (snapshot === 'wordy') throw new RuntimeError('unsupported', 'x'.repeat(100_000));
         if (snapshot === 'secret') throw new Error('secret of the host');
+        if (snapshot === 'full')
+          throw new RuntimeError('exhausted', 'the host is full', { cause: new Error('secret of its disk') });
         log.push(`snapshot ${id} ${snapshot} ${memory} ${lasting}`);
         snapshots.add(snapshot);
       },
