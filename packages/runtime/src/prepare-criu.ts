@@ -1,5 +1,7 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { standForRoot, withoutTracked } from './criu-program.ts';
+import { syncPath } from './drivers/oci/sync-path.ts';
 import { RuntimeError } from './error.ts';
 import { copySynced, fetchDebianProgram } from './fetch-debian-program.ts';
 import { runCommand } from './run-command.ts';
@@ -8,8 +10,28 @@ import { runCommand } from './run-command.ts';
  * Resolves with a folder that has CRIU 4.2 or later as `criu`, with its own loader and libraries in `lib/`: that of
  * Debian 12 does not work on current kernels. Rejects with `unsupported` and a reason when it cannot be had.
  */
-export const prepareCriu = (options: { targetDir: string; signal?: AbortSignal }): Promise<string> =>
-  fetchDebianProgram({ name: 'criu', release: 'sid', purpose: 'memory is not kept', assemble }, options);
+export const prepareCriu = async (options: { targetDir: string; signal?: AbortSignal }): Promise<string> => {
+  const program = { name: 'criu', release: 'sid', purpose: 'memory is not kept', assemble };
+  const dir = await fetchDebianProgram(program, options);
+  await leaveOutTracked(dir);
+  return dir;
+};
+
+/** Also in a folder that was made before this was done. */
+const leaveOutTracked = async (dir: string): Promise<void> => {
+  const path = join(dir, 'criu');
+  const changed = withoutTracked(await readFile(path));
+  if (changed === undefined) return;
+  const next = `${path}.${process.pid}`;
+  try {
+    await writeFile(next, changed, { mode: 0o755, flush: true });
+    await chmod(next, 0o755);
+    await rename(next, path);
+    await syncPath(dir);
+  } catch {
+    // Where the folder cannot be written, it does the same in more time.
+  }
+};
 
 /** Takes what the program loads, as its own loader lists it. */
 const assemble = async ({ root, to }: { root: string; to: string }): Promise<void> => {
@@ -29,24 +51,10 @@ const assemble = async ({ root, to }: { root: string; to: string }): Promise<voi
   if (loaded.some((path) => !path.startsWith(root))) {
     throw new RuntimeError('unsupported', `CRIU would load a library of the system: ${listing}`);
   }
-  await standForRoot(join(root, 'usr/sbin/criu'));
-  await copySynced(join(root, 'usr/sbin/criu'), join(to, 'criu'));
+  const program = join(root, 'usr/sbin/criu');
+  await writeFile(program, standForRoot(await readFile(program)));
+  await copySynced(program, join(to, 'criu'));
   for (const path of new Set([...loaded, loader])) {
     await copySynced(path, join(to, 'lib', path === loader ? 'ld.so' : basename(path)));
   }
-};
-
-/**
- * Makes the program take its group for its user where it asks who it is: it acts as a sandbox's owner with all that root
- * may do, and for anybody but root it leaves out half of its work, whatever he may do.
- */
-const standForRoot = async (path: string): Promise<void> => {
-  const program = await readFile(path);
-  const name = Buffer.from('\0geteuid\0');
-  const at = program.indexOf(name);
-  if (at === -1 || program.includes(name, at + 1)) {
-    throw new RuntimeError('unsupported', 'this CRIU does not ask who it is as expected');
-  }
-  program.write('getegid', at + 1);
-  await writeFile(path, program);
 };
