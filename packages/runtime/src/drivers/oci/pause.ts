@@ -6,9 +6,10 @@ import { dumpMemory, readHostBootId } from './dump.ts';
 import { endProcesses } from './end-processes.ts';
 import { endRepair } from './end-repair.ts';
 import { keptNames, type SandboxFolder, toSandboxFolder } from './folder.ts';
-import { freeSlots } from './free-slots.ts';
+import { detachSlots, freeSlots } from './free-slots.ts';
 import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
 import type { OciHost } from './host.ts';
+import type { KeptDisk } from './kept-disk.ts';
 import { letRunOn } from './let-run-on.ts';
 import { isPages, type KeptMemory, keepImages } from './memory-image.ts';
 import { releaseOciState } from './oci-runtime.ts';
@@ -32,9 +33,9 @@ export const beginPause = async (
 ): Promise<SandboxRecord> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const cgroup = host.cgroup(record.spec.id);
-  if (criu) await waitForQuiet(await cgroup.members());
+  const pids = criu ? await cgroup.members() : [];
   // Most of it while they still run: what is left when they are frozen is little.
-  await flushDisk(folder.disk);
+  await settleAll([flushDisk(folder.disk), criu ? waitForQuiet(pids) : Promise.resolve()]);
   await (criu ? freezeBetweenSpawns(cgroup) : cgroup.freeze());
   let packets: PacketStop | undefined;
   try {
@@ -65,21 +66,29 @@ export const beginPause = async (
 export const settlePause = async (host: OciHost, record: SandboxRecord): Promise<SandboxRecord> => {
   const { id } = record.spec;
   const folder = toSandboxFolder(host.dataDir, id);
-  const endFiles = async (): Promise<void> => {
-    await endProcesses(host, id);
+  const closeFiles = async (): Promise<KeptDisk> => {
     await unmountEveryAside(folder.lower);
     await unmountEveryAside(folder.root);
     await releaseOciState(folder);
     await host.disks.close({ image: folder.image, target: folder.disk });
+    return host.disks.describe(folder.image);
   };
-  const [memory] = await settleAll([settleMemory(folder, record), endFiles()]);
-  await Promise.all([
-    host.cgroup(id).remove(),
+  // The kernel takes its time for each of these, and so does the disk for the memory.
+  const endRun = async (): Promise<KeptDisk> => {
+    await endProcesses(host, id);
+    const [kept] = await settleAll([
+      closeFiles(),
+      host.cgroup(id).remove(),
+      detachSlots(host, id, [record.slot]),
+    ]);
+    return kept;
+  };
+  const [memory, kept] = await settleAll([settleMemory(folder, record), endRun()]);
+  await settleAll([
     freeSlots(host, id, [record.slot]),
     clearFolder(folder, { keepsMemory: memory !== undefined }),
   ]);
   const { memory: _, ...rest } = record;
-  const kept = await host.disks.describe(folder.image);
   const paused: SandboxRecord = { ...rest, phase: 'paused', kept, ...(memory && { memory }) };
   await keepRecord(folder.record, paused);
   return paused;

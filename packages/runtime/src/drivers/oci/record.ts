@@ -59,7 +59,8 @@ export const keepRecord = async (path: string, record: SandboxRecord | SnapshotR
   await writeFile(next, JSON.stringify(record), { mode: 0o600, flush: true });
   await rename(next, path);
   const folder = dirname(path);
-  for (const holder of [folder, dirname(folder), dirname(dirname(folder))]) await syncPath(holder);
+  // At the same time: a disk has one flush for all that wait for one.
+  await Promise.all([folder, dirname(folder), dirname(dirname(folder))].map(syncPath));
 };
 
 /** Undefined when there is none: the sandbox's maker was ended before it had written one. */
