@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { standForRoot, withoutTracked } from './criu-program.ts';
+import { standForRoot, withoutGzip, withoutTracked } from './criu-program.ts';
 
 const around = (bytes: Buffer | string): Buffer =>
   Buffer.concat([Buffer.from('before'), Buffer.from(bytes), Buffer.from('after')]);
@@ -19,6 +19,17 @@ describe('withoutTracked', () => {
     const twice = Buffer.concat([asksForAll, asksForAll]);
     for (const program of [around(asksForNone), around(''), twice])
       expect(withoutTracked(program)).toBeUndefined();
+  });
+});
+
+describe('withoutGzip', () => {
+  it('tells tar something else in as many letters', () => {
+    expect(withoutGzip(around('\0--gzip\0'))).toEqual(around('\0--seek\0'));
+  });
+
+  it('leaves a program alone that does not say so, or says it more than once', () => {
+    for (const program of [around(''), around('--gzip'), around('\0--gzip\0--gzip\0')])
+      expect(withoutGzip(program)).toBeUndefined();
   });
 });
 

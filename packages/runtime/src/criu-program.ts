@@ -26,6 +26,20 @@ export const withoutTracked = (program: Buffer): Buffer | undefined => {
   return changed;
 };
 
+/**
+ * The program made to keep the files of a tmpfs as they are, where it has them compressed by another program: that takes
+ * longer than all else, of more than a few, and two programs to start of none. It restores none that are compressed.
+ * Undefined where it does not say so as expected.
+ */
+export const withoutGzip = (program: Buffer): Buffer | undefined => {
+  const at = findOnly(program, Buffer.from('\0--gzip\0'));
+  if (at === undefined) return undefined;
+  const changed = Buffer.from(program);
+  // That it can be read at any place, which is so.
+  changed.write('--seek', at + 1);
+  return changed;
+};
+
 // linux/netfilter/nfnetlink_conntrack.h. The latter are connections whose first packet is still being looked at; since
 // Linux 6.0 none is ever listed.
 const IPCTNL_MSG_CT_GET = 1;

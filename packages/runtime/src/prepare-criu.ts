@@ -1,36 +1,44 @@
+import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { standForRoot, withoutTracked } from './criu-program.ts';
+import { standForRoot, withoutGzip, withoutTracked } from './criu-program.ts';
 import { syncPath } from './drivers/oci/sync-path.ts';
 import { RuntimeError } from './error.ts';
 import { copySynced, fetchDebianProgram } from './fetch-debian-program.ts';
 import { runCommand } from './run-command.ts';
 
 /**
- * Resolves with a folder that has CRIU 4.2 or later as `criu`, with its own loader and libraries in `lib/`: that of
- * Debian 12 does not work on current kernels. Rejects with `unsupported` and a reason when it cannot be had.
+ * Resolves with a folder that has CRIU 4.2 or later as `criu`, where possible another one as `criu-plain` that compresses
+ * nothing, and their loader and libraries in `lib/`: that of Debian 12 does not work on current kernels. Rejects with
+ * `unsupported` and a reason when it cannot be had.
  */
 export const prepareCriu = async (options: { targetDir: string; signal?: AbortSignal }): Promise<string> => {
   const program = { name: 'criu', release: 'sid', purpose: 'memory is not kept', assemble };
   const dir = await fetchDebianProgram(program, options);
-  await leaveOutTracked(dir);
+  await change(dir);
   return dir;
 };
 
 /** Also in a folder that was made before this was done. */
-const leaveOutTracked = async (dir: string): Promise<void> => {
-  const path = join(dir, 'criu');
-  const changed = withoutTracked(await readFile(path));
-  if (changed === undefined) return;
-  const next = `${path}.${process.pid}`;
+const change = async (dir: string): Promise<void> => {
+  const found = await readFile(join(dir, 'criu'));
+  const program = withoutTracked(found) ?? found;
+  const plain = withoutGzip(program);
+  const hasPlain = (await readdir(dir)).includes('criu-plain');
   try {
-    await writeFile(next, changed, { mode: 0o755, flush: true });
-    await chmod(next, 0o755);
-    await rename(next, path);
+    if (program !== found) await replace(join(dir, 'criu'), program);
+    if (plain && !hasPlain) await replace(join(dir, 'criu-plain'), plain);
     await syncPath(dir);
   } catch {
-    // Where the folder cannot be written, it does the same in more time.
+    // Where the folder cannot be written, memory is kept all the same, in more time.
   }
+};
+
+const replace = async (path: string, program: Buffer): Promise<void> => {
+  const next = `${path}.${randomUUID()}`;
+  await writeFile(next, program, { mode: 0o755, flush: true });
+  await chmod(next, 0o755);
+  await rename(next, path);
 };
 
 /** Takes what the program loads, as its own loader lists it. */

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
@@ -89,17 +89,21 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 /** Undefined when there is none in the folder, or when it says that it cannot work on this kernel. */
 export const findCriu = (dir: string | undefined, allowance: HostAllowance): Criu | undefined => {
   if (dir === undefined || !existsSync(`${dir}/criu`)) return undefined;
-  const command = [`${dir}/lib/ld.so`, '--library-path', `${dir}/lib`, `${dir}/criu`];
+  const toCommand = (name: string): string[] => [
+    ...[`${dir}/lib/ld.so`, '--library-path', `${dir}/lib`],
+    `${dir}/${name}`,
+  ];
+  const plain = toCommand(existsSync(`${dir}/criu-plain`) ? 'criu-plain' : 'criu');
   const coverHost = (shown: readonly string[] = []): void => {
     openWays(findClosedWays([dir, ...shown], [scratchDir]));
     mount({ source: 'run', target: cacheDir, type: 'tmpfs', flags: 0, data: 'mode=755,size=1m' });
   };
-  const findings = explore(command, coverHost);
+  const findings = explore(plain, coverHost);
   if (findings === undefined) return undefined;
   // It acts as the owner of the sandbox's user namespace: that one may do anything in it, whatever root may here, and
   // the namespace that a restore makes has the same owner.
   const capabilities = allowance.exceedsLimits ? '+all' : '+all,-sys_resource';
-  const asOwner = (baseId: number): string[] => [
+  const asOwner = (baseId: number, command: readonly string[]): string[] => [
     ...['setpriv', '--reuid', String(baseId), '--inh-caps', capabilities, '--ambient-caps', capabilities],
     ...command,
   ];
@@ -138,7 +142,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
       const hook =
         whileHeld && (await createCriuHook({ folder: imagesDir, step: 'post-dump', work: whileHeld }));
       const args = [
-        ...asOwner(baseId),
+        ...asOwner(baseId, plain),
         ...['dump', '--tree', String(pid), '--ghost-limit', '1G'],
         // Whoever waits to be accepted is sent away when the other end of his connection is looked for.
         ...['--tcp-established', '--skip-in-flight'],
@@ -163,6 +167,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
       const { imagesDir, baseId, lifeLineId, root, guestDir, agentDir, bootIdFile, pidFile, memberFiles } =
         options;
       const { prepareNetwork: work } = options;
+      const command = hasCompressed(imagesDir) ? toCommand('criu') : plain;
       const hook = work && (await createCriuHook({ folder: imagesDir, step: 'setup-namespaces', work }));
       const args = [
         ...[
@@ -172,7 +177,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
           'sh',
         ],
         ...memberFiles,
-        ...['--', ...asOwner(baseId)],
+        ...['--', ...asOwner(baseId, command)],
         ...['restore', '--root', root, '--restore-detached', '--leave-stopped', '--pidfile', pidFile],
         ...(hook ? ['--tcp-established', '--action-script', hook.script] : ['--tcp-close']),
         ...common(options, 'restore.log'),
@@ -193,6 +198,26 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
       return Number(await readFile(pidFile, 'utf8'));
     },
   };
+};
+
+/** Whether files of a tmpfs are compressed in the images, as programs without a `criu-plain` write them. */
+const hasCompressed = (imagesDir: string): boolean =>
+  readdirSync(imagesDir)
+    .filter((name) => name.startsWith('tmpfs-'))
+    .some((name) => gzipMagic.equals(readHead(`${imagesDir}/${name}`, gzipMagic.length)));
+
+/** RFC 1952, 2.3.1 */
+const gzipMagic = Buffer.from([0x1f, 0x8b]);
+
+const readHead = (path: string, length: number): Buffer => {
+  const file = openSync(path, 'r');
+  try {
+    const head = Buffer.alloc(length);
+    readSync(file, head);
+    return head;
+  } finally {
+    closeSync(file);
+  }
 };
 
 /** Where it makes mount points, whatever it is told, and leaves them when it is killed. It is given an empty one. */

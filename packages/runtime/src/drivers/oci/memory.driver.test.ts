@@ -1,4 +1,4 @@
-import { open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -143,6 +143,31 @@ while True:
     await instance.pause({ memory: true });
     await instance.resume();
     expect((await askCounter(instance)).echo).toBe('line 3');
+  });
+
+  it('can be resumed when its files in memory were compressed, which they are no longer', async () => {
+    const { criuDir = '' } = oci;
+    const older = join(oci.base, 'criu');
+    await cp(criuDir, older, { recursive: true });
+    await rm(join(older, 'criu-plain'));
+    await oci.reopen({ criuDir: older });
+    const { id } = await create();
+    const images = toSandboxFolder(dataDir, id).memory;
+    const isCompressed = async (): Promise<boolean[]> => {
+      const names = (await readdir(images)).filter((name) => name.startsWith('tmpfs-'));
+      const heads = await Promise.all(names.map((name) => readFile(join(images, name))));
+      return [...new Set(heads.map((head) => head.readUInt16BE(0) === 0x1f8b))];
+    };
+    await runInside(await oci.runtime.get(id), 'echo kept > /dev/shm/file');
+    for (const expected of [true, false]) {
+      const instance = await oci.runtime.get(id);
+      await instance.pause({ memory: true });
+      expect(await isCompressed()).toEqual([expected]);
+      await oci.reopen({ criuDir });
+      const resumed = await oci.runtime.get(id);
+      await resumed.resume({ memory: true });
+      expect(await runInside(resumed, 'cat /dev/shm/file')).toEqual({ code: 0, output: 'kept\n' });
+    }
   });
 
   it('can be resumed without its processes', async () => {
