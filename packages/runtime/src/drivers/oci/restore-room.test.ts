@@ -61,3 +61,9 @@ describe('the limits of a cgroup of version 2 after a restore', () => {
     }
   });
 });
+
+it('takes nothing back where the host limits nothing', async () => {
+  const layout: CgroupLayout = { version: 1, hybrid: false, trees: [], limitsSwap: false };
+  await removeRoom(layout, '/one', limits);
+  expect(await hasRunOut(layout, '/one')).toBe(false);
+});

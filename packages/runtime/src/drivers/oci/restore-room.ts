@@ -32,19 +32,21 @@ export const toSlackBytes = ({ memoryBytes }: Limits): number => Math.floor(memo
  * when that is not enough either.
  */
 export const removeRoom = async (layout: CgroupLayout, path: string, limits: Limits): Promise<void> => {
-  const memory = toFolder(layout, path, 'memory');
-  const isLowered = (to: Limits): Promise<boolean> =>
-    layout.version === 2 ? lowerUnified(memory, to) : lowerMemory(memory, layout, to);
+  const [memory, pids] = ['memory', 'pids'].map((controller) => findFolder(layout, path, controller));
+  const isLowered = async (to: Limits): Promise<boolean> => {
+    if (memory === undefined) return true;
+    return layout.version === 2 ? lowerUnified(memory, to) : lowerMemory(memory, layout, to);
+  };
   const higher = { ...limits, memoryBytes: limits.memoryBytes + toSlackBytes(limits) };
   if (!(await isLowered(limits)) && !(await isLowered(higher))) throw tooMuch();
-  await writeFile(`${toFolder(layout, path, 'pids')}/pids.max`, String(limits.processCount));
+  if (pids !== undefined) await writeFile(`${pids}/pids.max`, String(limits.processCount));
 };
 
 /** Whether one of those in the cgroups was killed because together they had all that they may have. */
 export const hasRunOut = async (layout: CgroupLayout, path: string): Promise<boolean> => {
   const file = layout.version === 2 ? 'memory.events' : 'memory.oom_control';
   // None where making the cgroups has failed.
-  const text = await readFile(`${toFolder(layout, path, 'memory')}/${file}`, 'utf8').catch(() => '');
+  const text = await readFile(`${findFolder(layout, path, 'memory')}/${file}`, 'utf8').catch(() => '');
   return /^oom_kill [1-9]/m.test(text);
 };
 
@@ -52,8 +54,15 @@ export const hasRunOut = async (layout: CgroupLayout, path: string): Promise<boo
 export const tooMuch = (cause?: unknown): RuntimeError =>
   new RuntimeError('internal', 'its processes take more memory than the sandbox may have', { cause });
 
-const toFolder = ({ version, trees }: CgroupLayout, path: string, controller: string): string =>
-  `${trees.find((tree) => version === 2 || basename(tree) === controller)}${path}`;
+/** Undefined where the host has no such controller: nothing is limited by it then. */
+const findFolder = (
+  { version, trees }: CgroupLayout,
+  path: string,
+  controller: string,
+): string | undefined => {
+  const tree = trees.find((one) => version === 2 || basename(one) === controller);
+  return tree && `${tree}${path}`;
+};
 
 const lowerMemory = async (folder: string, layout: CgroupLayout, limits: Limits): Promise<boolean> => {
   try {
