@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LogEntry, Sandbox } from '@skerry/sdk';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFailed, vi } from 'vitest';
 import { type Stack, startStack } from './stack.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-forged-'));
@@ -38,13 +38,18 @@ const find = (search: string): Promise<LogEntry[]> =>
 
 describe('a sandbox that writes its own log', () => {
   it('is believed in nothing that the service says, and chooses no time', async () => {
-    const [past] = await vi.waitUntil(
-      async () => {
-        const found = await find('from the past');
-        return found.length > 0 && found;
-      },
-      { timeout: 60_000, interval: 200 },
-    );
+    let told: LogEntry[] = [];
+    onTestFailed(() => console.error('the log so far:', told.slice(0, 20), told.length, stack.log()));
+    await expect
+      .poll(
+        async () => {
+          told = await Sandbox.getLogs(forger.sandboxId, { ...stack.connection, direction: 'forward' });
+          return (await find('from the past')).length;
+        },
+        { interval: 200 },
+      )
+      .toBeGreaterThan(0);
+    const [past] = await find('from the past');
     const [future] = await find('from the future');
     const all = await Sandbox.getLogs(forger.sandboxId, { ...stack.connection, direction: 'forward' });
     expect(all.filter(({ logger }) => logger === 'platform').map(({ message }) => message)).toEqual([

@@ -52,7 +52,8 @@ export const createCutLine = async (targetPort: number): Promise<CutLine> => {
     cut,
     mend() {
       isDown = false;
-      for (const client of waiting.splice(0)) pass(client);
+      // Some may have gone while they waited.
+      for (const client of waiting.splice(0)) if (!client.destroyed) pass(client);
     },
     async [Symbol.asyncDispose]() {
       cut({ staysDown: true });

@@ -85,7 +85,7 @@ describe('the order of a stream', () => {
   });
 
   it('rule 6.3-10, 10-31: a process that closes its output at once and stays silent gives start, keepalives and end', async () => {
-    const request = { ...sh('exec >&- 2>&-; sleep 2.5'), stdin: false };
+    const request = { ...sh('exec >&- 2>&-; sleep 3.5'), stdin: false };
     const begunMs = performance.now();
     const { envelopes } = await startRaw(request, { 'Keepalive-Ping-Interval': '1' });
     const kinds = envelopes.slice(0, -1).map(({ json }) => kindOf(json));

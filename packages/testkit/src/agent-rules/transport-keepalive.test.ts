@@ -32,8 +32,8 @@ describe('a silent stream', () => {
     expect([kinds[0], ...kinds.slice(-2)]).toEqual(['start', 'end', 'end of stream']);
     const between = kinds.slice(1, -2);
     expect(between).toEqual(between.map(() => 'keepalive'));
-    // Three, and more where the machine is slow to notice the end.
-    expect(between.length).toBeGreaterThanOrEqual(3);
+    // Three, fewer where the machine is slow to begin or to send one, and more where it is slow to notice the end.
+    expect(between.length).toBeGreaterThanOrEqual(2);
     expect(between.length).toBeLessThanOrEqual(tookSeconds);
     expect(jsonOf(answer)[1]).toEqual({ event: { keepalive: {} } });
   });
