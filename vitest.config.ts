@@ -49,7 +49,8 @@ export default defineConfig({
           name: 'stack',
           include: ['packages/testkit/src/**/*.test.ts'],
           globalSetup: 'packages/testkit/src/shared-stack-setup.ts',
-          testTimeout: 120_000,
+          // Of a machine with ten times as much to do. A test that hangs is ended, no more.
+          testTimeout: 240_000,
           hookTimeout: 240_000,
           expect: expectOptions,
           // Most of these tests wait for longer than they work.
