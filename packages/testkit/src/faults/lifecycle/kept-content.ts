@@ -1,7 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Sandbox } from '@skerry/sdk';
 
-/** A process that knows something which is nowhere else, and how far it had counted when it was last seen. */
+/**
+ * A process that knows something which is nowhere else, and how far it had counted when it was last seen. It counts what goes
+ * over a connection inside.
+ */
 export interface Counter {
   /** Where it writes both down. */
   path: string;
@@ -22,11 +25,13 @@ const folder = '/home/user/kept';
 /** Also where many sandboxes share few processors. */
 const COMMAND_MS = 60_000;
 
-const program = `import os, sys, time
+const program = `import os, socket, sys, time
 path = sys.argv[1]
+server = socket.create_server(('127.0.0.1', 0))
+sender = socket.create_connection(server.getsockname()); receiver, _ = server.accept()
 secret = os.urandom(8).hex(); count = 0
 while True:
-  count += 1
+  sender.sendall(b'x'); count += len(receiver.recv(1))
   with open(path + '.new', 'w') as file: file.write(f'{os.getpid()} {secret} {count}')
   os.rename(path + '.new', path); time.sleep(0.1)`;
 
