@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox, SandboxError } from '@skerry/sdk';
 import type { Stack } from '../stack.ts';
+import { type Level, offeredOf, toArgs } from './level.ts';
 import { type Content, findLosses, startCounter } from './lifecycle/kept-content.ts';
 import {
   create,
@@ -21,6 +22,7 @@ import { createRandom } from './random.ts';
 
 export interface LifecycleRunOptions {
   seed: number;
+  level?: Level;
   durationMs: number;
   /** How many operations are to be done, however long that takes. */
   leastOperations: number;
@@ -55,7 +57,15 @@ const MAX_SNAPSHOTS = 8;
  * are not the seed's: one seed gives similar runs, not equal ones.
  */
 export const runLifecycle = async (options: LifecycleRunOptions): Promise<LifecycleReport> => {
-  const { seed, durationMs, leastOperations, sandboxCount, lanes, killEveryMs } = options;
+  const {
+    seed,
+    level = 'container',
+    durationMs,
+    leastOperations,
+    sandboxCount,
+    lanes,
+    killEveryMs,
+  } = options;
   const random = createRandom(seed);
   const dataDir = mkdtempSync(join(tmpdir(), 'skerry-lifecycle-'));
   const report: LifecycleReport = {
@@ -100,9 +110,12 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
     }
   };
 
-  const keeper = await createServerKeeper(dataDir, async (stack) => {
-    await compareStates(stack);
-    await removeStrays(stack);
+  const keeper = await createServerKeeper({
+    server: { dataDir, args: toArgs(level) },
+    onReturn: async (stack) => {
+      await compareStates(stack);
+      await removeStrays(stack);
+    },
   });
   // Before there is anything in it, so that no id escapes.
   mkdirSync(join(dataDir, 'sandboxes'), { recursive: true, mode: 0o711 });
@@ -189,6 +202,7 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
   const chooseSandbox = (state: KnownSandbox['state']): KnownSandbox | undefined =>
     pick([...sandboxes.values()].filter((known) => known.state === state && !busy.has(known.id)));
 
+  const offered = offeredOf(operations, level);
   const step = async (): Promise<void> => {
     const snapshot = pick([...snapshots.values()]);
     if (random() < (sandboxes.size < sandboxCount ? 0.3 : 0)) {
@@ -199,11 +213,11 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
     if (snapshot && snapshots.size > MAX_SNAPSHOTS)
       return attempt('delete a snapshot', undefined, (world) => deleteSnapshot(world, snapshot));
     const isFull = sandboxes.size >= sandboxCount;
-    const fits = Object.keys(operations).filter((kind) =>
+    const fits = Object.keys(offered).filter((kind) =>
       isFull ? kind !== 'fork' : !kind.startsWith('kill') || random() < 0.3,
     );
     const kind = pick(fits) ?? 'write';
-    const operation = operations[kind];
+    const operation = offered[kind];
     const known = operation && chooseSandbox(operation.from);
     if (operation && known) return attempt(kind, known, (world) => operation.act(world, known));
     return attempt('create', undefined, create);

@@ -1,20 +1,23 @@
 import { Sandbox, SandboxError } from '@skerry/sdk';
 import type { Stack } from '../../stack.ts';
-import type { KnownSandbox } from '../lifecycle/operations.ts';
+import type { Level } from '../level.ts';
+import { type KnownSandbox, LIFE_MS } from '../lifecycle/operations.ts';
 
-export type PreviousState = 'running' | 'paused with memory' | 'paused files only';
+export type SandboxState = 'running' | 'paused with memory' | 'paused files only';
 
-/** What is done to a sandbox in a state, and made undone where it leads to something else. */
+/** What is done to a sandbox in a state. What it makes of it is removed by it, too. */
 export interface KillOperation {
-  from: PreviousState;
+  from: SandboxState;
+  /** Default: running. */
+  to?: SandboxState;
   /** Whether its processes end by it. */
   endsProcesses?: boolean;
+  /** Whether a program works inside of its processes, which may end with it: see `Criu`. */
+  worksInside?: boolean;
   act: (stack: Stack, sandbox: KnownSandbox) => Promise<void>;
 }
 
-const LIFE_MS = 3_600_000;
-
-export const killOperations: Record<string, KillOperation> = {
+export const createKillOperations = (level: Level): Record<string, KillOperation> => ({
   create: {
     from: 'running',
     act: async ({ connection }) => {
@@ -23,10 +26,13 @@ export const killOperations: Record<string, KillOperation> = {
   },
   'pause with memory': {
     from: 'running',
+    worksInside: level === 'container',
+    to: 'paused with memory',
     act: ({ connection }, { id }) => Sandbox.pause(id, connection),
   },
   'pause files only': {
     from: 'running',
+    to: 'paused files only',
     endsProcesses: true,
     act: ({ connection }, { id }) => Sandbox.pause(id, { ...connection, memory: false }),
   },
@@ -45,6 +51,7 @@ export const killOperations: Record<string, KillOperation> = {
   },
   'snapshot with memory': {
     from: 'running',
+    worksInside: level === 'container',
     act: async ({ connection }, { id }) => {
       const { snapshotId } = await Sandbox.createSnapshot(id, connection);
       await Sandbox.deleteSnapshot(snapshotId, connection);
@@ -59,6 +66,7 @@ export const killOperations: Record<string, KillOperation> = {
   },
   fork: {
     from: 'running',
+    worksInside: level === 'container',
     act: async ({ connection }, { id }) => {
       for (const made of await Sandbox.fork(id, { ...connection, timeoutMs: LIFE_MS })) {
         if (made instanceof SandboxError) throw made;
@@ -66,10 +74,4 @@ export const killOperations: Record<string, KillOperation> = {
       }
     },
   },
-};
-
-/** Brings a running sandbox into the state that an operation begins with. */
-export const reach = async (state: PreviousState, stack: Stack, id: string): Promise<void> => {
-  if (state === 'running') return;
-  await Sandbox.pause(id, { ...stack.connection, memory: state === 'paused with memory' });
-};
+});

@@ -3,8 +3,12 @@ import { join } from 'node:path';
 
 /** Something that the server or its helper has just done, as it shows from outside. */
 export interface Step {
-  /** What was written or started. */
+  /** What was written or started, and for which time since the beginning: the same whenever the same is done. */
   name: string;
+  /** The first half of that. */
+  what: string;
+  /** Whether nothing else showed at the same time before it. Who acts at one acts at all of that time. */
+  isFirst: boolean;
   /** Of a program that the helper has started. */
   pid?: number;
 }
@@ -19,6 +23,19 @@ export const watchSteps = (
   { dataDir, helperPid }: { dataDir: string; helperPid: number },
   onStep: (step: Step) => void,
 ): (() => void) => {
+  const times = new Map<string, number>();
+  let isFirst = true;
+  const tell = (what: string, pid?: number): void => {
+    const time = (times.get(what) ?? 0) + 1;
+    times.set(what, time);
+    onStep({ name: `${what} ${time}`, what, isFirst, ...(pid !== undefined && { pid }) });
+    // Whatever the kernel has to tell at one time is told in one turn.
+    if (isFirst)
+      setImmediate(() => {
+        isFirst = true;
+      });
+    isFirst = false;
+  };
   const watchers = new Map<string, FSWatcher>();
   const look = (folder: string, onEvent: (name: string) => void): void => {
     if (watchers.has(folder)) return;
@@ -30,14 +47,15 @@ export const watchSteps = (
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   };
-  look(dataDir, (name) => name.endsWith('-wal') && onStep({ name: 'database' }));
+  look(dataDir, (name) => name.endsWith('-wal') && tell('database'));
   for (const all of kept) {
     const folder = join(dataDir, all);
-    const lookInto = (id: string): void => look(join(folder, id), (name) => onStep({ name }));
+    const lookInto = (id: string): void =>
+      look(join(folder, id), (name) => tell(name === id ? 'its folder' : name));
     for (const id of readdirSync(folder)) lookInto(id);
     look(folder, (id) => {
       lookInto(id);
-      onStep({ name: all });
+      tell(all);
     });
   }
   const seen = new Set(readChildren(helperPid));
@@ -45,7 +63,7 @@ export const watchSteps = (
     for (const pid of readChildren(helperPid)) {
       if (seen.has(pid)) continue;
       seen.add(pid);
-      onStep({ name: 'program', pid });
+      tell('program', pid);
     }
   }, 1);
   return () => {

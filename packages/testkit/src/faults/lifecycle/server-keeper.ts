@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Stack, startStack } from '../../stack.ts';
+import { type Stack, type StackOptions, startStack } from '../../stack.ts';
 
 export type Victim = 'server' | 'helper';
 
@@ -14,17 +14,23 @@ export interface ServerKeeper {
   kill(victim: Victim): Promise<void>;
 }
 
+export interface ServerKeeperOptions {
+  /** How each server is started; with a `dataDir`. */
+  server: StackOptions;
+  /** Called with each server but the first, before it is anybody else's. */
+  onReturn?: (stack: Stack) => Promise<void>;
+}
+
 /** The helper of a server: the one child of it. */
 export const findHelper = (stack: Stack): number =>
   Number(readFileSync(`/proc/${stack.pid}/task/${stack.pid}/children`, 'utf8').trim().split(' ')[0]);
 
-/** Starts the first server. `onReturn` is called with each later one, before it is anybody else's. */
-export const createServerKeeper = async (
-  dataDir: string,
-  onReturn: (stack: Stack) => Promise<void>,
-): Promise<ServerKeeper> => {
-  const start = (): Promise<Stack> => startStack({ dataDir });
-  let current = Promise.resolve(await start());
+/** Starts the first server. */
+export const createServerKeeper = async ({
+  server,
+  onReturn,
+}: ServerKeeperOptions): Promise<ServerKeeper> => {
+  let current = Promise.resolve(await startStack(server));
   let kills = 0;
   return {
     current: () => current,
@@ -48,8 +54,8 @@ export const createServerKeeper = async (
         await stack.kill();
         // What began after the signal and before its end was cut off by it, too.
         kills += 1;
-        const next = await start();
-        await onReturn(next);
+        const next = await startStack(server);
+        await onReturn?.(next);
         return next;
       };
       current = again();
