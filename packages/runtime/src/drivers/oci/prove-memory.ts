@@ -36,11 +36,14 @@ export const proveMemory = async (runtime: Runtime, options: { rootfs: string })
   }
 };
 
+/** Also where the host is busy: who is refused memory for being late is refused it for as long as this process lives. */
+const ANSWER_MS = 30_000;
+
 /** Whatever it answers: a process does. */
 const talk = async (instance: Instance): Promise<void> => {
-  const stream = await instance.control({ signal: AbortSignal.timeout(5_000) });
+  const stream = await instance.control({ signal: AbortSignal.timeout(ANSWER_MS) });
   stream.write('GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
-  const timer = setTimeout(() => stream.destroy(new Error('the agent does not answer')), 5_000);
+  const timer = setTimeout(() => stream.destroy(new Error('the agent does not answer')), ANSWER_MS);
   try {
     if ((await text(stream)) === '') throw new Error('the agent does not answer');
   } finally {
