@@ -163,7 +163,7 @@ describe('what the agent keeps is bounded', () => {
 
   it('rule 10-48: its log, however often a caller makes it complain', async () => {
     await renew();
-    const { pid } = await begin(agent.process.start({ ...sh('sleep 100'), stdin: false, tag: 'bomb' }));
+    const { pid } = await begin(agent.process.start({ ...sh('exec sleep 1000'), stdin: false, tag: 'bomb' }));
     const complain = async (): Promise<void> => {
       for (let times = 0; times < 200; times += 1) {
         const call = agent.process.sendInput({ ...byPid(pid), input: stdin('x') });
