@@ -169,8 +169,11 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
   /** Of what nobody disturbed. */
   const requireNone = async (error: SandboxError | undefined, name: string): Promise<void> => {
     if (error === undefined) return;
-    report.failures.push(`${name}: ${error.code} ${error.message}`);
-    await check(await keeper.current(), { name });
+    const stack = await keeper.current();
+    report.failures.push(
+      `${name}: ${error.code} ${error.message}, as the server knows it: ${findError(stack)}`,
+    );
+    await check(stack, { name });
   };
 
   const strike = async ({ target, delayMs }: PlannedKill, pid: number | undefined): Promise<void> => {
@@ -238,6 +241,15 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
 };
 
 const SETTLE_MS = 10_000;
+
+/** What a caller is not told: the last but one error is the cause, the last that its request failed. */
+const findError = (stack: Stack): string =>
+  stack
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('"level":"error"'))
+    .slice(-2)
+    .join('\n');
 
 const retry = async <T>(act: () => Promise<T>): Promise<T> => {
   for (const deadline = performance.now() + SETTLE_MS; ; await delay(20)) {
