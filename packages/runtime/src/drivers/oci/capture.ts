@@ -43,10 +43,11 @@ export const captureRunning = async (
   // What this copies may be of many moments; the next copies over it.
   await copyDisk(folder.image, image);
   if (criu) await waitForQuiet(await cgroup.members());
-  await (criu ? freezeBetweenSpawns(cgroup) : cgroup.freeze());
+  const first = await readPid(folder);
+  await (criu ? freezeBetweenSpawns(cgroup, first) : cgroup.freeze());
   let packets: PacketStop | undefined;
   try {
-    packets = criu && (await stopPackets(await readPid(folder)));
+    packets = criu && (await stopPackets(first));
     const copy = async (): Promise<void> => {
       await flushDisk(folder.disk);
       await copyDisk(folder.image, image);

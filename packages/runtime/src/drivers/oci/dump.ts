@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { toBaseUid } from '../../slots.ts';
 import { maskedPaths } from './bundle.ts';
 import type { Criu } from './criu.ts';
+import { endDump } from './end-dump.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import { createLifeLine } from './life-line.ts';
@@ -27,14 +28,14 @@ export const dumpMemory = async (
   await rm(imagesDir, { recursive: true, force: true });
   await rm(folder.dumpLine, { force: true });
   await mkdir(imagesDir, { mode: 0o700 });
-  const { line, writeFd } = createLifeLine(folder.dumpLine);
   try {
     requireProgramFiles(await host.cgroup(record.spec.id).members());
     const pid = await readPid(folder);
     const lifeLineId = await readLifeLineId(folder, pid);
     const hasBootId = host.runtime.mountsBelowProc;
-    await renameSockets(folder, { from: '', to: '.new' });
+    const { line, writeFd } = createLifeLine(folder.dumpLine);
     try {
+      await renameSockets(folder, { from: '', to: '.new' });
       await criu.dump({
         pid,
         imagesDir,
@@ -48,6 +49,10 @@ export const dumpMemory = async (
         whileHeld,
       });
     } finally {
+      closeSync(writeFd);
+      line.close();
+      // A process that it has made outlives it when it is killed.
+      await endDump(folder.dumpLine, { deadlineMs: LEFTOVER_DEADLINE_MS });
       await renameSockets(folder, { from: '.new', to: '' });
     }
     const bootId = hasBootId ? await readFile(folder.bootId, 'utf8') : undefined;
@@ -62,11 +67,12 @@ export const dumpMemory = async (
     await rm(imagesDir, { recursive: true, force: true });
     throw failure;
   } finally {
-    closeSync(writeFd);
-    line.close();
     await rm(folder.dumpLine, { force: true });
   }
 };
+
+/** For processes of a program that has ended, as it meant to. */
+const LEFTOVER_DEADLINE_MS = 100;
 
 /** The agent's sockets, in the order in which they may be seen. */
 const socketNames = ['http.sock', 'control.sock'];

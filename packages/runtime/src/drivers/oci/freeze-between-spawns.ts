@@ -4,18 +4,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
 import type { Cgroup } from './cgroup.ts';
 import { requireFewDescriptors } from './descriptors.ts';
+import { readProcessTree } from './process-tree.ts';
+import { requireSessions } from './require-sessions.ts';
 import { signalProcess } from './signal-process.ts';
 
 const DEADLINE_MS = 3_000;
 
 /**
  * Freezes the cgroup at a moment at which none of its processes waits for a child to begin its program: CRIU cannot
- * stop such a parent, gives up after 10 s, and most programs start others so. Every try lets them run for a moment.
+ * stop such a parent, gives up after 10 s, and most programs start others so. Nor is one that has ended left to the first of
+ * them, `first`, which is about to ask how: of a session that such processes are, CRIU now and then makes none again, and
+ * waits for ever. Every try lets them run for a moment.
  * After 3 s they are frozen as they are: what else looks the same (a parent that was stopped just then) can be written.
  * A stopped process is continued: CRIU would wait for it for as long as it is frozen. Rejects as `freeze`, and with
- * `unavailable` when there is always another one, or more is open than can be written down; all run on then.
+ * `unavailable` when there is always another one, more is open than can be written down, or sessions could not be made
+ * again; all run on then.
  */
-export const freezeBetweenSpawns = async (cgroup: Cgroup): Promise<void> => {
+export const freezeBetweenSpawns = async (cgroup: Cgroup, first: number): Promise<void> => {
   const deadline = Date.now() + DEADLINE_MS;
   await cgroup.freeze();
   try {
@@ -23,11 +28,15 @@ export const freezeBetweenSpawns = async (cgroup: Cgroup): Promise<void> => {
       const members = await cgroup.members();
       const stopped = await findStopped(members);
       const isLate = Date.now() > deadline;
-      if (stopped.length === 0 && (isLate || !(await hasSpawner(members)))) {
+      const tree = readProcessTree(first);
+      const isMoving =
+        stopped.length > 0 || tree.some(({ parent, hasEnded }) => parent === first && hasEnded);
+      if (!isMoving && (isLate || !(await hasSpawner(members)))) {
         await requireFewDescriptors(members);
+        requireSessions(tree);
         return;
       }
-      if (isLate) throw new RuntimeError('unavailable', 'processes are stopped again and again');
+      if (isMoving && isLate) throw new RuntimeError('unavailable', 'processes stop or end again and again');
       for (const pid of stopped) signalProcess(pid, 'SIGCONT');
       await cgroup.thaw();
       await sleep(Math.min(tries, 10));

@@ -8,6 +8,7 @@ import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
 import { readHost } from './host.ts';
 import { useOci } from './oci-fixture.ts';
 import { waitForQuiet } from './quiet.ts';
+import { readPid } from './read-pid.ts';
 import { readRecord } from './record.ts';
 import { expectTalk, startTalker } from './talker-lab.ts';
 
@@ -24,7 +25,7 @@ describe('what was to be kept in memory', () => {
     if (host.criu === undefined || record === undefined) return expect.fail('nothing to keep memory with');
     const cgroup = host.cgroup(instance.id);
     await waitForQuiet(await cgroup.members());
-    await freezeBetweenSpawns(cgroup);
+    await freezeBetweenSpawns(cgroup, await readPid(folder));
     await dumpMemory({ host, criu: host.criu }, record, { imagesDir: folder.memory });
     await oci.reopen();
     const found = await oci.runtime.get(instance.id);

@@ -36,10 +36,11 @@ export const beginPause = async (
   const pids = criu ? await cgroup.members() : [];
   // Most of it while they still run: what is left when they are frozen is little.
   await settleAll([flushDisk(folder.disk), criu ? waitForQuiet(pids) : Promise.resolve()]);
-  await (criu ? freezeBetweenSpawns(cgroup) : cgroup.freeze());
+  const first = await readPid(folder);
+  await (criu ? freezeBetweenSpawns(cgroup, first) : cgroup.freeze());
   let packets: PacketStop | undefined;
   try {
-    packets = criu && (await stopPackets(await readPid(folder)));
+    packets = criu && (await stopPackets(first));
     const memory =
       criu &&
       (await writeOutMeanwhile({ folder: folder.memory, isLarge: isPages }, () =>

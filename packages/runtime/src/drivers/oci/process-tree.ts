@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** One process of a sandbox, which may have ended without its parent having asked how. Numbers are the host's. */
+export interface TreeProcess {
+  pid: number;
+  parent: number;
+  /** The number of the process that leads its session, also when that one is gone. */
+  session: number;
+  hasEnded: boolean;
+}
+
+/** All processes under the first one, that one first. To be called when none of them runs; leaves out what is gone. */
+export const readProcessTree = (first: number): TreeProcess[] => {
+  const found: TreeProcess[] = [];
+  const open = [first];
+  for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
+    const process = readProcess(pid);
+    if (process === undefined) continue;
+    found.push(process);
+    open.push(...readChildren(pid));
+  }
+  return found;
+};
+
+/** proc_pid_stat(5): the name, in brackets, may have anything in it. */
+const readProcess = (pid: number): TreeProcess | undefined => {
+  const text = readOrNothing(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  if (text === undefined) return undefined;
+  const [state, parent, , session] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { pid, parent: Number(parent), session: Number(session), hasEnded: state === 'Z' };
+};
+
+const readChildren = (pid: number): number[] => {
+  const threads = readOrNothing(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  return threads.flatMap((thread) => {
+    const text = readOrNothing(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')) ?? '';
+    return text.split(' ').filter(Boolean).map(Number);
+  });
+};
+
+const readOrNothing = <T>(read: () => T): T | undefined => {
+  try {
+    return read();
+  } catch {
+    // It is gone by now.
+    return undefined;
+  }
+};
