@@ -154,6 +154,16 @@ describe('a connection that stalls before its protocol is known', () => {
     expect(recognized).toEqual([]);
   });
 
+  it('is served when its bytes arrived while this process was held up', async () => {
+    await using pair = await accept();
+    recognize(pair.inside, 50);
+    pair.outside.write('GET');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+    await expect.poll(() => recognized.splice(0)).toEqual(['http1']);
+    expect(pair.inside.destroyed).toBe(false);
+    pair.inside.destroy();
+  });
+
   it.each(['end', 'resetAndDestroy'] as const)(
     'and whose client leaves with %s is closed at once',
     async (leave) => {

@@ -15,9 +15,14 @@ export const recognizeProtocol = (
   { timeoutMs, onHttp1, onHttp2 }: { timeoutMs: number; onHttp1: () => void; onHttp2: () => void },
 ): void => {
   let head: Buffer = Buffer.alloc(0);
+  let isKnown = false;
   const timer = setTimeout(() => {
-    socket.write(TIMEOUT_ANSWER);
-    socket.destroySoon();
+    // After what held up this process timers come before what has arrived meanwhile, which is read first.
+    setImmediate(() => {
+      if (isKnown) return;
+      socket.write(TIMEOUT_ANSWER);
+      socket.destroySoon();
+    });
   }, timeoutMs);
   const leave = (): void => void socket.destroy();
   const read = (): void => {
@@ -32,6 +37,7 @@ export const recognizeProtocol = (
     else onHttp1();
   };
   const stop = (): void => {
+    isKnown = true;
     clearTimeout(timer);
     socket.off('readable', read).off('end', leave).off('error', leave).off('close', stop);
   };
