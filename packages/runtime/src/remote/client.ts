@@ -42,7 +42,10 @@ export async function createRemote(options: {
   let isClosed = false;
 
   const open = async (): Promise<Connection> => {
-    const made = createConnection(await options.dial(), {
+    const socket = await options.dial();
+    // Nobody has listened until now.
+    if (socket.closed) throw new Error('the other side has ended');
+    const made = createConnection(socket, {
       onExit: watches.tell,
       onClose: () => {
         connection = undefined;

@@ -39,12 +39,13 @@ interface Pending {
   isUnsent: boolean;
 }
 
-/** Speaks the protocol on a connected socket, which it takes over. */
+/** Speaks the protocol on a connected socket, which it takes over. Its end must not have been told yet. */
 export function createConnection(
   socket: Socket,
   events: { onExit: (instance: string, runId: string) => void; onClose: () => void },
 ): Connection {
   const pending = new Map<number, Pending>();
+  const { promise: closed, resolve: tellClosed } = Promise.withResolvers<void>();
   let lastId = 0;
   let failure: Error | undefined;
 
@@ -79,11 +80,17 @@ export function createConnection(
       reject(isUnsent ? new UnsentError(failure) : ended(failure));
     pending.clear();
     events.onClose();
+    tellClosed();
   });
 
   return {
     call: <M extends Method>(method: M, params: Params<M>, { signal, onItem }: CallOptions = {}) => {
-      if (socket.closed) return Promise.reject(new UnsentError(failure));
+      if (socket.closed) {
+        // Not before others know that, a turn of the event loop later: whoever calls again is to be given another connection.
+        return closed.then((): never => {
+          throw new UnsentError(failure);
+        });
+      }
       const id = ++lastId;
       const cancel = (): void => send(++lastId, 'cancel', { request: id });
       const reply = new Promise<unknown>((resolve, reject) =>

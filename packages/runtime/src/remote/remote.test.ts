@@ -288,6 +288,36 @@ describe('a runtime over a unix socket', () => {
     }
   });
 
+  it('makes a call again that began after the end of its connection and before that was told', async () => {
+    const ends: Socket[] = [];
+    const dial = async (): Promise<Socket> => {
+      const end = await dialSocket(socketPath());
+      ends.push(end);
+      return end;
+    };
+    const other = await createRemote({ dial });
+    try {
+      ends[0]?.destroy();
+      expect((await other.create(toSpec('one'))).id).toBe('one');
+      expect(ends).toHaveLength(2);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('is told when the other side has ended by the time that a connection to it is there', async () => {
+    let isFirst = true;
+    const dial = async (): Promise<Socket> => {
+      const end = await dialSocket(socketPath());
+      if (isFirst) await once(end.destroy(), 'close');
+      isFirst = false;
+      return end;
+    };
+    await expect(createRemote({ dial })).rejects.toMatchObject({ code: 'unavailable' });
+    const other = await createRemote({ dial });
+    await other.close();
+  });
+
   it('refuses a malformed spec or id before it sends anything', async () => {
     await expect(remote.create(toSpec('../up'))).rejects.toMatchObject({ code: 'internal' });
     await expect(remote.get('../up')).rejects.toMatchObject({ code: 'not_found' });
