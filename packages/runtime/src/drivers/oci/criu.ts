@@ -16,8 +16,9 @@ export interface Criu {
   /**
    * Writes the processes of the tree under `pid` to `imagesDir`. They stay frozen when their cgroup was; without
    * `whileHeld`, what they have of TCP stays as `endRepair` finds it. Rejects with
-   * `internal`, `exhausted` where there was no memory, or what `whileHeld` rejected with: they run on then, once they are thawed and continued. Not always where
-   * the program was killed, by its deadline or by somebody else: what it was working inside of may end by that.
+   * `internal`, `exhausted` where there was no memory, or what `whileHeld` rejected with: they run on then, once they are
+   * thawed and continued. Not always where the program was killed, by its deadline or by somebody else: what it was working
+   * inside of may end by that, and whoever uses a connection that it was reading is refused, from its end until `endRepair`.
    */
   dump(options: DumpOptions): Promise<void>;
   /**

@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, rm } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { RuntimeError } from '../../error.ts';
 import { runInside } from '../../suite-client.ts';
+import type { DumpOptions } from './criu.ts';
 import { MAX_DESCRIPTORS } from './descriptors.ts';
 import { dumpMemory } from './dump.ts';
 import { toSandboxFolder } from './folder.ts';
@@ -48,6 +52,25 @@ describe('what was to be kept in memory', () => {
     await instance.resume();
     await expectTalk(instance);
   }, 30_000);
+
+  it('leaves no process of a program that was killed while it wrote', async () => {
+    const { id } = await create();
+    const host = readHost({ dataDir, criuDir: oci.criuDir });
+    const folder = toSandboxFolder(dataDir, id);
+    const record = await readRecord(folder.record);
+    if (host.criu === undefined || record === undefined) return expect.fail('nothing to keep memory with');
+    let ended: Promise<unknown[]> | undefined;
+    // As CRIU, whose own process for trying what the kernel can do waits for ever.
+    const dump = async ({ lineFd }: DumpOptions): Promise<never> => {
+      ended = once(spawn('sleep', ['1000'], { stdio: ['ignore', 'ignore', 'ignore', lineFd] }), 'exit');
+      throw new RuntimeError('exhausted', 'criu was killed');
+    };
+    const criu = { ...host.criu, dump };
+    await expect(dumpMemory({ host, criu }, record, { imagesDir: folder.memory })).rejects.toMatchObject({
+      code: 'exhausted',
+    });
+    expect(await ended).toEqual([null, 'SIGKILL']);
+  });
 
   it('runs on when more files are open than can be looked through, and is kept when they are closed', async () => {
     const instance = await create();
