@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox, SandboxError } from '@skerry/sdk';
 import type { Stack } from '../stack.ts';
 import { type Level, offeredOf, toArgs } from './level.ts';
+import { toComplaints } from './lifecycle/complaints.ts';
 import { type Content, findLosses, startCounter } from './lifecycle/kept-content.ts';
 import {
   create,
@@ -270,10 +271,6 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
 
 const SETTLE_MS = 20_000;
 const LOG_MS = 200;
-
-/** The lines of a server's log that tell of trouble, its own and its helper's. */
-const toComplaints = (log: string): string[] =>
-  log.split('\n').filter((line) => line !== '' && !/"level":"(debug|info)"/.test(line));
 
 /** What a server that runs no sandbox still has of some. A removal may be under way for a moment. */
 const findRest = async ({ dataDir, pid }: Stack & { dataDir: string }): Promise<string[]> => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox, SandboxError } from '@skerry/sdk';
 import type { Stack, StackOptions } from '../../stack.ts';
+import { toComplaints } from '../lifecycle/complaints.ts';
 import { findLosses, startCounter, writeFile } from '../lifecycle/kept-content.ts';
 import { findSandbox, type KnownSandbox, LIFE_MS } from '../lifecycle/operations.ts';
 import { findOrphans } from '../lifecycle/orphans.ts';
@@ -104,7 +105,8 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
       const strays = rest.filter((found) => found !== known?.id);
       if (strays.length === 0) return;
       if (performance.now() > deadline) {
-        report.orphans.push(`${strays.join(' ')} after ${name}`);
+        const complaints = toComplaints(stack.log()).filter((line) => strays.some((id) => line.includes(id)));
+        report.orphans.push([`${strays.join(' ')} after ${name}`, ...complaints].join('\n'));
         return;
       }
       await delay(5);
@@ -170,9 +172,8 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
   const requireNone = async (error: SandboxError | undefined, name: string): Promise<void> => {
     if (error === undefined) return;
     const stack = await keeper.current();
-    report.failures.push(
-      `${name}: ${error.code} ${error.message}, as the server knows it: ${findError(stack)}`,
-    );
+    const complaints = toComplaints(stack.log()).slice(-LAST);
+    report.failures.push([`${name}: ${error.code} ${error.message}`, ...complaints].join('\n'));
     await check(stack, { name });
   };
 
@@ -241,15 +242,8 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
 };
 
 const SETTLE_MS = 10_000;
-
-/** What a caller is not told: the last but one error is the cause, the last that its request failed. */
-const findError = (stack: Stack): string =>
-  stack
-    .log()
-    .split('\n')
-    .filter((line) => line.includes('"level":"error"'))
-    .slice(-2)
-    .join('\n');
+/** So many complaints of the server belong to a failure, at most. */
+const LAST = 3;
 
 const retry = async <T>(act: () => Promise<T>): Promise<T> => {
   for (const deadline = performance.now() + SETTLE_MS; ; await delay(20)) {
