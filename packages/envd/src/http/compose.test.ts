@@ -183,7 +183,7 @@ describe('POST /files/compose', () => {
     execFileSync('mkfifo', [fifo]);
     const [a] = sources('a') as [string];
     // Both open the FIFO and wait for another side.
-    for (const script of ['echo late > "$0"', 'cat "$0"']) {
+    for (const script of ['echo late > "$0"', 'exec cat "$0"']) {
       const waiting = spawn('sh', ['-c', script, fifo], { stdio: 'ignore' });
       await delay(100);
       expect((await compose({ source_paths: [fifo], destination: join(dir, 'x') })).status).toBe(400);
