@@ -35,6 +35,7 @@ describe('a server that ends', () => {
         'for i in $(seq 100000); do echo $i > /tmp/count; sleep 0.02; done',
         { background: true, timeoutMs: 0 },
       );
+      // It runs until its sandbox is killed, which is how it ends.
       counter.wait().catch(() => {});
       const detail = await detailOf(first, sandboxId);
       await first[ending]();

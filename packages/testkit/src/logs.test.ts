@@ -50,6 +50,7 @@ const messagesOf = async (id: string): Promise<string[]> => (await logsOf(id)).m
 describe('the log of a sandbox', () => {
   it('tells of processes: command, user, tag, pid and how they ended', async () => {
     const handle = await sdk.commands.run('exit 7 # marked', { background: true, user: 'root' });
+    // Its status, which is no 0, is what the log is to tell.
     await handle.wait().catch(() => undefined);
     const [started, ended] = await untilLogged(sandbox.sandboxId, '# marked', 2);
     const fields = {
@@ -201,6 +202,7 @@ describe('the life of a sandbox', () => {
     const expired = await stack.createSandbox({ timeoutSeconds: 1 });
     const dying = await stack.createSandbox();
     const inside = await Sandbox.connect(dying.sandboxId, stack.connection);
+    // The agent is killed with all others; nobody is left to answer.
     await inside.commands.run('kill -9 -1', { user: 'root' }).catch(() => undefined);
     const [atItsEnd] = await untilLogged(expired.sandboxId, 'at the end of its time to live');
     expect(atItsEnd?.fields).toEqual({ logger: 'platform', cause: 'expired' });

@@ -19,6 +19,7 @@ export function pausingScenario(ask: Ask): void {
       background: true,
       timeoutMs: 0,
     });
+    // It runs until its sandbox is killed, which is how it ends.
     counter.wait().catch(() => {});
     await expect.poll(() => before.files.exists('count')).toBe(true);
     expect(await pause(before)).toBe(true);

@@ -28,7 +28,7 @@ export const freezeBetweenSpawns = async (cgroup: Cgroup, first: number): Promis
       const members = await cgroup.members();
       const stopped = await findStopped(members);
       const isLate = Date.now() > deadline;
-      const tree = readProcessTree(first);
+      const tree = await readProcessTree(first);
       const isMoving =
         stopped.length > 0 || tree.some(({ parent, hasEnded }) => parent === first && hasEnded);
       if (!isMoving && (isLate || !(await hasSpawner(members)))) {

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { createTurns } from './turns.ts';
 
 /** One process of a sandbox, which may have ended without its parent having asked how. Numbers are the host's. */
 export interface TreeProcess {
@@ -9,15 +10,20 @@ export interface TreeProcess {
   hasEnded: boolean;
 }
 
-/** All processes under the first one, that one first. To be called when none of them runs; leaves out what is gone. */
-export const readProcessTree = (first: number): TreeProcess[] => {
+/**
+ * All processes under the first one, that one first. To be called when none of them runs; leaves out what is gone. There may be
+ * as many as code inside could start: others have their turn meanwhile.
+ */
+export const readProcessTree = async (first: number): Promise<TreeProcess[]> => {
+  const turns = createTurns();
   const found: TreeProcess[] = [];
   const open = [first];
   for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
     const process = readProcess(pid);
     if (process === undefined) continue;
     found.push(process);
-    open.push(...readChildren(pid));
+    for (const child of readChildren(pid)) open.push(child);
+    await turns();
   }
   return found;
 };
