@@ -15,9 +15,9 @@ import {
   withoutIpv6,
 } from './link.ts';
 import { hasInterface, inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
-import { openRouteSocket, type RouteSocket } from './netlink-socket.ts';
 import { openRuleSet } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
+import { openRouteSocket, type RouteSocket } from './route-socket.ts';
 import { hostInterface, type Surroundings, toGuestRules, toLinkRules } from './rules.ts';
 
 /** Of an interface in the network namespace that this thread is in now; 0 when it has none of that name. */

@@ -1,4 +1,4 @@
-import { type RouteRequest, toAddress, toAttribute, toText, toUint8, toUint32 } from './netlink-message.ts';
+import { type NetlinkRequest, toAddress, toAttribute, toText, toUint8, toUint32 } from './netlink-message.ts';
 
 // linux/rtnetlink.h, linux/if_link.h, linux/veth.h, linux/if_addr.h, linux/if.h
 const RTM_NEWLINK = 16;
@@ -34,9 +34,9 @@ export const loopbackIndex = 1;
 export const guestInterface = 'eth0';
 
 /** A link with one end here and the other in the namespace that is open as `namespaceFd`. */
-export const createLink = (name: string, namespaceFd: number): RouteRequest => ({
+export const createLink = (name: string, namespaceFd: number): NetlinkRequest => ({
   type: RTM_NEWLINK,
-  create: true,
+  does: 'create',
   fixed: toLinkHeader({ index: 0 }),
   attributes: [
     toAttribute(IFLA_IFNAME, toText(name)),
@@ -56,20 +56,20 @@ export const createLink = (name: string, namespaceFd: number): RouteRequest => (
   ],
 });
 
-export const deleteLink = (name: string): RouteRequest => ({
+export const deleteLink = (name: string): NetlinkRequest => ({
   type: RTM_DELLINK,
   fixed: toLinkHeader({ index: 0 }),
   attributes: [toAttribute(IFLA_IFNAME, toText(name))],
 });
 
-export const bringUp = (index: number): RouteRequest => ({
+export const bringUp = (index: number): NetlinkRequest => ({
   type: RTM_NEWLINK,
   fixed: toLinkHeader({ index, up: true }),
   attributes: [],
 });
 
 /** Without it an interface gives itself an IPv6 address as soon as it is up, and learns more from the other end. */
-export const withoutIpv6 = (index: number): RouteRequest => ({
+export const withoutIpv6 = (index: number): NetlinkRequest => ({
   type: RTM_NEWLINK,
   fixed: toLinkHeader({ index }),
   attributes: [
@@ -81,38 +81,38 @@ export const withoutIpv6 = (index: number): RouteRequest => ({
 });
 
 /** An address of this interface alone; the route to the other end is one of its own. */
-export function addAddress(index: number, own: string): RouteRequest {
+export function addAddress(index: number, own: string): NetlinkRequest {
   const fixed = Buffer.alloc(8);
   fixed.writeUInt8(AF_INET, 0);
   fixed.writeUInt8(32, 1);
   fixed.writeUInt32LE(index, 4);
   return {
     type: RTM_NEWADDR,
-    create: true,
+    does: 'create',
     fixed,
     attributes: [toAttribute(IFA_LOCAL, toAddress(own)), toAttribute(IFA_ADDRESS, toAddress(own))],
   };
 }
 
 /** The other end is behind this interface, with nothing in between. */
-export function addLinkRoute(index: number, other: string): RouteRequest {
+export function addLinkRoute(index: number, other: string): NetlinkRequest {
   const fixed = Buffer.from([
     ...[AF_INET, 32, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_LINK, RTN_UNICAST],
     ...[0, 0, 0, 0],
   ]);
   return {
     type: RTM_NEWROUTE,
-    create: true,
+    does: 'create',
     fixed,
     attributes: [toAttribute(RTA_DST, toAddress(other)), toAttribute(RTA_OIF, toUint32(index))],
   };
 }
 
-export function addDefaultRoute(index: number, gateway: string): RouteRequest {
+export function addDefaultRoute(index: number, gateway: string): NetlinkRequest {
   const fixed = Buffer.from([AF_INET, 0, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, 0, RTN_UNICAST, 0, 0, 0, 0]);
   return {
     type: RTM_NEWROUTE,
-    create: true,
+    does: 'create',
     fixed,
     attributes: [toAttribute(RTA_GATEWAY, toAddress(gateway)), toAttribute(RTA_OIF, toUint32(index))],
   };

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { addAddress, bringUp } from './link.ts';
-import { parseAnswers, toAttribute, toMessages, toText } from './netlink-message.ts';
+import {
+  parseAnswers,
+  parseAttributes,
+  parseList,
+  toAttribute,
+  toMessages,
+  toText,
+} from './netlink-message.ts';
 
 /** An answer as the kernel writes it: its header, the error, and the header of the request. */
 function toAnswer(sequence: number, errno: number): Buffer {
@@ -40,5 +47,32 @@ describe('netlink messages', () => {
 
   it('stops at a length that cannot be', () => {
     expect(parseAnswers(Buffer.alloc(64))).toEqual([]);
+  });
+
+  it('reads a list part by part, up to its end or its error', () => {
+    const entry = (type: number, body: string): Buffer => {
+      const bytes = Buffer.alloc(16 + body.length);
+      bytes.writeUInt32LE(bytes.length, 0);
+      bytes.writeUInt16LE(type, 4);
+      bytes.write(body, 16);
+      return bytes;
+    };
+    const done = entry(3, '\0\0\0\0');
+    const part = Buffer.concat([entry(20, 'one!'), entry(20, 'two!')]);
+    expect(parseList(part, 20)).toEqual({
+      bodies: [Buffer.from('one!'), Buffer.from('two!')],
+      isLast: false,
+    });
+    expect(parseList(done, 20)).toEqual({ bodies: [], isLast: true });
+    expect(() => parseList(toAnswer(1, 1), 20)).toThrow('EPERM');
+  });
+
+  it('reads attributes as they are written', () => {
+    const attributes = Buffer.concat([toAttribute(0, Buffer.from('name!')), toAttribute(3, Buffer.alloc(8))]);
+    expect([...parseAttributes(attributes)]).toEqual([
+      [0, Buffer.from('name!')],
+      [3, Buffer.alloc(8)],
+    ]);
+    expect([...parseAttributes(Buffer.alloc(8))]).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { bringUp, loopbackIndex } from './link.ts';
 import { inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
-import { openRouteSocket } from './netlink-socket.ts';
 import { openRuleSet } from './nftables.ts';
+import { openRouteSocket } from './route-socket.ts';
 
 /** A time in which no packet of a network is sent or received. It ends with this process, too. */
 export interface PacketStop {

@@ -5,7 +5,7 @@ import { copyDisk } from './copy-disk.ts';
 import type { Criu } from './criu.ts';
 import { dumpMemory } from './dump.ts';
 import { toSandboxFolder } from './folder.ts';
-import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
+import { freezeAtRest } from './freeze-at-rest.ts';
 import type { OciHost } from './host.ts';
 import { verifyDisk } from './kept-disk.ts';
 import { letRunOn } from './let-run-on.ts';
@@ -44,7 +44,7 @@ export const captureRunning = async (
   await copyDisk(folder.image, image);
   if (criu) await waitForQuiet(await cgroup.members());
   const first = await readPid(folder);
-  await (criu ? freezeBetweenSpawns(cgroup, first) : cgroup.freeze());
+  await (criu ? freezeAtRest(cgroup, first) : cgroup.freeze());
   let packets: PacketStop | undefined;
   try {
     packets = criu && (await stopPackets(first));

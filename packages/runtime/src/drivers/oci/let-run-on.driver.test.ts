@@ -8,7 +8,7 @@ import type { DumpOptions } from './criu.ts';
 import { MAX_DESCRIPTORS } from './descriptors.ts';
 import { dumpMemory } from './dump.ts';
 import { toSandboxFolder } from './folder.ts';
-import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
+import { freezeAtRest } from './freeze-at-rest.ts';
 import { readHost } from './host.ts';
 import { useOci } from './oci-fixture.ts';
 import { waitForQuiet } from './quiet.ts';
@@ -29,7 +29,7 @@ describe('what was to be kept in memory', () => {
     if (host.criu === undefined || record === undefined) return expect.fail('nothing to keep memory with');
     const cgroup = host.cgroup(instance.id);
     await waitForQuiet(await cgroup.members());
-    await freezeBetweenSpawns(cgroup, await readPid(folder));
+    await freezeAtRest(cgroup, await readPid(folder));
     await dumpMemory({ host, criu: host.criu }, record, { imagesDir: folder.memory });
     await oci.reopen();
     const found = await oci.runtime.get(instance.id);

@@ -7,7 +7,7 @@ import { endProcesses } from './end-processes.ts';
 import { endRepair } from './end-repair.ts';
 import { keptNames, type SandboxFolder, toSandboxFolder } from './folder.ts';
 import { detachSlots, freeSlots } from './free-slots.ts';
-import { freezeBetweenSpawns } from './freeze-between-spawns.ts';
+import { freezeAtRest } from './freeze-at-rest.ts';
 import type { OciHost } from './host.ts';
 import type { KeptDisk } from './kept-disk.ts';
 import { letRunOn } from './let-run-on.ts';
@@ -37,7 +37,7 @@ export const beginPause = async (
   // Most of it while they still run: what is left when they are frozen is little.
   await settleAll([flushDisk(folder.disk), criu ? waitForQuiet(pids) : Promise.resolve()]);
   const first = await readPid(folder);
-  await (criu ? freezeBetweenSpawns(cgroup, first) : cgroup.freeze());
+  await (criu ? freezeAtRest(cgroup, first) : cgroup.freeze());
   let packets: PacketStop | undefined;
   try {
     packets = criu && (await stopPackets(first));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSpawn } from './freeze-between-spawns.ts';
+import { isSpawn } from './spawner.ts';
 
 describe('a call that waits for a child to begin', () => {
   it('is told from other forks and calls', () => {

@@ -1,0 +1,64 @@
+import { inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
+import { type NetlinkRequest, parseAttributes, parseList, toMessages } from './netlink-message.ts';
+import { openNetlink } from './netlink-socket.ts';
+
+// linux/netlink.h, linux/sock_diag.h, linux/unix_diag.h, net/tcp_states.h
+const NETLINK_SOCK_DIAG = 4;
+const SOCK_DIAG_BY_FAMILY = 20;
+const AF_UNIX = 1;
+const TCP_LISTEN = 10;
+const UDIAG_SHOW_NAME = 1;
+const UDIAG_SHOW_ICONS = 8;
+const UNIX_DIAG_NAME = 0;
+const UNIX_DIAG_ICONS = 3;
+
+/** A unix socket that listens. */
+export interface UnixListener {
+  /** As it was bound: empty without a name, and with a NUL in front when it is none of a file. */
+  name: string;
+  /** The connections that nobody has accepted yet, by the inodes of their other ends: 0 when that one is closed. */
+  waiting: number[];
+}
+
+/**
+ * The unix sockets that listen in the network namespace of a process: part by part, as there may be as many as code inside could
+ * make. Rejects with `unavailable` when there is no such process.
+ */
+export async function* listUnixListeners(pid: number): AsyncGenerator<UnixListener[]> {
+  await using namespace = await openNetworkNamespace(pid);
+  const socket = inNetworkNamespace(namespace, () => openNetlink(NETLINK_SOCK_DIAG));
+  try {
+    await socket.send(toMessages([listRequest]));
+    for (let isOver = false; !isOver; ) {
+      const { bodies, isLast } = parseList(socket.receive(), SOCK_DIAG_BY_FAMILY);
+      yield bodies.map(toListener);
+      isOver = isLast;
+    }
+  } finally {
+    socket.close();
+  }
+}
+
+/** struct unix_diag_req: family, states, no inode, what to show, no cookie. */
+const listRequest: NetlinkRequest = {
+  type: SOCK_DIAG_BY_FAMILY,
+  does: 'list',
+  fixed: toFixed(),
+  attributes: [],
+};
+
+function toFixed(): Buffer {
+  const bytes = Buffer.alloc(24);
+  bytes.writeUInt8(AF_UNIX, 0);
+  bytes.writeUInt32LE(1 << TCP_LISTEN, 4);
+  bytes.writeUInt32LE(UDIAG_SHOW_NAME | UDIAG_SHOW_ICONS, 12);
+  return bytes;
+}
+
+/** struct unix_diag_msg, 16 bytes that say nothing more, and its attributes. */
+function toListener(body: Buffer): UnixListener {
+  const attributes = parseAttributes(body.subarray(16));
+  const icons = attributes.get(UNIX_DIAG_ICONS) ?? Buffer.alloc(0);
+  const waiting = Array.from({ length: icons.length / 4 }, (_, index) => icons.readUInt32LE(index * 4));
+  return { name: attributes.get(UNIX_DIAG_NAME)?.toString() ?? '', waiting };
+}
