@@ -169,6 +169,24 @@ describe('mending the images', () => {
     await rm(join(folder, 'remap-fpath.img'));
   });
 
+  it('says neither size nor mode of the files that a copy writes anew, and those of all others', async () => {
+    const toFile = (id: number, path: string): Buffer => {
+      const name = toMessage(6, [...Buffer.from(path)]);
+      const reg = [...toField(1, id), ...name, ...toField(8, 300), ...toField(10, 0o100644)];
+      return toEntry([...toField(1, 1), ...toField(2, id), ...toMessage(3, reg)]);
+    };
+    const names = ['/etc/hosts', '/etc/hostname', '/etc/resolv.conf', '/etc/passwd', '/root/etc/hosts'];
+    const files = names.map((name, index) => toFile(index, name));
+    await writeFile(join(folder, 'files.img'), Buffer.concat([Buffer.alloc(8), ...files]));
+    await mendImages(folder, []);
+    const fields = (await readFiles(await read(), [3])).get(3) ?? [];
+    const numbers = fields.map((all) => all.map(({ number }) => number));
+    expect(numbers).toEqual([
+      ...names.slice(0, 3).map(() => [1, 6, 15, 15]),
+      ...[0, 1].map(() => [1, 6, 8, 10]),
+    ]);
+  });
+
   it('refuses what is no list of files', async () => {
     await writeFile(join(folder, 'files.img'), Buffer.concat([Buffer.alloc(8), toEntry([0x23, 1])]));
     await expect(mendImages(folder, [])).rejects.toMatchObject({ code: 'internal' });

@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import { closeOutsideConnections, FILE_INET_SOCKET } from './connection-images.ts';
 import { shortenDeletedNames } from './deleted-names.ts';
 import { readFiles } from './files-image.ts';
+import { allowRewriting } from './rewritten-files.ts';
 import { dropDeadWatches, FILE_INOTIFY } from './watch-images.ts';
 
 /**
@@ -19,6 +20,8 @@ export const mendImages = async (folder: string, pids: readonly number[]): Promi
   );
   const hasDropped = await dropDeadWatches(bytes, { watchers: files.get(FILE_INOTIFY) ?? [], pids });
   const hasShortened = await shortenDeletedNames(bytes, folder);
-  if (hasChanged || hasDropped || hasShortened) await file.write(bytes, 0, bytes.length, 0);
+  const allowsRewriting = await allowRewriting(bytes);
+  if (hasChanged || hasDropped || hasShortened || allowsRewriting)
+    await file.write(bytes, 0, bytes.length, 0);
   return needsNetwork;
 };
