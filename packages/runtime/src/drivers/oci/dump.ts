@@ -13,6 +13,7 @@ import { readPid } from './read-pid.ts';
 import type { SandboxRecord } from './record.ts';
 import { requireProgramFiles } from './require-program-files.ts';
 import { toStartError } from './start-error.ts';
+import { dropUnreadNotices } from './unread-notices.ts';
 
 /**
  * Writes the processes of a frozen sandbox, whose packets are stopped, to `imagesDir`, not yet to the medium. They stay
@@ -29,8 +30,10 @@ export const dumpMemory = async (
   await rm(folder.dumpLine, { force: true });
   await mkdir(imagesDir, { mode: 0o700 });
   try {
-    requireProgramFiles(await host.cgroup(record.spec.id).members());
+    const cgroup = host.cgroup(record.spec.id);
+    requireProgramFiles(await cgroup.members());
     const pid = await readPid(folder);
+    await dropUnreadNotices(cgroup, pid);
     const lifeLineId = await readLifeLineId(folder, pid);
     const hasBootId = host.runtime.mountsBelowProc;
     const { line, writeFd } = createLifeLine(folder.dumpLine);
@@ -44,7 +47,7 @@ export const dumpMemory = async (
         memoryBytes: record.spec.limits.memoryBytes,
         hasBootId,
         maskedFolders: await readMaskedFolders(pid),
-        freezerCgroup: host.cgroup(record.spec.id).freezerPath,
+        freezerCgroup: cgroup.freezerPath,
         lineFd: writeFd,
         whileHeld,
       });
@@ -56,7 +59,7 @@ export const dumpMemory = async (
       await renameSockets(folder, { from: '.new', to: '' });
     }
     const bootId = hasBootId ? await readFile(folder.bootId, 'utf8') : undefined;
-    const needsNetwork = await mendImages(imagesDir, await host.cgroup(record.spec.id).members());
+    const needsNetwork = await mendImages(imagesDir, await cgroup.members());
     const hostBootId = await readHostBootId();
     return { lifeLineId, needsNetwork, hostBootId, ...(bootId !== undefined && { bootId }) };
   } catch (error) {

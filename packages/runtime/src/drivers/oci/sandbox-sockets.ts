@@ -1,4 +1,5 @@
 import { closeSync } from 'node:fs';
+import { constants } from 'node:os';
 import koffi from 'koffi';
 import type { Cgroup } from './cgroup.ts';
 import { type Descriptor, listDescriptors, readDescriptor } from './descriptors.ts';
@@ -12,6 +13,9 @@ const libc = koffi.load(null);
 const nativeSyscall = libc.func('long syscall(long, int, int, int)');
 const nativeGet = libc.func('int getsockopt(int, int, int, _Out_ void *, _Inout_ void *)');
 const nativeSet = libc.func('int setsockopt(int, int, int, const void *, unsigned int)');
+const nativeReceive = libc.func(
+  'long recvfrom(int, _Out_ void *, size_t, int, _Out_ void *, _Inout_ void *)',
+);
 
 /** One option, a number, of a socket of a sandbox. */
 export interface SocketOption {
@@ -21,10 +25,15 @@ export interface SocketOption {
 
 /** A socket of a sandbox, as long as it is visited. */
 export interface SandboxSocket {
+  readonly inode: string;
   /** Undefined when a socket of this kind has none. */
   get(option: SocketOption): number | undefined;
   /** Does nothing when a socket of this kind, or in this state, has none. */
   set(option: SocketOption, value: number): void;
+  /** The address of whoever sent the first message that waits; undefined when there is none. Forgets that some were lost. */
+  peek(): Buffer | undefined;
+  /** Takes the first message that waits. */
+  drop(): void;
 }
 
 /**
@@ -42,22 +51,23 @@ export const visitSockets = async (
   const seen = new Set<string>();
   for (const descriptor of listDescriptors(await cgroup.members())) {
     const link = readDescriptor(descriptor);
-    if (link.startsWith('socket:') && !seen.has(link)) {
-      seen.add(link);
-      visitSocket(descriptor, visit);
+    const inode = /^socket:\[(\d+)\]$/.exec(link)?.[1];
+    if (inode !== undefined && !seen.has(inode)) {
+      seen.add(inode);
+      visitSocket(descriptor, (fd) => visit(toSocket(fd, inode)));
     }
     await turns();
   }
 };
 
-const visitSocket = ({ pid, name }: Descriptor, visit: (socket: SandboxSocket) => void): void => {
+const visitSocket = ({ pid, name }: Descriptor, visit: (fd: number) => void): void => {
   const process = nativeSyscall(SYS_PIDFD_OPEN, pid, 0, 0) as number;
   if (process < 0) return;
   try {
     const socket = nativeSyscall(SYS_PIDFD_GETFD, process, Number(name), 0) as number;
     if (socket < 0) return;
     try {
-      visit(toSocket(socket));
+      visit(socket);
     } finally {
       closeSync(socket);
     }
@@ -66,7 +76,8 @@ const visitSocket = ({ pid, name }: Descriptor, visit: (socket: SandboxSocket) =
   }
 };
 
-const toSocket = (fd: number): SandboxSocket => ({
+const toSocket = (fd: number, inode: string): SandboxSocket => ({
+  inode,
   get: ({ level, name }) => {
     const value = Buffer.alloc(4);
     const length = Buffer.from([value.length, 0, 0, 0]);
@@ -77,4 +88,23 @@ const toSocket = (fd: number): SandboxSocket => ({
     bytes.writeInt32LE(value);
     nativeSet(fd, level, name, bytes, bytes.length);
   },
+  peek: () => {
+    let sender = receive(fd, MSG_DONTWAIT | MSG_PEEK);
+    // Told once: messages before those that wait were lost.
+    if (sender === undefined && koffi.errno() === constants.errno.ENOBUFS)
+      sender = receive(fd, MSG_DONTWAIT | MSG_PEEK);
+    return sender;
+  },
+  drop: () => void receive(fd, MSG_DONTWAIT),
 });
+
+// linux/socket.h
+const [MSG_PEEK, MSG_DONTWAIT] = [0x2, 0x40];
+const ADDRESS_BYTES = 128;
+
+/** Who sent the message that was received. */
+const receive = (fd: number, flags: number): Buffer | undefined => {
+  const [content, sender, length] = [Buffer.alloc(1), Buffer.alloc(ADDRESS_BYTES), Buffer.alloc(4)];
+  length.writeUInt32LE(ADDRESS_BYTES);
+  return nativeReceive(fd, content, content.length, flags, sender, length) < 0 ? undefined : sender;
+};
