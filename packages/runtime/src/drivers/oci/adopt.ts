@@ -51,7 +51,7 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
             // An agent that takes no part cannot be reached; that is no reason not to take over the others.
             await runOn(host, record).catch(() => undefined);
           } else {
-            await letRunOn(cgroup).catch(() => {
+            await letRunOn(cgroup, folder).catch(() => {
               // It runs on all the same, and whoever waits for this waits for every other sandbox, too.
             });
           }

@@ -58,7 +58,7 @@ export const captureRunning = async (
     await cgroup.thaw();
     return { record, memory };
   } catch (error) {
-    await (criu ? letRunOn(cgroup, packets) : cgroup.thaw());
+    await (criu ? letRunOn(cgroup, { reusing: folder.reusing, packets }) : cgroup.thaw());
     throw error;
   }
 };

@@ -10,10 +10,10 @@ import { createLifeLine } from './life-line.ts';
 import type { KeptMemory } from './memory-image.ts';
 import { mendImages } from './mend-images.ts';
 import { readPid } from './read-pid.ts';
+import { readySockets } from './ready-sockets.ts';
 import type { SandboxRecord } from './record.ts';
 import { requireProgramFiles } from './require-program-files.ts';
 import { toStartError } from './start-error.ts';
-import { dropUnreadNotices } from './unread-notices.ts';
 
 /**
  * Writes the processes of a frozen sandbox, whose packets are stopped, to `imagesDir`, not yet to the medium. They stay
@@ -31,9 +31,10 @@ export const dumpMemory = async (
   await mkdir(imagesDir, { mode: 0o700 });
   try {
     const cgroup = host.cgroup(record.spec.id);
-    requireProgramFiles(await cgroup.members());
+    const pids = await cgroup.members();
+    requireProgramFiles(pids);
+    await readySockets(pids, folder);
     const pid = await readPid(folder);
-    await dropUnreadNotices(cgroup, pid);
     const lifeLineId = await readLifeLineId(folder, pid);
     const hasBootId = host.runtime.mountsBelowProc;
     const { line, writeFd } = createLifeLine(folder.dumpLine);

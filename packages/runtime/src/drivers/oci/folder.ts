@@ -22,6 +22,8 @@ export interface SandboxFolder {
   /** The processes of a sandbox that was paused with its memory, and the life line of the process that writes them. */
   readonly memory: string;
   readonly dumpLine: string;
+  /** Which of its sockets let others have their port: while their memory is written the kernel does not say. */
+  readonly reusing: string;
 }
 
 /** What of a sandbox's folder is left while it is paused, by name. */
@@ -74,5 +76,6 @@ export const toSandboxFolder = (dataDir: string, id: string): SandboxFolder => {
     bootId: `${path}/boot_id`,
     memory: `${path}/memory`,
     dumpLine: `${path}/dump`,
+    reusing: `${path}/reusing`,
   };
 };

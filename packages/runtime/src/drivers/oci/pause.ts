@@ -48,13 +48,13 @@ export const beginPause = async (
       ));
     await flushDisk(folder.disk);
     // Whoever is connected is told when they end. Before the record says that they will: after it, nothing may fail.
-    if (criu) await endRepair(cgroup);
+    if (criu) await endRepair(cgroup, folder);
     await packets?.end();
     const pausing: SandboxRecord = { ...record, phase: 'pausing', ...(memory && { memory }) };
     await writeRecord(folder.record, pausing);
     return pausing;
   } catch (error) {
-    await (criu ? letRunOn(cgroup, packets) : cgroup.thaw());
+    await (criu ? letRunOn(cgroup, { reusing: folder.reusing, packets }) : cgroup.thaw());
     throw error;
   }
 };

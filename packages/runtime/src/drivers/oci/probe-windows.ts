@@ -1,9 +1,6 @@
 import type { Cgroup } from './cgroup.ts';
-import { type SocketOption, visitSockets } from './sandbox-sockets.ts';
-import { TCP_REPAIR } from './tcp-repair.ts';
-
-// linux/socket.h, asm-generic/socket.h
-const SO_REUSEADDR: SocketOption = { level: 1, name: 2 };
+import { visitSockets } from './sandbox-sockets.ts';
+import { SO_REUSEADDR, TCP_REPAIR } from './tcp-repair.ts';
 
 /**
  * Lets the restored connections of the processes, which it freezes where they are not, go on at once. What they sent while they

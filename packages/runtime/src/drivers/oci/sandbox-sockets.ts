@@ -47,9 +47,17 @@ export const visitSockets = async (
   // Of a process that runs, a copy may be the last that is left of a socket by the time it is closed here, and closing that one
   // may wait for what it still has to send.
   await cgroup.freeze();
+  await visitFrozenSockets(await cgroup.members(), visit);
+};
+
+/** As `visitSockets`, of processes that are frozen. Rejects with what `visit` throws. */
+export const visitFrozenSockets = async (
+  pids: readonly number[],
+  visit: (socket: SandboxSocket) => void,
+): Promise<void> => {
   const turns = createTurns();
   const seen = new Set<string>();
-  for (const descriptor of listDescriptors(await cgroup.members())) {
+  for (const descriptor of listDescriptors(pids)) {
     const link = readDescriptor(descriptor);
     const inode = /^socket:\[(\d+)\]$/.exec(link)?.[1];
     if (inode !== undefined && !seen.has(inode)) {

@@ -1,0 +1,35 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type SandboxSocket, visitFrozenSockets } from './sandbox-sockets.ts';
+import { SO_REUSEADDR, TCP_REPAIR } from './tcp-repair.ts';
+import { dropUnreadNotices } from './unread-notices.ts';
+
+/**
+ * Makes the sockets of frozen processes ready for CRIU, and writes down in the file at `reusing` what `endRepair` is to give
+ * back to them: the kernel forgets it. Rejects with `unavailable` when one cannot be kept.
+ */
+export const readySockets = async (
+  pids: readonly number[],
+  { reusing }: { reusing: string },
+): Promise<void> => {
+  const inodes: string[] = [];
+  await visitFrozenSockets(pids, (socket) => {
+    dropUnreadNotices(socket);
+    if (isReusing(socket)) inodes.push(socket.inode);
+  });
+  // A few bytes, while everything stands still: handing them to other threads costs more.
+  if (inodes.length === 0) rmSync(reusing, { force: true });
+  else writeFileSync(reusing, inodes.join('\n'));
+};
+
+const isReusing = ({ get }: SandboxSocket): boolean =>
+  get(TCP_REPAIR) !== undefined && get(SO_REUSEADDR) !== 0;
+
+/** The inodes of the sockets of TCP that had `SO_REUSEADDR`; none where nobody has written them down. */
+export const readReusing = (reusing: string): ReadonlySet<string> => {
+  try {
+    return new Set(readFileSync(reusing, 'utf8').split('\n'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return new Set();
+  }
+};
