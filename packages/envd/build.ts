@@ -1,11 +1,13 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'rolldown';
-import { lazyZlib } from './lazy-zlib.ts';
+import { lazyBuiltins } from './lazy-builtins.ts';
 import { literalDescriptors } from './literal-descriptors.ts';
+import { useAgent } from './use-agent.ts';
 
 const target = join(import.meta.dirname, 'dist');
 // It gets its name when it is whole, so that a server that starts meanwhile never takes half a bundle. Kept out of sight until
@@ -15,12 +17,13 @@ const dist = join(work, 'new');
 const require = createRequire(import.meta.url);
 const addon = './koffi.node';
 
-await build({
-  input: join(import.meta.dirname, 'src/main.ts'),
+const { output: chunks } = await build({
+  input: { agent: join(import.meta.dirname, 'src/main.ts') },
   platform: 'node',
+  write: false,
   plugins: [
     literalDescriptors(),
-    lazyZlib(),
+    lazyBuiltins(),
     {
       name: 'native part only',
       // What the package does around it, five times the work of loading it, is choosing the file.
@@ -28,8 +31,18 @@ await build({
     },
   ],
   // CommonJS: the loader of ES modules takes longer to start, and reads every export of what is imported from Node.
-  output: { dir: dist, format: 'cjs', minify: true, entryFileNames: 'main.js', chunkFileNames: '[name].js' },
+  output: { format: 'cjs', minify: true, entryFileNames: '[name].js', chunkFileNames: '[name].js' },
 });
+await build({
+  input: { main: join(import.meta.dirname, 'src/boot.ts') },
+  platform: 'node',
+  output: { dir: dist, format: 'cjs', minify: true, entryFileNames: '[name].js' },
+});
+for (const chunk of chunks) {
+  if (chunk.type !== 'chunk') throw new Error(`the bundle has a file ${chunk.fileName}`);
+  // As `src/boot.ts` loads them.
+  await writeFile(join(dist, chunk.fileName), `(function (exports, require, __dirname) {${chunk.code}\n})`);
+}
 await writeFile(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
 
 const koffi = dirname(require.resolve('koffi/indirect'));
@@ -37,19 +50,32 @@ const native = `linux_${process.arch}/koffi.node`;
 await copyFile(join(koffi, '../@koromix', `koffi-linux-${process.arch}`, native), join(dist, addon));
 await copyFile(join(koffi, 'LICENSE.txt'), join(dist, 'koffi.LICENSE.txt'));
 
-// Runs the bundle once, so that its code lies there compiled. Node drops what another version of itself has made.
+// Runs the bundle once, so that its code lies there compiled: only what has run is, and a first call would compile the rest again in
+// every sandbox.
 const compiled = join(dist, 'compiled');
 const socketDir = await mkdtemp(join(tmpdir(), 'envd-build-'));
 await mkdir(compiled);
-const load = ['main', 'rpc', 'files', 'spawn-terminal'].map(
-  (name) => `require(${JSON.stringify(join(dist, `${name}.js`))});`,
-);
-// Only what has run is compiled; this much later everything that a start runs has.
-execFileSync(process.execPath, ['-e', `${load.join('')}setTimeout(process.exit, 500)`], {
-  env: { ENVD_SOCKET_DIR: socketDir, ENVD_PORT: 'off' },
+const script = `const { scripts } = require(${JSON.stringify(join(dist, 'main.js'))});
+  process.stdin.resume().on('end', () => {
+    for (const [name, script] of scripts)
+      fs.writeFileSync(path.join(${JSON.stringify(compiled)}, name), script.createCachedData());
+    process.exit(0);
+  });`;
+const agent = spawn(process.execPath, ['-e', script], {
+  env: { ENVD_SOCKET_DIR: socketDir, ENVD_PORT: '0' },
+  stdio: ['pipe', 'inherit', 'inherit'],
 });
-await rm(socketDir, { recursive: true });
-// Node keeps compiled code to its own user; whoever may read the checkout may start a server from it.
+const exited = once(agent, 'exit');
+try {
+  await useAgent(socketDir);
+  agent.stdin.end();
+  const [code, signal] = await exited;
+  if (code !== 0) throw new Error(`the agent ended with ${code ?? signal}`);
+} finally {
+  agent.kill('SIGKILL');
+  await rm(socketDir, { recursive: true });
+}
+// Whatever this process lets new files be: whoever may read the checkout may start a server from it.
 execFileSync('chmod', ['-R', 'a+rX', dist]);
 
 await rename(target, join(work, 'old')).catch((error: NodeJS.ErrnoException) => {

@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Compares two secrets in a time that tells nothing about them, their lengths included. */
-export const isSameSecret = (left: string, right: string): boolean => {
-  // Loaded with the first secret: it would delay the moment from which the agent listens.
-  const { hash, timingSafeEqual } = process.getBuiltinModule('node:crypto');
-  return timingSafeEqual(hash('sha256', left, 'buffer'), hash('sha256', right, 'buffer'));
+/** Compares what a stranger says with a secret, in a time that depends on the length of the former alone. */
+export const isSameSecret = (given: string, secret: string): boolean => {
+  // Not by `node:crypto`: its load takes longer than the whole first call of a sandbox otherwise.
+  let difference = given.length ^ secret.length;
+  for (let index = 0; index < given.length; index += 1)
+    difference |= given.charCodeAt(index) ^ secret.charCodeAt(index % secret.length);
+  return difference === 0;
 };
 
 /** The value of `X-Access-Token`, if the request has one. */

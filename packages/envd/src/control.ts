@@ -43,7 +43,7 @@ export const createControlServer = (options: {
     if (isCopy) sandboxLog.restart();
     settings.replace(next);
     newestMs = timestampMs ?? newestMs;
-    log('initialized', { upMs: Math.round(performance.now()) });
+    log('initialized', { upMs: Math.round(process.uptime() * 1000) });
     sandboxLog.write({ level: 'info', logger: 'agent', message: 'initialized' });
   };
 

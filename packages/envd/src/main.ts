@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, stat } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+import { mkdirSync, stat } from 'node:fs';
 import { join } from 'node:path';
 import { createControlServer } from './control.ts';
 import { createHostSockets } from './host-sockets.ts';
@@ -25,10 +24,6 @@ const TRIM_MS = 2_000;
  */
 const socketDir = process.env.ENVD_SOCKET_DIR ?? '/run/envd';
 const port = process.env.ENVD_PORT ?? String(PUBLIC_PORT);
-
-// Made with the bundle; without it every sandbox would compile the same code again.
-const compiled = join(import.meta.dirname, 'compiled');
-if (existsSync(compiled)) enableCompileCache({ directory: compiled, portable: true });
 
 // Meant for this program alone: what it starts finds the libraries of its own file system, and has memory of its own kind.
 delete process.env.LD_LIBRARY_PATH;
@@ -76,9 +71,9 @@ const trim = (): void => {
   );
 };
 const loadRpc = once(async () => {
-  const startedMs = performance.now();
+  const startedSeconds = process.uptime();
   const listener = (await import('./rpc.ts')).createRpcListener({ settings, users, log, sandboxLog });
-  log('calls loaded', { tookMs: Math.round(performance.now() - startedMs) });
+  log('calls loaded', { tookMs: Math.round((process.uptime() - startedSeconds) * 1000) });
   setTimeout(trim, TRIM_MS);
   return listener;
 });
@@ -132,8 +127,6 @@ process.on('SIGCONT', () => {
 });
 
 const start = async (): Promise<void> => {
-  // Makes the threads of the pool now: libuv ends the program when a sandbox has no room left for them at their first use.
-  stat('/', () => undefined);
   if (port !== 'off') {
     const tcp = createPublicServer(listener);
     try {
@@ -146,9 +139,12 @@ const start = async (): Promise<void> => {
       log('cannot listen on TCP', { port, error });
     }
   }
-  // The last step, since its appearance tells the host that everything else is ready.
+  // Its appearance tells the host that everything is ready: nothing from here on may wait.
   await hostSockets.open();
-  log('ready', { upMs: Math.round(performance.now()) });
+  // Makes the threads of the pool, before anybody has started anything here: libuv ends the program when a sandbox has no room left
+  // for them at their first use.
+  stat('/', () => undefined);
+  log('ready', { upMs: Math.round(process.uptime() * 1000) });
 };
 
 start().catch((error: unknown) => {

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Script } from 'node:vm';
+
+// The entry of the bundle. Node's own cache of compiled code holds a module as it is when it was read, before any of its functions
+// has run: each sandbox would compile those again, which is half of the work of its first call.
+
+type Wrapper = (exports: object, require: (name: string) => unknown, dirname: string) => void;
+
+const folder = import.meta.dirname;
+const modules = new Map<string, object>();
+
+/** What has run so far, by the name of its file; the build keeps what was compiled of it, in `compiled/` beside the bundle. */
+export const scripts = new Map<string, Script>();
+
+const readIfThere = (path: string): Buffer | undefined => {
+  try {
+    return readFileSync(path);
+  } catch {
+    // Then it is compiled.
+    return undefined;
+  }
+};
+
+/** Files of the bundle are functions of what a module of Node finds around itself. */
+const load = (name: string): object => {
+  const known = modules.get(name);
+  if (known !== undefined) return known;
+  const filename = join(folder, name);
+  // V8 refuses what another version of itself has compiled.
+  const script = new Script(readFileSync(filename, 'utf8'), {
+    filename,
+    cachedData: readIfThere(join(folder, 'compiled', name)),
+  });
+  const exports = {};
+  modules.set(name, exports);
+  scripts.set(name, script);
+  (script.runInThisContext() as Wrapper)(exports, find, folder);
+  return exports;
+};
+
+const loadAddon = (name: string): object => {
+  const module = { exports: {} };
+  process.dlopen(module, join(folder, name));
+  return module.exports;
+};
+
+const find = (name: string): unknown => {
+  if (name.startsWith('node:')) return process.getBuiltinModule(name);
+  return name.endsWith('.node') ? loadAddon(name) : load(name);
+};
+
+find('./agent.js');
