@@ -48,25 +48,36 @@ setsid python3 /root/holder.py > /root/log 2>&1 < /dev/null & for i in $(seq 200
       );
   }, 60_000);
 
-  it('keeps its sandbox from a pause while it has another name and had one that is too long, and all runs on', async () => {
-    const instance = await create();
-    const program = `cat > /root/linked.py <<'END'
-import os, time
-f = open("/root/" + "x" * 246, "w+"); os.link(f.name, "/root/other"); os.unlink(f.name); n = 0
+  it.each([
+    ['is open', ''],
+    ['is mapped', 'mapped = mmap.mmap(f.fileno(), 0); f.close(); f = mapped'],
+  ])(
+    'that %s keeps its sandbox from a pause while it has another name and had one that is too long, and all runs on',
+    async (_, hold) => {
+      const instance = await create();
+      const program = `cat > /root/linked.py <<'END'
+import mmap, os, time
+name = "/root/" + "x" * 246; f = open(name, "w+"); f.write("x"); f.flush(); os.link(name, "/root/other"); os.unlink(name); n = 0
+${hold}
 while True:
     n += 1; open("/root/new", "w").write(str(n)); os.rename("/root/new", "/root/count"); time.sleep(0.01)
     if os.path.exists("/root/close"): f.close(); os.unlink("/root/close")
 END
 setsid python3 /root/linked.py > /root/log 2>&1 < /dev/null & until [ -s /root/count ]; do sleep 0.05; done`;
-    await runInside(instance, program);
-    const read = async (): Promise<string> => (await runInside(instance, 'cat /root/count /root/log')).output;
-    await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'internal' });
-    const before = await read();
-    expect(before).toMatch(/^\d+$/);
-    await expect.poll(read).not.toBe(before);
-    await runInside(instance, 'touch /root/close; while [ -e /root/close ]; do sleep 0.02; done');
-    await instance.pause({ memory: true });
-    await instance.resume();
-    expect((await runInside(instance, 'ls /root')).output).toContain('other');
-  }, 60_000);
+      await runInside(instance, program);
+      const read = async (): Promise<string> =>
+        (await runInside(instance, 'cat /root/count /root/log')).output;
+      const refused = { code: 'unavailable', message: expect.stringContaining('245 bytes') };
+      await expect(instance.pause({ memory: true })).rejects.toMatchObject(refused);
+      await expect(instance.snapshot({ id: toId(), memory: true })).rejects.toMatchObject(refused);
+      const before = await read();
+      expect(before).toMatch(/^\d+$/);
+      await expect.poll(read).not.toBe(before);
+      await runInside(instance, 'touch /root/close; while [ -e /root/close ]; do sleep 0.02; done');
+      await instance.pause({ memory: true });
+      await instance.resume();
+      expect((await runInside(instance, 'ls /root')).output).toContain('other');
+    },
+    60_000,
+  );
 });

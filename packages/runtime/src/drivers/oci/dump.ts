@@ -1,9 +1,11 @@
 import { closeSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { RuntimeError } from '../../error.ts';
 import { toBaseUid } from '../../slots.ts';
 import { maskedPaths } from './bundle.ts';
 import type { Criu } from './criu.ts';
 import { endDump } from './end-dump.ts';
+import { findObstacle } from './find-obstacle.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import { createLifeLine } from './life-line.ts';
@@ -29,9 +31,9 @@ export const dumpMemory = async (
   await rm(imagesDir, { recursive: true, force: true });
   await rm(folder.dumpLine, { force: true });
   await mkdir(imagesDir, { mode: 0o700 });
+  const cgroup = host.cgroup(record.spec.id);
+  const pids = await cgroup.members();
   try {
-    const cgroup = host.cgroup(record.spec.id);
-    const pids = await cgroup.members();
     requireProgramFiles(pids);
     await readySockets(pids, folder);
     const pid = await readPid(folder);
@@ -68,8 +70,9 @@ export const dumpMemory = async (
       step: `writing the memory of sandbox ${record.spec.id}`,
       dataDir: host.dataDir,
     });
+    const obstacle = failure.code === 'internal' ? await findObstacle(pids) : undefined;
     await rm(imagesDir, { recursive: true, force: true });
-    throw failure;
+    throw obstacle === undefined ? failure : new RuntimeError('unavailable', obstacle, { cause: error });
   } finally {
     await rm(folder.dumpLine, { force: true });
   }
