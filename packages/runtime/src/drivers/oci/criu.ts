@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { systemPath } from '../../run-command.ts';
 import type { HostAllowance } from './bundle.ts';
+import type { Cgroup } from './cgroup.ts';
 import { createCriuHook, HOOK_DEADLINE_MS } from './criu-hook.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { findClosedWays, openWays } from './open-way.ts';
@@ -18,7 +19,8 @@ export interface Criu {
    * `whileHeld`, what they have of TCP stays as `endRepair` finds it. Rejects with
    * `internal`, `exhausted` where there was no memory, or what `whileHeld` rejected with: they run on then, once they are
    * thawed and continued. Not always where the program was killed, by its deadline or by somebody else: what it was working
-   * inside of may end by that, and whoever uses a connection that it was reading is refused, from its end until `endRepair`.
+   * inside of may end by that. Whoever uses a connection that it was reading is refused for a moment then, until they are
+   * frozen once more; not where it was killed from `whileHeld` on: they are frozen for that.
    */
   dump(options: DumpOptions): Promise<void>;
   /**
@@ -44,7 +46,7 @@ export interface DumpOptions extends ImageOptions {
   hasBootId: boolean;
   /** Empty folders that hide what is behind them. Kept as such: writing each down as a file system costs more than a process. */
   maskedFolders: readonly string[];
-  freezerCgroup: string;
+  cgroup: Pick<Cgroup, 'freeze' | 'freezerPath'>;
   /** Inherited by the process that dumps, so that it shows as long as that lives. */
   lineFd: number;
   /**
@@ -139,16 +141,25 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
   };
   return {
     dump: async (options) => {
-      const { pid, imagesDir, baseId, lifeLineId, freezerCgroup, lineFd, whileHeld } = options;
+      const { pid, imagesDir, baseId, lifeLineId, cgroup, lineFd, whileHeld } = options;
       const hook =
-        whileHeld && (await createCriuHook({ folder: imagesDir, step: 'post-dump', work: whileHeld }));
+        whileHeld &&
+        (await createCriuHook({
+          folder: imagesDir,
+          step: 'post-dump',
+          work: async () => {
+            // All it has still to do to them is to let them go, for which they need not run.
+            await cgroup.freeze();
+            await whileHeld();
+          },
+        }));
       const args = [
         ...asOwner(baseId, plain),
         ...['dump', '--tree', String(pid), '--ghost-limit', '1G'],
         // Whoever waits to be accepted is sent away when the other end of his connection is looked for.
         ...['--tcp-established', '--skip-in-flight'],
         ...(hook ? ['--leave-running', '--action-script', hook.script] : ['--leave-stopped']),
-        ...['--freeze-cgroup', freezerCgroup],
+        ...['--freeze-cgroup', cgroup.freezerPath],
         ...common(options, 'dump.log'),
         ...['--external', 'mnt[/run/envd]:guest', '--external', 'mnt[/.envd]:agent'],
         ...['--external', lifeLineId],
@@ -159,6 +170,8 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
         const deadlineMs = toMemoryDeadlineMs(options.memoryBytes) + (hook ? HOOK_DEADLINE_MS : 0);
         await run(args, { fd: lineFd, log: `${imagesDir}/dump.log`, deadlineMs, shown: [imagesDir] });
       } catch (error) {
+        // At once: whoever it let go runs, with connections that fail. Whoever cannot be frozen is told of by `endRepair`.
+        await cgroup.freeze().catch(() => undefined);
         throw hook?.failure ?? error;
       } finally {
         await hook?.close();

@@ -50,7 +50,7 @@ export const dumpMemory = async (
         memoryBytes: record.spec.limits.memoryBytes,
         hasBootId,
         maskedFolders: await readMaskedFolders(pid),
-        freezerCgroup: cgroup.freezerPath,
+        cgroup,
         lineFd: writeFd,
         whileHeld,
       });

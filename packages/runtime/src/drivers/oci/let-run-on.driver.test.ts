@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { RuntimeError } from '../../error.ts';
 import { runInside } from '../../suite-client.ts';
@@ -10,6 +11,7 @@ import { dumpMemory } from './dump.ts';
 import { toSandboxFolder } from './folder.ts';
 import { freezeAtRest } from './freeze-at-rest.ts';
 import { readHost } from './host.ts';
+import { letRunOn } from './let-run-on.ts';
 import { useOci } from './oci-fixture.ts';
 import { waitForQuiet } from './quiet.ts';
 import { readPid } from './read-pid.ts';
@@ -18,6 +20,15 @@ import { expectTalk, startTalker } from './talker-lab.ts';
 
 const oci = useOci({ name: 'runon', memory: true });
 const { create, dataDir, toId } = oci;
+
+/** The processes of the CRIU that writes to that folder, and not those that it has made. */
+const findDumps = async (imagesDir: string): Promise<number[]> => {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const commands = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+  );
+  return pids.filter((_, index) => commands[index]?.includes(`\0--images-dir\0${imagesDir}\0`));
+};
 
 describe('what was to be kept in memory', () => {
   it('runs on, with its connections, when the process that kept it ended before that was on record', async () => {
@@ -70,6 +81,29 @@ describe('what was to be kept in memory', () => {
       code: 'exhausted',
     });
     expect(await ended).toEqual([null, 'SIGKILL']);
+  });
+
+  it('finds none of its connections in its way when the program that kept it is killed as all was written', async () => {
+    const instance = await create();
+    await startTalker(instance);
+    const host = readHost({ dataDir, criuDir: oci.criuDir });
+    const folder = toSandboxFolder(dataDir, instance.id);
+    const record = await readRecord(folder.record);
+    const { criu } = host;
+    if (criu === undefined || record === undefined) return expect.fail('nothing to keep memory with');
+    const cgroup = host.cgroup(instance.id);
+    await waitForQuiet(await cgroup.members());
+    await freezeAtRest(cgroup, await readPid(folder));
+    const imagesDir = `${folder.memory}-copy`;
+    const whileHeld = async (): Promise<void> => {
+      for (const pid of await findDumps(imagesDir)) process.kill(pid, 'SIGKILL');
+      // Time enough for whoever is let go.
+      await sleep(200);
+    };
+    const dumped = dumpMemory({ host, criu }, record, { imagesDir, whileHeld });
+    await expect(dumped).rejects.toMatchObject({ code: 'exhausted' });
+    await letRunOn(cgroup, folder);
+    await expectTalk(instance);
   });
 
   it('runs on when more files are open than can be looked through, and is kept when they are closed', async () => {
