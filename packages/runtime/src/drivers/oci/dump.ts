@@ -15,6 +15,7 @@ import { readPid } from './read-pid.ts';
 import { readySockets } from './ready-sockets.ts';
 import type { SandboxRecord } from './record.ts';
 import { requireProgramFiles } from './require-program-files.ts';
+import { requireUntraced } from './require-untraced.ts';
 import { toStartError } from './start-error.ts';
 
 /**
@@ -35,6 +36,7 @@ export const dumpMemory = async (
   const pids = await cgroup.members();
   try {
     requireProgramFiles(pids);
+    requireUntraced(pids);
     await readySockets(pids, folder);
     const pid = await readPid(folder);
     const lifeLineId = await readLifeLineId(folder, pid);

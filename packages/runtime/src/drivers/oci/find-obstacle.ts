@@ -1,17 +1,21 @@
-import { readdirSync, readlinkSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs';
 import { listDescriptors, MAX_DESCRIPTORS } from './descriptors.ts';
+import { type SocketOption, visitFrozenSockets } from './sandbox-sockets.ts';
 import { createTurns } from './turns.ts';
 
 /**
  * Why CRIU cannot have written down processes, which are frozen, where that is for something that they hold: to be asked when it
- * has failed. Resolves with undefined where it must have been something else.
+ * has failed, and is gone. Resolves with undefined where it was something else, or something that this does not know.
  */
-export const findObstacle = async (pids: readonly number[]): Promise<string | undefined> => {
+export const findObstacle = async (pids: readonly number[]): Promise<string | undefined> =>
+  (await findFile(pids)) ?? (await findCorked(pids));
+
+const findFile = async (pids: readonly number[]): Promise<string | undefined> => {
   const turns = createTurns();
   let looks = 0;
-  for (const path of listFiles(pids)) {
-    if (isLongDeletedName(path))
-      return 'a file is in use of which a name of more than 245 bytes was deleted, and not its other ones';
+  for (const file of listFiles(pids)) {
+    const obstacle = orNothing(() => toObstacle(file));
+    if (obstacle !== undefined) return obstacle;
     looks += 1;
     if (looks > MAX_LOOKS) return undefined;
     await turns();
@@ -22,36 +26,63 @@ export const findObstacle = async (pids: readonly number[]): Promise<string | un
 /** Code inside may have mapped a thousand times as much. */
 const MAX_LOOKS = 2 * MAX_DESCRIPTORS;
 
-/** What leads to the files that are open, and to those that are mapped. */
-function* listFiles(pids: readonly number[]): Generator<string> {
-  for (const { pid, name } of listDescriptors(pids)) yield `/proc/${pid}/fd/${name}`;
+/** A file that a process has open or has mapped. */
+interface HeldFile {
+  path: string;
+  /** What tells of a descriptor. */
+  info?: string;
+}
+
+function* listFiles(pids: readonly number[]): Generator<HeldFile> {
+  for (const { pid, name } of listDescriptors(pids))
+    yield { path: `/proc/${pid}/fd/${name}`, info: `/proc/${pid}/fdinfo/${name}` };
   for (const pid of pids) {
     const folder = `/proc/${pid}/map_files`;
-    for (const name of readNames(folder)) yield `${folder}/${name}`;
+    for (const name of orNothing(() => readdirSync(folder)) ?? []) yield { path: `${folder}/${name}` };
   }
 }
 
-const readNames = (folder: string): string[] => {
-  try {
-    return readdirSync(folder);
-  } catch {
-    // The process is gone by now.
-    return [];
-  }
+const toObstacle = ({ path, info }: HeldFile): string | undefined => {
+  const file = statSync(path);
+  if (file.nlink > 0 && isLongDeletedName(readlinkSync(path, 'buffer')))
+    return 'a file is in use of which a name of more than 245 bytes was deleted, and not its other ones';
+  if ((file.isSocket() || file.isFIFO()) && info !== undefined && isOpenByName(readFileSync(info, 'utf8')))
+    return 'a socket or named pipe is open by its name alone';
+  return unkept.get(statfsSync(path).type);
 };
 
-/** CRIU looks for the file under the name that `proc_pid_fd(5)` shows, which is longer than a name may be, NAME_MAX. */
-const isLongDeletedName = (path: string): boolean => {
-  try {
-    const shown = readlinkSync(path, 'buffer');
-    const nameBytes = shown.length - 1 - shown.lastIndexOf('/');
-    return nameBytes > NAME_MAX && shown.toString('latin1').endsWith(DELETED) && statSync(path).nlink > 0;
-  } catch {
-    // It is gone by now.
-    return false;
-  }
+/** CRIU looks for the file under the name that `proc_pid_fd(5)` shows, which is longer than a name may be, linux/limits.h. */
+const isLongDeletedName = (shown: Buffer): boolean =>
+  shown.length - 1 - shown.lastIndexOf('/') > 255 && shown.toString('latin1').endsWith(' (deleted)');
+
+/** Whether it was opened with `O_PATH`, asm-generic/fcntl.h, proc_pid_fdinfo(5). */
+const isOpenByName = (info: string): boolean => {
+  const flags = Number.parseInt(/^flags:\s+([0-7]+)$/m.exec(info)?.[1] ?? '0', 8);
+  return (flags & 0o10000000) !== 0;
 };
 
-/** linux/limits.h */
-const NAME_MAX = 255;
-const DELETED = ' (deleted)';
+/** By the file systems that they are on, linux/magic.h, ipc/mqueue.c. */
+const unkept: ReadonlyMap<number, string> = new Map([
+  [0x19800202, 'a message queue of POSIX is open'],
+  [0x5345434d, 'a process has secret memory'],
+]);
+
+const findCorked = async (pids: readonly number[]): Promise<string | undefined> => {
+  let isCorked = false;
+  await visitFrozenSockets(pids, ({ get }) => {
+    isCorked ||= get(UDP_CORK) === 1;
+  });
+  return isCorked ? 'a UDP socket is corked' : undefined;
+};
+
+/** linux/udp.h */
+const UDP_CORK: SocketOption = { level: 17, name: 1 };
+
+const orNothing = <T>(look: () => T): T | undefined => {
+  try {
+    return look();
+  } catch {
+    // What is looked at is gone by now.
+    return undefined;
+  }
+};
