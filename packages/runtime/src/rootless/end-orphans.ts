@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { agentMountPoint } from '../agent-folder.ts';
 import { ioctl } from '../drivers/oci/syscalls.ts';
 import { RuntimeError } from '../error.ts';
+import { identifyProcess, isAlive, type ProcessIdentity } from './process-identity.ts';
 
 // linux/nsfs.h
 const NS_GET_PARENT = 0xb702;
@@ -16,13 +17,19 @@ const END_MS = 10_000;
  */
 export async function endOrphans({ userNamespace }: { userNamespace: number }): Promise<void> {
   const deadline = Date.now() + END_MS;
+  const killed = new Map<number, ProcessIdentity>();
   for (;;) {
-    const orphans = findInits(userNamespace);
-    if (orphans.length === 0) return;
+    const orphans = findInits(userNamespace)
+      .filter((pid) => !killed.has(pid))
+      .flatMap((pid) => identifyProcess(pid) ?? []);
+    // The first process of a sandbox takes the others with it. It no longer says what it was while it waits for them to be gone.
+    if (orphans.length === 0 && ![...killed.values()].some(isAlive)) return;
     if (Date.now() > deadline)
       throw new RuntimeError('internal', 'sandboxes of an earlier ground do not end');
-    // The first process of a sandbox takes the others with it.
-    for (const pid of orphans) process.kill(pid, 'SIGKILL');
+    for (const orphan of orphans) {
+      process.kill(orphan.pid, 'SIGKILL');
+      killed.set(orphan.pid, orphan);
+    }
     await sleep(10);
   }
 }

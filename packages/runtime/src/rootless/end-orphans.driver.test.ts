@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { agentMountPoint } from '../agent-folder.ts';
+import { endOrphans } from './end-orphans.ts';
+import { identifyProcess } from './process-identity.ts';
+
+/** A user namespace, and in one below it what looks like the first process of a sandbox. */
+const ground = `readlink /proc/self/ns/user
+exec unshare --user --map-root-user --pid --fork --kill-child bash -c "
+  exec -a ${agentMountPoint}/tini sh -c 'echo ready; sleep infinity; true'"`;
+
+const children: ChildProcess[] = [];
+const start = (file: string, args: string[]): ChildProcess & { stdout: Readable } => {
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  children.push(child);
+  return child;
+};
+const readLines = (child: { stdout: Readable }) =>
+  createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+describe('ending the sandboxes of a ground that is gone', () => {
+  it('lasts until their processes are gone, and spares those of other grounds', async () => {
+    const maker = start('unshare', ['--user', '--map-root-user', 'bash', '-c', ground]);
+    const lines = readLines(maker);
+    const userNamespace = Number(/\d+/.exec((await lines.next()).value ?? '')?.[0]);
+    expect((await lines.next()).value).toBe('ready');
+    const init = Number(readFileSync(`/proc/${maker.pid}/task/${maker.pid}/children`, 'utf8'));
+    await endOrphans({ userNamespace: userNamespace + 1 });
+    expect(identifyProcess(init)).toBeDefined();
+
+    // The first process waits for one that was brought from outside, and that one for whoever brought it to notice its end.
+    const visit = ['sh', '-c', 'echo in; sleep infinity; true'];
+    const visitor = start('nsenter', ['--target', `${init}`, '--pid', ...visit]);
+    expect((await readLines(visitor).next()).value).toBe('in');
+    visitor.kill('SIGSTOP');
+    const left = endOrphans({ userNamespace }).then(() => identifyProcess(init));
+    await expect.poll(() => readFileSync(`/proc/${init}/cmdline`, 'utf8')).toBe('');
+    await sleep(100);
+    visitor.kill('SIGCONT');
+    expect(await left).toBeUndefined();
+    if (maker.exitCode === null && maker.signalCode === null) await once(maker, 'exit');
+  });
+});
