@@ -36,7 +36,9 @@ export async function runAsUser(options: {
   const { dir, imagesDir, command } = options;
   for (const name of ['etc', 'home', 'images', 'dev', 'checkout'])
     mkdirSync(join(dir, name), { recursive: true });
-  chmodSync(dir, 0o755);
+  // He is in a folder that he may pass and not read.
+  chmodSync(dir, 0o711);
+  process.chdir(dir);
   showUser(join(dir, 'etc'));
   showTunnel(join(dir, 'dev'));
   await showImages(imagesDir, join(dir, 'images'));

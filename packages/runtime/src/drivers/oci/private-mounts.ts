@@ -1,6 +1,9 @@
 import { closeSync, openSync } from 'node:fs';
 import { enterMounts, leaveMounts, returnToFolder } from './syscalls.ts';
 
+/** Linux: open(2); Node does not name it. The folder is kept, not read: this user may be allowed to pass it and no more. */
+const O_PATH = 0o10000000;
+
 /**
  * Calls `prepare`, which may change mounts, and then `act` while this thread has a copy of the host's mounts for
  * itself; a process that `act` starts keeps seeing that copy. The host's own mounts do not change. Starting the
@@ -10,7 +13,7 @@ import { enterMounts, leaveMounts, returnToFolder } from './syscalls.ts';
  */
 export const inPrivateMounts = <T>(prepare: () => void, act: () => T): T => {
   const host = openSync('/proc/thread-self/ns/mnt', 'r');
-  const folder = openSync('.', 'r');
+  const folder = openSync('.', O_PATH);
   try {
     enterMounts();
     try {
