@@ -10,9 +10,9 @@ import {
 } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { mountShifted } from './drivers/oci/overlay.ts';
 import { openUserNamespace } from './drivers/oci/user-namespace.ts';
+import { openCheckout } from './suite-checkout.ts';
 
 /** An ordinary user that this host does not know, and his subordinate ids: behind those of root's sandboxes. */
 const user = { name: 'skerry-test', uid: 64_321 };
@@ -24,9 +24,8 @@ export const isIdOfUser = (id: number): boolean =>
 
 /**
  * Becomes, for good, an ordinary user with a home at `dir/home`, and runs a command as him. Only for a process whose mounts
- * are private: in them, and nowhere else, the host knows the user, gives him ids and opens the tunnel device to all. In
- * `dir/images` are base images of the host, as if he had made them. He need not be able to reach the checkout where it lies:
- * what of the command is in there he finds in `dir/checkout`.
+ * are private: in them, and nowhere else, the host knows the user, gives him ids, opens the tunnel device to all and lets
+ * him reach the programs of this checkout. In `dir/images` are base images of the host, as if he had made them.
  */
 export async function runAsUser(options: {
   dir: string;
@@ -34,25 +33,21 @@ export async function runAsUser(options: {
   command: readonly string[];
 }): Promise<never> {
   const { dir, imagesDir, command } = options;
-  for (const name of ['etc', 'home', 'images', 'dev', 'checkout'])
-    mkdirSync(join(dir, name), { recursive: true });
+  for (const name of ['etc', 'home', 'images', 'dev']) mkdirSync(join(dir, name), { recursive: true });
   // He is in a folder that he may pass and not read.
   chmodSync(dir, 0o711);
   process.chdir(dir);
   showUser(join(dir, 'etc'));
   showTunnel(join(dir, 'dev'));
   await showImages(imagesDir, join(dir, 'images'));
-  bind(checkout, join(dir, 'checkout'));
+  openCheckout();
   for (const name of ['home', 'images']) chownSync(join(dir, name), user.uid, user.uid);
   const ids = ['--reuid', user.uid, '--regid', user.uid, '--clear-groups', '--inh-caps=-all'].map(String);
   const env = { ...process.env, HOME: join(dir, 'home'), SKERRY_IMAGES_DIR: join(dir, 'images') };
-  const reachable = command.map((part) => part.replace(checkout, join(dir, 'checkout')));
   if (!process.execve) throw new Error('this Node cannot become another program');
-  process.execve('/usr/bin/env', ['env', 'setpriv', ...ids, ...reachable], env);
+  process.execve('/usr/bin/env', ['env', 'setpriv', ...ids, ...command], env);
   throw new Error('unreachable');
 }
-
-const checkout = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 
 const bind = (from: string, to: string): void => {
   execFileSync('mount', ['--bind', from, to]);

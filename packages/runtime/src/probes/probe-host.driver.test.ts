@@ -1,12 +1,16 @@
 import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inPrivateMounts } from '../drivers/oci/private-mounts.ts';
+import { MountFlag, mount } from '../drivers/oci/syscalls.ts';
 import { prepareCriu } from '../prepare-criu.ts';
 import { prepareRunsc } from '../prepare-runsc.ts';
+import { openCheckout } from '../suite-checkout.ts';
 import { findTraces } from '../suite-traces.ts';
 import type { ProbeResult } from './probe.ts';
 import { probeHost } from './probe-host.ts';
@@ -25,13 +29,21 @@ afterAll(() => rm(dir, { recursive: true, force: true }));
 
 const find = (name: string): ProbeResult | undefined => results.find((result) => result.name === name);
 
-/** Tries a host that differs from this one in private mounts, or runs as another user. */
-async function probeIn(command: string): Promise<ProbeResult[]> {
+/** Tries, as root or somebody else, a host that lacks what these patterns find. */
+async function probeWithout(
+  patterns: readonly string[],
+  user?: { uid: number; gid: number },
+): Promise<ProbeResult[]> {
   const module = fileURLToPath(new URL('./probe-host.ts', import.meta.url));
   const script = `import { probeHost } from ${JSON.stringify(module)}; console.log(JSON.stringify(await probeHost(${JSON.stringify({ scratchDir: dir, criuDir, runscPath })})));`;
-  const args = ['--mount', '--propagation', 'private', 'sh', '-c', `${command} "$@"`, 'sh'];
-  const node = [process.execPath, '--input-type=module-typescript', '-e', script];
-  const { stdout } = await promisify(execFile)('unshare', [...args, ...node]);
+  const prepare = (): void => {
+    for (const target of globSync(patterns))
+      mount({ source: '/dev/null', target, type: 'none', flags: MountFlag.bind, data: '' });
+    if (user) openCheckout();
+  };
+  const begin = () =>
+    promisify(execFile)(process.execPath, ['--input-type=module-typescript', '-e', script], { ...user });
+  const { stdout } = await inPrivateMounts(prepare, begin);
   return JSON.parse(stdout) as ProbeResult[];
 }
 
@@ -79,7 +91,7 @@ describe('probeHost', () => {
 
   it('names the line that mends what is missing', async () => {
     const hidden = ['/usr/bin/crun', '/usr/lib/*/libnftables.so.1', '/usr/sbin/mkfs.ext4'];
-    const without = await probeIn(`for f in ${hidden.join(' ')}; do mount --bind /dev/null $f; done;`);
+    const without = await probeWithout(hidden);
     const off = without.filter(({ ok }) => !ok);
     expect(Object.fromEntries(off.map(({ name, mend }) => [name, mend]))).toMatchObject({
       crun: 'apt-get install -y crun',
@@ -90,8 +102,8 @@ describe('probeHost', () => {
   });
 
   it('names to an ordinary user the lines that mend what sandboxes of his lack', async () => {
-    const hide = 'for f in /usr/bin/newuidmap /etc/subuid; do mount --bind /dev/null $f; done;';
-    const found = await probeIn(`${hide} exec setpriv --reuid 65534 --clear-groups --inh-caps=-all`);
+    const nobody = { uid: 65_534, gid: 65_534 };
+    const found = await probeWithout(['/usr/bin/newuidmap', '/etc/subuid'], nobody);
     const off = found.filter(({ ok }) => !ok);
     expect(Object.fromEntries(off.map(({ name, mend }) => [name, mend]))).toMatchObject({
       root: 'run skerry as root: sudo skerry …',
