@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
@@ -6,9 +6,11 @@ import { systemPath } from '../../run-command.ts';
 import type { HostAllowance } from './bundle.ts';
 import type { Cgroup } from './cgroup.ts';
 import { createCriuHook, HOOK_DEADLINE_MS } from './criu-hook.ts';
+import { joinCgroups } from './join-cgroups.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { findClosedWays, openWays } from './open-way.ts';
 import { inPrivateMounts } from './private-mounts.ts';
+import { type Program, startProgram } from './start-program.ts';
 import { mount } from './syscalls.ts';
 import { watchOomKills } from './watch-oom-kills.ts';
 
@@ -64,10 +66,13 @@ export interface RestoreOptions extends ImageOptions {
   /** What hides the masked folders. */
   emptyDir: string;
   pidFile: string;
-  /** The life line's writing end. */
-  lifeFd: number;
   /** The `cgroup.procs` of every cgroup that the processes are to be in. */
   memberFiles: readonly string[];
+  /**
+   * Resolves with the life line's writing end, which stays open until the end, when everything else is there. Meanwhile the
+   * program enters the cgroups, and waits.
+   */
+  lifeFd: Promise<number>;
   /** Folders that it is to see, besides those of the images, wherever they lie. */
   shown: readonly string[];
   /** Changes the mounts that the program sees and nobody else. */
@@ -77,17 +82,10 @@ export interface RestoreOptions extends ImageOptions {
   signal: AbortSignal;
 }
 
-interface RunOptions {
-  fd: number;
-  log: string;
-  deadlineMs: number;
-  /** What of the host it needs to see, wherever that lies. */
-  shown: readonly string[];
-  prepareMounts?: () => void;
-  signal?: AbortSignal;
-}
-
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
+
+/** What it has to say is in its log. */
+const silent = ['ignore', 'ignore', 'ignore'] as const;
 
 /** Undefined when there is none in the folder, or when it says that it cannot work on this kernel. */
 export const findCriu = (dir: string | undefined, allowance: HostAllowance): Criu | undefined => {
@@ -123,21 +121,9 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
     ],
     ...['--empty-ns', 'net', '--external', 'mnt[]:ms'],
   ];
-  const run = async ([file = '', ...args]: readonly string[], options: RunOptions): Promise<void> => {
-    const prepare = (): void => {
-      options.prepareMounts?.();
-      coverHost(options.shown);
-      writeFileSync(`${cacheDir}/${cacheName}`, findings, { mode: 0o600 });
-    };
-    const wasShort = watchOomKills();
-    const child = inPrivateMounts(prepare, () =>
-      spawn(file, args, {
-        stdio: ['ignore', 'ignore', 'ignore', options.fd],
-        env: { PATH: systemPath },
-        cwd: '/',
-      }),
-    );
-    await finish(child, { ...options, wasShort });
+  const prepare = (shown: readonly string[]): void => {
+    coverHost(shown);
+    writeFileSync(`${cacheDir}/${cacheName}`, findings, { mode: 0o600 });
   };
   return {
     dump: async (options) => {
@@ -153,7 +139,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
             await whileHeld();
           },
         }));
-      const args = [
+      const [file = '', ...args] = [
         ...asOwner(baseId, plain),
         ...['dump', '--tree', String(pid), '--ghost-limit', '1G'],
         // Whoever waits to be accepted is sent away when the other end of his connection is looked for.
@@ -168,7 +154,12 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
       ];
       try {
         const deadlineMs = toMemoryDeadlineMs(options.memoryBytes) + (hook ? HOOK_DEADLINE_MS : 0);
-        await run(args, { fd: lineFd, log: `${imagesDir}/dump.log`, deadlineMs, shown: [imagesDir] });
+        const wasShort = watchOomKills();
+        const program = inPrivateMounts(
+          () => prepare([imagesDir]),
+          () => startProgram({ file, args, env: { PATH: systemPath }, stdio: [...silent, lineFd] }),
+        );
+        await finish(program, { log: `${imagesDir}/dump.log`, deadlineMs, wasShort });
       } catch (error) {
         // At once: whoever it let go runs, with connections that fail. Whoever cannot be frozen is told of by `endRepair`.
         await cgroup.freeze().catch(() => undefined);
@@ -184,14 +175,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
       const command = hasCompressed(imagesDir) ? toCommand('criu') : plain;
       const hook = work && (await createCriuHook({ folder: imagesDir, step: 'setup-namespaces', work }));
       const args = [
-        ...[
-          'sh',
-          '-c',
-          'while [ "$1" != -- ]; do echo $$ > "$1" || exit; shift; done; shift; exec "$@"',
-          'sh',
-        ],
-        ...memberFiles,
-        ...['--', ...asOwner(baseId, command)],
+        ...asOwner(baseId, command),
         ...['restore', '--root', root, '--restore-detached', '--leave-stopped', '--pidfile', pidFile],
         ...(hook ? ['--tcp-established', '--action-script', hook.script] : ['--tcp-close']),
         ...common(options, 'restore.log'),
@@ -200,10 +184,28 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
         ...['--external', `mnt[mask]:${options.emptyDir}`],
         ...['--inherit-fd', `fd[3]:${lifeLineId}`],
       ];
-      const { lifeFd: fd, shown, prepareMounts, signal } = options;
+      const { shown, lifeFd, prepareMounts, signal } = options;
       const deadlineMs = toMemoryDeadlineMs(options.memoryBytes);
+      const wasShort = watchOomKills();
       try {
-        await run(args, { fd, log: `${imagesDir}/restore.log`, deadlineMs, shown, prepareMounts, signal });
+        const member = joinCgroups({ memberFiles, command: args });
+        const finished = finish(member, { log: `${imagesDir}/restore.log`, deadlineMs, signal, wasShort });
+        finished.catch(() => undefined).finally(() => member.close());
+        try {
+          const fd = await lifeFd;
+          member.become({
+            fd,
+            prepare: () => {
+              prepareMounts();
+              prepare(shown);
+            },
+          });
+        } catch (error) {
+          member.kill();
+          await finished.catch(() => undefined);
+          throw error;
+        }
+        await finished;
       } catch (error) {
         throw hook?.failure ?? error;
       } finally {
@@ -254,17 +256,14 @@ const explore = (command: readonly string[], prepareMounts: () => void): Buffer 
 };
 
 const finish = async (
-  child: ChildProcess,
-  options: Pick<RunOptions, 'log' | 'deadlineMs' | 'signal'> & { wasShort: () => boolean },
+  program: Program,
+  options: { log: string; deadlineMs: number; signal?: AbortSignal; wasShort: () => boolean },
 ): Promise<void> => {
   const { log, deadlineMs, signal, wasShort } = options;
   const deadline = AbortSignal.timeout(deadlineMs);
-  const kill = (): unknown => child.kill('SIGKILL');
+  const kill = (): void => program.kill();
   for (const reason of [deadline, signal]) reason?.addEventListener('abort', kill, { once: true });
-  const status = await new Promise<number | string>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('exit', (code, by) => resolve(code ?? by ?? ''));
-  }).finally(() => {
+  const status = await program.ended.finally(() => {
     for (const reason of [deadline, signal]) reason?.removeEventListener('abort', kill);
   });
   if (status === 0) return;

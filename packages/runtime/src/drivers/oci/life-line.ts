@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { chownSync, closeSync, constants, openSync, readSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { makeFifo } from './syscalls.ts';
 
@@ -15,9 +15,17 @@ export interface LifeLine {
   close(): void;
 }
 
-/** Makes the pipe. The writing end is for the child to inherit; the caller closes its own after starting it. */
-export const createLifeLine = (path: string): { line: LifeLine; writeFd: number } => {
+/**
+ * Makes the pipe, in place of one of the last run, for that `owner` of the host. The writing end is for the child to inherit; the
+ * caller closes its own after starting it.
+ */
+export const createLifeLine = (
+  path: string,
+  { owner }: { owner?: number } = {},
+): { line: LifeLine; writeFd: number } => {
+  rmSync(path, { force: true });
   makeFifo(path);
+  if (owner !== undefined) chownSync(path, owner, owner);
   // The reading end first: without a reader the writing one would not open.
   const readFd = openReader(path);
   return { line: listen(readFd), writeFd: openSync(path, constants.O_WRONLY) };

@@ -1,5 +1,5 @@
 import { closeSync, writeFileSync } from 'node:fs';
-import { chown, mkdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { attachNetwork } from '../../network/attach.ts';
 import { inNetworkNamespace, openNetworkNamespace } from '../../network/namespace.ts';
 import { type PacketStop, prepareLoopback } from '../../network/packet-stop.ts';
@@ -41,25 +41,30 @@ export const restoreMemory = async (options: {
   const baseId = toBaseUid(record.slot);
   const emptyDir = `${host.dataDir}/run/empty`;
   const cgroup = host.cgroup(id);
-  const [memberFiles] = await settleAll([
-    makeCgroup(host.cgroups, cgroup.path, addRoom(limits, { processCount: countProcesses(memory.images) })),
-    prepareRoot(record, folder, options.prepareDisk),
-    moveImages(folder.memory, { usernsName: memory.images.usernsName, baseId }),
-    mkdir(emptyDir, { recursive: true, mode: 0o755 }),
-    ...(memory.bootId === undefined ? [] : [writeBootId(folder.bootId, memory.bootId)]),
-  ]);
+  const prepare = async (): Promise<{ line: LifeLine; writeFd: number }> => {
+    await settleAll([
+      prepareRoot(record, folder, options.prepareDisk),
+      moveImages(folder.memory, { usernsName: memory.images.usernsName, baseId }),
+      mkdir(emptyDir, { recursive: true, mode: 0o755 }),
+      ...(memory.bootId === undefined ? [] : [writeBootId(folder.bootId, memory.bootId)]),
+    ]);
+    signal.throwIfAborted();
+    return createLifeLine(folder.lifeLine, { owner: baseId });
+  };
   const settings = { baseId, hasMultipath: host.allowance.hasMultipath };
   let packets: PacketStop | undefined;
   const prepareNetwork = async (first: number): Promise<void> => {
     await setNetworkSettings(first, settings);
     packets = await prepareLoopback(first);
   };
-  const { line, writeFd } = createLifeLine(folder.lifeLine);
-  try {
-    await chown(folder.lifeLine, baseId, baseId);
-    signal.throwIfAborted();
-    const pid = await criu
-      .restore({
+  const prepared = prepare();
+  const lifeFd = prepared.then(({ writeFd }) => writeFd);
+  // Whoever waits for it does so later.
+  lifeFd.catch(() => undefined);
+  const restore = async (): Promise<number> => {
+    const room = addRoom(limits, { processCount: countProcesses(memory.images) });
+    try {
+      return await criu.restore({
         imagesDir: folder.memory,
         baseId,
         lifeLineId: memory.lifeLineId,
@@ -70,14 +75,19 @@ export const restoreMemory = async (options: {
         guestDir: folder.guest,
         agentDir,
         pidFile: folder.pidFile,
-        lifeFd: writeFd,
-        memberFiles,
+        memberFiles: await makeCgroup(host.cgroups, cgroup.path, room),
+        lifeFd,
         shown: [folder.path, agentDir, emptyDir],
         prepareMounts: () => prepareMounts(host, { folder, emptyDir }),
         prepareNetwork: memory.needsNetwork ? prepareNetwork : undefined,
         signal,
-      })
-      .finally(() => closeSync(writeFd));
+      });
+    } finally {
+      await lifeFd.then(closeSync, () => undefined);
+    }
+  };
+  try {
+    const pid = await restore();
     // From being stopped to being frozen, which ends for all of them at once.
     await cgroup.freeze();
     await cgroup.signal('SIGCONT');
@@ -94,9 +104,9 @@ export const restoreMemory = async (options: {
     });
     await renameSockets(folder, { from: '.new', to: '' });
     await removeRoom(host.cgroups, cgroup.path, limits);
-    return line;
+    return (await prepared).line;
   } catch (error) {
-    line.close();
+    (await prepared.catch(() => undefined))?.line.close();
     // The first process may be gone, and its network with it.
     await packets?.end().catch(() => undefined);
     throw (await hasRunOut(host.cgroups, cgroup.path)) ? tooMuch(error) : error;

@@ -63,7 +63,6 @@ export const reopenDisk = async (host: OciHost, record: SandboxRecord): Promise<
   const baseId = host.toBaseId(record.slot);
   await host.disks.open({ image: folder.image, target: folder.disk });
   if (baseId !== record.diskBaseId) await shift(folder, { fromId: record.diskBaseId, toId: baseId });
-  await rm(folder.lifeLine, { force: true });
   // The sockets of the last run: one that is there would mean that the agent is ready.
   if (record.memory) {
     await removeSockets(folder);

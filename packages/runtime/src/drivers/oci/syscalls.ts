@@ -25,7 +25,8 @@ const AT_FDCWD = -100;
 const AT_EMPTY_PATH = 0x1000;
 const AT_RECURSIVE = 0x8000;
 const OPEN_TREE_CLONE = 1;
-const OPEN_TREE_CLOEXEC = 0o2000000;
+const O_CLOEXEC = 0o2000000;
+const OPEN_TREE_CLOEXEC = O_CLOEXEC;
 const MOVE_MOUNT_F_EMPTY_PATH = 4;
 const MOUNT_ATTR_IDMAP = 0x100000;
 
@@ -45,6 +46,7 @@ const nativeMount = libc.func(
 const nativeMountAside = promisify(nativeMount.async) as (...args: unknown[]) => Promise<number>;
 const nativeUnmount = libc.func('int umount2(const char *, int)');
 const nativeUnmountAside = promisify(nativeUnmount.async) as (...args: unknown[]) => Promise<number>;
+const nativePipe = libc.func('int pipe2(void *, int)');
 const nativeMkfifo = libc.func('int mkfifo(const char *, unsigned int)');
 const nativeSeek = libc.func('int64_t lseek(int, int64_t, int)');
 const nativeIoctl = libc.func('int ioctl(int, unsigned long, uint64_t)');
@@ -131,6 +133,13 @@ export const unmountEvery = (target: string): void => {
 export const unmountEveryAside = async (target: string): Promise<void> => {
   while ((await nativeUnmountAside(target, MNT_DETACH | UMOUNT_NOFOLLOW)) === 0);
   unmountEvery(target);
+};
+
+/** A pipe, both ends closed on exec; the caller closes them. @throws SyscallError */
+export const createPipe = (): { readFd: number; writeFd: number } => {
+  const ends = Buffer.alloc(8);
+  checked('pipe2', nativePipe(ends, O_CLOEXEC));
+  return { readFd: ends.readInt32LE(0), writeFd: ends.readInt32LE(4) };
 };
 
 /** Makes a named pipe, mode 0600. @throws SyscallError */
