@@ -89,12 +89,38 @@ it('keeps its processes over a pause and the end of its server', async () => {
   );
 });
 
-it('refuses by name what it cannot do: forks, and snapshots with memory', async () => {
-  await expect(sandbox.fork()).rejects.toMatchObject({ message: expect.stringContaining('this server') });
-  await expect(sandbox.createSnapshot()).rejects.toMatchObject({
-    message: expect.stringContaining('body.memory'),
+it('goes on in forks and in sandboxes of a snapshot, each of which is one of its own', async () => {
+  const { snapshotId } = await sandbox.createSnapshot();
+  const forks = (await sandbox.fork({ count: 2 })).map((made) => {
+    if (made instanceof Sandbox) return made;
+    throw made;
   });
-  expect(await sandbox.isRunning()).toBe(true);
+  const copies = [
+    ...forks,
+    await Sandbox.create({ ...stack.connection, template: snapshotId, envs: { GREETING: 'hallo' } }),
+  ];
+  const all = [sandbox, ...copies];
+  try {
+    for (const copy of copies) {
+      const count = async () => Number(await copy.files.read('/home/user/count').catch(() => '0'));
+      const seen = await count();
+      expect(seen).toBeGreaterThan(3);
+      await expect.poll(count).toBeGreaterThan(seen);
+      await copy.files.write('/home/user/mine', copy.sandboxId);
+    }
+    const tell = (command: string) =>
+      Promise.all(all.map(async (one) => (await one.commands.run(command)).stdout));
+    const ids = all.map(({ sandboxId }) => `${sandboxId}\n`);
+    expect(await tell('uname -n')).toEqual(ids);
+    expect(await tell('echo $E2B_SANDBOX_ID')).toEqual(ids);
+    expect(new Set(await tell('head -c 16 /dev/urandom | od -x')).size).toBe(all.length);
+    expect(await tell('cat mine 2>/dev/null; echo $GREETING')).toEqual(
+      all.map((one) => `${one === sandbox ? '' : one.sandboxId}hallo\n`),
+    );
+  } finally {
+    for (const copy of copies) await copy.kill();
+    await Sandbox.deleteSnapshot(snapshotId, stack.connection);
+  }
 });
 
 it('outlives a server that is killed, and is found by the next with what runs inside', async () => {

@@ -3,7 +3,7 @@ import { chooseMoments } from './kills/choose-moments.ts';
 import { createKillLane, type KillLane, type PlannedKill } from './kills/kill-lane.ts';
 import { createKillOperations } from './kills/kill-operations.ts';
 import { createKillReport, type KillReport } from './kills/kill-report.ts';
-import { type Level, offeredOf, toArgs } from './level.ts';
+import { type Level, toArgs } from './level.ts';
 import { createRandom } from './random.ts';
 
 export interface KillRunOptions {
@@ -38,7 +38,7 @@ export const runKills = async (options: KillRunOptions): Promise<KillReport> => 
   const { seed, level = 'container', durationMs, program, onProgress } = options;
   const random = createRandom(seed);
   const report = createKillReport();
-  const operations = offeredOf(createKillOperations(level), level);
+  const operations = createKillOperations(level);
   const server: StackOptions = { args: toArgs(level), ...(program !== undefined && { program }) };
   const lanes: KillLane[] = [];
 

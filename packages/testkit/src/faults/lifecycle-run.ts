@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox, SandboxError } from '@skerry/sdk';
 import type { Stack } from '../stack.ts';
-import { type Level, offeredOf, toArgs } from './level.ts';
+import { type Level, toArgs } from './level.ts';
 import { toComplaints } from './lifecycle/complaints.ts';
 import { type Content, findLosses, startCounter } from './lifecycle/kept-content.ts';
 import {
@@ -203,7 +203,6 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
   const chooseSandbox = (state: KnownSandbox['state']): KnownSandbox | undefined =>
     pick([...sandboxes.values()].filter((known) => known.state === state && !busy.has(known.id)));
 
-  const offered = offeredOf(operations, level);
   const step = async (): Promise<void> => {
     const snapshot = pick([...snapshots.values()]);
     if (random() < (sandboxes.size < sandboxCount ? 0.3 : 0)) {
@@ -214,11 +213,11 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
     if (snapshot && snapshots.size > MAX_SNAPSHOTS)
       return attempt('delete a snapshot', undefined, (world) => deleteSnapshot(world, snapshot));
     const isFull = sandboxes.size >= sandboxCount;
-    const fits = Object.keys(offered).filter((kind) =>
+    const fits = Object.keys(operations).filter((kind) =>
       isFull ? kind !== 'fork' : !kind.startsWith('kill') || random() < 0.3,
     );
     const kind = pick(fits) ?? 'write';
-    const operation = offered[kind];
+    const operation = operations[kind];
     const known = operation && chooseSandbox(operation.from);
     if (operation && known) return attempt(kind, known, (world) => operation.act(world, known));
     return attempt('create', undefined, create);

@@ -5,7 +5,7 @@ import { startStack } from '../stack.ts';
 import { runFaults } from './fault-run.ts';
 import { runKills } from './kill-run.ts';
 import type { KillReport } from './kills/kill-report.ts';
-import { type Level, leftOut, toArgs } from './level.ts';
+import { type Level, toArgs } from './level.ts';
 import { runLifecycle } from './lifecycle-run.ts';
 
 interface Run {
@@ -98,8 +98,6 @@ if (only !== undefined && runs[only] === undefined)
 if (isolation !== 'container' && isolation !== 'gvisor')
   throw new Error(`--isolation takes container, gvisor, got ${isolation}`);
 
-if (leftOut[isolation].length > 0)
-  console.log(`left out, as level ${isolation} does not offer it: ${leftOut[isolation].join(', ')}`);
 for (const [name, run] of Object.entries(runs)) {
   if (only !== undefined && name !== only) continue;
   if (!(await run({ minutes, firstSeed, level: isolation }))) process.exitCode = 1;

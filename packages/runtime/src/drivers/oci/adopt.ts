@@ -5,13 +5,13 @@ import { renameSockets } from './dump.ts';
 import { endDump } from './end-dump.ts';
 import { toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
+import { runOn } from './hold-own-kernel.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
 import { letRunOn } from './let-run-on.ts';
 import { adoptLifeLine } from './life-line.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { settlePause } from './pause.ts';
-import { runOn } from './pause-own-kernel.ts';
 import type { SandboxRecord } from './record.ts';
 
 /**

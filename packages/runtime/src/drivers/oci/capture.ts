@@ -6,20 +6,26 @@ import type { Criu } from './criu.ts';
 import { dumpMemory } from './dump.ts';
 import { toSandboxFolder } from './folder.ts';
 import { freezeAtRest } from './freeze-at-rest.ts';
+import { holdOwnKernel, runOn } from './hold-own-kernel.ts';
 import type { OciHost } from './host.ts';
 import { verifyDisk } from './kept-disk.ts';
 import { letRunOn } from './let-run-on.ts';
 import { type KeptMemory, requireUntouched, shareImages } from './memory-image.ts';
+import type { OwnKernel } from './oci-runtime.ts';
 import { waitForQuiet } from './quiet.ts';
 import { readPid } from './read-pid.ts';
 import type { SandboxRecord } from './record.ts';
 
-/** Where the parts of a snapshot go. `criu` is there when its processes are to be captured as well. */
+/** Where the parts of a snapshot go. */
 export interface CaptureTarget {
   image: string;
   memory: string;
-  criu: Criu | undefined;
+  /** What writes the processes, which are captured as well then. */
+  writer: MemoryWriter | undefined;
 }
+
+/** CRIU from the host's kernel, or a kernel of the sandbox's own. */
+export type MemoryWriter = { criu: Criu } | { ownKernel: OwnKernel };
 
 /** The sandbox that was captured, and its processes where these were asked for. */
 export interface Captured {
@@ -35,30 +41,67 @@ export interface Captured {
 export const captureRunning = async (
   host: OciHost,
   record: SandboxRecord,
-  { image, memory: imagesDir, criu }: CaptureTarget,
+  { image, memory: imagesDir, writer }: CaptureTarget,
 ): Promise<Captured> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
-  const cgroup = host.cgroup(record.spec.id);
-  await flushDisk(folder.disk);
+  const copy = async (): Promise<void> => {
+    await flushDisk(folder.disk);
+    await copyDisk(folder.image, image);
+  };
   // What this copies may be of many moments; the next copies over it.
-  await copyDisk(folder.image, image);
-  if (criu) await waitForQuiet(await cgroup.members());
+  await copy();
+  const memory = await captureHeld({ host, record, imagesDir, writer, copy });
+  return { record, memory };
+};
+
+/** Calls `copy` while the sandbox stands still, at the moment of which its processes are written, where they are. */
+const captureHeld = async (options: {
+  host: OciHost;
+  record: SandboxRecord;
+  imagesDir: string;
+  writer: MemoryWriter | undefined;
+  copy: () => Promise<void>;
+}): Promise<KeptMemory | undefined> => {
+  const { host, record, imagesDir, writer, copy } = options;
+  if (writer === undefined) {
+    const cgroup = host.cgroup(record.spec.id);
+    await cgroup.freeze();
+    try {
+      await copy();
+    } finally {
+      await cgroup.thaw();
+    }
+    return undefined;
+  }
+  if ('criu' in writer) return captureByCriu(host, record, { criu: writer.criu, imagesDir, copy });
+  const whileHeld = async (kept: KeptMemory): Promise<KeptMemory> => {
+    await copy();
+    return kept;
+  };
+  const memory = await holdOwnKernel(host, record, { ...writer, imagesDir, whileHeld });
+  await runOn(host, record);
+  return memory;
+};
+
+const captureByCriu = async (
+  host: OciHost,
+  record: SandboxRecord,
+  { criu, imagesDir, copy }: { criu: Criu; imagesDir: string; copy: () => Promise<void> },
+): Promise<KeptMemory> => {
+  const folder = toSandboxFolder(host.dataDir, record.spec.id);
+  const cgroup = host.cgroup(record.spec.id);
+  await waitForQuiet(await cgroup.members());
   const first = await readPid(folder);
-  await (criu ? freezeAtRest(cgroup, first) : cgroup.freeze());
+  await freezeAtRest(cgroup, first);
   let packets: PacketStop | undefined;
   try {
-    packets = criu && (await stopPackets(first));
-    const copy = async (): Promise<void> => {
-      await flushDisk(folder.disk);
-      await copyDisk(folder.image, image);
-    };
-    const memory = criu && (await dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy }));
-    if (!criu) await copy();
-    await packets?.end();
+    packets = await stopPackets(first);
+    const memory = await dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy });
+    await packets.end();
     await cgroup.thaw();
-    return { record, memory };
+    return memory;
   } catch (error) {
-    await (criu ? letRunOn(cgroup, { reusing: folder.reusing, packets }) : cgroup.thaw());
+    await letRunOn(cgroup, { reusing: folder.reusing, packets });
     throw error;
   }
 };
@@ -70,17 +113,17 @@ export const captureRunning = async (
 export const capturePaused = async (
   host: OciHost,
   record: SandboxRecord,
-  { image, memory: imagesDir, criu }: CaptureTarget,
+  { image, memory: imagesDir, writer }: CaptureTarget,
 ): Promise<Captured> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const { memory } = record;
-  if (criu && !memory?.images)
+  if (writer && !memory?.images)
     throw new RuntimeError('unsupported', 'the sandbox was paused without its memory');
   await verifyDisk(host.disks, folder.image, record.kept).catch((error: Error) => {
     throw new RuntimeError('damaged', error.message, { cause: error });
   });
   await copyDisk(folder.image, image);
-  if (!criu || !memory?.images) return { record, memory: undefined };
+  if (!writer || !memory?.images) return { record, memory: undefined };
   requireUntouched(folder.memory, memory.images);
   shareImages(memory.images, { from: folder.memory, to: imagesDir });
   return { record, memory };

@@ -4,8 +4,13 @@ import { RuntimeError } from '../../error.ts';
 import { createGuestConnections } from '../../guest-connections.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../../guest-socket.ts';
 import type { Usage } from '../../runtime.ts';
-import { type Captured, type CaptureTarget, capturePaused, captureRunning } from './capture.ts';
-import type { Criu } from './criu.ts';
+import {
+  type Captured,
+  type CaptureTarget,
+  capturePaused,
+  captureRunning,
+  type MemoryWriter,
+} from './capture.ts';
 import { toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { LifeLine } from './life-line.ts';
@@ -87,19 +92,21 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     }
   };
 
-  const requireCriu = (): Criu => {
-    if (host.criu && run.record?.level === undefined) return host.criu;
+  const requireWriter = (): MemoryWriter => {
+    const { criu, ownKernel } = host;
+    const isOwn = run.record?.level === 'gvisor';
+    if (ownKernel && isOwn) return { ownKernel };
+    if (criu && !isOwn) return { criu };
     throw new RuntimeError('unsupported', `the memory of sandbox ${id} cannot be kept on this host`);
   };
 
   /** How a pause begins. */
   const toBegin = (memory: boolean): ((record: SandboxRecord) => Promise<SandboxRecord>) => {
     if (!memory) return (record) => beginPause(host, record, { criu: undefined }).catch(keepFailed);
-    const { ownKernel } = host;
-    if (ownKernel && run.record?.level === 'gvisor')
-      return (record) => dumping(() => beginOwnKernelPause(host, record, { ownKernel }));
-    const criu = requireCriu();
-    return (record) => dumping(() => beginPause(host, record, { criu }).catch(keepFailed));
+    const writer = requireWriter();
+    return 'ownKernel' in writer
+      ? (record) => dumping(() => beginOwnKernelPause(host, record, writer))
+      : (record) => dumping(() => beginPause(host, record, writer).catch(keepFailed));
   };
 
   const pause = async (begin: (record: SandboxRecord) => Promise<SandboxRecord>): Promise<void> => {
@@ -136,7 +143,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     const { record } = run;
     if (record === undefined || !isAlive()) throw ended(id);
     const take = () => captureRunning(host, record, to);
-    return to.criu ? connections.interrupt(() => dumping(take)) : take();
+    return to.writer ? connections.interrupt(() => dumping(take)) : take();
   };
 
   const dropMemory = async (): Promise<void> => {
@@ -175,11 +182,11 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       });
     },
     snapshot: async ({ id: snapshotId, memory, lasting = true }) => {
-      const criu = memory ? requireCriu() : undefined;
+      const writer = memory ? requireWriter() : undefined;
       if (!host.capturesDisks)
         throw new RuntimeError('unsupported', 'this host cannot capture the files of an instance');
       const make = lasting ? host.snapshots.make : host.snapshots.makePassing;
-      await make(snapshotId, (folder) => inTurn(() => capture({ ...folder, criu })));
+      await make(snapshotId, (folder) => inTurn(() => capture({ ...folder, writer })));
     },
     usage: async (): Promise<Usage> => {
       const [used, diskBytes] = await Promise.all([cgroup.usage(), host.disks.usedBytes(folder)]);

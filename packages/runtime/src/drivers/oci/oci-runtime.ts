@@ -54,6 +54,8 @@ export interface OwnKernel {
   write(container: Container & { imagesDir: string }): Promise<void>;
   /** Lets everything inside go on, however much of it stands still; the agent opens its sockets again soon. */
   release(container: Container): Promise<void>;
+  /** Gives the machine another name, while everything inside is held. Rejects with `internal`. */
+  rename(container: Container & { hostname: string }): Promise<void>;
   /** Resolves when the agent has opened its sockets, and is not about to close them, whatever it was told before. */
   reopen(container: Container): Promise<void>;
 }

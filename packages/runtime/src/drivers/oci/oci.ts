@@ -75,10 +75,11 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
   }
   const { ociRuntime, runscPath, criuDir, keepsMemory, ground } = options;
   const host = readHost({ dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory, ground });
+  const hasMemory = host.criu !== undefined || host.ownKernel !== undefined;
   const features: Features = {
     level: host.runtime.level,
-    pause: { memory: host.criu !== undefined || host.ownKernel !== undefined, filesystem: true },
-    snapshot: { memory: host.criu !== undefined, filesystem: host.capturesDisks },
+    pause: { memory: hasMemory, filesystem: true },
+    snapshot: { memory: hasMemory, filesystem: host.capturesDisks },
     network: true,
     limits: host.limits,
   };

@@ -5,7 +5,7 @@ import { copyDisk } from './copy-disk.ts';
 import { type SnapshotFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import { requireLevel } from './isolation.ts';
-import { type KeptMemory, shareImages } from './memory-image.ts';
+import { isCriuMemory, type KeptMemory, shareImages } from './memory-image.ts';
 import { nameCopy } from './name-copy.ts';
 import type { SandboxRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
@@ -50,7 +50,7 @@ export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Ori
   if (diskBytes !== spec.limits.diskBytes) {
     throw new RuntimeError('internal', `the disk of snapshot ${snapshot} has ${diskBytes} bytes`);
   }
-  if (memory && !host.criu)
+  if (memory && !(isCriuMemory(memory) ? host.criu : host.ownKernel))
     throw new RuntimeError('unsupported', 'this host cannot restore the memory of a snapshot');
   return {
     rootfs,

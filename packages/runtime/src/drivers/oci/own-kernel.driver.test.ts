@@ -4,71 +4,19 @@ import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { prepareRunsc } from '../../prepare-runsc.ts';
-import type { Instance } from '../../runtime.ts';
+import { describe, expect, it } from 'vitest';
 import { listInterfaces, runInside } from '../../suite-client.ts';
 import { toSandboxFolder } from './folder.ts';
-import { useOci } from './oci-fixture.ts';
+import { expectOn, readCounter, startCounter, useOwnKernel } from './own-kernel-lab.ts';
 import { readRecord } from './record.ts';
 
 const program = fileURLToPath(new URL('./pause-endlessly.ts', import.meta.url));
-const oci = useOci({ name: 'own', internet: true });
-let runscPath: string;
-const reopen = (): Promise<void> => oci.reopen({ runscPath, keepsMemory: true });
-beforeAll(async () => {
-  runscPath = await prepareRunsc({ targetDir: '/var/cache/skerry' });
-});
-beforeEach(reopen);
-
-/** Counts in memory, in a shell's child on a pipe, and over loopback TCP and a unix socket to itself. */
-const counter = `python3 -c '
-import os, socket, subprocess, threading, time
-child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-def serve(server):
-  one, _ = server.accept()
-  while True: one.sendall(one.recv(100))
-def connect(family, at):
-  server = socket.socket(family); server.bind(at); server.listen()
-  threading.Thread(target=serve, args=(server,), daemon=True).start()
-  one = socket.socket(family); one.connect(server.getsockname()); return one
-ends = [connect(socket.AF_INET, ("127.0.0.1", 0)), connect(socket.AF_UNIX, "\\0name")]
-count = 0
-while True:
-  count += 1
-  line = b"%d\\n" % count
-  for end in ends:
-    end.sendall(line)
-    assert end.recv(100) == line
-  child.stdin.write(line); child.stdin.flush()
-  assert child.stdout.readline() == line
-  with open("/root/next", "w") as file: file.write("%d %d" % (count, os.getpid()))
-  os.rename("/root/next", "/root/count")
-  time.sleep(0.01)
-'`;
-
-const read = async (instance: Instance): Promise<{ count: number; pid: number }> => {
-  const { output } = await runInside(instance, 'cat /root/count');
-  const [count = 0, pid = 0] = output.split(' ').map(Number);
-  return { count, pid };
-};
-
-const startCounter = async (instance: Instance): Promise<{ count: number; pid: number }> => {
-  await runInside(instance, `setsid ${counter} >/root/log 2>&1 </dev/null &`);
-  await expect.poll(async () => (await read(instance)).count, { timeout: 10_000 }).toBeGreaterThan(3);
-  return read(instance);
-};
-
-const expectOn = async (instance: Instance, since: { count: number; pid: number }): Promise<void> => {
-  await expect
-    .poll(async () => (await read(instance)).count, { timeout: 10_000 })
-    .toBeGreaterThan(since.count + 3);
-  expect((await read(instance)).pid).toBe(since.pid);
-};
+const oci = useOwnKernel('own');
+const { reopen } = oci;
 
 describe('a pause with memory at level gvisor', () => {
   it('keeps processes and what connects them, again and again, with nothing left on the host meanwhile', async () => {
-    expect(oci.runtime.features).toMatchObject({ pause: { memory: true }, snapshot: { memory: false } });
+    expect(oci.runtime.features).toMatchObject({ pause: { memory: true }, snapshot: { memory: true } });
     const made = await oci.create();
     let last = await startCounter(made);
     for (const _ of [1, 2]) {
@@ -80,14 +28,9 @@ describe('a pause with memory at level gvisor', () => {
       const next = await oci.runtime.get(made.id);
       await next.resume();
       await expectOn(next, last);
-      last = await read(next);
+      last = await readCounter(next);
       expect((await runInside(next, listInterfaces)).output).toBe('eth0\nlo\n');
     }
-    await expect(
-      (await oci.runtime.get(made.id)).snapshot({ id: oci.toId(), memory: true }),
-    ).rejects.toMatchObject({
-      code: 'unsupported',
-    });
   });
 
   it('is given up when the agent takes no part, and everything runs on', async () => {
@@ -151,7 +94,7 @@ describe('a pause with memory at level gvisor', () => {
     const id = oci.toId();
     const folder = toSandboxFolder(oci.dataDir, id);
     await oci.runtime.close();
-    const args = [program, oci.dataDir, oci.agentDir, oci.rootfs, id, '', runscPath];
+    const args = [program, oci.dataDir, oci.agentDir, oci.rootfs, id, '', oci.runscPath];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     let said = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

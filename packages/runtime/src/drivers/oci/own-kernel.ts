@@ -1,9 +1,12 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RuntimeError } from '../../error.ts';
+import { isRuntimeError, RuntimeError } from '../../error.ts';
+import { toHostnameProgram } from './hostname-program.ts';
 import type { Container, OwnKernel } from './oci-runtime.ts';
 import { waitForEntry, waitForNoEntry } from './ready.ts';
 import { settleAll } from './settle-all.ts';
+import { createMemoryFile } from './syscalls.ts';
 
 /** Runs one command of runsc about a container to its end. Rejects with `internal`, and with what it said. */
 export type RunscCommand = (
@@ -42,9 +45,23 @@ export const createOwnKernel = (run: RunscCommand): OwnKernel => ({
   },
   release: async (container) => {
     const { id } = container;
-    // Refused when it was not paused, or not yet.
-    await run(container, ['resume', id]).catch(() => undefined);
+    await run(container, ['resume', id]).catch((error: unknown) => {
+      // Refused when it was not paused, or not yet.
+      if (!isRuntimeError(error, 'internal')) throw error;
+    });
     await run(container, ['kill', '--all', id, 'CONT']);
+  },
+  rename: async ({ hostname, ...container }) => {
+    const program = openProgram(toHostnameProgram(hostname));
+    try {
+      // It has a right that nothing else inside has, and so is nothing of what is there.
+      const rights = ['--user', '0', '--cap', 'CAP_SYS_ADMIN'];
+      await run(container, ['exec', '--exec-fd', '0', ...rights, container.id, 'hostname'], {
+        stdin: program,
+      });
+    } finally {
+      closeSync(program);
+    }
   },
   reopen: async (container) => {
     await closeSockets(run, container);
@@ -61,4 +78,15 @@ const closeSockets = async (run: RunscCommand, container: Container): Promise<vo
     throw new RuntimeError('unavailable', 'the agent does not close its sockets', { cause: error });
   });
   await settleAll([closed, run(container, ['kill', id, 'USR2'])]);
+};
+
+/** To be read by another kernel, which takes no file to which anybody could write by this. */
+const openProgram = (bytes: Buffer): number => {
+  const file = createMemoryFile('program');
+  try {
+    writeSync(file, bytes);
+    return openSync(`/proc/self/fd/${file}`, 'r');
+  } finally {
+    closeSync(file);
+  }
 };

@@ -2,7 +2,7 @@ import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { release, version } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { RuntimeError } from '../../error.ts';
-import type { Instance, Runtime } from '../../runtime.ts';
+import type { Instance, InstanceSettings, Runtime } from '../../runtime.ts';
 
 const MIB = 2 ** 20;
 
@@ -13,15 +13,16 @@ export interface MemoryProof {
 
 /**
  * Makes a sandbox with an empty root, keeps its memory, wakes it and talks to its agent; resolves with how long that took.
- * Rejects with what went wrong. Nothing of the sandbox is left.
+ * And to that of a copy. Rejects with what went wrong. Nothing of the sandboxes is left.
  */
 export const proveMemory = async (runtime: Runtime, options: { rootfs: string }): Promise<MemoryProof> => {
   if (!runtime.features.pause.memory) {
     throw new RuntimeError('unsupported', 'CRIU does not work on this kernel');
   }
   const limits = { cpuCount: 0.5, memoryBytes: 256 * MIB, diskBytes: 32 * MIB, processCount: 50 };
-  const spec = { id: `memory${process.pid}`, rootfs: options.rootfs, hostname: 'probe', limits };
-  const instance = await runtime.create({ ...spec, network: { internet: false } });
+  const settings = { hostname: 'probe', limits, network: { internet: false } };
+  const id = `memory${process.pid}`;
+  const instance = await runtime.create({ id, rootfs: options.rootfs, ...settings });
   try {
     await talk(instance);
     const begun = performance.now();
@@ -30,9 +31,28 @@ export const proveMemory = async (runtime: Runtime, options: { rootfs: string })
     await instance.resume({ memory: true });
     const resumeMs = Math.round(performance.now() - paused);
     await talk(instance);
+    await proveCopy(runtime, { instance, settings: { ...settings, hostname: 'copy' } });
     return { pauseMs: Math.round(paused - begun), resumeMs };
   } finally {
     await instance.stop();
+  }
+};
+
+const proveCopy = async (
+  runtime: Runtime,
+  { instance, settings }: { instance: Instance; settings: Omit<InstanceSettings, 'id'> },
+): Promise<void> => {
+  const id = `${instance.id}copy`;
+  await instance.snapshot({ id, memory: true, lasting: false });
+  try {
+    const copy = await runtime.create({ id, snapshot: id, ...settings });
+    try {
+      await talk(copy);
+    } finally {
+      await copy.stop();
+    }
+  } finally {
+    await runtime.snapshots.delete(id);
   }
 };
 

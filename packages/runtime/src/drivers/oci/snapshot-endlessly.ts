@@ -3,8 +3,8 @@
 import { runInside } from '../../suite-client.ts';
 import { createOci } from './oci.ts';
 
-const [dataDir = '', agentDir = '', rootfs = '', id = ''] = process.argv.slice(2);
-const runtime = createOci({ dataDir, agentDir });
+const [dataDir = '', agentDir = '', rootfs = '', id = '', runscPath] = process.argv.slice(2);
+const runtime = createOci({ dataDir, agentDir, runscPath, keepsMemory: true });
 const MIB = 2 ** 20;
 const settings = {
   hostname: 'box',
@@ -17,7 +17,7 @@ process.stdout.write('made\n');
 for (let turn = 1; ; turn++) {
   await runInside(instance, `echo ${turn} > /root/${turn}; seq ${turn * 500} > /root/last`);
   const snapshot = `${id}s${turn}`;
-  await instance.snapshot({ id: snapshot, memory: false });
+  await instance.snapshot({ id: snapshot, memory: runtime.features.snapshot.memory });
   process.stdout.write(`kept ${turn}\n`);
   const copy = await runtime.create({ id: `${id}c${turn}`, snapshot, ...settings });
   await copy.stop();

@@ -87,11 +87,17 @@ const toRestore = (options: WakeOptions): Restore | undefined => {
     );
   }
   const imagesDir = folder.memory;
+  const container = { id, folder, signal };
   return (
     ownKernel && {
-      make: () => startSandbox({ host, record, agentDir, command, signal, prepareDisk, imagesDir }),
+      make: async () => {
+        const line = await startSandbox({ host, record, agentDir, command, signal, prepareDisk, imagesDir });
+        const { hostname } = record.spec;
+        if (record.phase === 'starting') await ownKernel.rename({ ...container, hostname });
+        return line;
+      },
       begin: async () => {
-        await ownKernel.release({ id, folder, signal });
+        await ownKernel.release(container);
         await waitForEntry(folder.guest, 'control.sock', signal);
       },
     }
