@@ -1,7 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createHostSockets } from './host-sockets.ts';
 import { startAgent, type TestAgent } from './testing/start-agent.ts';
 
 let agent: TestAgent;
@@ -23,5 +26,40 @@ it('closes all that leads to the host at one signal, and opens it at another, as
     await expect.poll(() => paths.filter((path) => existsSync(path))).toEqual(paths);
     process.kill(agent.pid, 'SIGCONT');
     expect((await agent.http({ path: '/health' })).status).toBe(204);
+  }
+});
+
+it('is as it was told last, however soon that was after the time before', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'host-sockets-'));
+  const paths = ['one', 'two'].map((name) => join(folder, name));
+  const servers = paths.map(() => createServer());
+  const sockets = createHostSockets(
+    paths.map((path, index) => ({ path, server: servers[index] as (typeof servers)[0] })),
+  );
+  const reach = (path: string) =>
+    new Promise<string>((resolve) => {
+      const socket = connect(path).on('error', ({ message }) => resolve(message));
+      socket.on('connect', () => socket.destroy()).on('close', () => resolve('reached'));
+    });
+  try {
+    for (let turns = 0; turns < 8; turns++) {
+      void sockets.open();
+      for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
+      void sockets.close();
+      await sockets.open();
+      expect(await Promise.all(paths.map(reach))).toEqual(['reached', 'reached']);
+      void sockets.open();
+      await sockets.close();
+      expect(paths.filter((path) => existsSync(path))).toEqual([]);
+      expect(servers.map(({ listening }) => listening)).toEqual([false, false]);
+    }
+    mkdirSync(join(paths[1] as string, 'in the way'), { recursive: true });
+    await expect(sockets.open()).rejects.toThrow();
+    rmSync(paths[1] as string, { recursive: true });
+    await sockets.open();
+    expect(await Promise.all(paths.map(reach))).toEqual(['reached', 'reached']);
+  } finally {
+    for (const server of servers) server.close();
+    rmSync(folder, { recursive: true });
   }
 });

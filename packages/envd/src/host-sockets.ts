@@ -9,6 +9,7 @@ interface Place {
   path: string;
 }
 
+/** What is asked for last holds, also of what comes while the one before is still under way. */
 export interface HostSockets {
   /** Opens them in their order: when the last one appears, the host may use all. Does nothing while they are open. */
   open(): Promise<void>;
@@ -16,7 +17,7 @@ export interface HostSockets {
    * Closes them and all that is connected to them, in their order: when the last one is gone, nothing leads to the host. The
    * program goes on, also with nothing else to wait for.
    */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /**
@@ -31,24 +32,41 @@ export const createHostSockets = (places: readonly Place[]): HostSockets => {
       socket.once('close', () => connections.delete(socket));
     });
   }
+  let isWanted = false;
   let isOpen = false;
   let waiting: NodeJS.Timeout | undefined;
-  return {
-    open: async () => {
-      if (isOpen) return;
-      isOpen = true;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const closeAll = (): void => {
+    isOpen = false;
+    clearInterval(waiting);
+    waiting = setInterval(() => undefined, LONG_MS);
+    for (const { server } of places) server.close();
+    for (const socket of connections) socket.destroy();
+    for (const { path } of places) rmSync(path, { force: true });
+  };
+  const openAll = async (): Promise<void> => {
+    isOpen = true;
+    try {
       for (const { server, path } of places) await listenAtPath(server, path);
       clearInterval(waiting);
-    },
-    close: () => {
-      isOpen = false;
-      clearInterval(waiting);
-      waiting = setInterval(() => undefined, LONG_MS);
-      for (const { server } of places) server.close();
-      for (const socket of connections) socket.destroy();
-      for (const { path } of places) rmSync(path, { force: true });
-    },
+    } catch (error) {
+      closeAll();
+      throw error;
+    }
   };
+  const want = (wanted: boolean): Promise<void> => {
+    isWanted = wanted;
+    const mine = turn.then(async () => {
+      if (isWanted === isOpen) return;
+      if (isWanted) await openAll();
+      else closeAll();
+    });
+    // Whoever asked for this is told; the next in turn only waits.
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
+  return { open: () => want(true), close: () => want(false) };
 };
 
 const LONG_MS = 2 ** 30;

@@ -121,7 +121,9 @@ const hostSockets = createHostSockets([
   { server: control, path: join(socketDir, 'control.sock') },
 ]);
 // From the host, before everything inside is written down; then it is stopped, and continued wherever it goes on.
-process.on('SIGUSR2', () => hostSockets.close());
+process.on('SIGUSR2', () => {
+  hostSockets.close().catch((error: unknown) => log('cannot close the sockets', { error }));
+});
 process.on('SIGCONT', () => {
   hostSockets.open().catch((error: unknown) => log('cannot open the sockets again', { error }));
 });

@@ -57,20 +57,24 @@ const places = [
   toPlace('control.sock', createServer(handle).on('connect', tunnel)),
 ];
 
-const open = async () => {
-  for (const place of places) await listen(place);
+// As the agent does it, see packages/envd/src/host-sockets.ts.
+let isWanted = false;
+let isOpen = false;
+let turn = Promise.resolve();
+const want = (wanted) => {
+  isWanted = wanted;
+  turn = turn.then(async () => {
+    if (isWanted === isOpen) return;
+    isOpen = isWanted;
+    for (const place of places) await (isOpen ? listen(place) : close(place));
+  });
 };
-
-// As the agent does it, see packages/envd/src/sockets.ts.
-process.on('SIGUSR2', () => {
-  for (const { server, path } of places) {
-    server.close();
-    server.closeAllConnections();
-    rmSync(path, { force: true });
-  }
-});
-process.on('SIGCONT', () => {
-  if (!places[0].server.listening) void open();
-});
+const close = ({ server, path }) => {
+  server.close();
+  server.closeAllConnections();
+  rmSync(path, { force: true });
+};
+process.on('SIGUSR2', () => want(false));
+process.on('SIGCONT', () => want(true));
 setInterval(() => {}, 2 ** 30);
-void open();
+want(true);

@@ -64,11 +64,17 @@ export const createOwnKernel = (run: RunscCommand): OwnKernel => ({
     }
   },
   reopen: async (container) => {
+    // Whatever it was told before, it has done by the time that it has closed what it was told to open.
+    await openSockets(run, container);
     await closeSockets(run, container);
-    await run(container, ['kill', container.id, 'CONT']);
-    await waitForEntry(container.folder.guest, 'control.sock', container.signal);
+    await openSockets(run, container);
   },
 });
+
+const openSockets = async (run: RunscCommand, container: Container): Promise<void> => {
+  await run(container, ['kill', container.id, 'CONT']);
+  await waitForEntry(container.folder.guest, 'control.sock', container.signal);
+};
 
 /** The first process hands signals on to the agent. */
 const closeSockets = async (run: RunscCommand, container: Container): Promise<void> => {

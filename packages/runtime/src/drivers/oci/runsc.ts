@@ -1,4 +1,5 @@
 import { closeSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { OciRuntime } from './oci-runtime.ts';
 import { createOwnKernel, type RunscCommand } from './own-kernel.ts';
 import { readPid } from './read-pid.ts';
@@ -33,7 +34,8 @@ export const createRunsc = (program: string): OciRuntime => {
       args: [...options, '--root', folder.ociState, '--log', folder.ociLog, ...words],
       // It hands on nothing but the first three. The agent never reads its standard input.
       stdio: [stdin ?? 'ignore', 'ignore', 'ignore'],
-      passes,
+      // The program may lie behind the same closed folder as what it works on.
+      passes: passes.length === 0 ? [] : [...passes, dirname(program)],
       cover,
       log: folder.ociLog,
       signal,
