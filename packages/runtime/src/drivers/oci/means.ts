@@ -19,6 +19,8 @@ export interface Means {
   /** The folder that the cgroups of this data folder, and of no other, share. */
   readonly cgroupParent: string;
   cgroup(id: string): Cgroup;
+  /** To be called some 10 ms before a process joins a cgroup, so that it need not wait for the kernel then. */
+  expectJoin(): void;
   /** Whether OCI runtimes make cgroups. */
   readonly makesCgroups: boolean;
   /** What is not as it would be found out on the host. */

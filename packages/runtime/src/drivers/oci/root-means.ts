@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { toBaseUid } from '../../slots.ts';
 import { openCgroup, readCgroupLayout } from './cgroup.ts';
+import { createExpectJoin } from './expect-join.ts';
 import { createImageDisks } from './image-disks.ts';
 import type { Means } from './means.ts';
 import { openUserNamespace } from './user-namespace.ts';
@@ -18,6 +19,7 @@ export const createRootMeans = ({ dataDir }: { dataDir: string }): Means => {
     cgroups,
     cgroupParent,
     cgroup: (id) => openCgroup(cgroups, cgroupParent, id),
+    expectJoin: createExpectJoin(cgroups),
     makesCgroups: true,
     surroundings: {},
     limits: { cpu: true, memory: true, disk: true, processes: true },

@@ -32,6 +32,7 @@ export interface StartOptions {
 export const startSandbox = async (options: StartOptions): Promise<LifeLine> => {
   const { host, record } = options;
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
+  host.expectJoin();
   // Held open until the container is in it; then the container keeps it.
   const namespace = host.openUserNamespace(record);
   try {
@@ -106,6 +107,8 @@ const startAgent = async (options: StartOptions, folder: SandboxFolder): Promise
   try {
     const ready = imagesDir === undefined ? waitForEntry(folder.guest, 'control.sock', signal) : undefined;
     const running = runContainer({ host, record, folder, agentDir, imagesDir, writeFd, signal });
+    // What was expected at the beginning may be forgotten until the runtime comes to it.
+    host.expectJoin();
     const ended = line.ended.then(async () => {
       // Should the OCI runtime have failed, that says why.
       await running;

@@ -30,6 +30,7 @@ export const createUserMeans = ({ dataDir, ground }: { dataDir: string; ground: 
     cgroups: { version: 2, hybrid: false, trees: [], limitsSwap: false },
     cgroupParent: '',
     cgroup: (id) => openProcessGroup(dataDir, id),
+    expectJoin: () => undefined,
     makesCgroups: false,
     surroundings: toSurroundings(ground),
     limits: { cpu: false, memory: false, disk: false, processes: true },
