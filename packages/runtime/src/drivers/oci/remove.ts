@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { toRuntimeError } from '../../error.ts';
 import { listSlots } from '../../slots.ts';
 import { removeCgroupParent } from './cgroup.ts';
@@ -23,9 +23,12 @@ export const removeSandbox = async (host: OciHost, id: string): Promise<void> =>
     const folder = toSandboxFolder(host.dataDir, id);
     const cgroup = host.cgroup(id);
     const slots = await findSlots(host, id);
-    // The kernel takes its time for each of these, and none needs another.
-    await settleAll([endProcesses(host, id), detachSlots(host, id, slots)]);
-    await settleAll([cgroup.remove(), removeMounts(folder)]);
+    const removeRest = async (): Promise<void> => {
+      await endProcesses(host, id);
+      await settleAll([cgroup.remove(), removeFiles(folder)]);
+    };
+    // The kernel takes its time for either, and neither needs the other.
+    await settleAll([removeRest(), detachSlots(host, id, slots)]);
     await freeSlots(host, id, slots);
     await rm(folder.path, { recursive: true, force: true });
     removeParentWhenLast(host);
@@ -34,11 +37,18 @@ export const removeSandbox = async (host: OciHost, id: string): Promise<void> =>
   }
 };
 
-const removeMounts = async (folder: SandboxFolder): Promise<void> => {
+/** All but the record, without which the slot would be looked for among those of all sandboxes. */
+const removeFiles = async (folder: SandboxFolder): Promise<void> => {
   await unmountEveryAside(folder.lower);
   await unmountEveryAside(folder.root);
   await releaseOciState(folder);
   await discardDisk(folder.disk);
+  const names = await readdir(folder.path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return [];
+  });
+  const rest = names.map((name) => `${folder.path}/${name}`).filter((path) => path !== folder.record);
+  await Promise.all(rest.map((path) => rm(path, { recursive: true, force: true })));
 };
 
 /** From the record, or from the table of slots when the sandbox's maker was killed before it had written one. */
