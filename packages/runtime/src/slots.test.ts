@@ -56,7 +56,7 @@ describe('slots', () => {
     await reserveSlot({ dataDir: stateDir, id: 'there', stateDir });
     await reserveSlot({ dataDir: '/deleted', id: 'gone', stateDir });
     const used = await reserveSlot({ dataDir: '/deleted', id: 'used', stateDir });
-    await releaseAbandonedSlots({ stateDir, isInUse: async (slot) => slot === used });
+    await releaseAbandonedSlots({ stateDir, isInUse: (slot) => slot === used });
     expect((await listSlots({ stateDir })).map(({ id }) => id).sort()).toEqual(['there', 'used']);
   });
 

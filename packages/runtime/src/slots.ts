@@ -1,4 +1,5 @@
-import { mkdir, readdir, readlink, stat, symlink, unlink } from 'node:fs/promises';
+import { symlinkSync } from 'node:fs';
+import { mkdir, readdir, readlink, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RuntimeError } from './error.ts';
 
@@ -99,11 +100,11 @@ export async function listSlots(options: {
  */
 export async function releaseAbandonedSlots(options: {
   stateDir?: string | undefined;
-  isInUse: (slot: number) => Promise<boolean>;
+  isInUse: (slot: number) => boolean;
 }): Promise<void> {
   const { stateDir, isInUse } = options;
   for (const { slot, id, dataDir } of await listSlots({ stateDir })) {
-    const isAbandoned = !(await exists(dataDir)) && !(await isInUse(slot));
+    const isAbandoned = !(await exists(dataDir)) && !isInUse(slot);
     if (isAbandoned) await releaseSlot({ slot, id, dataDir, stateDir });
   }
 }
@@ -125,7 +126,7 @@ const toTarget = (owner: SlotOwner): string => `${owner.id} ${owner.dataDir}`;
 async function take(dir: string, slot: number, owner: SlotOwner): Promise<boolean> {
   for (;;) {
     try {
-      await symlink(toTarget(owner), join(dir, String(slot)));
+      symlinkSync(toTarget(owner), join(dir, String(slot)));
       return true;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;

@@ -118,7 +118,7 @@ async function makeGuestEnd(
 
 /** Removes the link of a slot from the host, and with it the sandbox's end. Idempotent. */
 export async function detachNetwork(options: { slot: number }): Promise<void> {
-  if (!(await hasInterface(hostInterface(options.slot)))) return;
+  if (!hasInterface(hostInterface(options.slot))) return;
   const host = openRouteSocket();
   try {
     await removeLink(host, options.slot);
@@ -129,12 +129,12 @@ export async function detachNetwork(options: { slot: number }): Promise<void> {
 
 async function removeLink(host: RouteSocket, slot: number): Promise<void> {
   const name = hostInterface(slot);
-  if (!(await hasInterface(name))) return;
+  if (!hasInterface(name)) return;
   try {
     await host.perform([deleteLink(name)]);
   } catch (error) {
     // It also goes on its own, together with the sandbox's namespace.
-    if (await hasInterface(name)) throw error;
+    if (hasInterface(name)) throw error;
   }
 }
 

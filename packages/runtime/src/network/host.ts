@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFile, readlink, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withHostLock } from '../host-lock.ts';
 import { defaultStateDir, releaseAbandonedSlots } from '../slots.ts';
@@ -21,10 +22,10 @@ export async function ensureHostNetwork(
 ): Promise<void> {
   const { stateDir = defaultStateDir, verify = false, closedAddresses } = options;
   const rules = toHostRules({ resolvers: options.resolvers ?? (await findResolvers()), closedAddresses });
-  const wanted = await toMark(rules);
+  const wanted = toMark(rules);
   const isMade = async (): Promise<boolean> =>
     (await readIfThere(markPath(stateDir))) === wanted &&
-    (await readFile(forwardSwitch, 'utf8')).trim() === '1' &&
+    readFileSync(forwardSwitch, 'utf8').trim() === '1' &&
     (!verify || (await hasTable()));
   if (await isMade()) return;
   await withHostLock(stateDir, async () => {
@@ -68,11 +69,9 @@ const markPath = (stateDir: string): string => join(stateDir, 'network');
 const forwardRecordPath = (stateDir: string): string => join(stateDir, 'ip-forward');
 
 /** Says which rules are in force, in which network namespace and since which boot; the kernel forgets them with either. */
-async function toMark(rules: string): Promise<string> {
-  const [boot, namespace] = await Promise.all([
-    readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
-    readlink('/proc/self/ns/net'),
-  ]);
+function toMark(rules: string): string {
+  const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8');
+  const namespace = readlinkSync('/proc/self/ns/net');
   return `${boot.trim()} ${namespace} ${createHash('sha256').update(rules).digest('hex')}\n`;
 }
 

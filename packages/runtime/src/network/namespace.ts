@@ -1,5 +1,5 @@
-import { closeSync, openSync } from 'node:fs';
-import { access, type FileHandle, open, readlink } from 'node:fs/promises';
+import { closeSync, existsSync, openSync, readlinkSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import koffi from 'koffi';
 import { RuntimeError } from '../error.ts';
 
@@ -19,10 +19,7 @@ export async function openNetworkNamespace(pid: number): Promise<FileHandle> {
   } catch (error) {
     throw new RuntimeError('unavailable', `process ${pid} is gone`, { cause: error });
   }
-  const [theirs, ours] = await Promise.all([
-    readlink(`/proc/self/fd/${handle.fd}`),
-    readlink('/proc/self/ns/net'),
-  ]);
+  const [theirs, ours] = [`fd/${handle.fd}`, 'ns/net'].map((name) => readlinkSync(`/proc/self/${name}`));
   if (theirs !== ours) return handle;
   await handle.close();
   throw new RuntimeError('internal', `process ${pid} has no network namespace of its own`);
@@ -50,8 +47,4 @@ export function inNetworkNamespace<T>(namespace: FileHandle, act: () => T): T {
 }
 
 /** Whether this process's network namespace has the interface. Unlike /sys, /proc/sys/net shows the reader's own. */
-export const hasInterface = (name: string): Promise<boolean> =>
-  access(`/proc/sys/net/ipv4/conf/${name}`).then(
-    () => true,
-    () => false,
-  );
+export const hasInterface = (name: string): boolean => existsSync(`/proc/sys/net/ipv4/conf/${name}`);

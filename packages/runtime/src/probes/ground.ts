@@ -59,7 +59,7 @@ const probeGroundOverlay = (dir: string): Promise<ProbeResult> =>
     ];
     for (const path of [disk, rootfs, root, lower]) await mkdir(path);
     await writeFile(join(rootfs, 'shared'), 'shared');
-    await prepareUpper({ disk, baseId: groundBaseId }, {});
+    prepareUpper({ disk, baseId: groundBaseId }, {});
     // Made as for a sandbox, which shows that ids can be given on.
     closeSync(
       await openLimitedUserNamespace({ baseId: groundBaseId, owner: groundBaseId, processCount: 10 }),

@@ -75,7 +75,8 @@ const probeOverlay = (at: { dir: string; target: string }): Promise<ProbeResult>
       ];
       await mkdir(rootfs);
       await writeFile(join(rootfs, 'of-root'), 'shared');
-      await Promise.all([mkdir(root), mkdir(lower), prepareUpper({ disk: at.target, baseId }, {})]);
+      await Promise.all([mkdir(root), mkdir(lower)]);
+      prepareUpper({ disk: at.target, baseId }, {});
       const userNamespace = await openUserNamespace(baseId);
       try {
         mountRoot({ disk: at.target, rootfs, target: root, lower, userNamespace });

@@ -1,5 +1,16 @@
 import { execFile } from 'node:child_process';
-import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,12 +51,12 @@ export const createDiskFormatter = (
 
   return async (path, sizeBytes) => {
     const format = await formatOf(Math.ceil(sizeBytes / BLOCK_BYTES) * BLOCK_BYTES);
-    const image = await open(path, 'wx', 0o600);
+    const image = openSync(path, 'wx', 0o600);
     try {
-      await image.truncate(format.sizeBytes);
-      for (const { offset, bytes } of format.blocks) await image.write(bytes, 0, bytes.length, offset);
+      ftruncateSync(image, format.sizeBytes);
+      for (const { offset, bytes } of format.blocks) writeSync(image, bytes, 0, bytes.length, offset);
     } finally {
-      await image.close();
+      closeSync(image);
     }
   };
 };

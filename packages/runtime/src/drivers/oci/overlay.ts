@@ -1,16 +1,17 @@
-import { closeSync } from 'node:fs';
-import { chmod, chown, mkdir, writeFile } from 'node:fs/promises';
+import { chmodSync, chownSync, closeSync, mkdirSync, writeFileSync } from 'node:fs';
 import { attachTree, cloneTree, idMapTree, MountFlag, mount, unmountEvery } from './syscalls.ts';
 
-const folder = async (path: string, options: { baseId: number; mode: number }): Promise<void> => {
-  await mkdir(path);
+// What is written here stays in the kernel's memory: handing it to other threads takes four times the work, and twice as long.
+
+const folder = (path: string, options: { baseId: number; mode: number }): void => {
+  mkdirSync(path);
   // By hand: what this process lets new files be must not show inside.
-  await chmod(path, options.mode);
-  await chown(path, options.baseId, options.baseId);
+  chmodSync(path, options.mode);
+  chownSync(path, options.baseId, options.baseId);
 };
 
 /** The agent's folder of one run. */
-export const prepareGuestDir = ({ disk, baseId }: { disk: string; baseId: number }): Promise<void> =>
+export const prepareGuestDir = ({ disk, baseId }: { disk: string; baseId: number }): void =>
   folder(`${disk}/run`, { baseId, mode: 0o700 });
 
 /**
@@ -18,29 +19,19 @@ export const prepareGuestDir = ({ disk, baseId }: { disk: string; baseId: number
  * sandbox are written straight into the upper layer, never through the merged tree, where a link in a hostile image
  * could lead elsewhere. `baseId` is root inside as seen from the host.
  */
-export const prepareUpper = async (
+export const prepareUpper = (
   { disk, baseId }: { disk: string; baseId: number },
   etc: Record<string, string>,
-): Promise<void> => {
-  const open = { baseId, mode: 0o755 };
-  await Promise.all([
-    folder(`${disk}/upper`, open),
-    folder(`${disk}/work`, open),
-    prepareGuestDir({ disk, baseId }),
-  ]);
-  await Promise.all([
-    folder(`${disk}/upper/.envd`, open),
-    folder(`${disk}/upper/etc`, open),
-    folder(`${disk}/upper/run`, open).then(() => folder(`${disk}/upper/run/envd`, open)),
-  ]);
-  await Promise.all(
-    Object.entries(etc).map(async ([name, text]) => {
-      const path = `${disk}/upper/etc/${name}`;
-      await writeFile(path, text, { flag: 'wx' });
-      await chmod(path, 0o644);
-      await chown(path, baseId, baseId);
-    }),
-  );
+): void => {
+  for (const name of ['upper', 'work', 'upper/.envd', 'upper/etc', 'upper/run', 'upper/run/envd'])
+    folder(`${disk}/${name}`, { baseId, mode: 0o755 });
+  prepareGuestDir({ disk, baseId });
+  for (const [name, text] of Object.entries(etc)) {
+    const path = `${disk}/upper/etc/${name}`;
+    writeFileSync(path, text, { flag: 'wx' });
+    chmodSync(path, 0o644);
+    chownSync(path, baseId, baseId);
+  }
 };
 
 /**

@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { toRuntimeError } from '../../error.ts';
 import { listSlots } from '../../slots.ts';
 import { removeCgroupParent } from './cgroup.ts';
@@ -30,7 +30,7 @@ export const removeSandbox = async (host: OciHost, id: string): Promise<void> =>
     // The kernel takes its time for either, and neither needs the other.
     await settleAll([removeRest(), detachSlots(host, id, slots)]);
     await freeSlots(host, id, slots);
-    await rm(folder.path, { recursive: true, force: true });
+    rmSync(folder.path, { recursive: true, force: true });
     removeParentWhenLast(host);
   } catch (error) {
     throw toRuntimeError(error, `removing sandbox ${id}`);
@@ -43,12 +43,11 @@ const removeFiles = async (folder: SandboxFolder): Promise<void> => {
   await unmountEveryAside(folder.root);
   await releaseOciState(folder);
   await discardDisk(folder.disk);
-  const names = await readdir(folder.path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-    return [];
-  });
+  // What may be large goes in threads of its own; the rest is gone before another thread would begin with it.
+  await Promise.all([folder.image, folder.memory].map((path) => rm(path, { recursive: true, force: true })));
+  const names = existsSync(folder.path) ? readdirSync(folder.path) : [];
   const rest = names.map((name) => `${folder.path}/${name}`).filter((path) => path !== folder.record);
-  await Promise.all(rest.map((path) => rm(path, { recursive: true, force: true })));
+  for (const path of rest) rmSync(path, { recursive: true, force: true });
 };
 
 /** From the record, or from the table of slots when the sandbox's maker was killed before it had written one. */

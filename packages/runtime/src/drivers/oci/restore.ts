@@ -42,11 +42,11 @@ export const restoreMemory = async (options: {
   const emptyDir = `${host.dataDir}/run/empty`;
   const cgroup = host.cgroup(id);
   const prepare = async (): Promise<{ line: LifeLine; writeFd: number }> => {
+    if (memory.bootId !== undefined) writeBootId(folder.bootId, memory.bootId);
     await settleAll([
       prepareRoot(record, folder, options.prepareDisk),
       moveImages(folder.memory, { usernsName: memory.images.usernsName, baseId }),
       mkdir(emptyDir, { recursive: true, mode: 0o755 }),
-      ...(memory.bootId === undefined ? [] : [writeBootId(folder.bootId, memory.bootId)]),
     ]);
     signal.throwIfAborted();
     return createLifeLine(folder.lifeLine, { owner: baseId });

@@ -68,7 +68,7 @@ export const reopenDisk = async (host: OciHost, record: SandboxRecord): Promise<
     await removeSockets(folder);
   } else {
     await rm(folder.guest, { recursive: true, force: true });
-    await prepareGuestDir({ disk: folder.disk, baseId });
+    prepareGuestDir({ disk: folder.disk, baseId });
   }
 };
 

@@ -1,5 +1,4 @@
-import { closeSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { closeSync, mkdirSync, writeFileSync } from 'node:fs';
 import { RuntimeError } from '../../error.ts';
 import { attachNetwork } from '../../network/attach.ts';
 import { findResolvers, toResolvConf } from '../../network/resolvers.ts';
@@ -38,7 +37,7 @@ export const startSandbox = async (options: StartOptions): Promise<LifeLine> => 
   try {
     // Nothing may still be under way when this fails: the caller then takes the ground away.
     await settleAll([namespace, options.prepareDisk()]);
-    await prepareRoot(options, folder, await namespace);
+    prepareRoot(options, folder, await namespace);
     options.signal.throwIfAborted();
     return await startAgent(options, folder);
   } finally {
@@ -53,7 +52,7 @@ export const makeDisk = async (host: OciHost, record: SandboxRecord): Promise<vo
   const servers = spec.network.internet ? (host.surroundings.resolvers ?? (await findResolvers())) : [];
   await host.disks.make(folder.image, spec.limits.diskBytes);
   await host.disks.open({ image: folder.image, target: folder.disk });
-  await prepareUpper(
+  prepareUpper(
     { disk: folder.disk, baseId: host.toBaseId(slot) },
     {
       hostname: `${spec.hostname}\n`,
@@ -63,11 +62,11 @@ export const makeDisk = async (host: OciHost, record: SandboxRecord): Promise<vo
   );
 };
 
-const prepareRoot = async (
+const prepareRoot = (
   { host, record, agentDir, command }: StartOptions,
   folder: SandboxFolder,
   userNamespace: number,
-): Promise<void> => {
+): void => {
   const { spec } = record;
   const config = toBundleConfig({
     hostname: spec.hostname,
@@ -88,11 +87,9 @@ const prepareRoot = async (
     setsLimits: host.runtime.name === 'crun' || host.allowance.exceedsLimits,
     host: host.allowance,
   });
-  await Promise.all([
-    writeFile(folder.config, JSON.stringify(config), { mode: 0o600 }),
-    writeBootId(folder.bootId, `${record.runId}\n`),
-    ...[folder.ociState, folder.root, folder.lower].map((path) => mkdir(path, { mode: 0o700 })),
-  ]);
+  writeFileSync(folder.config, JSON.stringify(config), { mode: 0o600 });
+  writeBootId(folder.bootId, `${record.runId}\n`);
+  for (const path of [folder.ociState, folder.root, folder.lower]) mkdirSync(path, { mode: 0o700 });
   const { disk, root: target, lower } = folder;
   const shift = host.shiftsImages ? userNamespace : undefined;
   mountRoot({ disk, rootfs: spec.rootfs, target, lower, userNamespace: shift });
