@@ -4,8 +4,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CriuHook, createCriuHook } from './criu-hook.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type CriuHook, createCriuHook, HOOK_DEADLINE_MS } from './criu-hook.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -49,6 +49,25 @@ describe('a hook of CRIU', () => {
       await hook.close();
       expect(await readdir(folder)).toEqual([]);
     }
+  });
+
+  it('fails its step when the work takes too long, and is closed when that has ended all the same', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const [begun, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const work = async (): Promise<void> => {
+      begun.resolve();
+      await ending.promise;
+    };
+    const hook = await createCriuHook({ folder, step: 'post-dump', work });
+    const ended = once(call(hook, 'post-dump'), 'exit');
+    await begun.promise;
+    vi.advanceTimersByTime(HOOK_DEADLINE_MS);
+    vi.useRealTimers();
+    expect(await ended).toEqual([1, null]);
+    expect(hook.failure).toMatchObject({ code: 'unavailable' });
+    ending.resolve();
+    await hook.close();
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it('fails its step at once when the process that made it was killed', async () => {

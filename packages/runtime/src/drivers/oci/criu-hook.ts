@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
+import { RuntimeError } from '../../error.ts';
 import { makeFifo } from './syscalls.ts';
 
 /** Lets CRIU wait at one of its steps until something is done. */
@@ -27,7 +28,7 @@ export const HOOK_DEADLINE_MS = 60_000;
 const toScript = (step: CriuStep): string => `#!/bin/sh
 [ "$CRTOOLS_SCRIPT_ACTION" = ${step} ] || exit 0
 exec 3<> "$0.done" 4< "$0.done" 3>&-
-echo "$CRTOOLS_INIT_PID" 1<> "$0.reached" && [ "$(timeout ${HOOK_DEADLINE_MS / 1000} head -n 1 <&4)" = ok ]
+echo "$CRTOOLS_INIT_PID" 1<> "$0.reached" && read -r answer <&4 && [ "$answer" = ok ]
 `;
 
 /**
@@ -52,14 +53,24 @@ export const createCriuHook = async (options: {
   });
   let failure: unknown;
   let isClosed = false;
+  const answer = (text: string): void => {
+    // It may have been killed meanwhile.
+    if (!isClosed) writeSync(done, `${text}\n`);
+  };
   const serve = async (pid: number): Promise<void> => {
+    const deadline = setTimeout(() => {
+      failure = new RuntimeError('unavailable', `the work for CRIU takes longer than ${HOOK_DEADLINE_MS} ms`);
+      answer('failed');
+    }, HOOK_DEADLINE_MS);
     try {
       await options.work(pid);
     } catch (error) {
-      failure = error;
+      failure ??= error;
+    } finally {
+      clearTimeout(deadline);
     }
-    // It may have been killed meanwhile.
-    if (!isClosed) writeSync(done, failure === undefined ? 'ok\n' : 'failed\n');
+    // It takes no second answer.
+    answer(failure === undefined ? 'ok' : 'failed');
   };
   let served: Promise<void> | undefined;
   const reader = new Socket({ fd: reached, readable: true, writable: false });

@@ -19,6 +19,14 @@ describe('a maker of user namespaces', () => {
     await expect.poll(async () => (await Promise.all(pids.map(isAlive))).includes(true)).toBe(false);
   });
 
+  it('makes one that belongs to this process where no owner is named', async () => {
+    const maker = createNamespaceMaker();
+    const pid = await maker.make({});
+    expect(await ownerOf(pid)).toBe(String(process.getuid?.()));
+    expect(await readlink(`/proc/${pid}/ns/user`)).not.toBe(await readlink('/proc/self/ns/user'));
+    maker.end(pid);
+  });
+
   it('fails nobody else who asks at the same time as one who cannot have any', async () => {
     const maker = createNamespaceMaker();
     const asked = [1, Number.NaN, 2, 3].map((owner) => maker.make({ owner: 900_000_000 + owner }));

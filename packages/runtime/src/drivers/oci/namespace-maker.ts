@@ -7,11 +7,11 @@ import { systemPath } from '../../run-command.ts';
 /** Makes user namespaces through a small process that lives as long as this one. */
 export interface NamespaceMaker {
   /**
-   * Resolves with the pid of a process in a new user namespace that belongs to that user of the host and maps nobody yet. It
-   * waits there, until `end` or until this process is gone. All processes in the namespace together, and in those below, are
+   * Resolves with the pid of a process in a new user namespace that maps nobody yet, and belongs to that user of the host, or to
+   * who this process is, which takes a program less. It waits there, until `end` or until this process is gone. All processes in the namespace together, and in those below, are
    * no more than `processCount`. Rejects with `internal` when there can be none, after ten seconds at the latest.
    */
-  make(options: { owner: number; processCount?: number | undefined }): Promise<number>;
+  make(options: { owner?: number | undefined; processCount?: number | undefined }): Promise<number>;
   end(pid: number): void;
 }
 
@@ -21,7 +21,7 @@ export interface NamespaceMaker {
 const script = `
 while read -r act a b c; do
   case $act in
-    make) \${c:+prlimit --nproc=$c} setpriv --reuid "$b" --regid "$b" --clear-groups unshare --user sh -c 'echo "$1 $$"; read -r _ <&3' sh "$a" & ;;
+    make) \${c:+prlimit --nproc=$c} \${b:+setpriv --reuid $b --regid $b --clear-groups} unshare --user sh -c 'echo "$1 $$"; read -r _ <&3' sh "$a" & ;;
     end) { kill -9 "$a"; wait "$a"; } 2> /dev/null ;;
   esac
 done
@@ -117,7 +117,7 @@ export const createNamespaceMaker = (): NamespaceMaker => {
           settle(() => reject(new RuntimeError('internal', `no user namespace can be made: ${reason}`)));
         const timer = setTimeout(() => fail('it takes too long'), DEADLINE_MS);
         waiting.set(name, { resolve: (pid) => settle(() => resolve(pid)), fail });
-        child.stdin?.write(`make ${name} ${owner} ${processCount ?? ''}\n`);
+        child.stdin?.write(`make ${name} ${owner ?? ''} ${processCount ?? ''}\n`);
         keepAlive(child);
       }),
     end,

@@ -18,7 +18,7 @@ import type { SandboxRecord } from './record.ts';
 import { addRoom, hasRunOut, removeRoom, tooMuch } from './restore-room.ts';
 import { settleAll } from './settle-all.ts';
 import { MountFlag, mount, setHostname } from './syscalls.ts';
-import { ID_COUNT, openUserNamespace } from './user-namespace.ts';
+import { ID_COUNT, openImageShift } from './user-namespace.ts';
 import { writeBootId } from './write-boot-id.ts';
 
 /**
@@ -119,7 +119,7 @@ const prepareRoot = async (
   prepareDisk: () => Promise<void>,
 ): Promise<void> => {
   const { disk, root, lower } = folder;
-  const opened = openUserNamespace(toBaseUid(slot));
+  const opened = openImageShift(toBaseUid(slot));
   try {
     const [userNamespace] = await settleAll([
       opened,

@@ -34,13 +34,17 @@ export const openLimitedUserNamespace = (options: {
  * closes it.
  */
 export const openShift = ({ fromId, toId }: { fromId: number; toId: number }): Promise<number> =>
-  openNamespace({ owner: toId, map: `0 0 1\n${fromId} ${toId} ${ID_COUNT}` });
+  openNamespace({ map: `0 0 1\n${fromId} ${toId} ${ID_COUNT}` });
+
+/** As `openShift`, of what the ids 0 to 65,535 own, as in an image. */
+export const openImageShift = (toId: number): Promise<number> =>
+  openNamespace({ map: `0 ${toId} ${ID_COUNT}` });
 
 const maker = createNamespaceMaker();
 
 /** A namespace lives as long as a descriptor of it; only making one takes a process, which is ended again here. */
 const openNamespace = async (options: {
-  owner: number;
+  owner?: number;
   map: string;
   processCount?: number;
 }): Promise<number> => {
