@@ -15,6 +15,7 @@ import type { OwnKernel } from './oci-runtime.ts';
 import { waitForQuiet } from './quiet.ts';
 import { readPid } from './read-pid.ts';
 import type { SandboxRecord } from './record.ts';
+import { settleAll } from './settle-all.ts';
 
 /** Where the parts of a snapshot go. */
 export interface CaptureTarget {
@@ -96,7 +97,11 @@ const captureByCriu = async (
   let packets: PacketStop | undefined;
   try {
     packets = await stopPackets(first);
-    const memory = await dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy });
+    // What they wrote last goes out beside that: there is less to wait for while they are held.
+    const [memory] = await settleAll([
+      dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy }),
+      flushDisk(folder.disk),
+    ]);
     await packets.end();
     await cgroup.thaw();
     return memory;

@@ -2,9 +2,11 @@ import { chmodSync, linkSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { chown, writeFile } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { createFingerprintKey, readFingerprint } from './fingerprint.ts';
+import { inLanes } from './in-lanes.ts';
 import { settleAll } from './settle-all.ts';
 import { syncPath } from './sync-path.ts';
 import { ID_COUNT } from './user-namespace.ts';
+import { beginWriteOut } from './write-out-meanwhile.ts';
 
 /** The processes of a paused sandbox, as files. */
 export interface KeptMemory {
@@ -72,8 +74,10 @@ export const listImages = (folder: string): MemoryImages => {
   return { ...(usernsName !== undefined && { usernsName }), files };
 };
 
-/** So many images are read and written out at the same time; with a thread each for both, some are left for others. */
-const LANES = 6;
+/** So many images are read at the same time; their fingerprints are made by the one thread that all else waits for, too. */
+const READ_LANES = 2;
+/** And so many are written out, each of which has a thread; some are left for others. */
+const WRITE_LANES = 6;
 
 /** As `listImages`; they are on the medium when it resolves. */
 export const keepImages = async (folder: string): Promise<MemoryImages> => {
@@ -81,15 +85,21 @@ export const keepImages = async (folder: string): Promise<MemoryImages> => {
   const key = createFingerprintKey();
   const macs: Fingerprints['macs'] = {};
   // The largest first: the others are done while that one is written out.
-  const waiting = images.files.toSorted((one, other) => other.sizeBytes - one.sizeBytes);
-  const lane = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const path = `${folder}/${next.name}`;
-      const [{ mac }] = await Promise.all([readFingerprint(path, key), syncPath(path)]);
-      macs[next.name] = mac;
-    }
+  const names = images.files
+    .toSorted((one, other) => other.sizeBytes - one.sizeBytes)
+    .map(({ name }) => name);
+  const writeOut = async (): Promise<void> => {
+    // Once all of the small ones have their blocks, a journal has them in one transaction, and waiting for it once is enough.
+    const small = names.filter((name) => !isPages(name));
+    await inLanes(small, { lanes: WRITE_LANES }, (name) => beginWriteOut(`${folder}/${name}`));
+    await inLanes(names, { lanes: WRITE_LANES }, (name) => syncPath(`${folder}/${name}`));
   };
-  await settleAll(Array.from({ length: LANES }, lane));
+  await settleAll([
+    writeOut(),
+    inLanes(names, { lanes: READ_LANES }, async (name) => {
+      macs[name] = (await readFingerprint(`${folder}/${name}`, key)).mac;
+    }),
+  ]);
   await syncPath(folder);
   return { ...images, fingerprints: { key, macs } };
 };

@@ -41,11 +41,15 @@ export const beginPause = async (
   let packets: PacketStop | undefined;
   try {
     packets = criu && (await stopPackets(first));
-    const memory =
-      criu &&
-      (await writeOutMeanwhile({ folder: folder.memory, isLarge: isPages }, () =>
-        dumpMemory({ host, criu }, record, { imagesDir: folder.memory }),
-      ));
+    let memory: KeptMemory | undefined;
+    if (criu) {
+      const dump = () => dumpMemory({ host, criu }, record, { imagesDir: folder.memory });
+      // What they wrote last goes out beside that: after it there is little left to wait for.
+      [memory] = await settleAll([
+        writeOutMeanwhile({ folder: folder.memory, isLarge: isPages }, dump),
+        flushDisk(folder.disk),
+      ]);
+    }
     await flushDisk(folder.disk);
     // Whoever is connected is told when they end. Before the record says that they will: after it, nothing may fail.
     if (criu) await endRepair(cgroup, folder);

@@ -20,7 +20,7 @@ export const writeOutMeanwhile = async <T>(
       await sleep(ROUND_MS, undefined, { signal: done.signal });
       // It may not be made yet.
       const names = await readdir(folder).catch(() => []);
-      for (const name of names.filter(isLarge)) await startFile(`${folder}/${name}`);
+      for (const name of names.filter(isLarge)) await beginWriteOut(`${folder}/${name}`);
     }
   };
   const writing = writeOut().catch(() => {
@@ -34,7 +34,8 @@ export const writeOutMeanwhile = async <T>(
   }
 };
 
-const startFile = async (path: string): Promise<void> => {
+/** Lets the disk begin with what is to be written of the file, and waits for none of it. */
+export const beginWriteOut = async (path: string): Promise<void> => {
   const fd = openSync(path, 'r');
   try {
     await startWriteOut(fd);
