@@ -15,8 +15,11 @@ const PUBLIC_PORT = 49_983;
 const MAX_LOG_BYTES = 1024 * 1024;
 const PRELOAD_MS = 250;
 const REHEARSE_MS = 1_000;
-/** After the calls are loaded: by then the first command has answered, or nobody is in a hurry. */
-const TRIM_MS = 2_000;
+/**
+ * After the calls are loaded: by then the first command has answered, or nobody is in a hurry. Nor is anybody who was made in the
+ * same burst of creates, which needs the processor that this takes.
+ */
+const TRIM_MS = 4_000;
 
 /**
  * ENVD_SOCKET_DIR: the folder of `http.sock`, `control.sock` and `envd.log`.
