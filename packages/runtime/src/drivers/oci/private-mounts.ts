@@ -1,8 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import { enterMounts, leaveMounts, returnToFolder } from './syscalls.ts';
-
-/** Linux: open(2); Node does not name it. The folder is kept, not read: this user may be allowed to pass it and no more. */
-const O_PATH = 0o10000000;
+import { enterMounts, leaveMounts, O_PATH, returnToFolder } from './syscalls.ts';
 
 /**
  * Calls `prepare`, which may change mounts, and then `act` while this thread has a copy of the host's mounts for

@@ -15,6 +15,9 @@ const SYS_OPEN_TREE = 428;
 const SYS_MOVE_MOUNT = 429;
 const SYS_MOUNT_SETATTR = 442;
 
+/** open(2): holds on to a file or folder without the right to read it; Node does not name it. */
+export const O_PATH = 0o10000000;
+
 const CLONE_NEWNS = 0x20000;
 const CLONE_NEWUTS = 0x4000000;
 const MS_REC = 0x4000;
