@@ -34,6 +34,8 @@ export const restoreMemory = async (options: {
   signal: AbortSignal;
   /** Mounts the disk at the folder's `disk`. */
   prepareDisk: () => Promise<void>;
+  /** Called when all is prepared, and CRIU begins to read the images. */
+  meanwhile: () => void;
 }): Promise<LifeLine> => {
   const { host, criu, record, memory, agentDir, signal } = options;
   const { id, limits, hostname, network } = record.spec;
@@ -58,7 +60,10 @@ export const restoreMemory = async (options: {
     packets = await prepareLoopback(first);
   };
   const prepared = prepare();
-  const lifeFd = prepared.then(({ writeFd }) => writeFd);
+  const lifeFd = prepared.then(({ writeFd }) => {
+    options.meanwhile();
+    return writeFd;
+  });
   // Whoever waits for it does so later.
   lifeFd.catch(() => undefined);
   const restore = async (): Promise<number> => {

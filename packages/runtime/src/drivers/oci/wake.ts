@@ -38,14 +38,16 @@ export const wakeSandbox = async (options: WakeOptions): Promise<Run> => {
   let line: LifeLine | undefined;
   let damage: Promise<unknown> = Promise.resolve();
   try {
-    // Beside the restore: it takes as long, and nothing runs until both are done. Those of a snapshot, of which any number
-    // may be made at the same time, were looked at when that was opened.
+    // Those of a snapshot, of which any number may be made at the same time, were looked at when that was opened.
     if (isNew) requireUntouched(folder.memory, images);
-    damage = (isNew ? Promise.resolve() : verifyImages(folder.memory, images)).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
-    line = await restore.make();
+    // Beside the restore: it takes as long, and nothing runs until both are done.
+    const verify = (): void => {
+      damage = verifyImages(folder.memory, images).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    };
+    line = await restore.make(isNew ? () => {} : verify);
     if (await damage) throw await damage;
     const { memory: _, ...rest } = record;
     const ready: SandboxRecord = { ...rest, phase: 'ready', agentDir };
@@ -63,8 +65,11 @@ export const wakeSandbox = async (options: WakeOptions): Promise<Run> => {
 };
 
 interface Restore {
-  /** Resolves when everything is there, and stands still. */
-  make(): Promise<LifeLine>;
+  /**
+   * Resolves when everything is there, and stands still. Calls `meanwhile` when it begins to read the images, which it leaves as
+   * they are.
+   */
+  make(meanwhile: () => void): Promise<LifeLine>;
   /** Resolves when it runs, and the agent can be reached. */
   begin(): Promise<void>;
 }
@@ -81,7 +86,8 @@ const toRestore = (options: WakeOptions): Restore | undefined => {
     const restored = { ...memory, ...(memory.bootId !== undefined && { bootId }) };
     return (
       criu && {
-        make: () => restoreMemory({ host, criu, record, memory: restored, agentDir, signal, prepareDisk }),
+        make: (meanwhile) =>
+          restoreMemory({ host, criu, record, memory: restored, agentDir, signal, prepareDisk, meanwhile }),
         begin: () => host.cgroup(id).thaw(),
       }
     );
@@ -90,7 +96,8 @@ const toRestore = (options: WakeOptions): Restore | undefined => {
   const container = { id, folder, signal };
   return (
     ownKernel && {
-      make: async () => {
+      make: async (meanwhile) => {
+        meanwhile();
         const line = await startSandbox({ host, record, agentDir, command, signal, prepareDisk, imagesDir });
         const { hostname } = record.spec;
         if (record.phase === 'starting') await ownKernel.rename({ ...container, hostname });
