@@ -1,4 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRuntimeError } from '../../error.ts';
 import { readHostBootId } from './dump.ts';
 import { toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
@@ -43,8 +45,9 @@ export const holdOwnKernel = async <T>(
 };
 
 const RELEASE_DEADLINE_MS = 10_000;
-/** A program by which something is let go on may be killed by others. */
-const TRIES = 3;
+/** A program by which something is let go on may be killed by others, or come too late on a busy host. */
+const TRIES = 5;
+const TRY_AFTER_MS = 100;
 
 /** Lets everything inside go on, from wherever `holdOwnKernel` was; the agent can be reached when it resolves. */
 export const runOn = async (host: OciHost, { spec: { id } }: SandboxRecord): Promise<void> => {
@@ -57,7 +60,9 @@ export const runOn = async (host: OciHost, { spec: { id } }: SandboxRecord): Pro
       await host.runtime.ownKernel?.reopen(container);
       break;
     } catch (error) {
-      if (tries === TRIES || signal.aborted) throw error;
+      // Not when it is the agent that takes no part.
+      if (tries === TRIES || signal.aborted || isRuntimeError(error, 'unavailable')) throw error;
+      await sleep(TRY_AFTER_MS);
     }
   }
   await rm(folder.memory, { recursive: true, force: true });

@@ -79,11 +79,16 @@ const openSockets = async (run: RunscCommand, container: Container): Promise<voi
 /** The first process hands signals on to the agent. */
 const closeSockets = async (run: RunscCommand, container: Container): Promise<void> => {
   const { id, folder, signal } = container;
-  const late = AbortSignal.any([signal, AbortSignal.timeout(CLOSE_DEADLINE_MS)]);
-  const closed = waitForNoEntry(folder.guest, 'control.sock', late).catch((error: unknown) => {
+  const untold = new AbortController();
+  const until = AbortSignal.any([signal, untold.signal, AbortSignal.timeout(CLOSE_DEADLINE_MS)]);
+  const closed = waitForNoEntry(folder.guest, 'control.sock', until).catch((error: unknown) => {
     throw new RuntimeError('unavailable', 'the agent does not close its sockets', { cause: error });
   });
-  await settleAll([closed, run(container, ['kill', id, 'USR2'])]);
+  const told = run(container, ['kill', id, 'USR2']).catch((error: unknown) => {
+    untold.abort();
+    throw error;
+  });
+  await settleAll([told, closed]);
 };
 
 /** To be read by another kernel, which takes no file to which anybody could write by this. */

@@ -122,7 +122,8 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
       else known = undefined;
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error;
-      report.losses.push(`${expected.id} cannot be used after ${name}: ${error.code} ${error.message}`);
+      const loss = `${expected.id} cannot be used after ${name}: ${error.code} ${error.message}`;
+      report.losses.push(withLog(loss, stack, expected.id));
       known = undefined;
     }
   };
@@ -137,7 +138,7 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
     const sandbox = await retry(() => findSandbox(stack, expected.id));
     if (sandbox === undefined) {
       if (mayEnd) report.ended += 1;
-      else report.losses.push(`the sandbox after ${name}`);
+      else report.losses.push(withLog(`the sandbox after ${name}`, stack, expected.id));
       return false;
     }
     let { losses, counter } = await retry(() => findLosses(sandbox, expected));
@@ -253,6 +254,12 @@ const retry = async <T>(act: () => Promise<T>): Promise<T> => {
       if (!(error instanceof SandboxError) || performance.now() > deadline) throw error;
     }
   }
+};
+
+/** With what the server has said of the sandbox lately. */
+const withLog = (what: string, stack: Stack, id: string): string => {
+  const lines = stack.log().split('\n');
+  return [what, ...lines.filter((line) => line.includes(id)).slice(-LAST)].join('\n');
 };
 
 const killProcess = (pid: number): void => {
