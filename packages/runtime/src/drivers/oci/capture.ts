@@ -1,6 +1,5 @@
 import { RuntimeError } from '../../error.ts';
 import { type PacketStop, stopPackets } from '../../network/packet-stop.ts';
-import { flushDisk } from './close-disk.ts';
 import { copyDisk } from './copy-disk.ts';
 import type { Criu } from './criu.ts';
 import { dumpMemory } from './dump.ts';
@@ -15,6 +14,7 @@ import type { OwnKernel } from './oci-runtime.ts';
 import { waitForQuiet } from './quiet.ts';
 import { readPid } from './read-pid.ts';
 import type { SandboxRecord } from './record.ts';
+import { createRepeatedCopy } from './repeated-copy.ts';
 import { settleAll } from './settle-all.ts';
 
 /** Where the parts of a snapshot go. */
@@ -45,11 +45,8 @@ export const captureRunning = async (
   { image, memory: imagesDir, writer }: CaptureTarget,
 ): Promise<Captured> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
-  const copy = async (): Promise<void> => {
-    await flushDisk(folder.disk);
-    await copyDisk(folder.image, image);
-  };
-  // What this copies may be of many moments; the next copies over it.
+  const copy = createRepeatedCopy({ disk: folder.disk, image: folder.image, to: image });
+  // What this copies may be of many moments.
   await copy();
   const memory = await captureHeld({ host, record, imagesDir, writer, copy });
   return { record, memory };
@@ -97,10 +94,10 @@ const captureByCriu = async (
   let packets: PacketStop | undefined;
   try {
     packets = await stopPackets(first);
-    // What they wrote last goes out beside that: there is less to wait for while they are held.
+    // Beside that, what they wrote last: at its end there is only left what names CRIU has given to files.
     const [memory] = await settleAll([
       dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy }),
-      flushDisk(folder.disk),
+      copy(),
     ]);
     await packets.end();
     await cgroup.thaw();
