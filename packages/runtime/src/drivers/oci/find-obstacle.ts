@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs';
+import { constants, readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs';
 import { listDescriptors, MAX_DESCRIPTORS } from './descriptors.ts';
 import { type SocketOption, visitFrozenSockets } from './sandbox-sockets.ts';
+import { O_PATH } from './syscalls.ts';
 import { createTurns } from './turns.ts';
 
 /**
@@ -46,8 +47,9 @@ const toObstacle = ({ path, info }: HeldFile): string | undefined => {
   const file = statSync(path);
   if (file.nlink > 0 && isLongDeletedName(readlinkSync(path, 'buffer')))
     return 'a file is in use of which a name of more than 245 bytes was deleted, and not its other ones';
-  if ((file.isSocket() || file.isFIFO()) && info !== undefined && isOpenByName(readFileSync(info, 'utf8')))
-    return 'a socket or named pipe is open by its name alone';
+  const flags = (file.isSocket() || file.isFIFO()) && info !== undefined ? readFlags(info) : 0;
+  if (flags & O_PATH) return 'a socket or named pipe is open by its name alone';
+  if (file.isFIFO() && flags & constants.O_DIRECT) return 'a pipe is in packet mode';
   return unkept.get(statfsSync(path).type);
 };
 
@@ -55,11 +57,9 @@ const toObstacle = ({ path, info }: HeldFile): string | undefined => {
 const isLongDeletedName = (shown: Buffer): boolean =>
   shown.length - 1 - shown.lastIndexOf('/') > 255 && shown.toString('latin1').endsWith(' (deleted)');
 
-/** Whether it was opened with `O_PATH`, asm-generic/fcntl.h, proc_pid_fdinfo(5). */
-const isOpenByName = (info: string): boolean => {
-  const flags = Number.parseInt(/^flags:\s+([0-7]+)$/m.exec(info)?.[1] ?? '0', 8);
-  return (flags & 0o10000000) !== 0;
-};
+/** With which it was opened, proc_pid_fdinfo(5). */
+const readFlags = (info: string): number =>
+  Number.parseInt(/^flags:\s+([0-7]+)$/m.exec(readFileSync(info, 'utf8'))?.[1] ?? '0', 8);
 
 /** By the file systems that they are on, linux/magic.h, ipc/mqueue.c. */
 const unkept: ReadonlyMap<number, string> = new Map([

@@ -71,6 +71,7 @@ PTRACE_SEIZE = 0x4206; assert libc.ptrace(PTRACE_SEIZE, child, 0, 0) == 0`,
     'by its name',
     's = socket.socket(socket.AF_UNIX); s.bind("/root/socket"); by_name = os.open("/root/socket", os.O_PATH)',
   ],
+  ['packet mode', 'pipe = os.pipe2(os.O_DIRECT)'],
   [
     'corked',
     'UDP_CORK = 1; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(socket.IPPROTO_UDP, UDP_CORK, 1)',
