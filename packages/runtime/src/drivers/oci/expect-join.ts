@@ -9,19 +9,20 @@ import type { CgroupLayout } from './cgroup.ts';
  * the kernel): this process joins the group that it is in, beside whatever else is to be done before. Waits for nothing.
  */
 export const createExpectJoin = (layout: CgroupLayout): (() => void) => {
-  let members: string | undefined;
-  let isUnderWay = false;
+  let isJoining = false;
+  const join = async (): Promise<void> => {
+    isJoining = true;
+    try {
+      const members = toOwnMembers(layout, readFileSync('/proc/self/cgroup', 'utf8'));
+      await writeFile(members, String(process.pid), { flag: 'r+' });
+    } catch {
+      // Where this process may not, whoever joins waits as without it.
+    } finally {
+      isJoining = false;
+    }
+  };
   return () => {
-    if (isUnderWay) return;
-    isUnderWay = true;
-    members ??= toOwnMembers(layout, readFileSync('/proc/self/cgroup', 'utf8'));
-    writeFile(members, String(process.pid), { flag: 'r+' })
-      .catch(() => {
-        // Where this process may not, whoever joins waits as without it.
-      })
-      .finally(() => {
-        isUnderWay = false;
-      });
+    if (!isJoining) void join();
   };
 };
 
