@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 /** Compares what a stranger says with a secret, in a time that depends on the length of the former alone. */
 export const isSameSecret = (given: string, secret: string): boolean => {
-  // Not by `node:crypto`: its load takes longer than the whole first call of a sandbox otherwise.
+  // Not by `node:crypto`, whose load takes longer than all else that a first call does before its process starts.
   let difference = given.length ^ secret.length;
   for (let index = 0; index < given.length; index += 1)
     difference |= given.charCodeAt(index) ^ secret.charCodeAt(index % secret.length);
