@@ -43,6 +43,11 @@ describe('a process that is to become a program in cgroups', () => {
     expect(await member.ended).not.toBe(0);
     member.become({ fd: out, prepare: () => {} });
     member.close();
+    // Gets the number of what it was told by.
+    const others = Array.from({ length: 4 }, (_, index) => openSync(`${folder}/other${index}`, 'w'));
+    member.become({ fd: out, prepare: () => expect.fail('called') });
+    for (const other of others) closeSync(other);
+    for (const index of others.keys()) expect(read(`other${index}`)).toBe('');
     expect(read('out')).toBe('');
   });
 

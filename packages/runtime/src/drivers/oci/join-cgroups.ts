@@ -9,7 +9,7 @@ export interface CgroupMember extends Program {
   /**
    * Lets it become the program as soon as it is in all of them, among a copy of the host's mounts that `prepare` changes
    * before and nobody else sees. Its descriptor 3 writes to the same as `fd`, which stays open until it has ended. Throws what
-   * `prepare` throws; does nothing about one that has ended.
+   * `prepare` throws; does nothing about one that has ended, or was closed.
    */
   become(options: { fd: number; prepare: () => void }): void;
   /** Lets go of what this process holds for it, to be called when it has ended. */
@@ -50,6 +50,8 @@ export const joinCgroups = (options: {
     return {
       ...program,
       become: ({ fd, prepare }) => {
+        // Closed: the numbers may be those of other files by now.
+        if (held.length === 0) return;
         const mounts = inPrivateMounts(prepare, () => openSync('/proc/thread-self/ns/mnt', 'r'));
         held.push(mounts);
         try {
