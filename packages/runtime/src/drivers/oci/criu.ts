@@ -249,11 +249,19 @@ const cacheName = 'criu.kdat';
  */
 const explore = (command: readonly string[], prepareMounts: () => void): Buffer | undefined => {
   const script = ['-c', '"$@" >&2 && exec cat "$0"', `${cacheDir}/${cacheName}`, ...command, 'check'];
-  const { status, stdout } = inPrivateMounts(prepareMounts, () =>
-    spawnSync('sh', script, { env: { PATH: systemPath }, timeout: 10_000, cwd: '/' }),
-  );
-  return status === 0 ? stdout : undefined;
+  for (let tries = 1; ; tries++) {
+    const { status, error, stdout } = inPrivateMounts(prepareMounts, () =>
+      spawnSync('sh', script, { env: { PATH: systemPath }, timeout: EXPLORE_DEADLINE_MS, cwd: '/' }),
+    );
+    if (status === 0) return stdout;
+    // Somebody else ended it: that says nothing of the kernel, and what this returns holds for as long as this process lives.
+    const wasKilled = error === undefined && (status === null || status > 128);
+    if (!wasKilled || tries === EXPLORE_TRIES) return undefined;
+  }
 };
+
+const EXPLORE_DEADLINE_MS = 10_000;
+const EXPLORE_TRIES = 3;
 
 const finish = async (
   program: Program,
