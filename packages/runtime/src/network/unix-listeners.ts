@@ -1,6 +1,6 @@
 import { inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
 import { type NetlinkRequest, parseAttributes, parseList, toMessages } from './netlink-message.ts';
-import { openNetlink } from './netlink-socket.ts';
+import { type NetlinkSocket, openNetlink } from './netlink-socket.ts';
 
 // linux/netlink.h, linux/sock_diag.h, linux/unix_diag.h, net/tcp_states.h
 const NETLINK_SOCK_DIAG = 4;
@@ -28,14 +28,21 @@ export async function* listUnixListeners(pid: number): AsyncGenerator<UnixListen
   await using namespace = await openNetworkNamespace(pid);
   const socket = inNetworkNamespace(namespace, () => openNetlink(NETLINK_SOCK_DIAG));
   try {
-    await socket.send(toMessages([listRequest]));
-    for (let isOver = false; !isOver; ) {
-      const { bodies, isLast } = parseList(socket.receive(), SOCK_DIAG_BY_FAMILY);
-      yield bodies.map(toListener);
-      isOver = isLast;
-    }
+    // The kernel makes the first part before it knows how much may be received, as small as can be: a socket with a thousand
+    // connections does not fit and ends the list (net/unix/diag.c). From the second list on it knows.
+    for await (const _ of list(socket));
+    yield* list(socket);
   } finally {
     socket.close();
+  }
+}
+
+async function* list(socket: NetlinkSocket): AsyncGenerator<UnixListener[]> {
+  await socket.send(toMessages([listRequest]));
+  for (let isOver = false; !isOver; ) {
+    const { bodies, isLast } = parseList(socket.receive(), SOCK_DIAG_BY_FAMILY);
+    yield bodies.map(toListener);
+    isOver = isLast;
   }
 }
 

@@ -44,19 +44,24 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
         // The images are there for a moment longer than the line, until the record says what was kept.
         if (existsSync(folder.dumpLine) || existsSync(folder.memory)) {
           // Whoever writes its memory at this moment leaves it frozen when done, and stopped besides, with connections that fail.
-          await endDump(folder.dumpLine, { deadlineMs: toMemoryDeadlineMs(record.spec.limits.memoryBytes) });
+          const isOwn = record.level === 'gvisor';
+          // A kernel of its own does by itself what it was told to; who told it may stop something yet.
+          const deadlineMs = isOwn ? 0 : toMemoryDeadlineMs(record.spec.limits.memoryBytes);
+          await endDump(folder.dumpLine, { deadlineMs });
           await renameSockets(folder, { from: '.new', to: '' });
-          if (record.level === 'gvisor') {
+          if (isOwn) {
             await cgroup.signal('SIGCONT');
-            // An agent that takes no part cannot be reached; that is no reason not to take over the others.
-            await runOn(host, record).catch(() => undefined);
+            await runOn(host, record).catch(() => {
+              // An agent that takes no part cannot be reached; that is no reason not to take over the others. Where something may
+              // stand still it is tried again when the next takes it over.
+            });
           } else {
             await letRunOn(cgroup, folder).catch(() => {
               // It runs on all the same, and whoever waits for this waits for every other sandbox, too.
             });
           }
           await rm(folder.dumpLine, { force: true });
-          await rm(folder.memory, { recursive: true, force: true });
+          if (!isOwn) await rm(folder.memory, { recursive: true, force: true });
         }
         await cgroup.thaw();
       }

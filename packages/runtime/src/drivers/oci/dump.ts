@@ -36,7 +36,7 @@ export const dumpMemory = async (
   const pids = await cgroup.members();
   try {
     requireProgramFiles(pids);
-    requireUntraced(pids);
+    await requireUntraced(pids);
     await readySockets(pids, folder);
     const pid = await readPid(folder);
     const lifeLineId = await readLifeLineId(folder, pid);

@@ -1,5 +1,6 @@
 import { constants, readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs';
 import { listDescriptors, MAX_DESCRIPTORS } from './descriptors.ts';
+import { orNothing } from './or-nothing.ts';
 import { type SocketOption, visitFrozenSockets } from './sandbox-sockets.ts';
 import { O_PATH } from './syscalls.ts';
 import { createTurns } from './turns.ts';
@@ -77,12 +78,3 @@ const findCorked = async (pids: readonly number[]): Promise<string | undefined> 
 
 /** linux/udp.h */
 const UDP_CORK: SocketOption = { level: 17, name: 1 };
-
-const orNothing = <T>(look: () => T): T | undefined => {
-  try {
-    return look();
-  } catch {
-    // What is looked at is gone by now.
-    return undefined;
-  }
-};

@@ -69,6 +69,6 @@ const findUnrest = async ({ stopped, members, tree }: Processes): Promise<string
   if (stopped.length > 0 || tree.some(({ parent, hasEnded }) => parent === first?.pid && hasEnded))
     return 'processes stop or end again and again';
   if (first && (await hasWaitingConnection(first.pid)))
-    return 'connections were closed by one end before the other accepted them, and wait for that';
+    return 'connections wait to be accepted that were closed by one end, or that the host has made';
   return (await hasHostConnection(members)) ? 'connections to the agent are still open' : undefined;
 };

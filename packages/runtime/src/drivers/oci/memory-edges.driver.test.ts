@@ -65,6 +65,17 @@ if child == 0:
     os._exit(0)
 PTRACE_SEIZE = 0x4206; assert libc.ptrace(PTRACE_SEIZE, child, 0, 0) == 0`,
   ],
+  [
+    'traced',
+    `r, w = os.pipe(); child = os.fork()
+if child == 0:
+    import threading
+    thread = threading.Thread(target=time.sleep, args=(1000,), daemon=True); thread.start()
+    os.write(w, b"%d" % thread.native_id)
+    while os.getppid() != 1: time.sleep(0.02)
+    os._exit(0)
+assert libc.ptrace(0x4206, int(os.read(r, 20)), 0, 0) == 0`,
+  ],
   ['secret memory', 'secret = libc.syscall(447, 0); assert secret >= 0'],
   ['by its name', 'os.mkfifo("/root/pipe"); pipe = os.open("/root/pipe", os.O_PATH)'],
   [

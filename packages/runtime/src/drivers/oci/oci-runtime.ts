@@ -64,6 +64,8 @@ export interface Container {
   id: string;
   folder: SandboxFolder;
   signal: AbortSignal;
+  /** Held by the programs that act on it, so that it shows as long as one of them lives. */
+  lineFd?: number;
 }
 
 export type IsolationLevel = 'container' | 'gvisor';

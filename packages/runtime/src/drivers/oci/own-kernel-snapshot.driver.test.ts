@@ -85,7 +85,9 @@ describe('a snapshot with memory at level gvisor', () => {
       source,
       `setsid python3 -c '${listen}' >/dev/null 2>&1 </dev/null & until [ -S /root/odd ]; do sleep 0.01; done`,
     );
-    await expect(source.snapshot({ id: toId(), memory: true })).rejects.toMatchObject({ code: 'internal' });
+    await expect(source.snapshot({ id: toId(), memory: true })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
     await expectOn(source, before);
     expect(await readdir(join(dataDir, 'snapshots'))).toEqual([]);
     expect((await readCounter(source)).pid).toBe(before.pid);

@@ -16,6 +16,7 @@ export type RunscCommand = (
 ) => Promise<void>;
 
 const CLOSE_DEADLINE_MS = 2_000;
+const OPEN_DEADLINE_MS = 8_000;
 /** How often a connection that is being closed may be in the way, and how long it is waited for then. */
 const TRIES = 5;
 const TRY_AFTER_MS = 50;
@@ -71,24 +72,46 @@ export const createOwnKernel = (run: RunscCommand): OwnKernel => ({
   },
 });
 
-const openSockets = async (run: RunscCommand, container: Container): Promise<void> => {
-  await run(container, ['kill', container.id, 'CONT']);
-  await waitForEntry(container.folder.guest, 'control.sock', container.signal);
-};
-
-/** The first process hands signals on to the agent. */
-const closeSockets = async (run: RunscCommand, container: Container): Promise<void> => {
-  const { id, folder, signal } = container;
-  const untold = new AbortController();
-  const until = AbortSignal.any([signal, untold.signal, AbortSignal.timeout(CLOSE_DEADLINE_MS)]);
-  const closed = waitForNoEntry(folder.guest, 'control.sock', until).catch((error: unknown) => {
-    throw new RuntimeError('unavailable', 'the agent does not close its sockets', { cause: error });
+const openSockets = (run: RunscCommand, container: Container): Promise<void> =>
+  tellAgent(run, container, {
+    signalName: 'CONT',
+    wait: (signal) => waitForEntry(container.folder.guest, 'control.sock', signal),
+    deadlineMs: OPEN_DEADLINE_MS,
+    late: 'the agent does not open its sockets',
   });
-  const told = run(container, ['kill', id, 'USR2']).catch((error: unknown) => {
+
+const closeSockets = (run: RunscCommand, container: Container): Promise<void> =>
+  tellAgent(run, container, {
+    signalName: 'USR2',
+    wait: (signal) => waitForNoEntry(container.folder.guest, 'control.sock', signal),
+    deadlineMs: CLOSE_DEADLINE_MS,
+    late: 'the agent does not close its sockets',
+  });
+
+/** The first process hands signals on to the agent. Rejects with `unavailable` when that has not done it by the deadline. */
+const tellAgent = async (
+  run: RunscCommand,
+  container: Container,
+  options: {
+    signalName: string;
+    wait: (signal: AbortSignal) => Promise<void>;
+    deadlineMs: number;
+    late: string;
+  },
+): Promise<void> => {
+  const untold = new AbortController();
+  const deadline = AbortSignal.timeout(options.deadlineMs);
+  const done = options.wait(AbortSignal.any([container.signal, untold.signal, deadline]));
+  const told = run(container, ['kill', container.id, options.signalName]).catch((error: unknown) => {
     untold.abort();
     throw error;
   });
-  await settleAll([told, closed]);
+  await settleAll([
+    told,
+    done.catch((error: unknown) => {
+      throw new RuntimeError('unavailable', options.late, { cause: error });
+    }),
+  ]);
 };
 
 /** To be read by another kernel, which takes no file to which anybody could write by this. */

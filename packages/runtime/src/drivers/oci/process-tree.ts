@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { orNothing } from './or-nothing.ts';
 import { createTurns } from './turns.ts';
 
 /** One process of a sandbox, which may have ended without its parent having asked how. Numbers are the host's. */
@@ -30,25 +31,16 @@ export const readProcessTree = async (first: number): Promise<TreeProcess[]> => 
 
 /** proc_pid_stat(5): the name, in brackets, may have anything in it. */
 const readProcess = (pid: number): TreeProcess | undefined => {
-  const text = readOrNothing(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  const text = orNothing(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   if (text === undefined) return undefined;
   const [state, parent, , session] = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { pid, parent: Number(parent), session: Number(session), hasEnded: state === 'Z' };
 };
 
 const readChildren = (pid: number): number[] => {
-  const threads = readOrNothing(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  const threads = orNothing(() => readdirSync(`/proc/${pid}/task`)) ?? [];
   return threads.flatMap((thread) => {
-    const text = readOrNothing(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')) ?? '';
+    const text = orNothing(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')) ?? '';
     return text.split(' ').filter(Boolean).map(Number);
   });
-};
-
-const readOrNothing = <T>(read: () => T): T | undefined => {
-  try {
-    return read();
-  } catch {
-    // It is gone by now.
-    return undefined;
-  }
 };

@@ -1,23 +1,20 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { RuntimeError } from '../../error.ts';
+import { orNothing } from './or-nothing.ts';
+import { createTurns } from './turns.ts';
 
 /**
- * Throws `unavailable` when one of the processes is traced, ptrace(2): a process has one tracer, and CRIU has to be that. It
+ * Rejects with `unavailable` when a thread of the processes is traced, ptrace(2): it has one tracer, and CRIU has to be that. It
  * would try for 10 s.
  */
-export const requireUntraced = (pids: readonly number[]): void => {
+export const requireUntraced = async (pids: readonly number[]): Promise<void> => {
+  const turns = createTurns();
   for (const pid of pids) {
-    if (/^TracerPid:\s+[1-9]/m.test(readStatus(pid)))
-      throw new RuntimeError('unavailable', 'a process is traced');
-  }
-};
-
-/** proc_pid_status(5) */
-const readStatus = (pid: number): string => {
-  try {
-    return readFileSync(`/proc/${pid}/status`, 'utf8');
-  } catch {
-    // It is gone by now.
-    return '';
+    for (const thread of orNothing(() => readdirSync(`/proc/${pid}/task`)) ?? []) {
+      // proc_pid_status(5)
+      const status = orNothing(() => readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8')) ?? '';
+      if (/^TracerPid:\s+[1-9]/m.test(status)) throw new RuntimeError('unavailable', 'a process is traced');
+      await turns();
+    }
   }
 };

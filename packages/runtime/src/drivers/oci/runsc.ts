@@ -28,12 +28,12 @@ const OWN_PROCESSES = 128;
 
 /** gVisor: a kernel in a process of its own, on the same bundle. What runs inside never speaks to the host's kernel. */
 export const createRunsc = (program: string): OciRuntime => {
-  const run: RunscCommand = ({ folder, signal }, words, { stdin, passes = [], cover } = {}) =>
+  const run: RunscCommand = ({ folder, signal, lineFd }, words, { stdin, passes = [], cover } = {}) =>
     runOciProgram({
       program,
       args: [...options, '--root', folder.ociState, '--log', folder.ociLog, ...words],
       // It hands on nothing but the first three. The agent never reads its standard input.
-      stdio: [stdin ?? 'ignore', 'ignore', 'ignore'],
+      stdio: [stdin ?? 'ignore', 'ignore', 'ignore', ...(lineFd === undefined ? [] : [lineFd])],
       // The program may lie behind the same closed folder as what it works on.
       passes: passes.length === 0 ? [] : [...passes, dirname(program)],
       cover,
