@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { agentMountPoint } from '../agent-folder.ts';
+import { signalProcess } from '../drivers/oci/signal-process.ts';
 import { ioctl } from '../drivers/oci/syscalls.ts';
 import { RuntimeError } from '../error.ts';
 import { identifyProcess, isAlive, type ProcessIdentity } from './process-identity.ts';
@@ -27,7 +28,7 @@ export async function endOrphans({ userNamespace }: { userNamespace: number }): 
     if (Date.now() > deadline)
       throw new RuntimeError('internal', 'sandboxes of an earlier ground do not end');
     for (const orphan of orphans) {
-      process.kill(orphan.pid, 'SIGKILL');
+      signalProcess(orphan.pid, 'SIGKILL');
       killed.set(orphan.pid, orphan);
     }
     await sleep(10);

@@ -44,8 +44,9 @@ export const closeDisk = async (options: { image: string; target: string }): Pro
       await settleAll([unmountEveryAside(target), syncPath(image)]);
     } finally {
       // Nothing changes the image any more. Forgetting the file system and its device takes the kernel several waits for all
-      // processors, for which nobody has to wait.
-      close(held);
+      // processors, for which nobody has to wait. Nothing was written by it that could be lost, and without somebody to tell
+      // of a failure Node throws it where nothing catches it.
+      close(held, () => undefined);
     }
   }
   await rmdir(target).catch((error: NodeJS.ErrnoException) => {

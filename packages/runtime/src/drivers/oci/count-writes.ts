@@ -12,8 +12,9 @@ export const countWrites = (target: string): string | undefined => {
   if (!existsSync(`${folder}/stat`)) return undefined;
   if (readFileSync(`${folder}/queue/iostats`, 'utf8').trim() !== '1') return undefined;
   const fields = readFileSync(`${folder}/stat`, 'utf8').trim().split(/\s+/);
-  // Requests and sectors that were written and that were given back: Documentation/block/stat.rst.
-  const [writes, written, discards, discarded] = [fields[4], fields[6], fields[11], fields[13]];
+  // Sectors that were written and that were given back: Documentation/block/stat.rst. Not the requests: the kernel counts
+  // them after it has woken whoever waits for one, and the sectors before, block/blk-mq.c.
+  const [written, discarded] = [fields[6], fields[13]];
   if (discarded === undefined) return undefined;
-  return `${numbers} ${writes} ${written} ${discards} ${discarded}`;
+  return `${numbers} ${written} ${discarded}`;
 };

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findCriu } from './criu.ts';
+import { type Criu, findCriu } from './criu.ts';
 import { readHostAllowance } from './host-allowance.ts';
 
 let folder: string;
@@ -28,8 +28,9 @@ echo found > /run/criu.kdat
 };
 const readTurns = (): number => Number(readFileSync(`${folder}/turns`, 'utf8'));
 
+const allowance = readHostAllowance({ isInGround: false });
+
 describe('finding CRIU', () => {
-  const allowance = readHostAllowance({ isInGround: false });
   const killed = 'kill -9 $$';
 
   it('is tried again when somebody kills it, but not for ever', () => {
@@ -45,5 +46,34 @@ describe('finding CRIU', () => {
     writeLoader(['exit 1']);
     expect(findCriu(folder, allowance)).toBeUndefined();
     expect(readTurns()).toBe(1);
+  });
+});
+
+describe('making processes again', () => {
+  it('fails without waiting for the line where the program cannot enter its cgroups', async () => {
+    writeLoader([]);
+    const { restore } = findCriu(folder, allowance) as Criu;
+    const restored = restore({
+      imagesDir: folder,
+      baseId: 900_000_000,
+      lifeLineId: 'file[1:1]',
+      memoryBytes: 2 ** 20,
+      root: folder,
+      guestDir: folder,
+      agentDir: folder,
+      bootIdFile: undefined,
+      emptyDir: folder,
+      pidFile: `${folder}/pid`,
+      memberFiles: [`${folder}/gone/cgroup.procs`],
+      lifeFd: new Promise(() => undefined),
+      shown: [],
+      prepareMounts: () => undefined,
+      prepareNetwork: undefined,
+      signal: new AbortController().signal,
+    });
+    await expect(restored).rejects.toMatchObject({
+      code: 'internal',
+      message: expect.stringContaining('no log'),
+    });
   });
 });

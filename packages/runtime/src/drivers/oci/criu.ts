@@ -27,7 +27,7 @@ export interface Criu {
   dump(options: DumpOptions): Promise<void>;
   /**
    * Makes the processes again, stopped, and resolves with the pid of the first. What was made is still there when it
-   * rejects; all of it, the program too, is a member of the cgroups.
+   * rejects; all of it, the program too, is a member of the cgroups. `lifeFd` may be pending still then.
    */
   restore(options: RestoreOptions): Promise<number>;
 }
@@ -192,7 +192,8 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
         const finished = finish(member, { log: `${imagesDir}/restore.log`, deadlineMs, signal, wasShort });
         finished.catch(() => undefined).finally(() => member.close());
         try {
-          const fd = await lifeFd;
+          // That it has ended is told at once: what makes the line may take as long as copying a disk.
+          const fd = await Promise.race([lifeFd, finished.then(() => lifeFd)]);
           member.become({
             fd,
             prepare: () => {
@@ -278,10 +279,10 @@ const finish = async (
   signal?.throwIfAborted();
   if (status === 'SIGKILL' && !deadline.aborted)
     throw new RuntimeError('exhausted', 'criu was killed, as on a host that has no memory left');
-  const errors = (await readFile(log, 'utf8').catch(() => ''))
-    .split('\n')
-    .filter((line) => line.includes('Error'));
+  // There is none where it ended before it was the program.
+  const written = await readFile(log, 'utf8').catch(() => undefined);
+  const errors = written?.split('\n').filter((line) => line.includes('Error'));
   const end = deadline.aborted ? `was killed after ${deadlineMs} ms` : `ended with ${status}`;
   const code = wasShort() && !deadline.aborted ? 'exhausted' : 'internal';
-  throw new RuntimeError(code, `criu ${end}: ${errors.slice(0, 4).join('; ')}`);
+  throw new RuntimeError(code, `criu ${end}: ${errors?.slice(0, 4).join('; ') ?? 'there is no log'}`);
 };

@@ -30,7 +30,6 @@ export const dumpMemory = async (
 ): Promise<KeptMemory> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   await rm(imagesDir, { recursive: true, force: true });
-  await rm(folder.dumpLine, { force: true });
   await mkdir(imagesDir, { mode: 0o700 });
   const cgroup = host.cgroup(record.spec.id);
   const pids = await cgroup.members();
@@ -72,8 +71,10 @@ export const dumpMemory = async (
       step: `writing the memory of sandbox ${record.spec.id}`,
       dataDir: host.dataDir,
     });
-    const obstacle = failure.code === 'internal' ? await findObstacle(pids) : undefined;
     await rm(imagesDir, { recursive: true, force: true });
+    // Whoever cannot be asked leaves what failed as it is.
+    const obstacle =
+      failure.code === 'internal' ? await findObstacle(pids).catch(() => undefined) : undefined;
     throw obstacle === undefined ? failure : new RuntimeError('unavailable', obstacle, { cause: error });
   } finally {
     await rm(folder.dumpLine, { force: true });

@@ -27,6 +27,14 @@ describe('a maker of user namespaces', () => {
     maker.end(pid);
   });
 
+  it('limits the processes in one that belongs to this process', async () => {
+    const maker = createNamespaceMaker();
+    const pid = await maker.make({ processCount: 5 });
+    expect(await ownerOf(pid)).toBe(String(process.getuid?.()));
+    expect(await readFile(`/proc/${pid}/limits`, 'utf8')).toMatch(/^Max processes +5 +5 /m);
+    maker.end(pid);
+  });
+
   it('fails nobody else who asks at the same time as one who cannot have any', async () => {
     const maker = createNamespaceMaker();
     const asked = [1, Number.NaN, 2, 3].map((owner) => maker.make({ owner: 900_000_000 + owner }));

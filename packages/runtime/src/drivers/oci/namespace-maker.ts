@@ -7,9 +7,10 @@ import { systemPath } from '../../run-command.ts';
 /** Makes user namespaces through a small process that lives as long as this one. */
 export interface NamespaceMaker {
   /**
-   * Resolves with the pid of a process in a new user namespace that maps nobody yet, and belongs to that user of the host, or to
-   * who this process is, which takes a program less. It waits there, until `end` or until this process is gone. All processes in the namespace together, and in those below, are
-   * no more than `processCount`. Rejects with `internal` when there can be none, after ten seconds at the latest.
+   * Resolves with the pid of a process in a new user namespace that maps nobody yet, and belongs to that user of the
+   * host, or to who this process is, which takes a program less. It waits there, until `end` or until this process is
+   * gone. All processes in the namespace together, and in those below, are no more than `processCount`. Rejects with
+   * `internal` when there can be none, after ten seconds at the latest.
    */
   make(options: { owner?: number | undefined; processCount?: number | undefined }): Promise<number>;
   end(pid: number): void;
@@ -17,11 +18,12 @@ export interface NamespaceMaker {
 
 // Every process is a child of this shell until it has waited for it, so no pid is ever somebody else's. What they read ends
 // with us.
-// What may be started by the maker of a namespace is what all in it may be.
+// What may be started by the maker of a namespace is what all in it may be. `read` takes several blanks for one, so an owner
+// who is not named is a dash.
 const script = `
 while read -r act a b c; do
   case $act in
-    make) \${c:+prlimit --nproc=$c} \${b:+setpriv --reuid $b --regid $b --clear-groups} unshare --user sh -c 'echo "$1 $$"; read -r _ <&3' sh "$a" & ;;
+    make) [ "$b" = - ] && b=; \${c:+prlimit --nproc=$c} \${b:+setpriv --reuid $b --regid $b --clear-groups} unshare --user sh -c 'echo "$1 $$"; read -r _ <&3' sh "$a" & ;;
     end) { kill -9 "$a"; wait "$a"; } 2> /dev/null ;;
   esac
 done
@@ -117,7 +119,7 @@ export const createNamespaceMaker = (): NamespaceMaker => {
           settle(() => reject(new RuntimeError('internal', `no user namespace can be made: ${reason}`)));
         const timer = setTimeout(() => fail('it takes too long'), DEADLINE_MS);
         waiting.set(name, { resolve: (pid) => settle(() => resolve(pid)), fail });
-        child.stdin?.write(`make ${name} ${owner ?? ''} ${processCount ?? ''}\n`);
+        child.stdin?.write(`make ${name} ${owner ?? '-'} ${processCount ?? ''}\n`);
         keepAlive(child);
       }),
     end,
