@@ -129,7 +129,7 @@ describe('a program that is a file in memory', () => {
 import os
 f = os.memfd_create("program", os.MFD_CLOEXEC); os.write(f, open("/bin/sleep", "rb").read()); os.execve(f, ["in-memory", "1000"], {})
 END
-setsid python3 /root/run.py > /root/log 2>&1 < /dev/null & echo $! > /root/pid; until grep -q in-memory /proc/$!/cmdline; do sleep 0.05; done`;
+setsid python3 /root/run.py > /root/log 2>&1 < /dev/null & echo $! > /root/pid; until grep -q ^in-memory /proc/$!/cmdline; do sleep 0.05; done`;
     await runInside(instance, program);
     const refused = { code: 'unavailable', message: expect.stringContaining('file in memory') };
     await expect(instance.pause({ memory: true })).rejects.toMatchObject(refused);
