@@ -9,7 +9,10 @@ const importers: Readonly<Record<string, RegExp>> = {
 };
 const prefix = '\0lazy ';
 
-/** Loads some modules of Node at the first call of one of their functions, instead of in each new sandbox. Of those only functions can be imported. */
+/**
+ * Loads some modules of Node at the first call of one of their functions, instead of in each new sandbox. Of those only
+ * functions can be imported.
+ */
 export const lazyBuiltins = (): Plugin => ({
   name: 'lazy builtins',
   resolveId: (source, importer = '') => {

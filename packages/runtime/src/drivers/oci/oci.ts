@@ -57,7 +57,8 @@ const STARTS_PER_PROCESSOR = 2;
 /** One that takes longer waits for something else, which may be the fault of what is in the sandbox: then others go on. */
 const LONGEST_TURN_MS = 2_000;
 
-// One thread for what V8 does in the background, where it has four by itself: each keeps some 40 kB, and the agent gives it little to do.
+// One thread for what V8 does in the background, where it has four by itself: each keeps some 40 kB, and the agent gives
+// it little to do.
 const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '--v8-pool-size=1', '/.envd/app/main.js'];
 
 /**
