@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Sandbox, SandboxError } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,11 +9,15 @@ import { type Stack, startStack } from './stack.ts';
 
 const FORKS = 8;
 
+const dataDir = mkdtempSync(join(tmpdir(), 'skerry-fork-'));
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startStack({ dataDir });
 });
-afterAll(() => stack.down());
+afterAll(async () => {
+  await stack.down();
+  rmSync(dataDir, { recursive: true });
+});
 
 const create = async (envVars: Record<string, string> = {}): Promise<Sandbox> =>
   Sandbox.connect((await stack.createSandbox({ timeoutSeconds: 600, envVars })).sandboxId, stack.connection);
@@ -136,7 +141,7 @@ describe('a snapshot with memory', () => {
     const taken = await readCounters(source);
     await source.kill();
     await stack.kill();
-    stack = await startStack({ dataDir: stack.dataDir });
+    stack = await startStack({ dataDir });
     const options = { ...stack.connection, template: snapshotId, envs: { GREETING: 'new' } };
     const copies = await Promise.all([Sandbox.create(options), Sandbox.create(options)]);
     for (const copy of copies) {

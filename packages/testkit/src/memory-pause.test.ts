@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findTraces } from '@skerry/runtime/suite-traces';
 import { Sandbox } from '@skerry/sdk';
@@ -10,11 +12,15 @@ import { expectToSurvive, startSurvivors } from './survivors.ts';
 // The long form is for a machine that has nothing else to do.
 const cycles = Number(process.env.SKERRY_PAUSE_CYCLES ?? 6);
 
+const dataDir = mkdtempSync(join(tmpdir(), 'skerry-memory-'));
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack();
+  stack = await startStack({ dataDir });
 });
-afterAll(() => stack.down());
+afterAll(async () => {
+  await stack.down();
+  rmSync(dataDir, { recursive: true });
+});
 
 const create = async (): Promise<Sandbox> =>
   Sandbox.connect((await stack.createSandbox({ timeoutSeconds: 600 })).sandboxId, stack.connection);
@@ -38,7 +44,7 @@ describe('a sandbox that is paused with its memory', () => {
         if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
       }
     }
-    stack = await startStack({ dataDir: stack.dataDir });
+    stack = await startStack({ dataDir });
     await delay(1_000);
     const after = await Sandbox.connect(sandbox.sandboxId, stack.connection);
     await expectToGoOn(after, before);
