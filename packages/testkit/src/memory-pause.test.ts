@@ -163,7 +163,7 @@ describe('a sandbox that is paused with its memory', () => {
     expect(await traces()).not.toEqual([]);
     await sandbox.pause();
     // What keeps it is no trace: a record, the disk and the images.
-    expect(await traces()).toEqual([`folder ${sandbox.sandboxId}`]);
+    await expect.poll(traces).toEqual([`folder ${sandbox.sandboxId}`]);
     await sandbox.kill();
   });
 });
