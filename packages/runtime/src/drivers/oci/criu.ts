@@ -190,6 +190,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
       try {
         const member = joinCgroups({ memberFiles, command: args });
         const finished = finish(member, { log: `${imagesDir}/restore.log`, deadlineMs, signal, wasShort });
+        // How it ended is told to those who wait for it below.
         finished.catch(() => undefined).finally(() => member.close());
         try {
           // That it has ended is told at once: what makes the line may take as long as copying a disk.
@@ -203,6 +204,7 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
           });
         } catch (error) {
           member.kill();
+          // By that kill, or by what is told already.
           await finished.catch(() => undefined);
           throw error;
         }

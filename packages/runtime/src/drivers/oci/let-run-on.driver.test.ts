@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { RuntimeError } from '../../error.ts';
+import type { Instance } from '../../runtime.ts';
 import { runInside } from '../../suite-client.ts';
 import type { DumpOptions } from './criu.ts';
 import { MAX_DESCRIPTORS } from './descriptors.ts';
@@ -30,18 +31,25 @@ const findDumps = async (imagesDir: string): Promise<number[]> => {
   return pids.filter((_, index) => commands[index]?.includes(`\0--images-dir\0${imagesDir}\0`));
 };
 
+/** What keeps the memory of a sandbox, and what it is told of that sandbox. */
+const openMeans = async ({ id }: Pick<Instance, 'id'>) => {
+  const host = readHost({ dataDir, criuDir: oci.criuDir });
+  const folder = toSandboxFolder(dataDir, id);
+  const record = await readRecord(folder.record);
+  const { criu } = host;
+  if (criu === undefined || record === undefined) throw new Error('nothing to keep memory with');
+  return { host, folder, record, criu };
+};
+
 describe('what was to be kept in memory', () => {
   it('runs on, with its connections, when the process that kept it ended before that was on record', async () => {
     const instance = await create();
     await startTalker(instance);
-    const host = readHost({ dataDir, criuDir: oci.criuDir });
-    const folder = toSandboxFolder(dataDir, instance.id);
-    const record = await readRecord(folder.record);
-    if (host.criu === undefined || record === undefined) return expect.fail('nothing to keep memory with');
+    const { host, folder, record, criu } = await openMeans(instance);
     const cgroup = host.cgroup(instance.id);
     await waitForQuiet(await cgroup.members());
     await freezeAtRest(cgroup, await readPid(folder));
-    await dumpMemory({ host, criu: host.criu }, record, { imagesDir: folder.memory });
+    await dumpMemory({ host, criu }, record, { imagesDir: folder.memory });
     await oci.reopen();
     const found = await oci.runtime.get(instance.id);
     expect(await found.state()).toBe('running');
@@ -66,17 +74,14 @@ describe('what was to be kept in memory', () => {
 
   it('leaves no process of a program that was killed while it wrote', async () => {
     const { id } = await create();
-    const host = readHost({ dataDir, criuDir: oci.criuDir });
-    const folder = toSandboxFolder(dataDir, id);
-    const record = await readRecord(folder.record);
-    if (host.criu === undefined || record === undefined) return expect.fail('nothing to keep memory with');
+    const { host, folder, record, criu: real } = await openMeans({ id });
     let ended: Promise<unknown[]> | undefined;
     // As CRIU, whose own process for trying what the kernel can do waits for ever.
     const dump = async ({ lineFd }: DumpOptions): Promise<never> => {
       ended = once(spawn('sleep', ['1000'], { stdio: ['ignore', 'ignore', 'ignore', lineFd] }), 'exit');
       throw new RuntimeError('exhausted', 'criu was killed');
     };
-    const criu = { ...host.criu, dump };
+    const criu = { ...real, dump };
     await expect(dumpMemory({ host, criu }, record, { imagesDir: folder.memory })).rejects.toMatchObject({
       code: 'exhausted',
     });
@@ -86,11 +91,7 @@ describe('what was to be kept in memory', () => {
   it('finds none of its connections in its way when the program that kept it is killed as all was written', async () => {
     const instance = await create();
     await startTalker(instance);
-    const host = readHost({ dataDir, criuDir: oci.criuDir });
-    const folder = toSandboxFolder(dataDir, instance.id);
-    const record = await readRecord(folder.record);
-    const { criu } = host;
-    if (criu === undefined || record === undefined) return expect.fail('nothing to keep memory with');
+    const { host, folder, record, criu } = await openMeans(instance);
     const cgroup = host.cgroup(instance.id);
     await waitForQuiet(await cgroup.members());
     await freezeAtRest(cgroup, await readPid(folder));

@@ -88,6 +88,7 @@ export const restoreMemory = async (options: {
         signal,
       });
     } finally {
+      // What was never opened need not be closed.
       await lifeFd.then(closeSync, () => undefined);
     }
   };
@@ -111,6 +112,7 @@ export const restoreMemory = async (options: {
     await removeRoom(host.cgroups, cgroup.path, limits);
     return (await prepared).line;
   } catch (error) {
+    // Where that failed it is what is told, and there is no line.
     (await prepared.catch(() => undefined))?.line.close();
     // The first process may be gone, and its network with it.
     await packets?.end().catch(() => undefined);
