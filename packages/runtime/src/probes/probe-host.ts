@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeGround, type ProbedGround, probeGround } from './ground.ts';
+import { describeGround, probeGround } from './ground.ts';
 import { probeGvisorMemory, probeMemory } from './memory.ts';
 import { probeMounts } from './mounts.ts';
 import { probeNetwork } from './network.ts';
-import { aptInstall, type ProbeResult } from './probe.ts';
+import { aptInstall, type ProbedGround, type ProbeResult } from './probe.ts';
 import { probeMmdebstrap, probeRoot, probeSeccomp, probeTini } from './programs.ts';
 import { prepareProbeAgent, probeGvisor, probeRuntime } from './sandbox.ts';
 import { describeUser, probeUser } from './user.ts';

@@ -7,8 +7,7 @@ import { prepareRunsc } from '../drivers/oci/gvisor/prepare-runsc.ts';
 import { readHost } from '../drivers/oci/host.ts';
 import { createOci } from '../drivers/oci/oci.ts';
 import { runCommand } from '../kernel/run-command.ts';
-import type { ProbedGround } from './ground.ts';
-import { aptInstall, type ProbeResult, probe } from './probe.ts';
+import { aptInstall, type ProbedGround, type ProbeResult, probe } from './probe.ts';
 
 /**
  * Stands where the agent stands: says who it is to whoever connects, and closes and opens its socket at the signals that the

@@ -10,7 +10,7 @@ import { compileSeccomp } from './container/seccomp.ts';
 import { createSettingsCover } from './criu/cover-settings.ts';
 import { type Criu, findCriu } from './criu/criu.ts';
 import { createRunsc } from './gvisor/runsc.ts';
-import type { Means } from './means.ts';
+import type { GroundOptions, Means } from './means.ts';
 import { createRootMeans } from './root-means.ts';
 import { createSnapshots, type OciSnapshots } from './snapshots/snapshots.ts';
 import { createUserMeans } from './user-means.ts';
@@ -28,12 +28,6 @@ export interface OciHost extends Means {
   readonly ownKernel: OwnKernel | undefined;
   /** Puts copies over the kernel's settings, in private mounts. */
   readonly coverSettings: () => void;
-}
-
-/** Says that this process is root in the ground of an ordinary user. */
-export interface GroundOptions {
-  /** Of the host, which are closed to sandboxes. */
-  hostAddresses: readonly string[];
 }
 
 /** @throws RuntimeError `unsupported` when the host lacks an OCI runtime */
