@@ -2,6 +2,8 @@ import { closeSync, existsSync, openSync, readlinkSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import koffi from 'koffi';
 import { RuntimeError } from '../error.ts';
+import { returnOrAbort } from './return-or-abort.ts';
+import { SyscallError } from './syscalls.ts';
 
 const CLONE_NEWNET = 0x40000000;
 const nativeEnter = koffi.load(null).func('int setns(int, int)');
@@ -27,7 +29,8 @@ export async function openNetworkNamespace(pid: number): Promise<FileHandle> {
 
 /**
  * Calls `act` while this thread is in another network namespace: sockets that it opens there stay there. `act` must be
- * synchronous; nothing else of this process runs meanwhile, and afterwards the thread is back where it was.
+ * synchronous; nothing else of this process runs meanwhile, and afterwards the thread is back where it was. The process
+ * aborts when the way back fails.
  */
 export function inNetworkNamespace<T>(namespace: FileHandle, act: () => T): T {
   const home = openSync('/proc/thread-self/ns/net', 'r');
@@ -38,8 +41,9 @@ export function inNetworkNamespace<T>(namespace: FileHandle, act: () => T): T {
     try {
       return act();
     } finally {
-      // Whatever this process did next it would do to the sandbox instead of the host.
-      if (nativeEnter(home, CLONE_NEWNET) !== 0) process.abort();
+      returnOrAbort('the network namespace of the host', () => {
+        if (nativeEnter(home, CLONE_NEWNET) !== 0) throw new SyscallError('setns', koffi.errno());
+      });
     }
   } finally {
     closeSync(home);

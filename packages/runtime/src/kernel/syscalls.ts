@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 import { getSystemErrorName, promisify } from 'node:util';
 import koffi from 'koffi';
+import { returnOrAbort } from './return-or-abort.ts';
 
 /**
  * The system calls that Node does not offer, called in this process: starting `mount`, `losetup` or `mkfifo`
@@ -231,12 +232,13 @@ export const attachTree = (tree: number, target: string): void => {
   );
 };
 
-/**
- * Gives the calling thread a copy of the mounts it sees, from which nothing it changes reaches anybody else.
- * @throws SyscallError
- */
-export const enterMounts = (): void => {
+/** Moves the calling thread to a copy of the mounts that it sees. Changes still propagate between the two. @throws SyscallError */
+export const copyMounts = (): void => {
   checked('unshare', nativeUnshare(CLONE_NEWNS));
+};
+
+/** Stops the propagation of mounts from and to the namespace of the calling thread. @throws SyscallError */
+export const separateMounts = (): void => {
   checked('mount --make-rprivate', nativeMount('none', '/', null, MS_REC | MS_PRIVATE, null));
 };
 
@@ -250,7 +252,10 @@ export const returnToFolder = (fd: number): void => {
   checked('fchdir', nativeFchdir(fd));
 };
 
-/** sethostname(2) in the UTS namespace of a process. @throws SyscallError */
+/**
+ * sethostname(2) in the UTS namespace of a process. Afterwards the calling thread is back in its own; the process aborts
+ * when the way back fails. @throws SyscallError
+ */
 export const setHostname = (pid: number, name: string): void => {
   const home = openSync('/proc/thread-self/ns/uts', 'r');
   const other = openSync(`/proc/${pid}/ns/uts`, 'r');
@@ -259,7 +264,7 @@ export const setHostname = (pid: number, name: string): void => {
     try {
       checked('sethostname', nativeSethostname(name, Buffer.byteLength(name)));
     } finally {
-      checked('setns', nativeSetns(home, CLONE_NEWUTS));
+      returnOrAbort('the UTS namespace of the host', () => checked('setns', nativeSetns(home, CLONE_NEWUTS)));
     }
   } finally {
     closeSync(other);
