@@ -10,6 +10,7 @@ const required: Record<string, string> = {
   crun: 'crun',
   e2fsprogs: 'mkfs.ext4',
   'fuse-overlayfs': 'fuse-overlayfs',
+  gpg: 'gpg',
   iproute2: 'ip',
   mmdebstrap: 'mmdebstrap',
   nftables: 'nft',

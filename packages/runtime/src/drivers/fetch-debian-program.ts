@@ -15,46 +15,72 @@ export interface DebianProgram {
   purpose: string;
   /** Takes what the program needs out of the unpacked packages. */
   assemble: (from: { root: string; to: string }) => Promise<void>;
+  /** Where the packages come from; Debian's own archive when absent. */
+  archive?: Archive;
 }
 
-/** Keys of Debian's releases. */
-const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
+interface Archive {
+  url: string;
+  /** A file with the public keys of which one has to have signed the archive's index. */
+  keyring: string;
+}
+
+const debian: Archive = {
+  url: 'http://deb.debian.org/debian',
+  keyring: '/usr/share/keyrings/debian-archive-keyring.gpg',
+};
 
 /**
- * Resolves with a folder below `targetDir` that has the program. It is unpacked from Debian's packages, which are checked by
- * the release's signature, and not installed; the system's package sources and packages stay as they are. Made once; whole
+ * Resolves with a folder below `targetDir` that has the program. It is unpacked from Debian's packages, not installed; the
+ * system's package sources and packages stay as they are. apt verifies the signature of the archive's index by the keys of
+ * Debian alone, and each package by the hash in that index, whatever the configuration of this host allows. Made once; whole
  * and named in one step.
  *
- * Rejects with `unsupported` and a reason when the packages cannot be had.
+ * Rejects with `unsupported` and a reason when the packages cannot be had, or cannot be verified.
  */
 export const fetchDebianProgram = async (
   program: DebianProgram,
   { targetDir, signal }: { targetDir: string; signal?: AbortSignal | undefined },
 ): Promise<string> => {
   const { name, purpose, assemble } = program;
-  const target = join(targetDir, name);
-  if (existsSync(join(target, name))) return target;
+  try {
+    return await makeProgramFolder({ targetDir, folder: name, program: name }, async ({ work, to }) => {
+      await download(program, work, signal);
+      await unpack(work, signal);
+      await assemble({ root: join(work, 'root'), to });
+    });
+  } catch (error) {
+    throw new RuntimeError('unsupported', `${name} could not be fetched; ${purpose} without`, {
+      cause: error,
+    });
+  }
+};
+
+/**
+ * Resolves with the folder of that name below `targetDir`, which has the program. `make` puts into `to` what belongs there,
+ * and may use `work` for the rest. Made once; on the medium, whole, and named in one step.
+ */
+export const makeProgramFolder = async (
+  { targetDir, folder, program }: { targetDir: string; folder: string; program: string },
+  make: (place: { work: string; to: string }) => Promise<void>,
+): Promise<string> => {
+  const target = join(targetDir, folder);
+  if (existsSync(join(target, program))) return target;
   await mkdir(targetDir, { recursive: true });
-  const workPrefix = `.new-${name}-`;
+  const workPrefix = `.new-${folder}-`;
   await removeOldAttempts(targetDir, workPrefix);
   const work = await mkdtemp(join(targetDir, workPrefix));
   try {
-    await download(program, work, signal);
-    await unpack(work, signal);
     const to = join(work, 'done');
     await mkdir(to);
-    await assemble({ root: join(work, 'root'), to });
+    await make({ work, to });
     await chmod(to, 0o755);
     await syncFolders(to);
     await rename(to, target);
     await syncPath(targetDir);
   } catch (error) {
-    // Somebody else made the same folder meanwhile.
-    if (!existsSync(join(target, name))) {
-      throw new RuntimeError('unsupported', `${name} could not be fetched; ${purpose} without`, {
-        cause: error,
-      });
-    }
+    // Another process has made the same folder meanwhile.
+    if (!existsSync(join(target, program))) throw error;
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -85,14 +111,14 @@ const removeOldAttempts = async (targetDir: string, workPrefix: string): Promise
 
 /** What apt itself finds that the program needs, as on a machine that has nothing yet. */
 const download = async (
-  { name, release }: DebianProgram,
+  { name, release, archive = debian }: DebianProgram,
   work: string,
   signal: AbortSignal | undefined,
 ): Promise<void> => {
   for (const folder of ['lists/partial', 'cache/archives/partial']) {
     await mkdir(join(work, folder), { recursive: true });
   }
-  const source = `deb [signed-by=${keyring}] http://deb.debian.org/debian ${release} main\n`;
+  const source = `deb [signed-by=${archive.keyring}] ${archive.url} ${release} main\n`;
   await writeFile(join(work, 'sources.list'), source);
   await writeFile(join(work, 'status'), '');
   const apt = (...args: string[]): Promise<string> =>
@@ -110,6 +136,11 @@ const toAptOptions = (work: string): string[] =>
     `Dir::State::Status=${work}/status`,
     `Dir::State::Lists=${work}/lists`,
     `Dir::Cache=${work}/cache`,
+    // Verified, also where the configuration of this host does without.
+    'APT::Get::AllowUnauthenticated=false',
+    'Acquire::AllowInsecureRepositories=false',
+    'Acquire::AllowWeakRepositories=false',
+    'Acquire::AllowDowngradeToInsecureRepositories=false',
     'Acquire::Languages=none',
     // Whoever waits for a server to start should not wait for a host that does not answer.
     'Acquire::Retries=1',
