@@ -8,7 +8,11 @@ import { enterGround, leaveGround, toGroundOptions } from './ground.ts';
  * Tries what sandboxes of this user need: of an ordinary one first what a ground takes and, where that is all there, the
  * rest in one, in this process that runs its command anew there.
  */
-export async function examineHost(): Promise<ProbeResult[]> {
+export async function examineHost({
+  criuProgram,
+}: {
+  criuProgram?: string | undefined;
+} = {}): Promise<ProbeResult[]> {
   if (process.getuid?.() !== 0) {
     const results = await probeHost();
     if (results.some(({ ok, needed }) => needed && !ok)) return results;
@@ -25,7 +29,7 @@ export async function examineHost(): Promise<ProbeResult[]> {
   const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(defaultDataFolder(), 'images');
   const [criuDir, runscPath] = [join(imagesDir, 'criu'), join(imagesDir, 'runsc/runsc')];
   return probeHost({
-    ...(existsSync(criuDir) && { criuDir }),
+    ...(criuProgram !== undefined ? { criuProgram } : existsSync(criuDir) && { criuDir }),
     ...(existsSync(runscPath) && { runscPath }),
   });
 }

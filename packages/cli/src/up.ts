@@ -43,6 +43,8 @@ export interface UpOptions {
   baseMemoryMb?: number;
   /** Whether a pause can keep the memory of a sandbox, where the host can do that. */
   keepsMemory: boolean;
+  /** A CRIU of this host that keeps memory in place of the one that is fetched: for level `container`, as root. */
+  criuProgram?: string;
   /** What stands between a sandbox and the host's kernel. */
   isolation: Isolation;
   /** Whether calls of sandboxes must say which version of the Connect protocol they speak. */
@@ -72,6 +74,11 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const dataDir = openDataFolder(options.dataDir);
   if (isolation !== 'container' && currentGround() !== undefined)
     throw new CliError(`--isolation ${isolation} needs root`);
+  const usesCriu = keepsMemory && isolation === 'container' && currentGround() === undefined;
+  if (options.criuProgram && !usesCriu)
+    throw new CliError(
+      '--criu has no effect here: CRIU is used by root only, with --isolation container and without --no-memory',
+    );
 
   const lock = await lockDataFolder(dataDir, { waitMs: 5_000 });
   cleanup.defer(() => lock.release());
@@ -92,9 +99,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
       ...toImageOptions(),
       signal,
     }),
-    keepsMemory && isolation === 'container' && currentGround() === undefined
-      ? findCriu({ imagesDir, log, signal })
-      : undefined,
+    usesCriu ? findCriu({ imagesDir, program: options.criuProgram, log, signal }) : undefined,
     // A server that was asked for more does not start with less.
     isolation === 'gvisor' ? prepareRunsc({ targetDir: imagesDir, signal }) : undefined,
   ]);
@@ -185,16 +190,18 @@ function warnOfMissingLimits({ limits }: Features, log: Log): void {
   );
 }
 
-/** Undefined where it cannot be had: everything but memory works without. */
+/** Undefined where it cannot be had: everything but memory works without. Rejects when the one that was named cannot be used. */
 async function findCriu(options: {
   imagesDir: string;
+  program: string | undefined;
   log: Log;
   signal: AbortSignal;
 }): Promise<string | undefined> {
-  const { imagesDir, log, signal } = options;
+  const { imagesDir, program, log, signal } = options;
   try {
-    return await prepareCriu({ targetDir: imagesDir, signal });
+    return await prepareCriu({ targetDir: imagesDir, program, signal });
   } catch (error) {
+    if (program !== undefined) throw error;
     log.warn('memory of sandboxes is not kept over a pause: "skerry doctor" tells why', { error });
     return undefined;
   }

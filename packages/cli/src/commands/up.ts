@@ -19,6 +19,7 @@ interface UpFlags {
   maxSandboxes: number;
   baseMemory?: number;
   memory: boolean;
+  criu?: string;
   isolation: Isolation;
   requireProtocolVersion: boolean;
   json?: boolean;
@@ -58,6 +59,7 @@ export function upCommand(): Command {
       parseMebibytes,
     )
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not fetch CRIU')
+    .option('--criu <path>', 'use this CRIU, 4.2 or newer, to keep memory, and fetch none')
     .option(
       '--no-require-protocol-version',
       'take Connect calls without the header Connect-Protocol-Version, as some other servers do',
@@ -87,6 +89,7 @@ export function upCommand(): Command {
         maxSandboxes: flags.maxSandboxes,
         ...(flags.baseMemory && { baseMemoryMb: flags.baseMemory }),
         keepsMemory: flags.memory,
+        ...(flags.criu ? { criuProgram: flags.criu } : {}),
         isolation: flags.isolation,
         requireProtocolVersion: flags.requireProtocolVersion,
         log: createLog({ write: (line) => process.stderr.write(line) }),

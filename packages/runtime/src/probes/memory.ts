@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { prepareCriu } from '../drivers/oci/criu/prepare-criu.ts';
+import { describeCriu, prepareCriu } from '../drivers/oci/criu/prepare-criu.ts';
 import { proveMemory } from '../drivers/oci/criu/prove-memory.ts';
 import { prepareRunsc } from '../drivers/oci/gvisor/prepare-runsc.ts';
 import { createOci, type OciOptions } from '../drivers/oci/oci.ts';
@@ -12,11 +12,16 @@ interface Place {
 }
 
 /** Pauses a real sandbox with its memory, wakes it and removes it. */
-export const probeMemory = (options: Place & { criuDir: string | undefined }): Promise<ProbeResult> => {
-  const mend = 'let apt-get reach http://deb.debian.org; use Linux 5.19 or newer';
+export const probeMemory = (
+  options: Place & { criuDir: string | undefined; criuProgram: string | undefined },
+): Promise<ProbeResult> => {
+  const mend =
+    'let apt-get reach http://deb.debian.org, or name a CRIU of 4.2 or newer with --criu PATH; use Linux 5.19 or newer';
   return probe({ name: 'memory', needed: false, mend }, async () => {
-    const criuDir = options.criuDir ?? (await prepareCriu({ targetDir: options.dir }));
-    return tryMemory('memory', options, { criuDir });
+    const criuDir =
+      options.criuDir ?? (await prepareCriu({ targetDir: options.dir, program: options.criuProgram }));
+    const found = await tryMemory('memory', options, { criuDir });
+    return `${found}; ${await describeCriu(criuDir)}`;
   });
 };
 

@@ -13,6 +13,8 @@ export interface ProbeOptions {
   scratchDir?: string;
   /** Where `prepareCriu` has unpacked it; otherwise that is tried as well. */
   criuDir?: string;
+  /** A CRIU of this host that is tried in place of Debian's, where there is no `criuDir`. */
+  criuProgram?: string;
   /** What `prepareRunsc` resolved with; otherwise that is tried as well. */
   runscPath?: string;
   /** Where this process is root of a user's ground, in its network too: what is found is what that user can have. */
@@ -44,14 +46,17 @@ export async function probeHost(options: ProbeOptions = {}): Promise<ProbeResult
 }
 
 /** One of the two runtimes is enough; crun is three times as fast. */
-async function probeSandboxes(dir: string, { criuDir, runscPath }: ProbeOptions): Promise<ProbeResult[]> {
+async function probeSandboxes(
+  dir: string,
+  { criuDir, criuProgram, runscPath }: ProbeOptions,
+): Promise<ProbeResult[]> {
   const agentDir = await prepareProbeAgent(dir).catch((error: Error) => error);
   if (agentDir instanceof Error) {
     return [{ name: 'agent', ok: false, needed: true, found: agentDir.message, mend: aptInstall('tini') }];
   }
   const runc = await probeRuntime({ name: 'runc', needed: false, dir, agentDir });
   const crun = await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
-  const memory = await probeMemory({ dir, agentDir, criuDir });
+  const memory = await probeMemory({ dir, agentDir, criuDir, criuProgram });
   const gvisor = await probeGvisor({ dir, agentDir, runscPath });
   // Without the one there is not the other.
   const gvisorMemory = gvisor.ok ? [await probeGvisorMemory({ dir, agentDir, runscPath })] : [];

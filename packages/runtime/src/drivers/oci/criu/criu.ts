@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, readSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../../error.ts';
 import { findClosedWays, openWays } from '../../../kernel/open-way.ts';
@@ -13,6 +13,8 @@ import { watchOomKills } from '../cgroup/watch-oom-kills.ts';
 import type { HostAllowance } from '../container/bundle.ts';
 import { createCriuHook, HOOK_DEADLINE_MS } from './criu-hook.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
+import { toCriuCommand } from './prepare-criu.ts';
+import { actsAsOwner } from './workarounds/act-as-owner.ts';
 
 /** The program that writes processes to files and makes them again, unpacked by `prepareCriu`. */
 export interface Criu {
@@ -90,10 +92,7 @@ const silent = ['ignore', 'ignore', 'ignore'] as const;
 /** Undefined when there is none in the folder, or when it says that it cannot work on this kernel. */
 export const findCriu = (dir: string | undefined, allowance: HostAllowance): Criu | undefined => {
   if (dir === undefined || !existsSync(`${dir}/criu`)) return undefined;
-  const toCommand = (name: string): string[] => [
-    ...[`${dir}/lib/ld.so`, '--library-path', `${dir}/lib`],
-    `${dir}/${name}`,
-  ];
+  const toCommand = (name: string): string[] => toCriuCommand(dir, name);
   const plain = toCommand(existsSync(`${dir}/criu-plain`) ? 'criu-plain' : 'criu');
   const coverHost = (shown: readonly string[] = []): void => {
     openWays(findClosedWays([dir, ...shown], [scratchDir]));
@@ -101,11 +100,14 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
   };
   const findings = explore(plain, coverHost);
   if (findings === undefined) return undefined;
-  // It acts as the owner of the sandbox's user namespace: that one may do anything in it, whatever root may here, and
-  // the namespace that a restore makes has the same owner.
+  // The owner of the sandbox's user namespace may do anything in it, whatever root may here, and the namespace that a
+  // restore makes has the same owner.
   const capabilities = allowance.exceedsLimits ? '+all' : '+all,-sys_resource';
+  const isOwner = actsAsOwner(readFileSync(`${dir}/criu`));
   const asOwner = (baseId: number, command: readonly string[]): string[] => [
-    ...['setpriv', '--reuid', String(baseId), '--inh-caps', capabilities, '--ambient-caps', capabilities],
+    ...(isOwner
+      ? ['setpriv', '--reuid', String(baseId), '--inh-caps', capabilities, '--ambient-caps', capabilities]
+      : []),
     ...command,
   ];
   const common = ({ imagesDir }: ImageOptions, log: string): string[] => [

@@ -1,68 +1,133 @@
-import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { RuntimeError } from '../../../error.ts';
 import { runCommand } from '../../../kernel/run-command.ts';
 import { syncPath } from '../../../kernel/sync-path.ts';
-import { copySynced, fetchDebianProgram } from '../../fetch-debian-program.ts';
-import { standForRoot, withoutGzip, withoutTracked } from './criu-program.ts';
+import { readInterpreter } from '../../elf.ts';
+import { copySynced, fetchDebianProgram, makeProgramFolder } from '../../fetch-debian-program.ts';
+import { actAsOwner, actsAsOwner } from './workarounds/act-as-owner.ts';
+import { withPlainTmpfs } from './workarounds/plain-tmpfs.ts';
+
+export interface CriuSource {
+  /** Holds the folder that is made. */
+  targetDir: string;
+  /** A CRIU of this host to use in place of Debian's: an absolute path. */
+  program?: string | undefined;
+  signal?: AbortSignal;
+}
 
 /**
  * Resolves with a folder that has CRIU 4.2 or later as `criu`, where possible another one as `criu-plain` that compresses
  * nothing, and their loader and libraries in `lib/`: that of Debian 12 does not work on current kernels. Rejects with
  * `unsupported` and a reason when it cannot be had.
  */
-export const prepareCriu = async (options: { targetDir: string; signal?: AbortSignal }): Promise<string> => {
-  const program = { name: 'criu', release: 'sid', purpose: 'memory is not kept', assemble };
-  const dir = await fetchDebianProgram(program, options);
-  await change(dir);
+export const prepareCriu = async ({ targetDir, program, signal }: CriuSource): Promise<string> => {
+  const dir =
+    program === undefined
+      ? await fetchDebianProgram(
+          { name: 'criu', release: 'sid', purpose: 'memory is not kept', assemble: assembleFetched },
+          { targetDir, signal },
+        )
+      : await copyOwn(targetDir, program);
+  await addPlain(dir);
   return dir;
 };
 
-/** Also in a folder that was made before this was done. */
-const change = async (dir: string): Promise<void> => {
-  const found = await readFile(join(dir, 'criu'));
-  const program = withoutTracked(found) ?? found;
-  const plain = withoutGzip(program);
-  const hasPlain = (await readdir(dir)).includes('criu-plain');
+/** What `skerry doctor` says of such a folder: its version, and what differs from the program as it was built. */
+export const describeCriu = async (dir: string): Promise<string> => {
+  const [file = '', ...args] = toCriuCommand(dir, 'criu');
+  const version = await runCommand({ file, args: [...args, '--version'] }).catch(() => '');
+  const [, number = 'of unknown version'] = /^Version: (\S+)/m.exec(version) ?? [];
+  const changes = [
+    actsAsOwner(await readFile(join(dir, 'criu')))
+      ? 'changed to run as the owner of a sandbox'
+      : 'run unchanged, as root, since its code is not as expected',
+    existsSync(join(dir, 'criu-plain'))
+      ? 'changed to compress nothing'
+      : 'slower with files in memory, which it compresses',
+  ];
+  return `CRIU ${number} is ${changes.join(' and ')}`;
+};
+
+/** How to start the program of that name in such a folder. One that is linked statically needs no loader. */
+export const toCriuCommand = (dir: string, name: string): string[] => [
+  ...(existsSync(`${dir}/lib/ld.so`) ? [`${dir}/lib/ld.so`, '--library-path', `${dir}/lib`] : []),
+  `${dir}/${name}`,
+];
+
+/** Also to a folder that was made before there was one. */
+const addPlain = async (dir: string): Promise<void> => {
+  const plain = withPlainTmpfs(await readFile(join(dir, 'criu')));
+  if (plain === undefined || existsSync(join(dir, 'criu-plain'))) return;
   try {
-    if (program !== found) await replace(join(dir, 'criu'), program);
-    if (plain && !hasPlain) await replace(join(dir, 'criu-plain'), plain);
+    const next = join(dir, `criu-plain.${randomUUID()}`);
+    await writeFile(next, plain, { mode: 0o755, flush: true });
+    await chmod(next, 0o755);
+    await rename(next, join(dir, 'criu-plain'));
     await syncPath(dir);
   } catch {
     // Where the folder cannot be written, memory is kept all the same, in more time.
   }
 };
 
-const replace = async (path: string, program: Buffer): Promise<void> => {
-  const next = `${path}.${randomUUID()}`;
-  await writeFile(next, program, { mode: 0o755, flush: true });
-  await chmod(next, 0o755);
-  await rename(next, path);
+/** In a folder named after the bytes, so that another release of the program gets another one. */
+const copyOwn = async (targetDir: string, path: string): Promise<string> => {
+  try {
+    const program = await realpath(path);
+    const hash = createHash('sha256').update(await readFile(program));
+    const folder = `criu-${hash.digest('hex').slice(0, 16)}`;
+    return await makeProgramFolder({ targetDir, folder, program: 'criu' }, async ({ to }) => {
+      // Beside a program that was prepared before lies what it loads.
+      const prepared = join(dirname(program), 'lib');
+      const isPrepared = existsSync(join(prepared, 'ld.so'));
+      const loader = isPrepared ? join(prepared, 'ld.so') : await readInterpreter(program);
+      await assemble({ program, loader, ...(isPrepared && { libraries: prepared }), to });
+    });
+  } catch (error) {
+    throw new RuntimeError('unsupported', `${path} cannot be used as CRIU`, { cause: error });
+  }
 };
 
-/** Takes what the program loads, as its own loader lists it. */
-const assemble = async ({ root, to }: { root: string; to: string }): Promise<void> => {
-  const libraries = (await readdir(root, { recursive: true, withFileTypes: true })).find(
+const assembleFetched = async ({ root, to }: { root: string; to: string }): Promise<void> => {
+  const found = (await readdir(root, { recursive: true, withFileTypes: true })).find(
     (entry) =>
       // Beside the C library; elsewhere there is a link to it.
       entry.isFile() && /^ld-linux.*\.so\.\d$/.test(entry.name),
   );
-  if (libraries === undefined) throw new RuntimeError('unsupported', 'the packages have no loader');
-  const loader = join(libraries.parentPath, libraries.name);
-  const listing = await runCommand({
-    file: loader,
-    args: ['--library-path', libraries.parentPath, '--list', join(root, 'usr/sbin/criu')],
+  if (found === undefined) throw new RuntimeError('unsupported', 'the packages have no loader');
+  await assemble({
+    program: join(root, 'usr/sbin/criu'),
+    loader: join(found.parentPath, found.name),
+    libraries: found.parentPath,
+    to,
   });
-  await mkdir(join(to, 'lib'));
-  const loaded = [...listing.matchAll(/=> (\/\S+) \(/g)].map((match) => match[1] as string);
-  if (loaded.some((path) => !path.startsWith(root))) {
-    throw new RuntimeError('unsupported', `CRIU would load a library of the system: ${listing}`);
+};
+
+interface Parts {
+  program: string;
+  /** Undefined for a program that is linked statically. */
+  loader: string | undefined;
+  /** The folder that all libraries have to come from; where the loader finds them by itself when absent. */
+  libraries?: string;
+  to: string;
+}
+
+/** Takes what the program loads, as its own loader lists it. */
+const assemble = async ({ program, loader, libraries, to }: Parts): Promise<void> => {
+  if (loader !== undefined) {
+    const from = libraries === undefined ? [] : ['--library-path', libraries];
+    const listing = await runCommand({ file: loader, args: [...from, '--list', program] });
+    const loaded = [...listing.matchAll(/=> (\/\S+) \(/g)].map((match) => match[1] as string);
+    if (libraries !== undefined && loaded.some((path) => !path.startsWith(`${libraries}/`))) {
+      throw new RuntimeError('unsupported', `CRIU would load a library of the system: ${listing}`);
+    }
+    await mkdir(join(to, 'lib'));
+    for (const path of new Set([...loaded, loader]))
+      await copySynced(path, join(to, 'lib', path === loader ? 'ld.so' : basename(path)));
   }
-  const program = join(root, 'usr/sbin/criu');
-  await writeFile(program, standForRoot(await readFile(program)));
-  await copySynced(program, join(to, 'criu'));
-  for (const path of new Set([...loaded, loader])) {
-    await copySynced(path, join(to, 'lib', path === loader ? 'ld.so' : basename(path)));
-  }
+  const found = await readFile(program);
+  await writeFile(join(to, 'criu'), actAsOwner(found) ?? found, { flush: true });
+  await chmod(join(to, 'criu'), 0o755);
 };

@@ -1,0 +1,16 @@
+/**
+ * Does: Makes CRIU call tar without compression for the files of a tmpfs: `--gzip` among its arguments becomes `--seek`,
+ * which says that the archive can be read at any place, and so it can.
+ * Why not the promised way: CRIU has no option for it. gzip takes longer than all else that a dump does, and two more programs
+ * are started for each tmpfs, also for an empty one.
+ * Source: criu/tmpfs.c (`tmpfs_dump`, `tmpfs_restore`). The patch for the source is in docs/criu.md.
+ * When it no longer fits: The unchanged program does the same in more time. Images of either form are restored, by the
+ * program that can, while both are there.
+ * Test: plain-tmpfs.test.ts for the bytes, memory.driver.test.ts for images of either form.
+ * Bench row: pause-resume.64m
+ */
+import { replaceText } from '../replace-text.ts';
+
+/** The changed program, or undefined when it does not call tar as expected. It restores no compressed images. */
+export const withPlainTmpfs = (program: Buffer): Buffer | undefined =>
+  replaceText(program, { from: '--gzip', to: '--seek' });
