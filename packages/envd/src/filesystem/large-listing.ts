@@ -1,9 +1,9 @@
-import { create, toBinary, toJsonString } from '@bufbuild/protobuf';
+import { create, toBinary, toJson } from '@bufbuild/protobuf';
 import { createContextKey, type HandlerContext } from '@connectrpc/connect';
 import type { UniversalHandler } from '@connectrpc/connect/protocol';
 import { ApiError } from '@skerry/contract/error';
 import { type EntryInfo, type ListDirResponse, ListDirResponseSchema } from '@skerry/envd-client/filesystem';
-import { toNumericSizes } from './numeric-sizes.ts';
+import { useNumericSizes } from './numeric-sizes.ts';
 
 /** Answers up to this many entries are small enough to be made as a whole. */
 const MAX_WHOLE_ENTRIES = 2048;
@@ -16,8 +16,8 @@ const HEAD = '{"entries":[';
 const TAIL = ']}';
 
 const toJsonPiece = (response: ListDirResponse, { isFirst }: { isFirst: boolean }): Buffer => {
-  const json = toJsonString(ListDirResponseSchema, response);
-  return Buffer.from(`${isFirst ? HEAD : ','}${toNumericSizes(json.slice(HEAD.length, -TAIL.length))}`);
+  const json = JSON.stringify(useNumericSizes(toJson(ListDirResponseSchema, response)));
+  return Buffer.from(`${isFirst ? HEAD : ','}${json.slice(HEAD.length, -TAIL.length)}`);
 };
 
 /**

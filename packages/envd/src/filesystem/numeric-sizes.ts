@@ -1,20 +1,19 @@
-/**
- * The metadata of an entry, whose values are all texts, or the size of an entry. Quotes inside of texts are escaped, so no name
- * of a file can look like either.
- */
-const METADATA_OR_SIZE = /"metadata":\{(?:[^"{}]|"(?:[^"\\]|\\.)*")*\}|"size":"(-?\d+)"/g;
+import type { JsonValue } from '@bufbuild/protobuf';
 
-const toNumber = (match: string, digits: string | undefined): string =>
-  digits !== undefined && Number.isSafeInteger(Number(digits)) ? `"size":${digits}` : match;
+const toNumber = (value: JsonValue): JsonValue =>
+  typeof value === 'string' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 
 /**
- * Writes `size` as a number where a number can hold it, in JSON of the filesystem service. Proto-JSON writes an int64 as a
- * string; decoders accept both, and the service description promises a number.
+ * Makes `size` a number where a number can hold it, in JSON of a message of the filesystem service. Proto-JSON writes an
+ * int64 as a string; decoders accept both, and the service description promises a number. Changes the value in place.
  */
-export const toNumericSizes = (json: string): string => json.replace(METADATA_OR_SIZE, toNumber);
-
-/** Encodes JSON with numeric sizes. */
-export const createSizeEncoder = () => {
-  const encoder = new TextEncoder();
-  return { encode: (json = ''): Uint8Array<ArrayBuffer> => encoder.encode(toNumericSizes(json)) };
+export const useNumericSizes = (json: JsonValue): JsonValue => {
+  if (typeof json !== 'object' || json === null) return json;
+  for (const [key, value] of Object.entries(json)) {
+    // Its keys are those of a caller.
+    if (key === 'metadata') continue;
+    if (key === 'size') (json as Record<string, JsonValue>)[key] = toNumber(value);
+    else useNumericSizes(value);
+  }
+  return json;
 };

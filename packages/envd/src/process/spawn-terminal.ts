@@ -6,8 +6,8 @@ import { openPty } from './open-pty.ts';
 import { readInto } from './output/read-into.ts';
 import { type Spawned, type SpawnOptions, spawnChild, toSpawnError } from './spawn-process.ts';
 import { createTerminal } from './terminal.ts';
-import { launcherPath } from './terminal-launcher.ts';
 import type { TerminalSize } from './terminal-size.ts';
+import { launcherPath } from './workarounds/terminal-launcher.ts';
 
 /**
  * Starts a program on a new terminal that it controls, in a session of its own, with the credentials of a user who owns the

@@ -1,20 +1,19 @@
-import './native-base64.ts';
+import './workarounds/native-base64.ts';
 import type { RequestListener } from 'node:http';
 import {
   type ConnectError,
+  createConnectRouter,
   createContextValues,
   type HandlerContext,
   type Interceptor,
 } from '@connectrpc/connect';
-import { compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node';
+import { compressionGzip } from '@connectrpc/connect-node';
 import { Filesystem } from '@skerry/envd-client/filesystem';
 import { Process } from '@skerry/envd-client/process';
 import { createFilesystemService } from '../filesystem/filesystem-service.ts';
 import { withLargeListing } from '../filesystem/large-listing.ts';
-import { createSizeEncoder } from '../filesystem/numeric-sizes.ts';
 import type { SandboxLog } from '../host/sandbox-log.ts';
 import { basicUserOf } from '../http/auth.ts';
-import { PlainHeaders } from '../http/plain-headers.ts';
 import { dropUnread } from '../http/unread-body.ts';
 import type { Log } from '../log.ts';
 import { createProcessService } from '../process/process-service.ts';
@@ -23,10 +22,12 @@ import type { Users } from '../system/users.ts';
 import { blameCaller, IS_OURS, withBlame } from './blame.ts';
 import { USER } from './context.ts';
 import { toConnectError } from './error.ts';
+import { createNodeListener } from './node-listener.ts';
 import { checkRpcRequest } from './request.ts';
+import { usePlainHeaders } from './workarounds/plain-headers.ts';
+import { createSizeEncoder } from './workarounds/size-encoder.ts';
 
-// connect-es takes the global one, whose load would hold up the first call and stay in memory for good.
-globalThis.Headers = PlainHeaders as unknown as typeof Headers;
+usePlainHeaders();
 
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 /** The longest delay of a Node timer, about 24 days. A longer one would fire at once. */
@@ -78,26 +79,27 @@ export const createRpcListener = (options: {
       throw toConnectError(error, { log, url: 'authorization' });
     }
   };
-  // connect-es passes what it serialises through this encoder; its types do not say so, a test does.
   const sizesAsNumbers = { ignoreUnknownFields: true, textEncoder: createSizeEncoder() };
   const protocols = { grpc: false, grpcWeb: false };
-  const adapter = connectNodeAdapter({
-    routes: (router) => {
-      router.service(Process, createProcessService({ settings, log: sandboxLog }));
-      router.service(Filesystem, createFilesystemService({ settings, users }), {
-        // Not taken from below: connect-es turns on what the options of a service leave out.
-        ...protocols,
-        jsonOptions: sizesAsNumbers,
-      });
-      router.handlers.splice(0, Infinity, ...router.handlers.map(withBlame).map(withLargeListing));
-    },
+  const router = createConnectRouter({
     ...protocols,
     acceptCompression: [compressionGzip],
     readMaxBytes: MAX_MESSAGE_BYTES,
     requireConnectProtocolHeader: true,
     requestGate: identify,
     interceptors: [createErrorInterceptor(log), blameCaller],
+  });
+  router.service(Process, createProcessService({ settings, log: sandboxLog }));
+  router.service(Filesystem, createFilesystemService({ settings, users }), {
+    // Not taken from above: connect-es turns on what the options of a service leave out.
+    ...protocols,
+    jsonOptions: sizesAsNumbers,
+  });
+  const listener = createNodeListener({
+    router,
+    wrap: (handler) => withLargeListing(withBlame(handler)),
     contextValues: () => createContextValues(),
+    onError: (path, error) => log(`${path} failed`, { error }),
   });
   return (req, res) => {
     checkRpcRequest(req);
@@ -112,6 +114,6 @@ export const createRpcListener = (options: {
     // It plays no part here, and connect-es throws on one that is missing or does not parse.
     req.headers[req.httpVersionMajor === 2 ? ':authority' : 'host'] = 'sandbox';
     dropUnread(req, res);
-    adapter(req, res);
+    listener(req, res);
   };
 };

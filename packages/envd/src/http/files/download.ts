@@ -10,7 +10,7 @@ import { write } from '../send-bytes.ts';
 import { type ByteRange, checkConditions, parseByteRange, type Validators } from './byte-range.ts';
 import { openRegularFile } from './open-regular-file.ts';
 import { EndsEarlierError, readFirstPiece } from './read-first-piece.ts';
-import { sendFile } from './send-file.ts';
+import { sendFile } from './workarounds/send-file.ts';
 
 const toDisposition = (path: string): string => {
   const name = basename(path);

@@ -1,5 +1,14 @@
+/**
+ * Does: Writes a small program, in machine code of x86-64 or arm64, to a file in memory. Between fork and the user's program
+ * it makes the terminal on standard input control the session.
+ * Why not the promised way: Node starts no program in between fork and exec, and its sandbox may lack `setsid --ctty`.
+ * Libraries that fork on their own start a thread for it, and end the whole agent when the sandbox has no room for one.
+ * Source: elf(5), syscall(2), ioctl_tty(2); https://github.com/torvalds/linux/blob/v6.12/arch/x86/entry/syscalls/syscall_64.tbl
+ * When it no longer fits: Numbers of system calls do not change. On another architecture `launcherPath` throws, and no terminal is started.
+ * Test: ../terminal.test.ts
+ */
 import { writeSync } from 'node:fs';
-import { createErrnoError, lib } from '../system/libc.ts';
+import { createErrnoError, lib } from '../../system/libc.ts';
 
 const cMemfdCreate = lib.func('int memfd_create(const char *name, unsigned int flags)');
 const MFD_CLOEXEC = 1;

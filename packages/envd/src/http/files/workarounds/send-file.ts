@@ -1,8 +1,17 @@
+/**
+ * Does: Reads the number of a connection's descriptor from `socket._handle.fd`, and has the kernel send a file to it.
+ * Why not the promised way: Node has no sendfile(2), and no other way to the descriptor of a socket. Copying each piece
+ * through this process takes twice the processor time.
+ * Source: https://github.com/nodejs/node/blob/v24.x/src/stream_base.cc (`GetFD`), sendfile(2)
+ * When it no longer fits: Without the number the file goes piece by piece, as for HTTP/2.
+ * Test: send-file.test.ts
+ * Bench row: agent.download
+ */
 import { closeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { duplicateFd, sendfile, setSendBuffer, waitUntilWritable } from '../../system/libc.ts';
-import { sendBytes, write } from '../send-bytes.ts';
+import { duplicateFd, sendfile, setSendBuffer, waitUntilWritable } from '../../../system/libc.ts';
+import { sendBytes, write } from '../../send-bytes.ts';
 
 /** Goes the usual way: with the headers, and whenever a reader is slow, since Node then tells when it has room. */
 const PIECE_BYTES = 64 * 1024;
