@@ -1,23 +1,10 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectGarbage } from './workarounds/collect-garbage.ts';
 
 /**
  * Buffers that are on their way at that moment count as old from then on, and V8 marks the whole heap when there are enough of
  * those: with 8 MiB it did so 35 times for each GiB, with 2 MiB not once.
  */
 const maxPassedBytes = 2 * 1024 * 1024;
-
-type Collect = (options: { type: 'minor' }) => void;
-
-let collect: Collect | undefined;
-
-/** Node gives programs no other way to the collection of young objects than this function behind a flag. */
-const createCollect = (): Collect => {
-  setFlagsFromString('--expose-gc');
-  const gc = runInNewContext('gc') as Collect;
-  setFlagsFromString('--no-expose-gc');
-  return gc;
-};
 
 let passedBytes = 0;
 
@@ -30,6 +17,5 @@ export const notePassed = (piece: Uint8Array): void => {
   passedBytes += piece.byteLength;
   if (passedBytes < maxPassedBytes) return;
   passedBytes = 0;
-  collect ??= createCollect();
-  collect({ type: 'minor' });
+  collectGarbage('minor');
 };

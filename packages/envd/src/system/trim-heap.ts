@@ -1,4 +1,4 @@
-import { collectGarbage } from './collect-garbage.ts';
+import { collectGarbage } from '@skerry/contract/collect-garbage';
 import { releaseFreeMemory } from './libc.ts';
 
 /** V8 frees pages on other threads after the collection. */

@@ -1,4 +1,4 @@
-import { collectGarbage } from '../../system/collect-garbage.ts';
+import { collectGarbage } from '@skerry/contract/collect-garbage';
 
 const COLLECT_BYTES = 2 * 1024 * 1024;
 
