@@ -5,9 +5,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { build } from 'rolldown';
-import { lazyBuiltins } from './lazy-builtins.ts';
-import { literalDescriptors } from './literal-descriptors.ts';
 import { useAgent } from './use-agent.ts';
+import { literalDescriptors } from './workarounds/literal-descriptors.ts';
 
 const target = join(import.meta.dirname, 'dist');
 // It gets its name when it is whole, so that a server that starts meanwhile never takes half a bundle. Kept out of sight until
@@ -23,7 +22,6 @@ const { output: chunks } = await build({
   write: false,
   plugins: [
     literalDescriptors(),
-    lazyBuiltins(),
     {
       name: 'native part only',
       // What the package does around it, five times the work of loading it, is choosing the file.
@@ -34,13 +32,13 @@ const { output: chunks } = await build({
   output: { format: 'cjs', minify: true, entryFileNames: '[name].js', chunkFileNames: '[name].js' },
 });
 await build({
-  input: { main: join(import.meta.dirname, 'src/boot.ts') },
+  input: { main: join(import.meta.dirname, 'src/workarounds/boot.ts') },
   platform: 'node',
   output: { dir: dist, format: 'cjs', minify: true, entryFileNames: '[name].js' },
 });
 for (const chunk of chunks) {
   if (chunk.type !== 'chunk') throw new Error(`the bundle has a file ${chunk.fileName}`);
-  // As `src/boot.ts` loads them.
+  // As `src/workarounds/boot.ts` loads them.
   await writeFile(join(dist, chunk.fileName), `(function (exports, require, __dirname) {${chunk.code}\n})`);
 }
 await writeFile(join(dist, 'package.json'), '{ "type": "commonjs" }\n');

@@ -1,3 +1,13 @@
+/**
+ * Does: Loads the files of the bundle with what V8 has compiled of them, functions that had run by then included.
+ * Why not the promised way: `module.enableCompileCache` keeps a module as it is when it was read, before any of its functions has
+ * run, and each sandbox would compile those again. A startup snapshot (`--build-snapshot`) cannot hold `node:http`: building one
+ * ends with "CheckGlobalAndEternalHandles failed" in Node 24.
+ * Source: https://nodejs.org/docs/latest-v24.x/api/vm.html#scriptcreatecacheddata
+ * When it no longer fits: V8 refuses what another version of itself has compiled, and compiles the files.
+ * Test: boot.test.ts
+ * Bench row: agent.start
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Script } from 'node:vm';

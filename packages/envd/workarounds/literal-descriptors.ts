@@ -1,3 +1,13 @@
+/**
+ * Does: Writes the descriptors of the services into the bundle as they are in memory, and calls `createEmbeddedFileRegistry` of
+ * protobuf-es, which its package does not export.
+ * Why not the promised way: Generated code holds descriptors as a message of descriptor.proto. Reading one takes the schema of that
+ * file first: a sixth of the processor time of a first call, and 0.6 MiB of each idle sandbox. protobuf-es generates nothing else.
+ * Source: https://github.com/bufbuild/protobuf-es/blob/v2.17.0/packages/protobuf/src/registry.ts
+ * When it no longer fits: The build fails at the missing function; without this plugin all works, in more time.
+ * Test: The build uses the agent once, so a wrong descriptor fails it.
+ * Bench row: memory.idle
+ */
 import type { Plugin } from 'rolldown';
 
 /** In generated code, with the names of the files that it imports: `fileDesc("…base64…", [file_…])`. */
