@@ -50,6 +50,8 @@ interface Fingerprints {
   key: string;
   /** Of each image, by name. */
   macs: Record<string, string>;
+  /** Whether each image has a nonce of its own, made of its name. Undefined in records of the first releases. */
+  hasNonces?: true;
 }
 
 /** Whether an image has the contents of memory, and not what there is to know of it. */
@@ -97,20 +99,23 @@ export const keepImages = async (folder: string): Promise<MemoryImages> => {
   await settleAll([
     writeOut(),
     inLanes(names, { lanes: READ_LANES }, async (name) => {
-      macs[name] = (await readFingerprint(`${folder}/${name}`, key)).mac;
+      macs[name] = (await readFingerprint(`${folder}/${name}`, { key, label: name })).mac;
     }),
   ]);
   await syncPath(folder);
-  return { ...images, fingerprints: { key, macs } };
+  return { ...images, fingerprints: { key, macs, hasNonces: true } };
 };
 
 /** Rejects with `damaged`, naming the first image that is not as it was. */
 export const verifyImages = async (folder: string, { files, fingerprints }: MemoryImages): Promise<void> => {
   if (fingerprints === undefined) throw new RuntimeError('damaged', 'the memory images were never kept');
-  const { key, macs } = fingerprints;
+  const { key, macs, hasNonces } = fingerprints;
   await Promise.all(
     files.map(async ({ name, sizeBytes }) => {
-      const found = await readFingerprint(`${folder}/${name}`, key).catch((error: unknown) => {
+      const found = await readFingerprint(`${folder}/${name}`, {
+        key,
+        label: hasNonces ? name : undefined,
+      }).catch((error: unknown) => {
         throw new RuntimeError('damaged', `the memory image ${name} cannot be read`, { cause: error });
       });
       if (found.sizeBytes !== sizeBytes || found.mac !== macs[name])

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createFingerprintKey, readFingerprint } from './fingerprint.ts';
+import { createFingerprintKey, type FingerprintKey, readFingerprint } from './fingerprint.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -11,8 +11,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const key = createFingerprintKey();
-const fingerprintOf = async (bytes: Buffer, withKey = key) => {
+const key = { key: createFingerprintKey(), label: 'file' };
+const fingerprintOf = async (bytes: Buffer, withKey: FingerprintKey = key) => {
   const path = join(folder, 'file');
   await writeFile(path, bytes);
   return readFingerprint(path, withKey);
@@ -45,6 +45,16 @@ it('tells files of zeros apart by their size', async () => {
 });
 
 it('depends on the key', async () => {
-  const other = createFingerprintKey();
+  const other = { ...key, key: createFingerprintKey() };
   expect((await fingerprintOf(bytes, other)).mac).not.toBe((await fingerprintOf(bytes)).mac);
+});
+
+it('has a nonce of its own for each label, and one in common for all without', async () => {
+  const empty = Buffer.alloc(0);
+  const macs: string[] = [];
+  // Of no bytes, a code is the encrypted nonce alone.
+  for (const label of ['one', 'other', undefined, undefined])
+    macs.push((await fingerprintOf(empty, { ...key, label })).mac);
+  expect(new Set(macs).size).toBe(3);
+  expect(macs[2]).toBe(macs[3]);
 });

@@ -1,4 +1,4 @@
-import { createCipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createHash, randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
 
 /** What tells a file from one that is torn or was altered, as long as whoever altered it cannot write to the record too. */
@@ -8,6 +8,13 @@ interface Fingerprint {
   mac: string;
 }
 
+export interface FingerprintKey {
+  /** As `createFingerprintKey` has made it. */
+  key: string;
+  /** What the file is called in its set. Undefined only for fingerprints that have one nonce in common, as the first releases made them. */
+  label: string | undefined;
+}
+
 /** One is made for each set of files and kept with their fingerprints, 16 bytes in hex: equal bytes alone give nothing away. */
 export const createFingerprintKey = (): string => randomBytes(KEY_BYTES).toString('hex');
 
@@ -15,10 +22,10 @@ export const createFingerprintKey = (): string => randomBytes(KEY_BYTES).toStrin
  * Reads the whole file; where processors multiply polynomials, at the speed of memory: ten times that of SHA-256, which
  * would take longer than CRIU takes to write or read what is in the file.
  */
-export const readFingerprint = async (path: string, key: string): Promise<Fingerprint> => {
+export const readFingerprint = async (path: string, { key, label }: FingerprintKey): Promise<Fingerprint> => {
   await using file = await open(path, 'r');
   const { size } = await file.stat();
-  const mac = createCipheriv('aes-128-gcm', Buffer.from(key, 'hex'), nonce);
+  const mac = createCipheriv('aes-128-gcm', Buffer.from(key, 'hex'), toNonce(label));
   const toBuffer = (): Buffer => Buffer.allocUnsafeSlow(Math.min(size + 1, PART_BYTES));
   const buffers: [Buffer, Buffer] = [toBuffer(), toBuffer()];
   let sizeBytes = 0;
@@ -37,5 +44,10 @@ export const readFingerprint = async (path: string, key: string): Promise<Finger
 const KEY_BYTES = 16;
 const PART_BYTES = 2 ** 20;
 
-// Nothing is encrypted, and whoever knows the key may make as many as he likes anyway.
-const nonce = Buffer.alloc(12);
+const NONCE_BYTES = 12;
+
+/** One of its own for each label: two codes of different bytes by the same key and nonce give away the key of the hash. */
+const toNonce = (label: string | undefined): Buffer =>
+  label === undefined
+    ? Buffer.alloc(NONCE_BYTES)
+    : createHash('sha256').update(label).digest().subarray(0, NONCE_BYTES);
