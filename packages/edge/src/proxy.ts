@@ -9,9 +9,9 @@ import type { Duplex } from 'node:stream';
 import { notePassed } from '@skerry/contract/passing-buffers';
 import type { Target } from './directory.ts';
 import { hasBody, toForwardedHeaders } from './headers.ts';
-import { largeBodyBytes, passLargeBody } from './pass-large-body.ts';
 import { maxHeaderBytes } from './server-options.ts';
 import { type Run, readerOf, reset } from './upstream.ts';
+import { largeBodyBytes, passLargeBody } from './workarounds/pass-large-body.ts';
 
 export interface Exchange {
   readonly request: IncomingMessage;

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { callbackify } from 'node:util';
 import type { Route, Target } from './directory.ts';
-import { RecycledReads } from './recycled-reads.ts';
+import { RecycledReads } from './workarounds/recycled-reads.ts';
 
 /** Pauses between the attempts on a port that refuses: a server inside that is just starting gets a second. */
 const retryPausesMs = [50, 100, 200, 300, 350];

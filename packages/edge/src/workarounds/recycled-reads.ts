@@ -1,5 +1,13 @@
+/**
+ * Does: Reads a connection into memory that is used again and again, and pushes the pieces to the socket itself.
+ * Why not the promised way: See pass-large-body.ts, for which it is.
+ * Source: https://nodejs.org/docs/latest-v24.x/api/net.html#new-netsocketoptions (`onread`)
+ * When it no longer fits: A socket that is pushed to by others fails the tests; without `onread` Node reads into memory of its own.
+ * Test: recycled-reads.test.ts
+ * Bench row: file.download
+ */
 import type { Readable } from 'node:stream';
-import type { SocketReader } from './directory.ts';
+import type { SocketReader } from '../directory.ts';
 
 /** About what the kernel hands over at once; less would mean more rounds for each body. */
 const slotBytes = 256 * 1024;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Loopback, startLoopback } from './loopback.ts';
+import { type Loopback, startLoopback } from '../loopback.ts';
 import { RecycledReads } from './recycled-reads.ts';
 
 describe('a connection', () => {

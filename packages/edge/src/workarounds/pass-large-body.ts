@@ -1,3 +1,13 @@
+/**
+ * Does: Takes the rest of a large body off the connection behind the back of Node's HTTP parser, which has read its head.
+ * Why not the promised way: A stream of the parser allocates for each read and copies each piece; the garbage collector then marks
+ * the whole heap several times in each 100 MiB.
+ * Source: https://nodejs.org/docs/latest-v24.x/api/net.html#new-netsocketoptions (`onread`); that the parser reads what is pushed
+ * to a socket with `onread` as 'data' is promised nowhere.
+ * When it no longer fits: Bodies would be incomplete, which the tests see; without this all passes through the parser.
+ * Test: ../streams.test.ts
+ * Bench row: file.download
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PieceSink, RecycledReads } from './recycled-reads.ts';
 
