@@ -16,8 +16,9 @@ import { basename, dirname, join } from 'node:path';
 import { RuntimeError } from '../error.ts';
 import { runCommand } from '../kernel/run-command.ts';
 import { syncPath } from '../kernel/sync-path.ts';
-import { readInterpreter, replaceInterpreter } from './elf.ts';
-import { replaceVariable } from './elf-variable.ts';
+import { readInterpreter } from './elf.ts';
+import { replaceVariable } from './workarounds/elf-variable.ts';
+import { replaceInterpreter } from './workarounds/replace-interpreter.ts';
 
 /** Where the folder is bound inside every sandbox. */
 export const agentMountPoint = '/.envd';

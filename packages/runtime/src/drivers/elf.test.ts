@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readInterpreter, replaceInterpreter } from './elf.ts';
+import { readInterpreter } from './elf.ts';
+import { replaceInterpreter } from './workarounds/replace-interpreter.ts';
 
 let dir: string;
 const loader = `/tmp/l${process.pid}.so`;

@@ -15,24 +15,8 @@ export async function readInterpreter(path: string): Promise<string | undefined>
   return (await findInterpreter(file, path))?.value;
 }
 
-/**
- * Makes a program start with another dynamic loader, in place and with everything else unchanged. The new path must
- * not be longer than the old one; rejects with `unsupported` when it is, or when the program names no loader.
- */
-export async function replaceInterpreter(path: string, interpreter: string): Promise<void> {
-  await using file = await open(path, 'r+');
-  const found = await findInterpreter(file, path);
-  const length = Buffer.byteLength(interpreter);
-  // The kernel wants the last byte of the segment to be zero, not the first after the path.
-  if (found === undefined || length >= found.size) {
-    throw new RuntimeError('unsupported', `${path} has no room for the loader ${interpreter}`);
-  }
-  const bytes = Buffer.alloc(found.size);
-  bytes.write(interpreter);
-  await file.write(bytes, 0, bytes.length, found.offset);
-}
-
-async function findInterpreter(
+/** Where the program names its dynamic loader, if it names one. Rejects with `unsupported` when the file is no such program. */
+export async function findInterpreter(
   file: FileHandle,
   path: string,
 ): Promise<{ offset: number; size: number; value: string } | undefined> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { openUserNamespace } from '../../kernel/user-namespace.ts';
 import { toBaseUid } from '../../network/slots.ts';
 import { openCgroup, readCgroupLayout } from './cgroup/cgroup.ts';
-import { createExpectJoin } from './cgroup/expect-join.ts';
+import { createExpectJoin } from './cgroup/workarounds/expect-join.ts';
 import { createImageDisks } from './disk/image-disks.ts';
 import type { Means } from './means.ts';
 

@@ -6,7 +6,7 @@ import { RuntimeError } from '../../../error.ts';
 import type { Limits } from '../../../runtime.ts';
 import { usableDevices } from '../container/devices.ts';
 import type { CgroupLayout } from './cgroup.ts';
-import { allowDevices } from './device-program.ts';
+import { allowDevices } from './workarounds/device-program.ts';
 
 const CPU_PERIOD_US = 100_000;
 

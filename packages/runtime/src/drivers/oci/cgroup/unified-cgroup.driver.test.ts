@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CgroupLayout, openCgroup } from './cgroup.ts';
-import { allowDevices } from './device-program.ts';
 import { makeCgroup, toUnifiedSettings } from './make-cgroup.ts';
+import { allowDevices } from './workarounds/device-program.ts';
 
 const MIB = 2 ** 20;
 const limits = { cpuCount: 0.5, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 };

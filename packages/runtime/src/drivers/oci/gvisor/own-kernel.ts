@@ -6,7 +6,7 @@ import { isRuntimeError, RuntimeError } from '../../../error.ts';
 import { createMemoryFile } from '../../../kernel/syscalls.ts';
 import type { Container, OwnKernel } from '../container/oci-runtime.ts';
 import { waitForEntry, waitForNoEntry } from '../container/ready.ts';
-import { toHostnameProgram } from './hostname-program.ts';
+import { toHostnameProgram } from './workarounds/hostname-program.ts';
 
 /** Runs one command of runsc about a container to its end. Rejects with `internal`, and with what it said. */
 export type RunscCommand = (

@@ -1,5 +1,13 @@
+/**
+ * Does: Makes a program of some bytes, in machine code of x86-64 or arm64, that sets the hostname of a sandbox.
+ * Why not the promised way: After a restore only a process inside can set the hostname of the sentry, which has no command for it;
+ * programs of the sandbox's own may be missing or replaced.
+ * Source: elf(5), sethostname(2), and `runsc exec`: https://gvisor.dev/docs/user_guide/
+ * When it no longer fits: Numbers of system calls do not change. On another architecture copies with memory are refused as `unsupported`.
+ * Test: hostname-program.driver.test.ts
+ */
 import { arch } from 'node:os';
-import { RuntimeError } from '../../../error.ts';
+import { RuntimeError } from '../../../../error.ts';
 
 /**
  * A program for Linux that gives the machine it runs on that name, and ends with 0 or the number of the error: an ELF file that

@@ -2,7 +2,7 @@ import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCommand } from '../kernel/run-command.ts';
+import { runCommand } from '../../kernel/run-command.ts';
 import { replaceVariable } from './elf-variable.ts';
 
 /** What the agent's Node is changed in. */

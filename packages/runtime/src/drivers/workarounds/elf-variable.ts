@@ -1,3 +1,12 @@
+/**
+ * Does: Changes the value that a variable of Node starts with in the copy that runs the agent: Abseil looks for no deadlocks then.
+ * Why not the promised way: Node's releases contain Abseil built for debugging, which keeps a table of 1 MiB in each process. It has
+ * no option or variable of the environment for that.
+ * Source: https://github.com/abseil/abseil-cpp/blob/master/absl/synchronization/mutex.cc (`synch_deadlock_detection`)
+ * When it no longer fits: Nothing is changed where the program has no such symbol or the variable another value.
+ * Test: elf-variable.test.ts
+ * Bench row: memory.idle, density.per-gib
+ */
 import { type FileHandle, open } from 'node:fs/promises';
 
 /** elf(5): Elf64_Ehdr, Elf64_Phdr, Elf64_Shdr and Elf64_Sym, of which only these fields matter here. */

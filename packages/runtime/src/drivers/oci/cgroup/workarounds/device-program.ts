@@ -1,8 +1,16 @@
+/**
+ * Does: Loads an eBPF program, made here instruction by instruction, that decides which devices a version 2 cgroup may use.
+ * Why not the promised way: Version 2 has no file for it (`devices.allow` of version 1), and the OCI runtime does it only for cgroups that it
+ * makes itself; these are made before it, so that all of a sandbox is in them.
+ * Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#device-controller, https://docs.kernel.org/bpf/standardization/instruction-set.html
+ * When it no longer fits: The kernel refuses the program and the sandbox is not made; none runs without it.
+ * Test: ../unified-cgroup.driver.test.ts
+ */
 import { closeSync, openSync } from 'node:fs';
 import { arch } from 'node:os';
 import koffi from 'koffi';
-import { SyscallError } from '../../../kernel/syscalls.ts';
-import { usableDevices } from '../container/devices.ts';
+import { SyscallError } from '../../../../kernel/syscalls.ts';
+import { usableDevices } from '../../container/devices.ts';
 
 // linux/bpf.h
 const BPF_PROG_LOAD = 5;
