@@ -5,6 +5,7 @@ export type ContentEncoding = 'identity' | 'gzip';
 /** From here on the time to compress outweighs what the shorter answer saves, unless the caller asks for gzip by weight. */
 const MAX_IMPLICIT_GZIP_BYTES = 1024 * 1024;
 
+// Not by the package negotiator: to it, identity is as acceptable when it is not named as when it is, which decides here.
 const parseWeights = (header: string): Map<string, number> => {
   const weights = new Map<string, number>();
   for (const item of header.split(',')) {

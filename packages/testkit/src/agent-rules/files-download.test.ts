@@ -43,8 +43,8 @@ describe('a download', () => {
     ['plain-1.txt', 'inline; filename=plain-1.txt'],
     ['two words', 'inline; filename="two words"'],
     ['a"b\\c', 'inline; filename="a\\"b\\\\c"'],
-    ['größe', "inline; filename*=utf-8''gr%C3%B6%C3%9Fe"],
-    ['line\nbreak', "inline; filename*=utf-8''line%0Abreak"],
+    ['größe', "inline; filename*=UTF-8''gr%C3%B6%C3%9Fe"],
+    ['line\nbreak', "inline; filename*=UTF-8''line%0Abreak"],
   ])('rule 5.4-5: names the file %j so that any header can hold it', async (name, disposition) => {
     await sdk.files.write(`/tmp/names/${name}`, 'x');
     const { status, headers } = await get(`/tmp/names/${name}`);

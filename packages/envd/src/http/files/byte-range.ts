@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import fresh from 'fresh';
 
 /** First and last byte, both included. */
 export interface ByteRange {
@@ -19,27 +20,22 @@ const listsEtag = (header: string, etag: string): boolean =>
     .map((item) => item.trim().replace(/^W\//, ''))
     .some((item) => item === '*' || item === etag);
 
-const isLater = (modifiedMs: number, header: string): boolean | undefined => {
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? undefined : modifiedMs > date;
-};
-
 /** The status that the conditions of a request call for, in the order of RFC 9110, 13.2.2. Undefined: go on. */
 export const checkConditions = (headers: IncomingHttpHeaders, now: Validators): 304 | 412 | undefined => {
   const { 'if-match': match, 'if-unmodified-since': unmodified } = headers;
-  const { 'if-none-match': noneMatch, 'if-modified-since': modified } = headers;
   if (match !== undefined) {
     if (!listsEtag(match, now.etag)) return 412;
-  } else if (unmodified !== undefined && isLater(now.modifiedMs, unmodified) === true) return 412;
-  if (noneMatch !== undefined) return listsEtag(noneMatch, now.etag) ? 304 : undefined;
-  return modified !== undefined && isLater(now.modifiedMs, modified) === false ? 304 : undefined;
+  } else if (unmodified !== undefined && now.modifiedMs > Date.parse(unmodified)) return 412;
+  const state = { etag: now.etag, 'last-modified': new Date(now.modifiedMs).toUTCString() };
+  return fresh(headers, state) ? 304 : undefined;
 };
 
 const isStale = (ifRange: string | undefined, now: Validators): boolean =>
   ifRange !== undefined && ifRange !== now.etag && Date.parse(ifRange) !== now.modifiedMs;
 
 /**
- * The one range a request asks for. Undefined when it wants the whole file: no header, one we do not understand, several
+ * The one range a request asks for. Not by the package range-parser: it finds nothing in the last 20 bytes of a file of 10, where
+ * RFC 9110, 14.1.2 wants all of them. Undefined when it wants the whole file: no header, one we do not understand, several
  * ranges, a range of an older state of the file, or one of an empty file, of which some clients always ask for a first part.
  * `unsatisfiable` when the file has no such bytes.
  */

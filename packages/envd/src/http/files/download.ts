@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, constants as zlib } from 'node:zlib';
+import { create as createDisposition } from 'content-disposition';
 import { chooseContentEncoding } from '../content-encoding.ts';
 import { clearHeaders, replyJson } from '../reply.ts';
 import { write } from '../send-bytes.ts';
@@ -11,16 +12,6 @@ import { type ByteRange, checkConditions, parseByteRange, type Validators } from
 import { openRegularFile } from './open-regular-file.ts';
 import { EndsEarlierError, readFirstPiece } from './read-first-piece.ts';
 import { sendFile } from './workarounds/send-file.ts';
-
-const toDisposition = (path: string): string => {
-  const name = basename(path);
-  if (/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return `inline; filename=${name}`;
-  if (/^[\x20-\x7e]*$/.test(name)) return `inline; filename="${name.replace(/["\\]/g, '\\$&')}"`;
-  const encoded = Buffer.from(name)
-    .toString('latin1')
-    .replace(/[^\w.-]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
-  return `inline; filename*=utf-8''${encoded}`;
-};
 
 const toValidators = ({ mtimeMs, ino }: Stats, sizeBytes: number): Validators => ({
   etag: `"${Math.round(mtimeMs * 1000).toString(36)}-${sizeBytes.toString(36)}-${ino.toString(36)}"`,
@@ -95,7 +86,10 @@ const send = async (
     });
   }
   res.setHeader('Content-Type', 'application/octet-stream');
-  res.setHeader('Content-Disposition', toDisposition(path));
+  res.setHeader(
+    'Content-Disposition',
+    createDisposition(basename(path), { type: 'inline', fallback: false }),
+  );
   res.setHeader('X-Content-Type-Options', 'nosniff');
   res.setHeader('Accept-Ranges', 'bytes');
   if (sizeBytes === 0) return req.method === 'HEAD' ? void res.end() : sendUnsized(file, res);
