@@ -8,13 +8,13 @@ const allowed: Record<string, string[]> = {
   'envd-client': [],
   contract: [],
   images: [],
-  runtime: [],
+  runtime: ['contract'],
   sdk: ['envd-client', 'platform-client'],
   envd: ['contract', 'envd-client'],
   edge: ['contract'],
   platform: ['contract', 'platform-client', 'runtime'],
-  cli: ['edge', 'envd', 'images', 'platform', 'runtime', 'sdk'],
-  testkit: ['envd-client', 'platform-client', 'runtime', 'sdk'],
+  cli: ['contract', 'edge', 'envd', 'images', 'platform', 'runtime', 'sdk'],
+  testkit: ['contract', 'envd-client', 'platform-client', 'runtime', 'sdk'],
 };
 
 /** Imports that are refused, with the reason that the failure prints. */

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { createEdge, edgeServerOptions } from '@skerry/edge';
 import { ensureBaseImage } from '@skerry/images';
 import {
@@ -44,15 +45,13 @@ export interface UpOptions {
   /** Whether a pause can keep the memory of a sandbox, where the host can do that. */
   keepsMemory: boolean;
   /** What stands between a sandbox and the host's kernel. */
-  isolation: Isolation;
+  isolation: IsolationLevel;
   /** Whether calls of sandboxes must say which version of the Connect protocol they speak. */
   requireProtocolVersion: boolean;
   log: Log;
   onProgress: (message: string) => void;
   signal: AbortSignal;
 }
-
-export type Isolation = 'container' | 'gvisor';
 
 export interface RunningServer {
   address: ServerAddress;

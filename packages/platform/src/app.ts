@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Directory } from '@skerry/contract/directory';
 import { ApiError, toErrorBody } from '@skerry/contract/error';
-import { createServer } from '@skerry/contract/serve';
 import type { paths } from '@skerry/platform-client';
 import type { Runtime } from '@skerry/runtime';
 import { createAuthenticate } from './api-key.ts';
@@ -15,12 +15,12 @@ import { createPauseHandlers } from './handlers/pausing.ts';
 import type { HandlerContext, PlatformHandlers } from './handlers/platform-handlers.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
+import { createServer } from './http/serve.ts';
 import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
 import { readOut } from './read-out.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
-import type { Directory } from './sandboxes/live.ts';
 import type { Store } from './store/store.ts';
 
 export interface PlatformOptions {

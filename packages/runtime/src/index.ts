@@ -20,7 +20,6 @@ export type {
   SnapshotId,
   SnapshotInfo,
   Snapshots,
-  SocketReader,
   TreeOrigin,
   Usage,
 } from './runtime.ts';

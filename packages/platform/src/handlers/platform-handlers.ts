@@ -1,7 +1,7 @@
-import type { Handlers, RouteKey } from '@skerry/contract/routes';
 import type { paths } from '@skerry/platform-client';
 import type { Features } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { Handlers, RouteKey } from '../http/routes.ts';
 import type { Shipping } from '../logs/shipping.ts';
 import type { Sampling } from '../metrics/sampling.ts';
 import type { Forking } from '../sandboxes/forking.ts';

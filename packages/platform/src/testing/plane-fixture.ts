@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Route } from '@skerry/contract/directory';
 import { createSystemClock } from '../clock.ts';
 import { createRandomIds } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
 import { type ControlPlane, createControlPlane } from '../sandboxes/control-plane.ts';
-import type { Route } from '../sandboxes/live.ts';
 import { createStore } from '../store/sqlite.ts';
 import type { PauseKind, SandboxRow, Store } from '../store/store.ts';
 import { createMemoryRuntime, type MemoryRuntime } from './memory-runtime.ts';

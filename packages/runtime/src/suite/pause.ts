@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { agentPort } from '@skerry/contract/directory';
 import { describe, expect, it } from 'vitest';
-import { agentPort } from '../drivers/guest-socket.ts';
 import { RuntimeError } from '../error.ts';
 import { listInterfaces, runInside } from './client.ts';
 import type { SuiteHost } from './suite-host.ts';
