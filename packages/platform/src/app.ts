@@ -63,16 +63,8 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const plane = createControlPlane({ ...options, clock, limits, ids });
 
   const context: HandlerContext = {
+    ...plane,
     store,
-    lifecycle: plane.lifecycle,
-    pausing: plane.pausing,
-    resuming: plane.resuming,
-    snapshotting: plane.snapshotting,
-    inspecting: plane.inspecting,
-    forking: plane.forking,
-    timeToLive: plane.timeToLive,
-    sampling: plane.observation.sampling,
-    shipping: plane.observation.shipping,
     clock,
     features: options.runtime.features,
     maxRunMs: limits.maxRunMs,
