@@ -103,9 +103,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     mainPath,
     dataDir,
     agentDir,
-    criuDir,
-    runscPath,
-    keepsMemory,
+    driver: { name: 'oci', criuDir, runscPath, keepsMemory },
     signal,
     ...toGroundOptions(),
   });

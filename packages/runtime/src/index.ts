@@ -1,6 +1,5 @@
 export { prepareAgentFolder } from './drivers/agent-folder.ts';
-export { prepareCriu } from './drivers/oci/criu/prepare-criu.ts';
-export { prepareRunsc } from './drivers/oci/gvisor/prepare-runsc.ts';
+export { type DriverChoice, prepareCriu, prepareRunsc } from './drivers/index.ts';
 export { isRuntimeError, RuntimeError, type RuntimeErrorCode } from './error.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';

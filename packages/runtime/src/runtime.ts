@@ -180,6 +180,8 @@ export interface Usage {
 export interface Features {
   /** What stands between the sandbox and the host's kernel. */
   level: IsolationLevel;
+  /** Programs run inside. Without, a sandbox is its agent and the files of its image. */
+  programs: boolean;
   pause: { memory: boolean; filesystem: boolean };
   snapshot: { memory: boolean; filesystem: boolean };
   /** Sandboxes can have their own network with a way out. */

@@ -75,6 +75,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
   const hasMemory = host.criu !== undefined || host.ownKernel !== undefined;
   const features: Features = {
     level: host.runtime.level,
+    programs: true,
     pause: { memory: hasMemory, filesystem: true },
     snapshot: { memory: hasMemory, filesystem: host.capturesDisks },
     network: true,
