@@ -29,11 +29,12 @@ truncate -s 256M "$0/disk"
 mkfs.ext4 -q -b 4096 -O ea_inode "$0/disk"
 mount -o loop "$0/disk" /tmp
 chmod 1777 /tmp
+mount -t tmpfs -o mode=1777 tmpfs /dev/shm
 exec "$@"`;
 
 /**
- * Starts an agent as a process of this host, with accounts, homes and /tmp of its own and nothing else of a sandbox: no edge, no
- * platform, no limits. Needs root. Rejects when it does not listen within 30 s.
+ * Starts an agent as a process of this host. /tmp, /home, /dev/shm and the accounts are its own, and nothing else: a test must not
+ * write elsewhere. There is no edge, no platform and no limit. Needs root. Rejects when it does not listen within 30 s.
  */
 export const startBareAgent = async (): Promise<BareAgent> => {
   // Not below /tmp, which is another one for the agent.
