@@ -12,6 +12,7 @@ describe('the arguments of the lab', () => {
       short: false,
       keep: false,
       write: false,
+      patience: 1,
     });
   });
 
@@ -26,6 +27,11 @@ describe('the arguments of the lab', () => {
       '--only takes old, new; got debian1',
     );
     expect(() => parseLabArguments(['--row', 'none'], known)).toThrow('--row takes boot, create; got none');
+  });
+
+  it('are refused when the patience is not a positive number', () => {
+    expect(() => parseLabArguments(['--patience', 'much'], known)).toThrow('--patience');
+    expect(() => parseLabArguments(['--patience', '0'], known)).toThrow('--patience');
   });
 
   it('are refused when they contradict each other', () => {

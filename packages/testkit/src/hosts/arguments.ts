@@ -12,6 +12,8 @@ export interface LabArguments {
   keep: boolean;
   /** Write each host's table into docs/hosts.md. */
   write: boolean;
+  /** How many times as long as usual everything may take: more than 1 where this machine is busy. */
+  patience: number;
   /** Folder of what is built once. Default: `.skerry/hosts` of the checkout. */
   cache?: string;
 }
@@ -30,6 +32,7 @@ export function parseLabArguments(
       short: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
+      patience: { type: 'string', default: '1' },
       cache: { type: 'string' },
     },
   });
@@ -43,7 +46,9 @@ export function parseLabArguments(
   if (short && listed.only.length > 1) throw new Error('--short takes one host: give --only once');
   if (keep && listed.only.length !== 1 && !short)
     throw new Error('--keep leaves one guest running: name it with --only');
-  return { ...listed, short, keep, write, ...(cache === undefined ? {} : { cache }) };
+  const patience = Number(values.patience);
+  if (!(patience > 0)) throw new Error(`--patience takes a positive number; got ${values.patience}`);
+  return { ...listed, short, keep, write, patience, ...(cache === undefined ? {} : { cache }) };
 }
 
 /** A flag may be repeated, and each may hold several names with commas. */

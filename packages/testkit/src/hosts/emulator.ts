@@ -64,11 +64,14 @@ export async function ensureEmulator({ cacheDir }: { cacheDir: string }): Promis
   };
 }
 
+const waits = 'systemd.default_device_timeout_sec=1800 systemd.default_timeout_start_sec=1800';
+
 const toMachineArguments = ({ image, disks, consolePath, socketPath }: Machine): string[] => [
   ...['-no-user-config', '-nodefaults', '-display', 'none'],
   ...['-M', 'q35', '-accel', 'tcg,thread=multi,tb-size=1024', '-cpu', cpuModel, '-smp', '2', '-m', '6G'],
   ...['-kernel', image.kernel, '-initrd', image.initrd],
-  ...['-append', 'root=LABEL=root rw console=ttyS0 quiet'],
+  // On a busy machine a disk may take longer to be found than systemd usually waits.
+  ...['-append', `root=LABEL=root rw console=ttyS0 quiet ${waits}`],
   ...disks.flatMap((disk) => ['-drive', `file=${disk},format=qcow2,if=virtio,cache=unsafe,discard=unmap`]),
   ...['-netdev', 'user,id=uplink', '-device', 'virtio-net-pci,netdev=uplink,romfile='],
   ...['-device', 'virtio-rng-pci', '-device', 'virtio-serial-pci'],

@@ -10,6 +10,8 @@ import type { GuestImage } from './guest-image.ts';
 /** A running guest. */
 export interface Guest extends AsyncDisposable {
   readonly pid: number;
+  /** What a command may take unless it is said otherwise. */
+  readonly commandMs: number;
   /** Unix socket of the agent inside. */
   readonly socketPath: string;
   /** Runs a command outside of any session, as root. */
@@ -33,15 +35,17 @@ const COMMAND_MS = 120_000;
 
 /**
  * Boots a guest on disks of its own that lie over `image` and `extraDisks`, which stay as they are, and resolves when it takes
- * commands. Rejects, with nothing left, when it does not within 10 minutes.
+ * commands. Rejects, with nothing left, when it does not within 10 minutes, or as many times that as `patience` says.
  */
 export async function bootGuest(options: {
   emulator: Emulator;
   image: GuestImage;
   extraDisks: readonly string[];
   cacheDir: string;
+  /** Multiplies every limit of time. */
+  patience: number;
 }): Promise<Guest> {
-  const { emulator, image, extraDisks, cacheDir } = options;
+  const { emulator, image, extraDisks, cacheDir, patience } = options;
   const folder = makeWorkFolder(cacheDir);
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -67,7 +71,7 @@ export async function bootGuest(options: {
     throw new Error(`QEMU ended\n${readFileSync(logPath, 'utf8').slice(-2_000)}`);
   });
   ended.catch(() => undefined); // At the end it is killed.
-  const booting = { signal: AbortSignal.timeout(BOOT_MS) };
+  const booting = { signal: AbortSignal.timeout(BOOT_MS * patience) };
   const channel = await Promise.race([openGuestChannel(socketPath, booting), ended]);
   cleanup.defer(() => channel.close());
   await channel.untilBooted(booting).catch((error: unknown) => {
@@ -77,15 +81,16 @@ export async function bootGuest(options: {
   const whole = cleanup.move();
   return {
     pid: machine.pid as number,
+    commandMs: COMMAND_MS * patience,
     socketPath,
     readConsole,
-    run: (argv, { timeoutMs = COMMAND_MS } = {}) => channel.run(argv, { timeoutMs }),
-    login: (user, argv, { timeoutMs = COMMAND_MS, env = {} } = {}) =>
+    run: (argv, { timeoutMs = COMMAND_MS * patience } = {}) => channel.run(argv, { timeoutMs }),
+    login: (user, argv, { timeoutMs = COMMAND_MS * patience, env = {} } = {}) =>
       channel.run([...toLogin(user, { timeoutMs, env }), ...argv], { timeoutMs: timeoutMs + 15_000 }),
     async reboot() {
       // The answer may be lost with the agent.
       await channel.run(['systemctl', 'reboot'], { timeoutMs: 30_000 }).catch(() => undefined);
-      await channel.untilBooted({ signal: AbortSignal.timeout(BOOT_MS) });
+      await channel.untilBooted({ signal: AbortSignal.timeout(BOOT_MS * patience) });
     },
     [Symbol.asyncDispose]: () => whole.disposeAsync(),
   };

@@ -1,7 +1,7 @@
 import type { Guest } from './guest.ts';
 import type { LabHost } from './hosts.ts';
 import type { HostVersions, RowResult } from './row-result.ts';
-import { type LabRow, noteBaseline } from './rows.ts';
+import { type LabRow, prepareGuest } from './rows.ts';
 
 export interface HostRunOptions {
   host: LabHost;
@@ -11,6 +11,8 @@ export interface HostRunOptions {
   boot: () => Promise<Guest>;
   /** Stop after a row that failed, with the guest as it left it. */
   keep: boolean;
+  /** Multiplies every limit of time. */
+  patience: number;
   /** Told after each row. */
   onResult: (results: readonly RowResult[], versions: HostVersions) => void;
 }
@@ -20,23 +22,23 @@ export interface HostRunOptions {
  * becomes of each. Resolves with the results and the last guest; rejects, with no guest left, when one does not boot.
  */
 export async function runHost(options: HostRunOptions): Promise<{ results: RowResult[]; guest: Guest }> {
-  const { host, rows, skip, boot, keep, onResult } = options;
+  const { host, rows, skip, boot, keep, patience, onResult } = options;
   const results: RowResult[] = [];
   let guest = await boot();
   try {
-    await noteBaseline(guest);
+    await prepareGuest(guest);
     const versions = await readVersions(guest);
     const { kernel, systemd, crun, runc } = versions;
     console.log(`${host.title}: Linux ${kernel}, systemd ${systemd}, crun ${crun}, runc ${runc}`);
     for (const [index, row] of rows.entries()) {
-      const result = skip.includes(row.name) ? toSkipped(host, row) : await runRow(host, row, guest);
+      const result = skip.includes(row.name) ? toSkipped(host, row) : await runRow({ host, row, guest, patience });
       results.push(result);
       onResult(results, versions);
       if (result.outcome !== 'failed' || index === rows.length - 1) continue;
       if (keep) break;
       await guest[Symbol.asyncDispose]();
       guest = await boot();
-      await noteBaseline(guest);
+      await prepareGuest(guest);
     }
     return { results, guest };
   } catch (error) {
@@ -56,13 +58,19 @@ const toSkipped = (host: LabHost, row: LabRow): RowResult => ({
 /** What a row may take beside its own time, such as to give up. */
 const GRACE_MS = 60_000;
 
-async function runRow(host: LabHost, row: LabRow, guest: Guest): Promise<RowResult> {
+async function runRow(options: {
+  host: LabHost;
+  row: LabRow;
+  guest: Guest;
+  patience: number;
+}): Promise<RowResult> {
+  const { host, row, guest, patience } = options;
   const startMs = performance.now();
-  const timeoutMs = row.minutes * 60_000;
+  const timeoutMs = row.minutes * patience * 60_000;
   const about = { host: host.name, row: row.name };
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(new Error(`${row.name} did not end within ${row.minutes} minutes`)),
+    () => late.reject(new Error(`${row.name} did not end within ${row.minutes * patience} minutes`)),
     timeoutMs + GRACE_MS,
   );
   try {
@@ -94,7 +102,7 @@ echo "== journal"; journalctl --no-pager --lines 40 --output short-monotonic`;
 /** What the guest has to say, if it still does. */
 async function readLogs(guest: Guest): Promise<string> {
   try {
-    return (await guest.run(['sh', '-c', logs], { timeoutMs: 60_000 })).output;
+    return (await guest.run(['sh', '-c', logs])).output;
   } catch (error) {
     return `the guest does not answer (${(error as Error).message}); its console:\n${guest.readConsole()}`;
   }
@@ -102,7 +110,7 @@ async function readLogs(guest: Guest): Promise<string> {
 
 async function readVersions(guest: Guest): Promise<HostVersions> {
   const script = 'uname -r; systemctl --version; crun --version; runc --version';
-  const { output } = await guest.run(['sh', '-c', script], { timeoutMs: 120_000 });
+  const { output } = await guest.run(['sh', '-c', script]);
   const find = (pattern: RegExp): string => pattern.exec(output)?.[1] ?? 'unknown';
   return {
     kernel: find(/^(\S+)/),

@@ -30,6 +30,7 @@ mkdirSync(cacheDir, { recursive: true });
 // Guests and half-built images are removed on the way out.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
+const { skip, keep, patience } = options;
 const rows = chooseRows(options);
 const emulator = await ensureEmulator({ cacheDir });
 const extraDisks = [await ensureReleaseDisk({ root, cacheDir })];
@@ -44,10 +45,10 @@ const all: RowResult[] = [];
 for (const host of chooseHosts(options)) {
   try {
     const image = await ensureGuestImage(host, { cacheDir });
-    const boot = (): Promise<Guest> => bootGuest({ emulator, image, extraDisks, cacheDir });
-    const { skip, keep } = options;
+    const boot = (): Promise<Guest> => bootGuest({ emulator, image, extraDisks, cacheDir, patience });
+    
     const { results, guest } = await runHost({
-      ...{ host, rows, skip, keep, boot },
+      ...{ host, rows, skip, keep, patience, boot },
       onResult: (soFar, versions) => {
         if (options.write) write(options.short ? 'short' : host.name, soFar, versions);
       },

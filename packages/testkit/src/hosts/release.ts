@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  copyFileSync,
   cpSync,
   mkdirSync,
   readdirSync,
@@ -20,7 +19,7 @@ const diskSize = '4G';
 
 /**
  * Resolves with a disk that holds skerry as it is published, packed from this checkout, with its dependencies, the pinned
- * Node, the images that the product fetches and the programs of the rows. The checkout must be built.
+ * Node and the images that the product fetches. The checkout must be built.
  */
 export async function ensureReleaseDisk({
   root,
@@ -42,25 +41,16 @@ export async function ensureReleaseDisk({
       program: join(app, 'node_modules/skerry/dist/main.js'),
       cacheDir,
     });
-    const rows = join(import.meta.dirname, 'guest');
-    const sources = readdirSync(rows).filter((name) => name.endsWith('.ts'));
     const node = realpathSync(join(root, 'node_modules/.bin/node'));
     const folder = await buildOnce({
       cacheDir,
       name: 'release',
-      digest: toDigest(app, imagesDir, node, ...sources.map((name) => readFileSync(join(rows, name)))),
+      digest: toDigest(app, node, ...readdirSync(imagesDir)),
       build: async (target) => {
         const tree = join(target, 'tree');
-        mkdirSync(join(tree, 'guest'), { recursive: true });
-        // Without its symbolic links followed a tree of several hundred MiB is copied in a second.
+        mkdirSync(join(tree, 'bin'), { recursive: true });
         await runTool('cp', ['-a', join(app, 'node_modules'), imagesDir, tree]);
-        await runTool('mv', [
-          join(tree, imagesDir.slice(imagesDir.lastIndexOf('/') + 1)),
-          join(tree, 'images'),
-        ]);
-        for (const name of sources) copyFileSync(join(rows, name), join(tree, 'guest', name));
         writeFileSync(join(tree, 'package.json'), '{ "type": "module" }\n');
-        mkdirSync(join(tree, 'bin'));
         cpSync(node, join(tree, 'bin/node'));
         symlinkSync('../node_modules/skerry/dist/main.js', join(tree, 'bin/skerry'));
         chmodSync(tree, 0o755);

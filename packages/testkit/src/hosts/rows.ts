@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Guest } from './guest.ts';
 import type { GuestResult } from './guest-channel.ts';
 
@@ -37,9 +39,17 @@ function toNote(name: string, timeoutMs: number, { status, output }: GuestResult
   throw new Error(`${name} failed${how}\n${output.trim()}`);
 }
 
-/** Notes inside what there is before skerry was ever started, which `down` is compared with. */
-export async function noteBaseline(guest: Guest): Promise<void> {
-  await check(guest, 'baseline', 300_000);
+const checksDir = join(import.meta.dirname, 'guest');
+const writeFile =
+  'import os, sys; os.makedirs(os.path.dirname(sys.argv[1]), exist_ok=True); open(sys.argv[1], "w").write(sys.argv[2])';
+
+/** Hands the guest the programs of the rows, and lets it note what there is before skerry was ever started. */
+export async function prepareGuest(guest: Guest): Promise<void> {
+  for (const name of readdirSync(checksDir).filter((entry) => entry.endsWith('.ts'))) {
+    const text = readFileSync(join(checksDir, name), 'utf8');
+    await guest.run(['python3', '-c', writeFile, `/opt/skerry/guest/${name}`, text]);
+  }
+  await check(guest, 'baseline', guest.commandMs);
 }
 
 /** A row that is one check, of the same name, as root. */

@@ -4,7 +4,7 @@ import { CommandExitError, type Sandbox } from '@skerry/sdk';
 
 /** What `command` printed, on both streams; how it ended does not matter. */
 export async function shell(sandbox: Sandbox, command: string): Promise<string> {
-  const result = await sandbox.commands.run(command, { timeoutMs: 240_000 }).catch((error: unknown) => {
+  const result = await sandbox.commands.run(command, { timeoutMs: 0 }).catch((error: unknown) => {
     if (error instanceof CommandExitError) return error;
     throw error;
   });
