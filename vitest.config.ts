@@ -58,7 +58,7 @@ export default defineConfig({
           name: 'stack',
           include: ['packages/testkit/src/**/*.test.ts'],
           exclude: ['packages/testkit/src/hosts/**', '**/node_modules/**'],
-          globalSetup: 'packages/testkit/src/shared-stack-setup.ts',
+          globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
           // Of a machine with ten times as much to do. A test that hangs is ended, no more.
           testTimeout: 240_000 * patience,
           hookTimeout: 240_000 * patience,

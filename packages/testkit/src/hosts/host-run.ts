@@ -31,7 +31,9 @@ export async function runHost(options: HostRunOptions): Promise<{ results: RowRe
     const { kernel, systemd, crun, runc } = versions;
     console.log(`${host.title}: Linux ${kernel}, systemd ${systemd}, crun ${crun}, runc ${runc}`);
     for (const [index, row] of rows.entries()) {
-      const result = skip.includes(row.name) ? toSkipped(host, row) : await runRow({ host, row, guest, patience });
+      const result = skip.includes(row.name)
+        ? toSkipped(host, row)
+        : await runRow({ host, row, guest, patience });
       results.push(result);
       onResult(results, versions);
       if (result.outcome !== 'failed' || index === rows.length - 1) continue;

@@ -46,7 +46,7 @@ for (const host of chooseHosts(options)) {
   try {
     const image = await ensureGuestImage(host, { cacheDir });
     const boot = (): Promise<Guest> => bootGuest({ emulator, image, extraDisks, cacheDir, patience });
-    
+
     const { results, guest } = await runHost({
       ...{ host, rows, skip, keep, patience, boot },
       onResult: (soFar, versions) => {

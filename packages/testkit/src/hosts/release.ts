@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { startStack } from '../stack.ts';
+import { startStack } from '../stack/stack.ts';
 import { buildOnce, makeWorkFolder, toDigest } from './built-once.ts';
 import { runTool } from './run-tool.ts';
 
