@@ -21,7 +21,7 @@ import {
   writeServerAddress,
 } from './data-folder.ts';
 import { lockDataFolder } from './data-lock.ts';
-import { leaveGround, toGroundOptions, toImageOptions } from './ground.ts';
+import { describeLimits, leaveGround, toGroundOptions, toImageOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
 
 export interface UpOptions {
@@ -180,8 +180,9 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
 function warnOfMissingLimits({ limits }: Features, log: Log): void {
   const missing = Object.entries(limits).flatMap(([name, holds]) => (holds ? [] : [name]));
   if (missing.length === 0) return;
+  const why = describeLimits();
   log.warn(
-    `without root of the host, sandboxes have no limit of ${missing.join(', ')}; "skerry doctor" tells more`,
+    `without root of the host, sandboxes have no limit of ${missing.join(', ')}${why ? `; ${why}` : ''}; "skerry doctor" tells more`,
   );
 }
 

@@ -36,6 +36,8 @@ export interface HelperGround {
   holderPid: number;
   /** Addresses of the host, which are closed to sandboxes. */
   hostAddresses: readonly string[];
+  /** The folder of a cgroup that is the user's, and whose processes this one may move. */
+  cgroupFolder?: string;
 }
 
 /**
@@ -91,6 +93,7 @@ function launch(
   if (keepsMemory) args.push('--keep-memory');
   if (startsNone) args.push('--starts-none');
   if (ground) args.push('--ground', ...ground.hostAddresses.flatMap((address) => ['--closed', address]));
+  if (ground?.cgroupFolder !== undefined) args.push('--cgroup', ground.cgroupFolder);
   const [file, ...before] = ground
     ? ['nsenter', `--net=/proc/${ground.holderPid}/ns/net`, process.execPath]
     : [process.execPath];

@@ -6,7 +6,7 @@ export { prepareRunsc } from './prepare-runsc.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
 export { endGround, ensureGround, groundBaseId, toEnterCommand } from './rootless/ground.ts';
-export { toHelperGround } from './rootless/helper-ground.ts';
+export { describeGroundLimits, type GroundLimits, toHelperGround } from './rootless/helper-ground.ts';
 export type {
   Difference,
   Features,

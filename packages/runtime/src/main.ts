@@ -29,6 +29,7 @@ const { values } = parseArgs({
     'starts-none': { type: 'boolean' },
     ground: { type: 'boolean' },
     closed: { type: 'string', multiple: true },
+    cgroup: { type: 'string' },
   },
 });
 const {
@@ -42,11 +43,13 @@ const {
 } = values;
 if (dataDir === undefined || socketPath === undefined || agentDir === undefined) {
   console.error(
-    'usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR] [--runsc PATH [--keep-memory]] [--starts-none] [--ground [--closed IP]...]',
+    'usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR] [--runsc PATH [--keep-memory]] [--starts-none] [--ground [--closed IP]... [--cgroup DIR]]',
   );
   process.exit(2);
 }
-const ground = values.ground ? { hostAddresses: values.closed ?? [] } : undefined;
+const ground = values.ground
+  ? { hostAddresses: values.closed ?? [], cgroupFolder: values.cgroup }
+  : undefined;
 
 /** Somebody who reloads the host's firewall flushes the rules of running sandboxes too. */
 async function keepHostNetwork(surroundings: Partial<Surroundings>): Promise<void> {

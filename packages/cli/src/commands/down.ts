@@ -9,7 +9,7 @@ export function downCommand(): Command {
     .action(async ({ data }: { data: string }) => {
       // No command that talks to a server needs the runtime.
       const { enterGround } = await import('../ground.ts');
-      await enterGround();
+      await enterGround({ startsNone: true });
       const { takeDown } = await import('../down.ts');
       const { stopped } = await takeDown({ dataDir: data });
       process.stdout.write(`stopped ${stopped} ${stopped === 1 ? 'sandbox' : 'sandboxes'}\n`);

@@ -85,8 +85,8 @@ const trySandbox = async (
     try {
       checkConfined(await text(await instance.control()));
       const started = `${version} starts a sandbox in ${tookMs} ms`;
-      if (ground) return started;
-      return `${started}, limits hold by ${await checkLimits({ dataDir, driver, id })}`;
+      if (ground && ground.ground.cgroupFolder === undefined) return started;
+      return `${started}, limits hold by ${await checkLimits({ dataDir, driver, ground, id })}`;
     } finally {
       await instance.stop();
     }
@@ -119,11 +119,18 @@ const toLimitFiles = ({ toProcessLimit }: OciRuntime) =>
     ],
   }) as const;
 
-async function checkLimits(options: { dataDir: string; driver: Driver; id: string }): Promise<string> {
-  const host = readHost({ dataDir: options.dataDir, ...options.driver });
-  const { version } = host.cgroups;
+async function checkLimits(options: {
+  dataDir: string;
+  driver: Driver;
+  ground: ProbedGround | undefined;
+  id: string;
+}): Promise<string> {
+  const host = readHost({ dataDir: options.dataDir, ...options.driver, ...options.ground });
+  const { version, trees } = host.cgroups;
+  const root = version === 2 ? (trees[0] ?? '') : '/sys/fs/cgroup';
   for (const [controller, file, expected] of toLimitFiles(host.runtime)[version]) {
-    const path = join('/sys/fs/cgroup', controller, host.cgroup(options.id).path, file);
+    if (file === 'cpu.max' && !host.limits.cpu) continue;
+    const path = join(root, controller, host.cgroup(options.id).path, file);
     const actual = (await readFile(path, 'utf8')).trim();
     if (actual !== expected) throw new Error(`${file} is ${actual} instead of ${expected}`);
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmdirSync, statfsSync } from 'node:fs';
 import { readFile, rmdir, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +17,22 @@ export interface CgroupLayout {
   /** Every tree's folder; a cgroup has a folder of the same path in each. */
   trees: string[];
   limitsSwap: boolean;
+  /** Handed over to an ordinary user, who limits what its controllers can and may give no device away. */
+  isDelegated?: boolean;
 }
+
+/** The version 2 group at `folder`, which is handed over to this user, as the root of its sandboxes' groups. */
+export const readDelegatedLayout = (folder: string): CgroupLayout => ({
+  version: 2,
+  hybrid: false,
+  trees: [folder],
+  limitsSwap: existsSync(`${folder}/memory.swap.max`),
+  isDelegated: true,
+});
+
+/** The part of a host's tree that belongs to one data folder, and to no other. */
+export const toCgroupParent = (dataDir: string): string =>
+  `skerry-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
 
 export const readCgroupLayout = (): CgroupLayout => {
   const isVersion2 = (path: string): boolean => statfsSync(path).type === CGROUP2_SUPER_MAGIC;

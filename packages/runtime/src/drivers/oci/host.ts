@@ -29,6 +29,8 @@ export interface OciHost extends Means {
 export interface GroundOptions {
   /** Of the host, which are closed to sandboxes. */
   hostAddresses: readonly string[];
+  /** Of a delegated cgroup, whose members this process may move; sandboxes have limits by it. */
+  cgroupFolder?: string | undefined;
 }
 
 /** @throws RuntimeError `unsupported` when the host lacks an OCI runtime */

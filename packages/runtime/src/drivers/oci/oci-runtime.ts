@@ -35,6 +35,8 @@ export interface OciRuntime {
     folder: SandboxFolder;
     agentDir: string;
     lifeFd: number;
+    /** The files that take the members of a cgroup which is there; none where the runtime makes it. */
+    memberFiles: readonly string[];
     /** Called with the pid of a process in the container's network, at the latest while its agent starts. */
     attach: (pid: number) => Promise<void>;
     /** What `OwnKernel.write` has written, to go on with instead: as it was then, held until `release`. */
@@ -111,7 +113,7 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
   toProcessLimit: (processCount) => processCount,
   takesTmp: false,
   ownKernel: undefined,
-  start: async ({ id, folder, agentDir, lifeFd, attach, signal }) => {
+  start: async ({ id, folder, agentDir, lifeFd, memberFiles, attach, signal }) => {
     const { program, options, hidesUnified } = invocation;
     const args = [
       ...options,
@@ -122,6 +124,7 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
     await runOciProgram({
       program,
       args,
+      memberFiles,
       // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
       stdio: ['ignore', 'ignore', 'ignore', lifeFd],
       passes: [folder.path, agentDir],

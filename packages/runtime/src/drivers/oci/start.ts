@@ -130,13 +130,15 @@ const runContainer = async (options: {
   signal: AbortSignal;
 }): Promise<void> => {
   const { host, record, folder, agentDir, imagesDir, writeFd, signal } = options;
-  const { id, network } = record.spec;
-  await host.runtime
-    .start({
+  const { id, network, limits } = record.spec;
+  try {
+    const memberFiles = await host.prepareCgroup(id, limits);
+    await host.runtime.start({
       id,
       folder,
       agentDir,
       lifeFd: writeFd,
+      memberFiles,
       attach: (pid) =>
         attachNetwork({
           pid,
@@ -149,7 +151,9 @@ const runContainer = async (options: {
         }),
       imagesDir,
       signal,
-    })
+    });
+  } finally {
     // From here on only the sandbox's own processes hold this end.
-    .finally(() => closeSync(writeFd));
+    closeSync(writeFd);
+  }
 };
