@@ -37,8 +37,7 @@ const neededControllers = ['memory', 'pids'];
 const [holderGroup, serverGroup] = ['holder', 'servers'];
 
 /** Whether it makes sense to ask for a delegated group. */
-export const hasUserManager = (): boolean =>
-  hasUnifiedGroups() && findUserBus(toRuntimeDir(userInfo().uid)) !== undefined;
+export const hasUserManager = (): boolean => hasUnifiedGroups() && findUserBus(userInfo().uid) !== undefined;
 
 /**
  * Resolves with a new cgroup of the user's own, which holds the process; with the reason where the host does not give him
@@ -51,10 +50,9 @@ export async function delegateGroup(options: {
   const { holderPid, timeoutMs = WAIT_MS } = options;
   const { username: user, uid } = userInfo();
   if (!hasUnifiedGroups()) return { reason: 'this host has cgroups of version 1', mend: asRoot };
-  const runtimeDir = toRuntimeDir(uid);
-  const bus = findUserBus(runtimeDir);
+  const bus = findUserBus(uid);
   if (!bus) {
-    const reason = `no service manager of ${user} can be asked: there is no socket ${runtimeDir}/bus`;
+    const reason = `no service manager of ${user} can be asked: there is no socket ${toRuntimeDir(uid)}/bus`;
     return { reason, mend: `${aptInstall('dbus-user-session')}; loginctl enable-linger ${user}` };
   }
   const deadline = Date.now() + timeoutMs;
@@ -96,7 +94,7 @@ export async function joinDelegated(
     const folder = ensureGroup(join(unifiedRoot, path), serverGroup);
     if (mayMove({ from: readUnifiedGroup(process.pid) ?? '/', to: `${path}/${serverGroup}` }))
       return undefined;
-    const bus: UserBus | undefined = findUserBus(toRuntimeDir(userInfo().uid));
+    const bus: UserBus | undefined = findUserBus(userInfo().uid);
     if (!bus) throw new Error(`there is no bus of the user's service manager any more, which made ${folder}`);
     await attachToScope(bus, { unit, group: serverGroup, pid: process.pid, timeoutMs });
     const isInside = await untilInside(process.pid, `${unit}/${serverGroup}`, deadline);

@@ -13,12 +13,27 @@ export interface UserBus {
   socketPath: string;
 }
 
-/** The runtime folder of a user, also for a process that no session of his has started, as one of cron. */
-export const toRuntimeDir = (uid: number): string => process.env.XDG_RUNTIME_DIR || `/run/user/${uid}`;
+/** Where the sockets of a user are, also for a process that no session has started, as one of cron. */
+export const toRuntimeDir = (uid: number): string => `/run/user/${uid}`;
 
-export const findUserBus = (runtimeDir: string): UserBus | undefined => {
-  const socketPath = join(runtimeDir, 'bus');
-  return statSync(socketPath, { throwIfNoEntry: false })?.isSocket() ? { runtimeDir, socketPath } : undefined;
+/** The bus of a user, in the folder that the session names or in the usual one. */
+export const findUserBus = (
+  uid: number,
+  runtimeDirs = [process.env.XDG_RUNTIME_DIR, toRuntimeDir(uid)],
+): UserBus | undefined =>
+  runtimeDirs
+    .filter((dir) => dir !== undefined)
+    .map((runtimeDir) => ({ runtimeDir, socketPath: join(runtimeDir, 'bus') }))
+    .find(({ socketPath }) => isSocketOf(uid, socketPath));
+
+/** After su(1) the variable may still name the folder of another user. */
+const isSocketOf = (uid: number, path: string): boolean => {
+  try {
+    const found = statSync(path);
+    return found.isSocket() && found.uid === uid;
+  } catch {
+    return false; // It is not there, or in a folder that is closed to this user.
+  }
 };
 
 /**

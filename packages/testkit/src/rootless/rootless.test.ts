@@ -71,6 +71,8 @@ const listProcesses = (): string[] =>
 describe('skerry up of an ordinary user', () => {
   it('says which limits its sandboxes lack', () => {
     expect(stack.log()).toContain('sandboxes have no limit of cpu, memory, disk');
+    // The user of this test has no session, and so no service manager.
+    expect(stack.log()).toMatch(/limits do not hold: \S.+; mend: \S/);
   });
 
   it('gives sandboxes that run commands, keep files, let sudo work and lead out by its own resolver', async () => {
