@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isAlive, type ProcessIdentity } from '../kernel/process-identity.ts';
 import type { DelegatedGroup, LimitsRefusal } from './delegated-group.ts';
-import { isAlive, type ProcessIdentity } from './process-identity.ts';
 
 /** What a user's servers agree on about their ground. */
 export interface GroundRecord {

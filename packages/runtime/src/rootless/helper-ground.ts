@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RuntimeError } from '../error.ts';
-import type { HelperGround } from '../helper.ts';
+import type { HelperGround } from '../remote/helper.ts';
 import { type LimitsRefusal, toLingerPath } from './delegated-group.ts';
 import { readGround, toDelegated } from './ground-record.ts';
 import { findHostAddresses } from './host-addresses.ts';

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { findProgram } from '../find-program.ts';
+import { findProgram } from '../kernel/find-program.ts';
 import { findUserBus, startScope } from './user-manager.ts';
 
 let runtimeDir: string;

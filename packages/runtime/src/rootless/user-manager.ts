@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { runCommand } from '../run-command.ts';
+import { runCommand } from '../kernel/run-command.ts';
 
 /*
  * The service manager of a user (`systemd --user`). What it is asked for here is the documented way to cgroups of one's own:

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureGroup, moveToGroup, readUnifiedGroup } from '../../rootless/unified-groups.ts';
-import { runOciProgram } from './run-oci-program.ts';
+import { runOciProgram } from './container/run-oci-program.ts';
 import { createUserMeans } from './user-means.ts';
 
 const MIB = 2 ** 20;

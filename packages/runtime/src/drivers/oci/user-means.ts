@@ -1,15 +1,15 @@
+import { openLimitedUserNamespace } from '../../kernel/user-namespace.ts';
 import type { Surroundings } from '../../network/rules.ts';
 import { groundBaseId } from '../../rootless/ground.ts';
 import { readControllers, unifiedRoot } from '../../rootless/unified-groups.ts';
 import { uplinkResolver } from '../../rootless/uplink.ts';
-import { type Cgroup, openCgroup, readDelegatedLayout, toCgroupParent } from './cgroup.ts';
-import { createExpectJoin } from './expect-join.ts';
-import { createFolderDisks } from './folder-disks.ts';
+import { type Cgroup, openCgroup, readDelegatedLayout, toCgroupParent } from './cgroup/cgroup.ts';
+import { createExpectJoin } from './cgroup/expect-join.ts';
+import { makeCgroup } from './cgroup/make-cgroup.ts';
+import { openProcessGroup, pinUserNamespace } from './container/process-group.ts';
+import { createFolderDisks } from './disk/folder-disks.ts';
 import type { GroundOptions } from './host.ts';
-import { makeCgroup } from './make-cgroup.ts';
 import type { Means } from './means.ts';
-import { openProcessGroup, pinUserNamespace } from './process-group.ts';
-import { openLimitedUserNamespace } from './user-namespace.ts';
 
 /**
  * Of an ordinary user in his ground. All his sandboxes have the same range of ids, each in a user namespace of its own:
