@@ -1,11 +1,11 @@
 import { closeSync } from 'node:fs';
 import { mkdir, open, readFile, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import koffi from 'koffi';
 import { createDiskFormatter, discardDisk, mountDisk } from '../drivers/oci/disk.ts';
 import { mountRoot, prepareUpper } from '../drivers/oci/overlay.ts';
 import { unmountEvery } from '../drivers/oci/syscalls.ts';
 import { openUserNamespace } from '../drivers/oci/user-namespace.ts';
+import koffi from '../native.ts';
 import { slotCount, toBaseUid } from '../slots.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 

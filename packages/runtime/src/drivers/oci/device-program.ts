@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { arch } from 'node:os';
-import koffi from 'koffi';
+import koffi from '../../native.ts';
 import { usableDevices } from './devices.ts';
 import { SyscallError } from './syscalls.ts';
 

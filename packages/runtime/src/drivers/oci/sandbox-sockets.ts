@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
-import koffi from 'koffi';
+import koffi from '../../native.ts';
 import type { Cgroup } from './cgroup.ts';
 import { type Descriptor, listDescriptors, readDescriptor } from './descriptors.ts';
 import { createTurns } from './turns.ts';
