@@ -58,9 +58,6 @@ async function keepHostNetwork(surroundings: Partial<Surroundings>): Promise<voi
   }
 }
 
-/** A host that is busy just now is none that cannot keep memory. */
-const PROOF_START_MS = 60_000;
-
 /** What keeps memory here; nothing, and why on stderr, where it does not do what it is for. */
 async function findMemory(options: OciOptions): Promise<Pick<OciOptions, 'criuDir' | 'keepsMemory'>> {
   const keeper =
@@ -72,7 +69,7 @@ async function findMemory(options: OciOptions): Promise<Pick<OciOptions, 'criuDi
           proofPath: join(options.dataDir, 'run', 'gvisor-memory.json'),
         };
   if (!keeper) return {};
-  const runtime = createOci({ ...options, ...keeper.with, startTimeoutMs: PROOF_START_MS });
+  const runtime = createOci({ ...options, ...keeper.with });
   try {
     const rootfs = join(options.dataDir, 'run', 'empty');
     await mkdir(rootfs, { recursive: true });
