@@ -45,6 +45,8 @@ export interface UpOptions {
   keepsMemory: boolean;
   /** What stands between a sandbox and the host's kernel. */
   isolation: Isolation;
+  /** How many times the helper may die within a minute; with the last of them the server has failed. 0: any number. */
+  maxHelperFaults: number;
   /** Whether calls of sandboxes must say which version of the Connect protocol they speak. */
   requireProtocolVersion: boolean;
   log: Log;
@@ -56,6 +58,8 @@ export type Isolation = 'container' | 'gvisor';
 
 export interface RunningServer {
   address: ServerAddress;
+  /** Resolves with the reason when the server cannot do its work any more; it is to be closed then. Never rejects. */
+  failed: Promise<CliError>;
   /** Stops serving. Sandboxes live on and are found again by the next server of the folder. */
   close(): Promise<void>;
 }
@@ -99,6 +103,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     isolation === 'gvisor' ? prepareRunsc({ targetDir: imagesDir, signal }) : undefined,
   ]);
 
+  const { promise: failed, resolve: fail } = Promise.withResolvers<CliError>();
   const mainPath = locations.helperProgram;
   const runtime = await startHelper({
     mainPath,
@@ -107,6 +112,11 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     criuDir,
     runscPath,
     keepsMemory,
+    faultLimit: options.maxHelperFaults,
+    onFault: ({ how, count, restartInMs }) => {
+      log.warn('the helper died', { how, withinLastMinute: count, restartInMs });
+      if (restartInMs === undefined) fail(toHelperFailure(how, count));
+    },
     signal,
     ...toGroundOptions(),
   });
@@ -173,8 +183,14 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   cleanup.defer(() => removeServerAddress(dataDir));
 
   const running = cleanup.move();
-  return { address, close: () => running.disposeAsync() };
+  return { address, failed, close: () => running.disposeAsync() };
 }
+
+const toHelperFailure = (how: string, count: number): CliError =>
+  new CliError(
+    `the helper, which runs the sandboxes, died ${count} times within a minute, at last with ${how}: the lines above say more, ` +
+      'and "skerry doctor" tries what it needs. Sandboxes live on; "skerry up" finds them again and "skerry down" ends them',
+  );
 
 /** Whoever runs code of others here should know. */
 function warnOfMissingLimits({ limits }: Features, log: Log): void {

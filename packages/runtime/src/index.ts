@@ -1,5 +1,5 @@
 export { prepareAgentFolder } from './agent-folder.ts';
-export { isRuntimeError, RuntimeError, type RuntimeErrorCode } from './error.ts';
+export { isRuntimeError, RuntimeError, type RuntimeErrorCode, RuntimeLostError } from './error.ts';
 export { type HelperGround, type HelperOptions, startHelper } from './helper.ts';
 export { prepareCriu } from './prepare-criu.ts';
 export { prepareRunsc } from './prepare-runsc.ts';

@@ -8,6 +8,7 @@ import { chooseRuntime } from './drivers/oci/choose-runtime.ts';
 import { createOci, type OciOptions } from './drivers/oci/oci.ts';
 import { ensureMemoryProof } from './drivers/oci/prove-memory.ts';
 import { toSurroundings } from './drivers/oci/user-means.ts';
+import { removeHelperRecord, writeHelperRecord } from './helper-record.ts';
 import { withHostLock } from './host-lock.ts';
 import { ensureHostNetwork, removeHostNetwork } from './network/host.ts';
 import type { Surroundings } from './network/rules.ts';
@@ -89,6 +90,7 @@ const tellRefusal = (name: string, reason: unknown): void =>
 
 // A helper whose parent was killed may still be undoing what it made; the lock is free when it is gone.
 await withHostLock(dirname(socketPath), async () => {
+  writeHelperRecord(dataDir);
   const options = { dataDir, agentDir, runscPath, ground, ...(stateDir === undefined ? {} : { stateDir }) };
   const surroundings = toSurroundings(ground);
   const memory = await findMemory(options);
@@ -108,5 +110,6 @@ await withHostLock(dirname(socketPath), async () => {
   await runtime.close();
   clearInterval(rounds);
   await removeHostNetwork({ stateDir });
+  removeHelperRecord(dataDir);
 });
 process.exit(0);
