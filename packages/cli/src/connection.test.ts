@@ -15,7 +15,7 @@ const withServer = (): string => {
   const data = newFolder();
   const lock = tryLock(data);
   onTestFinished(() => lock?.release());
-  writeServerAddress(data, { ...local, pid: process.pid });
+  writeServerAddress(data, { ...local, pid: process.pid, startTicks: 1 });
   return data;
 };
 
@@ -58,7 +58,7 @@ describe('the server that a command talks to', () => {
 
   it('is not one that was killed and left its address behind', () => {
     const data = newFolder();
-    writeServerAddress(data, { ...local, pid: process.pid });
+    writeServerAddress(data, { ...local, pid: process.pid, startTicks: 1 });
     const noServer = new RegExp(`^no server is running for ${data}.*start it with "skerry up"`);
     expect(() => resolveConnection({ data }, {})).toThrow(noServer);
     tryLock(data)?.release();

@@ -23,12 +23,17 @@ export async function lockDataFolder(
   folder: string,
   { waitMs = 0 }: { waitMs?: number } = {},
 ): Promise<DataLock> {
+  const lock = await waitForLock(folder, waitMs);
+  if (lock) return lock;
+  throw new CliError(`another skerry is using ${folder}: stop it or name another folder with --data`);
+}
+
+/** As `lockDataFolder`, and resolves with undefined when another process still holds it. */
+export async function waitForLock(folder: string, waitMs: number): Promise<DataLock | undefined> {
   const deadline = performance.now() + waitMs;
   for (;;) {
     const lock = tryLock(folder);
-    if (lock) return lock;
-    if (performance.now() >= deadline)
-      throw new CliError(`another skerry is using ${folder}: stop it or name another folder with --data`);
+    if (lock || performance.now() >= deadline) return lock;
     await delay(50);
   }
 }

@@ -18,13 +18,14 @@ const toStateDir = (): string =>
 
 /**
  * Does nothing for root, and in the ground. For an ordinary user it runs this command anew, in this same process, in his
- * ground, which is made when there is none: so it never returns. With `network` it is in the ground's network as well.
+ * ground, which is made when there is none: so it never returns. With `network` it is in the ground's network as well; without
+ * `hasUplink` that need not lead anywhere.
  * Throws what to do where the host does not allow that.
  */
-export async function enterGround({ network = false } = {}): Promise<void> {
+export async function enterGround({ network = false, hasUplink = true } = {}): Promise<void> {
   if (process.getuid?.() === 0) return;
   const stateDir = toStateDir();
-  const ground = await ensureGround({ stateDir }).catch((error: Error) => {
+  const ground = await ensureGround({ stateDir, hasUplink }).catch((error: Error) => {
     throw new CliError(
       `sandboxes without root need more of this host: ${error.message} ("skerry doctor" tells)`,
     );

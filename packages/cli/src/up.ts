@@ -11,7 +11,15 @@ import {
   type Log,
 } from '@skerry/platform';
 import { ensureBaseImage } from '@skerry/platform/images';
-import { type Features, prepareAgentFolder, prepareCriu, prepareRunsc, startHelper } from '@skerry/runtime';
+import {
+  type Features,
+  identifyProcess,
+  type ProcessIdentity,
+  prepareAgentFolder,
+  prepareCriu,
+  prepareRunsc,
+  startHelper,
+} from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
 import { currentGround } from './current-ground.ts';
 import {
@@ -173,13 +181,14 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   openDoor();
   server.on('upgrade', (request, socket, head) => edge.upgrade(request, socket, head));
 
+  const ownIdentity = identifyProcess(process.pid) as ProcessIdentity;
   const address: ServerAddress = {
     apiUrl: `http://${publicHost}:${port}`,
     sandboxUrl: `http://${publicHost}:${port}`,
     domain,
     apiKey,
   };
-  writeServerAddress(dataDir, { ...address, pid: process.pid });
+  writeServerAddress(dataDir, { ...address, ...ownIdentity });
   cleanup.defer(() => removeServerAddress(dataDir));
 
   const running = cleanup.move();

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withHostLock } from '../host-lock.ts';
@@ -38,21 +38,28 @@ export async function ensureHostNetwork(
 
 /**
  * Takes back what `ensureHostNetwork` made and leaves the host as it was before the first sandbox. Does nothing while
- * any sandbox of any server on this host holds a slot. Idempotent.
+ * any sandbox of any server on this host holds a slot. Idempotent, and to be called again where it has rejected or was cut off.
  */
-export async function removeHostNetwork(options: { stateDir?: string | undefined } = {}): Promise<void> {
-  const { stateDir = defaultStateDir } = options;
+export async function removeHostNetwork(
+  options: {
+    stateDir?: string | undefined;
+    /** Carries out a text in nft's language that deletes the table, whether or not it is there. Default: by libnftables. */
+    deleteTable?: (text: string) => Promise<unknown>;
+  } = {},
+): Promise<void> {
+  const { stateDir = defaultStateDir, deleteTable = runRules } = options;
   await withHostLock(stateDir, async () => {
-    const mark = await readIfThere(markPath(stateDir));
+    const hadMark = existsSync(markPath(stateDir));
     await releaseAbandonedSlots({ stateDir, isInUse: (slot) => hasInterface(hostInterface(slot)) });
     // The mark goes first: who reserves a slot from here on does not find it, waits for this lock and makes all anew.
-    await rm(markPath(stateDir), { force: true });
+    if (hadMark) await rename(markPath(stateDir), leavingPath(stateDir));
     if (!(await removeIfEmpty(join(stateDir, 'slots')))) {
-      if (mark !== undefined) await replaceFile(markPath(stateDir), mark);
+      if (hadMark) await rename(leavingPath(stateDir), markPath(stateDir));
       return;
     }
-    if (mark !== undefined) {
-      await runRules('table inet skerry\ndelete table inet skerry\n');
+    if (existsSync(leavingPath(stateDir))) {
+      await deleteTable('table inet skerry\ndelete table inet skerry\n');
+      await rm(leavingPath(stateDir));
     }
     await putForwardingBack(stateDir);
     await removeIfEmpty(stateDir);
@@ -66,6 +73,8 @@ const hasTable = (): Promise<boolean> =>
   );
 
 const markPath = (stateDir: string): string => join(stateDir, 'network');
+/** The mark of a table that is being deleted. It stays when that fails, so that the next one tries again. */
+const leavingPath = (stateDir: string): string => join(stateDir, 'network-leaving');
 const forwardRecordPath = (stateDir: string): string => join(stateDir, 'ip-forward');
 
 /** Says which rules are in force, in which network namespace and since which boot; the kernel forgets them with either. */

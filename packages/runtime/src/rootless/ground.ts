@@ -43,14 +43,21 @@ echo ready
 exec sleep infinity </dev/null >/dev/null 2>&1`;
 
 /**
- * Resolves with the user's ground, made when there is none, with its way to the network. Rejects with `unsupported` and
- * the reason where this host does not let him have one; nothing of it is left then.
+ * Resolves with the user's ground, made when there is none, with its way to the network unless `hasUplink` is false. Rejects with
+ * `unsupported` and the reason where this host does not allow one; nothing of it is left then.
  */
-export async function ensureGround({ stateDir }: { stateDir: string }): Promise<GroundRecord> {
+export async function ensureGround({
+  stateDir,
+  hasUplink = true,
+}: {
+  stateDir: string;
+  hasUplink?: boolean;
+}): Promise<GroundRecord> {
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   return withHostLock(stateDir, async () => {
     try {
-      return await connect(stateDir, readGround(stateDir) ?? (await makeGround(stateDir)));
+      const ground = readGround(stateDir) ?? (await makeGround(stateDir));
+      return hasUplink ? await connect(stateDir, ground) : ground;
     } catch (error) {
       await endUnused(stateDir);
       throw error;

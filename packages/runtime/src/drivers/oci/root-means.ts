@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { toBaseUid } from '../../slots.ts';
 import { openCgroup, readCgroupLayout } from './cgroup.ts';
+import { toCgroupParent } from './cgroup-parent.ts';
 import { createExpectJoin } from './expect-join.ts';
 import { createImageDisks } from './image-disks.ts';
 import type { Means } from './means.ts';
@@ -9,7 +9,7 @@ import { openUserNamespace } from './user-namespace.ts';
 /** Of root: each sandbox has a range of ids, cgroups and a bounded disk of its own. */
 export const createRootMeans = ({ dataDir }: { dataDir: string }): Means => {
   const cgroups = readCgroupLayout();
-  const cgroupParent = `skerry-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
+  const cgroupParent = toCgroupParent(dataDir);
   return {
     toBaseId: toBaseUid,
     openUserNamespace: ({ slot }) => openUserNamespace(toBaseUid(slot)),

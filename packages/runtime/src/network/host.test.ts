@@ -1,0 +1,33 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { removeHostNetwork } from './host.ts';
+
+const newStateDir = (): string => {
+  const stateDir = join(mkdtempSync(join(tmpdir(), 'host-network-')), 'state');
+  onTestFinished(() => rmSync(join(stateDir, '..'), { recursive: true }));
+  mkdirSync(join(stateDir, 'slots'), { recursive: true });
+  writeFileSync(join(stateDir, 'network'), 'as ensureHostNetwork notes it');
+  return stateDir;
+};
+
+it('knows of a table that could not be deleted, and deletes it the next time', async () => {
+  const stateDir = newStateDir();
+  const refuse = (): Promise<never> => Promise.reject(new Error('no nft'));
+  await expect(removeHostNetwork({ stateDir, deleteTable: refuse })).rejects.toThrow('no nft');
+  const texts: string[] = [];
+  const deleteTable = async (text: string): Promise<void> => void texts.push(text);
+  await removeHostNetwork({ stateDir, deleteTable });
+  expect(texts).toEqual(['table inet skerry\ndelete table inet skerry\n']);
+  expect(existsSync(stateDir)).toBe(false);
+  await removeHostNetwork({ stateDir, deleteTable });
+  expect(texts).toHaveLength(1);
+});
+
+it('leaves the table alone while a sandbox has a slot', async () => {
+  const stateDir = newStateDir();
+  writeFileSync(join(stateDir, 'slots', '7'), '');
+  await removeHostNetwork({ stateDir, deleteTable: () => Promise.reject(new Error('not to be called')) });
+  expect(existsSync(join(stateDir, 'network'))).toBe(true);
+});
