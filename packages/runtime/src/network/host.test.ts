@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -27,7 +27,7 @@ it('knows of a table that could not be deleted, and deletes it the next time', a
 
 it('leaves the table alone while a sandbox has a slot', async () => {
   const stateDir = newStateDir();
-  writeFileSync(join(stateDir, 'slots', '7'), '');
+  symlinkSync(`i1 ${tmpdir()}`, join(stateDir, 'slots', '7'));
   await removeHostNetwork({ stateDir, deleteTable: () => Promise.reject(new Error('not to be called')) });
   expect(existsSync(join(stateDir, 'network'))).toBe(true);
 });
