@@ -163,9 +163,9 @@ describe('skerry up of an ordinary user', () => {
   it('leaves nothing when it is taken down where no helper can be started', async () => {
     await create();
     await stack.stop();
-    const [file = '', ...args] = [...through, process.execPath];
+    const [file = '', ...args] = through;
     const asUser = (...command: string[]): string =>
-      execFileSync(file, [...args.slice(0, -1), ...command], { encoding: 'utf8' });
+      execFileSync(file, [...args, ...command], { encoding: 'utf8' });
     // Where its socket is to be.
     const obstacle = join(dir, 'home/data/run/runtime.sock');
     asUser('mkdir', '-p', `${obstacle}/x`);
