@@ -1,15 +1,15 @@
-export { prepareAgentFolder } from './agent-folder.ts';
-export { type Remains, removeRemains } from './drivers/oci/remains.ts';
+export { prepareAgentFolder } from './drivers/agent-folder.ts';
+export { prepareCriu } from './drivers/oci/criu/prepare-criu.ts';
+export { prepareRunsc } from './drivers/oci/gvisor/prepare-runsc.ts';
+export { type Remains, removeRemains } from './drivers/oci/remains/remains.ts';
 export { isRuntimeError, RuntimeError, type RuntimeErrorCode, RuntimeLostError } from './error.ts';
-export { type HelperGround, type HelperOptions, startHelper } from './helper.ts';
-export { findHelper } from './helper-record.ts';
-export { prepareCriu } from './prepare-criu.ts';
-export { prepareRunsc } from './prepare-runsc.ts';
+export { identifyProcess, isAlive, type ProcessIdentity } from './kernel/process-identity.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
+export { type HelperGround, type HelperOptions, startHelper } from './remote/helper.ts';
+export { findHelper } from './remote/helper-record.ts';
 export { endGround, ensureGround, groundBaseId, toEnterCommand } from './rootless/ground.ts';
 export { toHelperGround } from './rootless/helper-ground.ts';
-export { identifyProcess, isAlive, type ProcessIdentity } from './rootless/process-identity.ts';
 export type {
   Difference,
   Features,

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { RuntimeError } from '../error.ts';
-import koffi from '../native.ts';
+import koffi from '../kernel/native.ts';
 
 /** A way to change the packet filter of one network namespace. */
 export interface RuleSet {
