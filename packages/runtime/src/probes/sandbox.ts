@@ -5,6 +5,7 @@ import { prepareAgentFolder } from '../agent-folder.ts';
 import { readHost } from '../drivers/oci/host.ts';
 import { createOci } from '../drivers/oci/oci.ts';
 import type { OciRuntime, OciRuntimeName } from '../drivers/oci/oci-runtime.ts';
+import { findProgram } from '../find-program.ts';
 import { prepareRunsc } from '../prepare-runsc.ts';
 import { runCommand } from '../run-command.ts';
 import type { ProbedGround } from './ground.ts';
@@ -46,11 +47,19 @@ interface Place {
 export const probeRuntime = (
   options: Place & { name: OciRuntimeName; needed: boolean },
 ): Promise<ProbeResult> => {
-  const { name, needed } = options;
-  return probe({ name, needed, mend: aptInstall(name) }, () =>
+  const { name, needed, ground } = options;
+  const mend = ground ? aptInstall(name) : toRuntimeMend(name);
+  return probe({ name, needed, mend }, () =>
     trySandbox({ ...options, file: name, driver: { ociRuntime: name } }),
   );
 };
+
+/** Installing a program again mends nothing where it is there and refuses: then the other one may start sandboxes. */
+function toRuntimeMend(name: OciRuntimeName): string {
+  if (findProgram(name) === undefined) return aptInstall(name);
+  const other = name === 'crun' ? 'runc' : 'crun';
+  return findProgram(other) === undefined ? aptInstall(other) : `see ${other}: one of the two is enough`;
+}
 
 /** Starts a sandbox with a kernel of its own. */
 export const probeGvisor = (options: Place & { runscPath: string | undefined }): Promise<ProbeResult> =>
