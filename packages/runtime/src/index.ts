@@ -3,6 +3,7 @@ export { isRuntimeError, RuntimeError, type RuntimeErrorCode } from './error.ts'
 export { type HelperGround, type HelperOptions, startHelper } from './helper.ts';
 export { prepareCriu } from './prepare-criu.ts';
 export { prepareRunsc } from './prepare-runsc.ts';
+export { checkHost } from './probes/check-host.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
 export { endGround, ensureGround, groundBaseId, toEnterCommand } from './rootless/ground.ts';

@@ -68,7 +68,9 @@ function load(): Library {
   try {
     library = koffi.load('libnftables.so.1');
   } catch (error) {
-    throw new RuntimeError('unsupported', 'libnftables is missing', { cause: error });
+    throw new RuntimeError('unsupported', 'libnftables.so.1 is missing: apt-get install -y libnftables1', {
+      cause: error,
+    });
   }
   const run = library.func('int nft_run_cmd_from_buffer(void *, const char *)');
   const free = library.func('void nft_ctx_free(void *)');

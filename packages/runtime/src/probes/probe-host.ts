@@ -1,6 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readCgroupLayout } from '../drivers/oci/cgroup.ts';
+import { checkHost } from './check-host.ts';
 import { describeGround, type ProbedGround, probeGround } from './ground.ts';
+import { readHostFacts } from './host-facts.ts';
 import { probeGvisorMemory, probeMemory } from './memory.ts';
 import { probeMounts } from './mounts.ts';
 import { probeNetwork } from './network.ts';
@@ -21,25 +24,50 @@ export interface ProbeOptions {
 
 /**
  * Tries everything that sandboxes need of this host, by doing it, and says of each how it went. Takes a second or two,
- * works in a folder of its own below `scratchDir` and leaves nothing behind. Without root, of the host or of a ground, it
- * says what a ground needs.
+ * works in a folder of its own below `scratchDir`, which should be on the file system of the data folder, and leaves
+ * nothing behind. Without root, of the host or of a ground, it says what a ground needs. Tries nothing on a host that
+ * cannot run sandboxes by what it says of itself.
  */
 export async function probeHost(options: ProbeOptions = {}): Promise<ProbeResult[]> {
-  const { ground } = options;
   const root = await probeRoot();
-  if (!root.ok && process.geteuid?.() !== 0) return [await describeUser(), ...(await probeUser())];
-  if (!root.ok) return [root];
-  // On a disk: a file of /tmp may be memory, on which a loop device behaves differently.
-  const dir = await mkdtemp(join(options.scratchDir ?? '/var/tmp', 'skerry-probe-'));
+  const isRoot = process.geteuid?.() === 0;
+  if (!root.ok && isRoot) return [root];
+  const rootless = !isRoot || options.ground !== undefined;
+  const facts = readHostFacts();
+  const first = rootless ? await describeUser() : root;
+  const checks = checkHost({ rootless, facts, ...(rootless ? {} : { limitsSwap: countsSwap() }) });
+  if (checks.some(({ ok, needed }) => needed && !ok)) return [first, ...checks];
+  return [first, ...checks, ...(isRoot ? await tryParts(options) : await probeUser(facts))];
+}
+
+async function tryParts(options: ProbeOptions): Promise<ProbeResult[]> {
+  const { ground } = options;
+  // Not in /tmp, which may be memory, on which a loop device behaves differently.
+  const parent = options.scratchDir ?? '/var/tmp';
+  const folder = await mkdtemp(join(parent, 'skerry-probe-')).catch((error: Error) => error);
+  if (folder instanceof Error) return [toRefusedFolder(parent, folder)];
   try {
     const programs = await Promise.all([probeTini(), probeSeccomp(), probeMmdebstrap()]);
-    if (ground)
-      return [await describeUser(), describeGround(), ...programs, ...(await probeGround(dir, ground))];
-    const mounts = await probeMounts(dir);
-    const network = await probeNetwork({ dir });
-    return [root, ...programs, ...mounts, network, ...(await probeSandboxes(dir, options))];
+    if (ground) return [describeGround(), ...programs, ...(await probeGround(folder, ground))];
+    const mounts = await probeMounts(folder);
+    const network = await probeNetwork({ dir: folder });
+    return [...programs, ...mounts, network, ...(await probeSandboxes(folder, options))];
   } finally {
-    await rm(dir, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const toRefusedFolder = (parent: string, { message: found }: Error): ProbeResult => {
+  const mend = `name a data folder by --data where a folder can be made; ${parent} is on the file system of this one`;
+  return { name: 'data folder', ok: false, needed: true, found, mend };
+};
+
+function countsSwap(): boolean {
+  try {
+    return readCgroupLayout().limitsSwap;
+  } catch {
+    // A host without memory cgroups is told of by the sandbox that is started: it has no limit at all.
+    return true;
   }
 }
 
