@@ -52,6 +52,7 @@ describe('probeHost', () => {
     expect(results.filter(({ ok, needed }) => needed && !ok)).toEqual([]);
     expect(results.map(({ name }) => name)).toEqual([
       'root',
+      'kernel',
       'tini',
       'seccomp',
       'mmdebstrap',
@@ -59,6 +60,7 @@ describe('probeHost', () => {
       'user xattrs',
       'overlay',
       'network',
+      'way out',
       'crun',
       'runc',
       'memory',

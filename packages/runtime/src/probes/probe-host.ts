@@ -11,6 +11,7 @@ import { aptInstall, type ProbeResult } from './probe.ts';
 import { probeMmdebstrap, probeRoot, probeSeccomp, probeTini } from './programs.ts';
 import { prepareProbeAgent, probeGvisor, probeRuntime } from './sandbox.ts';
 import { describeUser, probeUser } from './user.ts';
+import { probeWayOut } from './way-out.ts';
 
 export interface ProbeOptions {
   scratchDir?: string;
@@ -51,7 +52,8 @@ async function tryParts(options: ProbeOptions): Promise<ProbeResult[]> {
     if (ground) return [describeGround(), ...programs, ...(await probeGround(folder, ground))];
     const mounts = await probeMounts(folder);
     const network = await probeNetwork({ dir: folder });
-    return [...programs, ...mounts, network, ...(await probeSandboxes(folder, options))];
+    const wayOut = network.ok ? [await probeWayOut({ dir: folder })] : [];
+    return [...programs, ...mounts, network, ...wayOut, ...(await probeSandboxes(folder, options))];
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
