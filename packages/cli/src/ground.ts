@@ -5,6 +5,7 @@ import {
   ensureGround,
   groundBaseId,
   type HelperOptions,
+  readNamespaceMend,
   toEnterCommand,
   toHelperGround,
 } from '@skerry/runtime';
@@ -25,9 +26,9 @@ export async function enterGround({ network = false } = {}): Promise<void> {
   if (process.getuid?.() === 0) return;
   const stateDir = toStateDir();
   const ground = await ensureGround({ stateDir }).catch((error: Error) => {
-    throw new CliError(
-      `sandboxes without root need more of this host: ${error.message} ("skerry doctor" tells)`,
-    );
+    const mend = readNamespaceMend();
+    const how = mend === undefined ? '"skerry doctor" tells' : `mend, as root: ${mend}`;
+    throw new CliError(`sandboxes without root need more of this host: ${error.message} (${how})`);
   });
   const argv = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const command = toEnterCommand(ground, { argv, cwd: process.cwd(), network });

@@ -6,6 +6,7 @@ export { prepareRunsc } from './prepare-runsc.ts';
 export { checkHost } from './probes/check-host.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
+export { readNamespaceMend } from './probes/user.ts';
 export { endGround, ensureGround, groundBaseId, toEnterCommand } from './rootless/ground.ts';
 export { toHelperGround } from './rootless/helper-ground.ts';
 export type {

@@ -1,8 +1,6 @@
 import { execFile } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,7 +20,8 @@ let results: ProbeResult[];
 beforeAll(async () => {
   const targetDir = '/var/cache/skerry';
   [criuDir, runscPath] = await Promise.all([prepareCriu({ targetDir }), prepareRunsc({ targetDir })]);
-  dir = await mkdtemp(join(tmpdir(), 'probes-'));
+  // On a disk, where a data folder is meant to be.
+  dir = await mkdtemp('/var/tmp/probes-');
   results = await probeHost({ scratchDir: dir, criuDir, runscPath });
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
@@ -61,6 +60,7 @@ describe('probeHost', () => {
       'overlay',
       'network',
       'way out',
+      'name servers',
       'crun',
       'runc',
       'memory',

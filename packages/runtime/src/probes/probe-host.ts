@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCgroupLayout } from '../drivers/oci/cgroup.ts';
 import { checkHost } from './check-host.ts';
+import { checkDataFolder } from './data-folder.ts';
 import { describeGround, type ProbedGround, probeGround } from './ground.ts';
 import { readHostFacts } from './host-facts.ts';
 import { probeGvisorMemory, probeMemory } from './memory.ts';
@@ -9,6 +10,7 @@ import { probeMounts } from './mounts.ts';
 import { probeNetwork } from './network.ts';
 import { aptInstall, type ProbeResult } from './probe.ts';
 import { probeMmdebstrap, probeRoot, probeSeccomp, probeTini } from './programs.ts';
+import { probeResolvers } from './resolvers.ts';
 import { prepareProbeAgent, probeGvisor, probeRuntime } from './sandbox.ts';
 import { describeUser, probeUser } from './user.ts';
 import { probeWayOut } from './way-out.ts';
@@ -48,12 +50,14 @@ async function tryParts(options: ProbeOptions): Promise<ProbeResult[]> {
   const folder = await mkdtemp(join(parent, 'skerry-probe-')).catch((error: Error) => error);
   if (folder instanceof Error) return [toRefusedFolder(parent, folder)];
   try {
+    const refusedMount = checkDataFolder(await realpath(folder));
+    const mount = refusedMount === undefined ? [] : [refusedMount];
     const programs = await Promise.all([probeTini(), probeSeccomp(), probeMmdebstrap()]);
-    if (ground) return [describeGround(), ...programs, ...(await probeGround(folder, ground))];
+    if (ground) return [describeGround(), ...mount, ...programs, ...(await probeGround(folder, ground))];
     const mounts = await probeMounts(folder);
     const network = await probeNetwork({ dir: folder });
-    const wayOut = network.ok ? [await probeWayOut({ dir: folder })] : [];
-    return [...programs, ...mounts, network, ...wayOut, ...(await probeSandboxes(folder, options))];
+    const ways = network.ok ? [await probeWayOut({ dir: folder }), await probeResolvers()] : [];
+    return [...mount, ...programs, ...mounts, network, ...ways, ...(await probeSandboxes(folder, options))];
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

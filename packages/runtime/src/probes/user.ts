@@ -3,7 +3,7 @@ import { userInfo } from 'node:os';
 import { findIdRange, neededIds, toFreeRange } from '../rootless/id-ranges.ts';
 import { runCommand } from '../run-command.ts';
 import { persist } from './check-host.ts';
-import type { HostFacts } from './host-facts.ts';
+import { type HostFacts, readHostFacts } from './host-facts.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 
 /** Who this is, and that root can have more. */
@@ -58,16 +58,23 @@ const switches = [
 ] as const;
 
 /** The line that lets ordinary users make user namespaces, by the settings that are in the way of that. */
-export const toNamespaceMend = ({ setting }: Pick<HostFacts, 'setting'>): string => {
+export const toNamespaceMend = (facts: Pick<HostFacts, 'setting'>): string =>
+  toSettingsMend(facts) ??
+  'let this user make user namespaces: the kernel, a container around it, or a security module refuses';
+
+function toSettingsMend({ setting }: Pick<HostFacts, 'setting'>): string | undefined {
   const refusing = switches.flatMap(([name, refuses, wanted]) => {
     // A kernel without the switch does not refuse by it.
     const value = setting(name);
     return value !== undefined && refuses(value) ? [`${name}=${wanted}`] : [];
   });
-  return refusing.length > 0
-    ? persist(...refusing)
-    : 'let this user make user namespaces: the kernel, a container around it, or a security module refuses';
-};
+  return refusing.length > 0 ? persist(...refusing) : undefined;
+}
+
+/** As `toNamespaceMend`, of this host; undefined where no setting is in the way. */
+export function readNamespaceMend(): string | undefined {
+  return toSettingsMend(readHostFacts());
+}
 
 const probeNamespaces = (facts: HostFacts): Promise<ProbeResult> => {
   const mend = toNamespaceMend(facts);
