@@ -7,12 +7,13 @@ const allowed: Record<string, string[]> = {
   'platform-client': [],
   'envd-client': [],
   contract: [],
+  images: [],
   runtime: [],
   sdk: ['envd-client', 'platform-client'],
   envd: ['contract', 'envd-client'],
   edge: ['contract'],
   platform: ['contract', 'envd-client', 'platform-client', 'runtime'],
-  cli: ['contract', 'edge', 'envd', 'platform', 'runtime', 'sdk'],
+  cli: ['contract', 'edge', 'envd', 'images', 'platform', 'runtime', 'sdk'],
   testkit: ['cli', 'envd-client', 'platform-client', 'runtime', 'sdk'],
 };
 
@@ -42,7 +43,7 @@ const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
 /** Where the architecture says otherwise on purpose. */
 const exempt = [
   /^packages\/envd\/src\/process\//,
-  /^packages\/platform\/src\/images\//,
+  /^packages\/images\/src\/base\//,
   /\.test\.ts$/,
   /\/src\/testing\//,
   /build\.ts$/,

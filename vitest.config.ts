@@ -48,7 +48,7 @@ export default defineConfig({
         test: {
           name: 'stack',
           include: ['packages/testkit/src/**/*.test.ts'],
-          globalSetup: 'packages/testkit/src/shared-stack-setup.ts',
+          globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
           // Of a machine with ten times as much to do. A test that hangs is ended, no more.
           testTimeout: 240_000,
           hookTimeout: 240_000,

@@ -12,7 +12,7 @@ const { dependencies } = JSON.parse(readFileSync(join(here, 'package.json'), 'ut
 
 rmSync(dist, { recursive: true, force: true });
 const bundle = await rolldown({
-  input: { main: join(here, 'src/main.ts'), helper: join(here, '../runtime/src/main.ts') },
+  input: { main: join(here, 'src/main.ts'), helper: join(here, '../runtime/src/remote/main.ts') },
   platform: 'node',
   external: (id) =>
     id.startsWith('node:') ||

@@ -22,7 +22,7 @@ export function findLocations(moduleUrl: string = import.meta.url): Locations {
   }
   const packages = dirname(dirname(here));
   return {
-    helperProgram: join(packages, 'runtime/src/main.ts'),
+    helperProgram: join(packages, 'runtime/src/remote/main.ts'),
     agentBundle: join(packages, 'envd/dist'),
   };
 }

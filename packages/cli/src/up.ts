@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createEdge, edgeServerOptions } from '@skerry/edge';
+import { ensureBaseImage } from '@skerry/images';
 import {
   createPlatform,
   createStore,
@@ -10,7 +11,6 @@ import {
   ensureSecret,
   type Log,
 } from '@skerry/platform';
-import { ensureBaseImage } from '@skerry/platform/images';
 import { type Features, prepareAgentFolder, prepareCriu, prepareRunsc, startHelper } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
 import { currentGround } from './current-ground.ts';

@@ -1,15 +1,15 @@
 import { mkdirSync, stat } from 'node:fs';
 import { join } from 'node:path';
-import { createControlServer } from './control.ts';
-import { createHostSockets } from './host-sockets.ts';
-import { createHostUsage } from './host-usage.ts';
-import { listen } from './listen.ts';
+import { createControlServer } from './host/control.ts';
+import { createHostSockets } from './host/host-sockets.ts';
+import { createHostUsage } from './host/host-usage.ts';
+import { createSandboxLog } from './host/sandbox-log.ts';
+import { listen } from './http/listen.ts';
+import { createPublicServer } from './http/public-server.ts';
+import { createRequestListener } from './http/server.ts';
 import { createLog } from './log.ts';
-import { createPublicServer } from './public-server.ts';
-import { createSandboxLog } from './sandbox-log.ts';
-import { createRequestListener } from './server.ts';
 import { createSettingsStore } from './settings.ts';
-import { createUsers } from './users.ts';
+import { createUsers } from './system/users.ts';
 
 const PUBLIC_PORT = 49_983;
 const MAX_LOG_BYTES = 1024 * 1024;
@@ -68,19 +68,21 @@ const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
   };
 };
 const trim = (): void => {
-  import('./trim-heap.ts').then(
+  import('./system/trim-heap.ts').then(
     ({ trimHeap }) => trimHeap(),
     (error: unknown) => log('cannot trim the heap', { error }),
   );
 };
 const loadRpc = once(async () => {
   const startedSeconds = process.uptime();
-  const listener = (await import('./rpc.ts')).createRpcListener({ settings, users, log, sandboxLog });
+  const listener = (await import('./rpc/rpc.ts')).createRpcListener({ settings, users, log, sandboxLog });
   log('calls loaded', { tookMs: Math.round((process.uptime() - startedSeconds) * 1000) });
   setTimeout(trim, TRIM_MS);
   return listener;
 });
-const loadFiles = once(async () => (await import('./http/files.ts')).createFileHandlers({ settings, users }));
+const loadFiles = once(async () =>
+  (await import('./http/files/files.ts')).createFileHandlers({ settings, users }),
+);
 
 const listener = createRequestListener({ settings, users, usage, log, sandboxLog, loadRpc, loadFiles });
 
@@ -97,8 +99,8 @@ const preloading = setTimeout(preload, PRELOAD_MS);
 const rehearseInStore = async (): Promise<void> => {
   try {
     const [{ createRpcListener }, { rehearse }] = await Promise.all([
-      import('./rpc.ts'),
-      import('./rehearse.ts'),
+      import('./rpc/rpc.ts'),
+      import('./host/rehearse.ts'),
     ]);
     // With a log and a table of processes of its own: the owner to come sees nothing of it.
     const rpc = createRpcListener({

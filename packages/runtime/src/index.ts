@@ -1,12 +1,12 @@
-export { prepareAgentFolder } from './agent-folder.ts';
+export { prepareAgentFolder } from './drivers/agent-folder.ts';
+export { prepareCriu } from './drivers/oci/criu/prepare-criu.ts';
+export { prepareRunsc } from './drivers/oci/gvisor/prepare-runsc.ts';
 export { isRuntimeError, RuntimeError, type RuntimeErrorCode } from './error.ts';
-export { type HelperGround, type HelperOptions, startHelper } from './helper.ts';
-export { prepareCriu } from './prepare-criu.ts';
-export { prepareRunsc } from './prepare-runsc.ts';
 export { checkHost } from './probes/check-host.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
 export { readNamespaceMend } from './probes/user.ts';
+export { type HelperGround, type HelperOptions, startHelper } from './remote/helper.ts';
 export { endGround, ensureGround, groundBaseId, toEnterCommand } from './rootless/ground.ts';
 export { toHelperGround } from './rootless/helper-ground.ts';
 export type {

@@ -1,11 +1,3 @@
-export type { AgentCallOptions } from './agent.ts';
-export type { CallOptions } from './call.ts';
-export type { CommandHandle, OutputListeners } from './command-handle.ts';
-export type { CommandOutput } from './command-output.ts';
-export { CommandExitError, type CommandResult } from './command-result.ts';
-export type { AttachOptions, CommandInfo, Commands, RunOptions } from './commands.ts';
-export type { ConnectionOptions } from './connection-options.ts';
-export type { EntryInfo, EntryType } from './entry-info.ts';
 export {
   AuthenticationError,
   InvalidArgumentError,
@@ -17,25 +9,38 @@ export {
   SandboxUnavailableError,
   TimeoutError,
 } from './errors.ts';
-export type { FileData, WriteInfo, WriteOptions } from './file-transfer.ts';
-export type { Files, ListOptions, WatchOptions, WriteEntry } from './files.ts';
-export type { ForkOptions } from './forks.ts';
-export { type LostOutput, OutputLostError } from './output-lost-error.ts';
-export type { Page, Paginator } from './paginator.ts';
-export type { StdinData } from './process-input.ts';
-export type { Pty, PtyAttachOptions, PtyCreateOptions } from './pty.ts';
-export type { PtyHandle, PtyListeners, PtyResult, PtySize } from './pty-handle.ts';
-export { type FileUrlOptions, type PauseOptions, Sandbox } from './sandbox.ts';
-export type { SandboxInfo, SandboxState } from './sandbox-info.ts';
-export type { LogEntry, LogLevel, LogsOptions } from './sandbox-logs.ts';
-export type { MetricsOptions, SandboxMetric } from './sandbox-metrics.ts';
-export type { SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
-export type { FileDifference, FileDiffOptions, FileField, SnapshotLogEntry } from './snapshot-inspection.ts';
+export type { EntryInfo, EntryType } from './files/entry-info.ts';
+export type { FileData, WriteInfo, WriteOptions } from './files/file-transfer.ts';
+export type { Files, ListOptions, WatchOptions, WriteEntry } from './files/files.ts';
+export type { FileChange, FileEvent, LostEvents, WatchHandle } from './files/watch-handle.ts';
+export type { CommandHandle, OutputListeners } from './process/command-handle.ts';
+export type { CommandOutput } from './process/command-output.ts';
+export { CommandExitError, type CommandResult } from './process/command-result.ts';
+export type { AttachOptions, CommandInfo, Commands, RunOptions } from './process/commands.ts';
+export { type LostOutput, OutputLostError } from './process/output-lost-error.ts';
+export type { StdinData } from './process/process-input.ts';
+export type { Pty, PtyAttachOptions, PtyCreateOptions } from './process/pty.ts';
+export type { PtyHandle, PtyListeners, PtyResult, PtySize } from './process/pty-handle.ts';
+export type { ForkOptions } from './sandbox/forks.ts';
+export type { Page, Paginator } from './sandbox/paginator.ts';
+export { type FileUrlOptions, type PauseOptions, Sandbox } from './sandbox/sandbox.ts';
+export type { SandboxInfo, SandboxState } from './sandbox/sandbox-info.ts';
+export type { LogEntry, LogLevel, LogsOptions } from './sandbox/sandbox-logs.ts';
+export type { MetricsOptions, SandboxMetric } from './sandbox/sandbox-metrics.ts';
+export type { SandboxListOptions, SandboxPaginator } from './sandbox/sandbox-paginator.ts';
+export type {
+  FileDifference,
+  FileDiffOptions,
+  FileField,
+  SnapshotLogEntry,
+} from './sandbox/snapshot-inspection.ts';
 export type {
   SnapshotInfo,
   SnapshotListOptions,
   SnapshotOptions,
   SnapshotPaginator,
-} from './snapshots.ts';
-export type { ConnectOptions, SandboxOptions } from './start-sandbox.ts';
-export type { FileChange, FileEvent, LostEvents, WatchHandle } from './watch-handle.ts';
+} from './sandbox/snapshots.ts';
+export type { ConnectOptions, SandboxOptions } from './sandbox/start-sandbox.ts';
+export type { AgentCallOptions } from './transport/agent.ts';
+export type { CallOptions } from './transport/call.ts';
+export type { ConnectionOptions } from './transport/connection-options.ts';

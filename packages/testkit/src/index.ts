@@ -1,2 +1,2 @@
-export { type Stack, startStack } from './stack.ts';
-export { type CreateOptions, type StackAddress, type StackSandbox, toRouting } from './stack-client.ts';
+export { type Stack, startStack } from './stack/stack.ts';
+export { type CreateOptions, type StackAddress, type StackSandbox, toRouting } from './stack/stack-client.ts';

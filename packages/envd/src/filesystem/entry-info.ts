@@ -3,8 +3,8 @@ import { basename } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { type EntryInfo, EntryInfoSchema, FileType } from '@skerry/envd-client/filesystem';
-import { readMetadata } from '../metadata.ts';
-import type { AccountNames } from '../users.ts';
+import { readMetadata } from '../http/files/metadata.ts';
+import type { AccountNames } from '../system/users.ts';
 import { toPermissions } from './permissions.ts';
 
 const toType = (stats: BigIntStats): FileType => {

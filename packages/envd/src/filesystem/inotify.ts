@@ -1,6 +1,6 @@
 import { closeSync, read } from 'node:fs';
 import { promisify } from 'node:util';
-import { createErrnoError, lib } from '../libc.ts';
+import { createErrnoError, lib } from '../system/libc.ts';
 
 /** Bits of inotify(7). */
 export const IN = {

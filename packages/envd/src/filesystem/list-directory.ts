@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { invalid, notFound } from '@skerry/contract/error';
 import { type EntryInfo, FileType } from '@skerry/envd-client/filesystem';
-import { isErrno } from '../errno.ts';
-import type { AccountNames } from '../users.ts';
+import { isErrno } from '../system/errno.ts';
+import type { AccountNames } from '../system/users.ts';
 import { readEntryInfo } from './entry-info.ts';
 
 /** Reading synchronously is several times faster; after so many entries others get their turn. */

@@ -1,9 +1,9 @@
 import { lstat, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ApiError, notFound } from '@skerry/contract/error';
-import { isErrno } from '../errno.ts';
-import { makeDirectories } from '../make-directories.ts';
-import type { User } from '../users.ts';
+import { isErrno } from '../system/errno.ts';
+import { makeDirectories } from '../system/make-directories.ts';
+import type { User } from '../system/users.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOTEMPTY: 'the destination is a directory that is not empty',

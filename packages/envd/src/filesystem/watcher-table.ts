@@ -1,7 +1,7 @@
 import { ApiError, invalid, notFound } from '@skerry/contract/error';
-import { isErrno } from '../errno.ts';
-import { createEventQueue, type EventQueue } from '../event-queue.ts';
-import type { Users } from '../users.ts';
+import { createEventQueue, type EventQueue } from '../host/event-queue.ts';
+import { isErrno } from '../system/errno.ts';
+import type { Users } from '../system/users.ts';
 import { checkDirectory } from './list-directory.ts';
 import { isNetworkMount } from './mount-type.ts';
 import { createWatchTree, type FilesystemEventInit } from './watch-tree.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { HostUsage } from '../host-usage.ts';
-import { replyJson } from '../reply.ts';
+import type { HostUsage } from '../host/host-usage.ts';
+import { replyJson } from './reply.ts';
 
 const MIB = 2 ** 20;
 

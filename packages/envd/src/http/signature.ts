@@ -1,5 +1,5 @@
 import { ApiError, invalid } from '@skerry/contract/error';
-import { isSameSecret } from '../auth.ts';
+import { isSameSecret } from './auth.ts';
 
 export type FileOperation = 'read' | 'write';
 

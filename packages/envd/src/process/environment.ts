@@ -1,5 +1,5 @@
 import type { Settings } from '../settings.ts';
-import type { User } from '../users.ts';
+import type { User } from '../system/users.ts';
 
 /** What the agent itself runs with, apart from its private library path. */
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs';
-import { lib } from '../libc.ts';
+import { lib } from '../system/libc.ts';
 
 const cSyscall = lib.func('long syscall(long number, ...)');
 const cIoctl = lib.func('int ioctl(int fd, unsigned long request, ...)');

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { User } from '../users.ts';
+import type { User } from '../system/users.ts';
 import { ExecFailure, notFound } from './exec-failure.ts';
 import { isReachable, mayExecute } from './working-directory.ts';
 

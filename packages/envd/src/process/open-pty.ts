@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync } from 'node:fs';
-import { createErrnoError, lib } from '../libc.ts';
+import { createErrnoError, lib } from '../system/libc.ts';
 import type { TerminalSize } from './terminal-size.ts';
 
 const cIoctl = lib.func('int ioctl(int fd, unsigned long request, ...)');

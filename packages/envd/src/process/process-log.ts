@@ -1,4 +1,4 @@
-import type { SandboxLog } from '../sandbox-log.ts';
+import type { SandboxLog } from '../host/sandbox-log.ts';
 import type { ExitStatus } from './exit-status.ts';
 
 /** What is told of a process, and where. */

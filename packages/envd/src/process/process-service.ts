@@ -1,20 +1,20 @@
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import { ApiError, invalid, unimplemented } from '@skerry/contract/error';
 import { type Process, type ProcessInput, Signal } from '@skerry/envd-client/process';
-import { follow, SILENCE } from '../event-queue.ts';
-import { keepaliveMsOf, userOf, whenGone } from '../rpc-context.ts';
-import type { SandboxLog } from '../sandbox-log.ts';
+import { follow, SILENCE } from '../host/event-queue.ts';
+import type { SandboxLog } from '../host/sandbox-log.ts';
+import { keepaliveMsOf, userOf, whenGone } from '../rpc/context.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { ExitStatus } from './exit-status.ts';
-import { createOutputBudget } from './output-budget.ts';
-import type { OutputKind } from './output-journal.ts';
-import { SlowReaderError } from './process-output.ts';
+import { createOutputBudget } from './output/output-budget.ts';
+import type { OutputKind } from './output/output-journal.ts';
+import { SlowReaderError } from './output/process-output.ts';
+import { writeStream } from './output/write-stream.ts';
 import { createProcessTable, type ProcessEntry } from './process-table.ts';
 import type { RunningProcess } from './running-process.ts';
 import { startProcess } from './start-process.ts';
 import type { Terminal } from './terminal.ts';
 import { parseTerminalSize } from './terminal-size.ts';
-import { writeStream } from './write-stream.ts';
 
 const MAX_HOLD_MS = 30_000;
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createOutputBudget } from './output-budget.ts';
-import { createProcessOutput } from './process-output.ts';
+import { createOutputBudget } from './output/output-budget.ts';
+import { createProcessOutput } from './output/process-output.ts';
 import { createProcessTable, type ProcessEntry } from './process-table.ts';
 
 const budget = createOutputBudget();

@@ -1,5 +1,5 @@
 import { ApiError, notFound, unimplemented } from '@skerry/contract/error';
-import type { ProcessOutput } from './process-output.ts';
+import type { ProcessOutput } from './output/process-output.ts';
 import type { RunningProcess } from './running-process.ts';
 
 export interface ProcessConfig {

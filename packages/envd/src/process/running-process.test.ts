@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
+import { createUsers } from '../system/users.ts';
 import { createGate } from '../testing/gate.ts';
-import { createUsers } from '../users.ts';
 import type { ExitStatus } from './exit-status.ts';
-import { createOutputBudget } from './output-budget.ts';
-import { type OutputEvent, SlowReaderError, type Subscription } from './process-output.ts';
+import { createOutputBudget } from './output/output-budget.ts';
+import { type OutputEvent, SlowReaderError, type Subscription } from './output/process-output.ts';
 import { createRunningProcess } from './running-process.ts';
 import { spawnProcess } from './spawn-process.ts';
 

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { ApiError } from '@skerry/contract/error';
 import type { ExitStatus } from './exit-status.ts';
-import type { OutputBudget } from './output-budget.ts';
-import { createProcessOutput, type ProcessOutput } from './process-output.ts';
+import type { OutputBudget } from './output/output-budget.ts';
+import { createProcessOutput, type ProcessOutput } from './output/process-output.ts';
 import type { Output, Spawned } from './spawn-process.ts';
 import type { Terminal } from './terminal.ts';
 

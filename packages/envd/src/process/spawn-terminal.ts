@@ -1,9 +1,9 @@
 import { closeSync, fchownSync } from 'node:fs';
 import { ReadStream } from 'node:tty';
-import { duplicateFd } from '../libc.ts';
+import { duplicateFd } from '../system/libc.ts';
 import { findProgram } from './find-program.ts';
 import { openPty } from './open-pty.ts';
-import { readInto } from './read-into.ts';
+import { readInto } from './output/read-into.ts';
 import { type Spawned, type SpawnOptions, spawnChild, toSpawnError } from './spawn-process.ts';
 import { createTerminal } from './terminal.ts';
 import { launcherPath } from './terminal-launcher.ts';

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { createErrnoError, lib } from '../libc.ts';
+import { createErrnoError, lib } from '../system/libc.ts';
 
 const cMemfdCreate = lib.func('int memfd_create(const char *name, unsigned int flags)');
 const MFD_CLOEXEC = 1;

@@ -1,7 +1,7 @@
 import { realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { invalid } from '@skerry/contract/error';
-import type { User } from '../users.ts';
+import type { User } from '../system/users.ts';
 
 /** Search for a directory, execute for a file. */
 const SEARCH = 0o1;

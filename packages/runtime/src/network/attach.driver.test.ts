@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommand } from '../run-command.ts';
+import { runCommand } from '../kernel/run-command.ts';
 import { maxConnections } from './rules.ts';
 
 type Outcomes = Record<string, string>;
@@ -37,7 +37,7 @@ let dir: string;
 let report: Report;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'network-'));
-  const lab = fileURLToPath(new URL('./lab.ts', import.meta.url));
+  const lab = fileURLToPath(new URL('./testing/lab.ts', import.meta.url));
   report = JSON.parse(
     await runCommand({
       file: 'unshare',

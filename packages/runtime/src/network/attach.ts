@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import koffi from 'koffi';
 import { RuntimeError } from '../error.ts';
-import { toSlotAddresses } from '../slots.ts';
+import { hasInterface, inNetworkNamespace, openNetworkNamespace } from '../kernel/network-namespace.ts';
 import { ensureHostNetwork } from './host.ts';
 import {
   addAddress,
@@ -14,11 +14,11 @@ import {
   loopbackIndex,
   withoutIpv6,
 } from './link.ts';
-import { hasInterface, inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
 import { openRuleSet } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
 import { openRouteSocket, type RouteSocket } from './route-socket.ts';
 import { hostInterface, type Surroundings, toGuestRules, toLinkRules } from './rules.ts';
+import { toSlotAddresses } from './slots.ts';
 
 /** Of an interface in the network namespace that this thread is in now; 0 when it has none of that name. */
 const toIndex: (name: string) => number = koffi.load(null).func('unsigned int if_nametoindex(const char *)');

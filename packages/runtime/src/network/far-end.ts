@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import koffi from 'koffi';
+import { inNetworkNamespace, openNetworkNamespace } from '../kernel/network-namespace.ts';
 import { addAddress, addLinkRoute, bringUp, createLink, guestInterface, loopbackIndex } from './link.ts';
-import { inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
 import { openRouteSocket } from './route-socket.ts';
 
 const toIndex: (name: string) => number = koffi.load(null).func('unsigned int if_nametoindex(const char *)');

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withHostLock } from '../host-lock.ts';
-import { defaultStateDir, releaseAbandonedSlots } from '../slots.ts';
+import { withHostLock } from '../kernel/host-lock.ts';
+import { hasInterface } from '../kernel/network-namespace.ts';
 import { passDocker, passesDocker, removeFromDocker } from './docker-user.ts';
-import { hasInterface } from './namespace.ts';
 import { runRules } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
 import { hostInterface, type Surroundings, toHostRules } from './rules.ts';
+import { defaultStateDir, releaseAbandonedSlots } from './slots.ts';
 
 const forwardSwitch = '/proc/sys/net/ipv4/ip_forward';
 

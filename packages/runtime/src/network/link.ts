@@ -1,4 +1,11 @@
-import { type NetlinkRequest, toAddress, toAttribute, toText, toUint8, toUint32 } from './netlink-message.ts';
+import {
+  type NetlinkRequest,
+  toAddress,
+  toAttribute,
+  toText,
+  toUint8,
+  toUint32,
+} from '../kernel/netlink-message.ts';
 
 // linux/rtnetlink.h, linux/if_link.h, linux/veth.h, linux/if_addr.h, linux/if.h
 const RTM_NEWLINK = 16;

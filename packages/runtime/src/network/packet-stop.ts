@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
+import { inNetworkNamespace, openNetworkNamespace } from '../kernel/network-namespace.ts';
 import { bringUp, loopbackIndex } from './link.ts';
-import { inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
 import { openRuleSet } from './nftables.ts';
 import { openRouteSocket } from './route-socket.ts';
 

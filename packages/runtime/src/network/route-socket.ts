@@ -1,7 +1,7 @@
 import { getSystemErrorName } from 'node:util';
 import { RuntimeError } from '../error.ts';
-import { type NetlinkRequest, parseAnswers, toMessages } from './netlink-message.ts';
-import { openNetlink } from './netlink-socket.ts';
+import { type NetlinkRequest, parseAnswers, toMessages } from '../kernel/netlink-message.ts';
+import { openNetlink } from '../kernel/netlink-socket.ts';
 
 /** linux/netlink.h */
 const NETLINK_ROUTE = 0;

@@ -1,5 +1,5 @@
-import { slotNetwork } from '../slots.ts';
 import { blockedRanges } from './blocked.ts';
+import { slotNetwork } from './slots.ts';
 
 /** The interfaces of sandboxes on the host: `skv` and the slot. */
 export const hostInterface = (slot: number): string => `skv${slot}`;

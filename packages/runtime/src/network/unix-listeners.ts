@@ -1,6 +1,6 @@
-import { inNetworkNamespace, openNetworkNamespace } from './namespace.ts';
-import { type NetlinkRequest, parseAttributes, parseList, toMessages } from './netlink-message.ts';
-import { type NetlinkSocket, openNetlink } from './netlink-socket.ts';
+import { type NetlinkRequest, parseAttributes, parseList, toMessages } from '../kernel/netlink-message.ts';
+import { type NetlinkSocket, openNetlink } from '../kernel/netlink-socket.ts';
+import { inNetworkNamespace, openNetworkNamespace } from '../kernel/network-namespace.ts';
 
 // linux/netlink.h, linux/sock_diag.h, linux/unix_diag.h, net/tcp_states.h
 const NETLINK_SOCK_DIAG = 4;

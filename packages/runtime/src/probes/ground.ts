@@ -1,11 +1,11 @@
 import { closeSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { mountRoot, prepareUpper } from '../drivers/oci/container/overlay.ts';
 import type { GroundOptions } from '../drivers/oci/host.ts';
-import { mountRoot, prepareUpper } from '../drivers/oci/overlay.ts';
-import { unmountEvery } from '../drivers/oci/syscalls.ts';
 import { toSurroundings } from '../drivers/oci/user-means.ts';
-import { openLimitedUserNamespace } from '../drivers/oci/user-namespace.ts';
+import { unmountEvery } from '../kernel/syscalls.ts';
+import { openLimitedUserNamespace } from '../kernel/user-namespace.ts';
 import { groundBaseId } from '../rootless/ground.ts';
 import { probeNetwork } from './network.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';

@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { prepareCriu } from '../drivers/oci/criu/prepare-criu.ts';
+import { proveMemory } from '../drivers/oci/criu/prove-memory.ts';
+import { prepareRunsc } from '../drivers/oci/gvisor/prepare-runsc.ts';
 import { createOci, type OciOptions } from '../drivers/oci/oci.ts';
-import { proveMemory } from '../drivers/oci/prove-memory.ts';
-import { prepareCriu } from '../prepare-criu.ts';
-import { prepareRunsc } from '../prepare-runsc.ts';
 import { type ProbeResult, probe } from './probe.ts';
 
 interface Place {

@@ -2,11 +2,11 @@ import { closeSync } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import koffi from 'koffi';
-import { createDiskFormatter, discardDisk, mountDisk } from '../drivers/oci/disk.ts';
-import { mountRoot, prepareUpper } from '../drivers/oci/overlay.ts';
-import { unmountEvery } from '../drivers/oci/syscalls.ts';
-import { openUserNamespace } from '../drivers/oci/user-namespace.ts';
-import { slotCount, toBaseUid } from '../slots.ts';
+import { mountRoot, prepareUpper } from '../drivers/oci/container/overlay.ts';
+import { createDiskFormatter, discardDisk, mountDisk } from '../drivers/oci/disk/disk.ts';
+import { unmountEvery } from '../kernel/syscalls.ts';
+import { openUserNamespace } from '../kernel/user-namespace.ts';
+import { slotCount, toBaseUid } from '../network/slots.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 import { proveBound } from './prove-bound.ts';
 

@@ -4,7 +4,7 @@ import { attachNetwork, detachNetwork } from '../network/attach.ts';
 import { removeHostNetwork } from '../network/host.ts';
 import { openRuleSet } from '../network/nftables.ts';
 import type { Surroundings } from '../network/rules.ts';
-import { releaseSlot, reserveSlot } from '../slots.ts';
+import { releaseSlot, reserveSlot } from '../network/slots.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 
 /** Gives a network namespace the link and the rules of a sandbox, and takes them away again. */

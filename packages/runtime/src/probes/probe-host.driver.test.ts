@@ -4,12 +4,12 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inPrivateMounts } from '../drivers/oci/private-mounts.ts';
-import { MountFlag, mount } from '../drivers/oci/syscalls.ts';
-import { prepareCriu } from '../prepare-criu.ts';
-import { prepareRunsc } from '../prepare-runsc.ts';
-import { openCheckout } from '../suite-checkout.ts';
-import { findTraces } from '../suite-traces.ts';
+import { prepareCriu } from '../drivers/oci/criu/prepare-criu.ts';
+import { prepareRunsc } from '../drivers/oci/gvisor/prepare-runsc.ts';
+import { inPrivateMounts } from '../kernel/private-mounts.ts';
+import { MountFlag, mount } from '../kernel/syscalls.ts';
+import { openCheckout } from '../suite/checkout.ts';
+import { findTraces } from '../suite/traces.ts';
 import type { ProbeResult } from './probe.ts';
 import { probeHost } from './probe-host.ts';
 

@@ -1,6 +1,6 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readCgroupLayout } from '../drivers/oci/cgroup.ts';
+import { readCgroupLayout } from '../drivers/oci/cgroup/cgroup.ts';
 import { checkHost } from './check-host.ts';
 import { checkDataFolder } from './data-folder.ts';
 import { describeGround, type ProbedGround, probeGround } from './ground.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { findTini } from '../agent-folder.ts';
-import { compileSeccomp } from '../drivers/oci/seccomp.ts';
-import { seccompProfile } from '../drivers/oci/seccomp-rules.ts';
-import { runCommand } from '../run-command.ts';
+import { findTini } from '../drivers/agent-folder.ts';
+import { compileSeccomp } from '../drivers/oci/container/seccomp.ts';
+import { seccompProfile } from '../drivers/oci/container/seccomp-rules.ts';
+import { runCommand } from '../kernel/run-command.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 
 /** linux/capability.h: what mounting, network set-up, shifted owners, and ending sandboxes take. */

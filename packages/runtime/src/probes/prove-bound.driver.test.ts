@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDiskFormatter, discardDisk, mountDisk } from '../drivers/oci/disk.ts';
+import { createDiskFormatter, discardDisk, mountDisk } from '../drivers/oci/disk/disk.ts';
 import { proveBound } from './prove-bound.ts';
 
 const MIB = 2 ** 20;

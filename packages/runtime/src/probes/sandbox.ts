@@ -1,13 +1,13 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { prepareAgentFolder } from '../agent-folder.ts';
+import { prepareAgentFolder } from '../drivers/agent-folder.ts';
+import type { OciRuntime, OciRuntimeName } from '../drivers/oci/container/oci-runtime.ts';
+import { prepareRunsc } from '../drivers/oci/gvisor/prepare-runsc.ts';
 import { readHost } from '../drivers/oci/host.ts';
 import { createOci } from '../drivers/oci/oci.ts';
-import type { OciRuntime, OciRuntimeName } from '../drivers/oci/oci-runtime.ts';
-import { findProgram } from '../find-program.ts';
-import { prepareRunsc } from '../prepare-runsc.ts';
-import { runCommand } from '../run-command.ts';
+import { findProgram } from '../kernel/find-program.ts';
+import { runCommand } from '../kernel/run-command.ts';
 import type { ProbedGround } from './ground.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 

@@ -1,7 +1,7 @@
 import { open, readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
+import { runCommand } from '../kernel/run-command.ts';
 import { findIdRange, neededIds, toFreeRange } from '../rootless/id-ranges.ts';
-import { runCommand } from '../run-command.ts';
 import { persist } from './check-host.ts';
 import { type HostFacts, readHostFacts } from './host-facts.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommand } from '../run-command.ts';
+import { runCommand } from '../kernel/run-command.ts';
 import type { ProbeResult } from './probe.ts';
 
 interface Report {
@@ -16,7 +16,7 @@ let dir: string;
 let report: Report;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'way-out-'));
-  const lab = fileURLToPath(new URL('./way-out-lab.ts', import.meta.url));
+  const lab = fileURLToPath(new URL('./testing/way-out-lab.ts', import.meta.url));
   const args = ['--net', process.execPath, lab, dir];
   report = JSON.parse(await runCommand({ file: 'unshare', args, timeoutMs: 90_000 })) as Report;
 });

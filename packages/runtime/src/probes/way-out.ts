@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { runCommand } from '../kernel/run-command.ts';
 import { attachNetwork, detachNetwork } from '../network/attach.ts';
 import { openFarEnd } from '../network/far-end.ts';
 import { removeHostNetwork } from '../network/host.ts';
 import { runRules } from '../network/nftables.ts';
-import { runCommand } from '../run-command.ts';
-import { releaseSlot, reserveSlot } from '../slots.ts';
+import { releaseSlot, reserveSlot } from '../network/slots.ts';
 import { findFirewall } from './find-firewall.ts';
 import { type ProbeResult, probe } from './probe.ts';
 

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { isRuntimeError, RuntimeError } from '../error.ts';
-import { createGuestConnections, type GuestConnections } from '../guest-connections.ts';
+import { createGuestConnections, type GuestConnections } from '../drivers/guest-connections.ts';
 import {
   type AddressedInstance,
   type AddressedRuntime,
   connectGuest,
   connectGuestSocket,
-} from '../guest-socket.ts';
-import { isInstanceId, parseInstanceSpec } from '../instance-spec.ts';
+} from '../drivers/guest-socket.ts';
+import { isInstanceId, parseInstanceSpec } from '../drivers/instance-spec.ts';
+import { isRuntimeError, RuntimeError } from '../error.ts';
 import type { Difference, SnapshotInfo } from '../runtime.ts';
 import { type CallOptions, type Connection, createConnection, UnsentError } from './connection.ts';
 import type { InstanceDescription, Item, Method, Params, Result } from './protocol.ts';

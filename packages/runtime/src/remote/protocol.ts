@@ -1,6 +1,6 @@
+import type { GuestSockets } from '../drivers/guest-socket.ts';
+import { parseInstanceId, parseInstanceSpec, parseTreeOrigin } from '../drivers/instance-spec.ts';
 import { RuntimeError, type RuntimeErrorCode } from '../error.ts';
-import type { GuestSockets } from '../guest-socket.ts';
-import { parseInstanceId, parseInstanceSpec, parseTreeOrigin } from '../instance-spec.ts';
 import type {
   Difference,
   Features,

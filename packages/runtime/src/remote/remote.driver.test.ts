@@ -1,4 +1,4 @@
-import { startHelper } from '../helper.ts';
-import { runtimeSuite } from '../suite.ts';
+import { runtimeSuite } from '../suite/suite.ts';
+import { startHelper } from './helper.ts';
 
 runtimeSuite('the OCI driver in the helper process', (context) => startHelper(context));

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
+import type { AddressedInstance, AddressedRuntime } from '../drivers/guest-socket.ts';
 import { isRuntimeError, RuntimeError, toRuntimeError } from '../error.ts';
-import type { AddressedInstance, AddressedRuntime } from '../guest-socket.ts';
 import { readLines } from './lines.ts';
 import {
   type InstanceDescription,

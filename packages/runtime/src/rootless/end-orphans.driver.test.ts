@@ -5,9 +5,9 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { agentMountPoint } from '../agent-folder.ts';
+import { agentMountPoint } from '../drivers/agent-folder.ts';
+import { identifyProcess } from '../kernel/process-identity.ts';
 import { endOrphans } from './end-orphans.ts';
-import { identifyProcess } from './process-identity.ts';
 
 /** A user namespace, and in one below it what looks like the first process of a sandbox. */
 const ground = `readlink /proc/self/ns/user

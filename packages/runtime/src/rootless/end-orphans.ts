@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { agentMountPoint } from '../agent-folder.ts';
-import { signalProcess } from '../drivers/oci/signal-process.ts';
-import { ioctl } from '../drivers/oci/syscalls.ts';
+import { agentMountPoint } from '../drivers/agent-folder.ts';
 import { RuntimeError } from '../error.ts';
-import { identifyProcess, isAlive, type ProcessIdentity } from './process-identity.ts';
+import { identifyProcess, isAlive, type ProcessIdentity } from '../kernel/process-identity.ts';
+import { signalProcess } from '../kernel/signal-process.ts';
+import { ioctl } from '../kernel/syscalls.ts';
 
 // linux/nsfs.h
 const NS_GET_PARENT = 0xb702;

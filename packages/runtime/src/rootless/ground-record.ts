@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAlive, type ProcessIdentity } from './process-identity.ts';
+import { isAlive, type ProcessIdentity } from '../kernel/process-identity.ts';
 
 /** What a user's servers agree on about their ground. */
 export interface GroundRecord {

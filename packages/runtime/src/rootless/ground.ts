@@ -6,11 +6,12 @@ import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeFifo } from '../drivers/oci/syscalls.ts';
 import { RuntimeError } from '../error.ts';
-import { withHostLock } from '../host-lock.ts';
-import { runCommand, systemPath } from '../run-command.ts';
-import { listSlots } from '../slots.ts';
+import { withHostLock } from '../kernel/host-lock.ts';
+import { identifyProcess, isAlive } from '../kernel/process-identity.ts';
+import { runCommand, systemPath } from '../kernel/run-command.ts';
+import { makeFifo } from '../kernel/syscalls.ts';
+import { listSlots } from '../network/slots.ts';
 import { endOrphans } from './end-orphans.ts';
 import {
   type GroundRecord,
@@ -22,7 +23,6 @@ import {
 } from './ground-record.ts';
 import { groundVariable } from './ground-variable.ts';
 import { findIdRange, neededIds } from './id-ranges.ts';
-import { identifyProcess, isAlive } from './process-identity.ts';
 import { startUplink } from './uplink.ts';
 
 /*

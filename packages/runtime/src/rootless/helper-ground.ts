@@ -1,5 +1,5 @@
 import { RuntimeError } from '../error.ts';
-import type { HelperGround } from '../helper.ts';
+import type { HelperGround } from '../remote/helper.ts';
 import { readGround } from './ground-record.ts';
 import { findHostAddresses } from './host-addresses.ts';
 

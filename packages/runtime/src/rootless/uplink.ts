@@ -4,8 +4,8 @@ import { closeSync, constants, openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { RuntimeError } from '../error.ts';
-import { systemPath } from '../run-command.ts';
-import { identifyProcess, type ProcessIdentity } from './process-identity.ts';
+import { identifyProcess, type ProcessIdentity } from '../kernel/process-identity.ts';
+import { systemPath } from '../kernel/run-command.ts';
 
 /** The interface of the ground's network namespace that leads out. */
 export const uplinkInterface = 'tap0';

@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
-import { type Agent, createAgent } from '../agent.ts';
-import { createConnection } from '../connection.ts';
+import { type Agent, createAgent } from '../transport/agent.ts';
+import { createConnection } from '../transport/connection.ts';
 import { listen } from './listen.ts';
 
 export const sandboxId = 'i4k2m9x7q1w8e3r5t6y0z';

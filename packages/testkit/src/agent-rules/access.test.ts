@@ -1,8 +1,8 @@
 import { createEnvdClient } from '@skerry/envd-client';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import { type StackSandbox, toRouting } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import { type StackSandbox, toRouting } from '../stack/stack-client.ts';
 import { createPlainCalls, filesOf, rawBody } from './plain-calls.ts';
 
 let stack: SharedStack;

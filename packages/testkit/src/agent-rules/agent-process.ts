@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { StackClient } from '../stack-client.ts';
+import type { StackClient } from '../stack/stack-client.ts';
 
 /** The agent of a sandbox as the host sees it. */
 export interface AgentProcess {

@@ -7,7 +7,7 @@ import {
 } from '@skerry/sdk';
 import * as official from 'e2b-newest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
 
 /** Both clients of one sandbox: ours, and the newest official one. */
 interface Pair {

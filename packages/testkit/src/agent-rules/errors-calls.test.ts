@@ -10,8 +10,8 @@ import {
 } from '@skerry/sdk';
 import * as official from 'e2b-newest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import { type StackSandbox, toRouting } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import { type StackSandbox, toRouting } from '../stack/stack-client.ts';
 import { createPlainCalls } from './plain-calls.ts';
 import { createRpcCalls } from './rpc-calls.ts';
 

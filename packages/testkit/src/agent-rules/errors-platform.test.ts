@@ -1,7 +1,7 @@
 import { Sandbox } from '@skerry/sdk';
 import * as official from 'e2b-newest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, startStack } from '../stack.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
 import { createPlatformCall, type PlatformAnswer } from './platform-calls.ts';
 
 let stack: Stack;

@@ -1,8 +1,8 @@
 import { createPlatformClient } from '@skerry/platform-client';
 import { CommandExitError, Sandbox, type SandboxError } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { findAgentProcess } from './agent-process.ts';
 
 let stack: SharedStack;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { NotFoundError, Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { createPlainCalls } from './plain-calls.ts';
 
 let stack: SharedStack;

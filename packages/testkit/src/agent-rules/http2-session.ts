@@ -3,7 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:h
 import { connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import type { StackClient, StackSandbox } from '../stack-client.ts';
+import type { StackClient, StackSandbox } from '../stack/stack-client.ts';
 
 export interface Http2Request {
   readonly method?: string;

@@ -1,7 +1,7 @@
 import { type LogEntry, Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { createPlainCalls, rawBody } from './plain-calls.ts';
 
 const MIB = 2 ** 20;

@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:ht
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { expect } from 'vitest';
-import { type StackClient, toRouting } from '../stack-client.ts';
+import { type StackClient, toRouting } from '../stack/stack-client.ts';
 
 export interface PlainCall {
   headers?: Record<string, string>;

@@ -1,4 +1,4 @@
-import type { StackClient } from '../stack-client.ts';
+import type { StackClient } from '../stack/stack-client.ts';
 
 export interface PlatformAnswer {
   readonly status: number;

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Code, type ConnectError } from '@connectrpc/connect';
 import type { EnvdClient } from '@skerry/envd-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { begin, byPid, byTag, runScript, sh, stdin, trace, traceRest } from './process-events.ts';
 import { postStream } from './raw-stream.ts';
 

@@ -2,8 +2,8 @@ import { Code } from '@connectrpc/connect';
 import type { EnvdClient } from '@skerry/envd-client';
 import { Signal } from '@skerry/envd-client/process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { begin, byPid, byTag, runScript, sh, stdin, trace } from './process-events.ts';
 import { postCall } from './raw-stream.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { type CutLine, createCutLine } from './cut-line.ts';
 import { begin, byPid, runScript } from './process-events.ts';
 

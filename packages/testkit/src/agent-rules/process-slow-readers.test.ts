@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import { type StackSandbox, toRouting } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import { type StackSandbox, toRouting } from '../stack/stack-client.ts';
 import { begin, byPid, type ProcessStream, runScript, sh, stdin } from './process-events.ts';
 
 const MEGABYTE = 1_000_000;

@@ -1,8 +1,8 @@
 import { Code } from '@connectrpc/connect';
 import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import { type StackSandbox, toRouting } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import { type StackSandbox, toRouting } from '../stack/stack-client.ts';
 import { runScript, sh, trace } from './process-events.ts';
 import { postStream } from './raw-stream.ts';
 

@@ -4,8 +4,8 @@ import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
 import { Signal } from '@skerry/envd-client/process';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import { type StackSandbox, toRouting } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import { type StackSandbox, toRouting } from '../stack/stack-client.ts';
 import { begin, byPid, byTag, runScript, sh, stdin } from './process-events.ts';
 
 const MEBIBYTE = 1024 * 1024;

@@ -2,8 +2,8 @@ import { Code } from '@connectrpc/connect';
 import type { EnvdClient } from '@skerry/envd-client';
 import { Signal } from '@skerry/envd-client/process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { begin, byPid, pty, runScript, sh, trace } from './process-events.ts';
 
 let stack: SharedStack;

@@ -1,4 +1,4 @@
-import type { StackClient, StackSandbox } from '../stack-client.ts';
+import type { StackClient, StackSandbox } from '../stack/stack-client.ts';
 import type { Envelope } from './envelopes.ts';
 import { createPlainCalls } from './plain-calls.ts';
 import { createRpcCalls } from './rpc-calls.ts';

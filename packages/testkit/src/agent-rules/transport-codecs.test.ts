@@ -4,8 +4,8 @@ import { ListDirResponseSchema, StatRequestSchema, StatResponseSchema } from '@s
 import { StartRequestSchema, StartResponseSchema } from '@skerry/envd-client/process';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { envelope, readEnvelopes } from './envelopes.ts';
 import { createPlainCalls } from './plain-calls.ts';
 import { createRpcCalls, jsonOf, streamJson, unaryJson, version } from './rpc-calls.ts';

@@ -1,7 +1,7 @@
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { envelope, readEnvelopes } from './envelopes.ts';
 import { createPlainCalls, filesOf } from './plain-calls.ts';
 import { createRpcCalls, type StreamAnswer, streamJson } from './rpc-calls.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { envelope, readEnvelopes } from './envelopes.ts';
 import { type Http2Session, openHttp2 } from './http2-session.ts';
 

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import { startStack } from '../stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import { startStack } from '../stack/stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { findAgentProcess } from './agent-process.ts';
 import { envelope, readEnvelopes } from './envelopes.ts';
 import { createPlainCalls } from './plain-calls.ts';

@@ -18,8 +18,8 @@ import { promisify } from 'node:util';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack, type SharedStack } from '../shared-stack.ts';
-import type { StackSandbox } from '../stack-client.ts';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { StackSandbox } from '../stack/stack-client.ts';
 import { toText, watchById } from './watch-by-id.ts';
 
 let stack: SharedStack;

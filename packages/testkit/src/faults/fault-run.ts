@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Sandbox, SandboxError } from '@skerry/sdk';
-import type { Stack } from '../stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { createFaultProxy, type FaultCounts } from './fault-proxy.ts';
 import { createRandom } from './random.ts';
 

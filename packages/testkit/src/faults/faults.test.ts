@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Stack, startStack } from '../stack.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
 import { runFaults } from './fault-run.ts';
 
 let stack: Stack;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Sandbox, SandboxError } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Stack, startStack } from '../stack.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
 import { type Content, findLosses, startCounter, writeFile } from './lifecycle/kept-content.ts';
 import { findOrphans } from './lifecycle/orphans.ts';
 import { createSmallDisk, type SmallDisk } from './small-disk.ts';

@@ -1,4 +1,4 @@
-import type { StackOptions } from '../stack.ts';
+import type { StackOptions } from '../stack/stack.ts';
 import { chooseMoments } from './kills/choose-moments.ts';
 import { createKillLane, type KillLane, type PlannedKill } from './kills/kill-lane.ts';
 import { createKillOperations } from './kills/kill-operations.ts';

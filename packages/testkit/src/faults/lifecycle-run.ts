@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox, SandboxError } from '@skerry/sdk';
-import type { Stack } from '../stack.ts';
+import type { Stack } from '../stack/stack.ts';
 import { type Level, toArgs } from './level.ts';
 import { toComplaints } from './lifecycle/complaints.ts';
 import { type Content, findLosses, startCounter } from './lifecycle/kept-content.ts';

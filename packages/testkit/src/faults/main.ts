@@ -1,7 +1,7 @@
 // Faults for as long as one likes: pnpm test:faults --minutes 10 [--seed 1] [--only lifecycle] [--isolation gvisor]
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startStack } from '../stack.ts';
+import { startStack } from '../stack/stack.ts';
 import { runFaults } from './fault-run.ts';
 import { runKills } from './kill-run.ts';
 import type { KillReport } from './kills/kill-report.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, startStack } from '../stack.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
 import { type Arena, createArena } from './arena.ts';
 import { describeFailure, fuzz, TARGET_NAMES } from './fuzz-run.ts';
 

@@ -1,6 +1,6 @@
 // Broken input for as long as one likes: pnpm test:fuzz --minutes 10 [--seed 1] [--target streams] [--path 3:0:1]
 import { parseArgs } from 'node:util';
-import { startStack } from '../stack.ts';
+import { startStack } from '../stack/stack.ts';
 import { createArena } from './arena.ts';
 import { describeFailure, fuzz, TARGET_NAMES } from './fuzz-run.ts';
 

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { isIdOfUser } from '@skerry/runtime/suite-user';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { joinStack } from '../shared-stack.ts';
-import { type Stack, startStack } from '../stack.ts';
+import { joinStack } from '../stack/shared-stack.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
 
 const program = fileURLToPath(new URL('./main.ts', import.meta.url));
 const cli = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));

@@ -1,5 +1,5 @@
 import { envelope } from '../agent-rules/envelopes.ts';
-import { type StackAddress, type StackSandbox, toRouting } from '../stack-client.ts';
+import { type StackAddress, type StackSandbox, toRouting } from '../stack/stack-client.ts';
 
 /** One request as bytes, and what the connection carries before it. */
 export interface RawRequest {

@@ -4,8 +4,8 @@ import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { begin, runScript, sh } from '../agent-rules/process-events.ts';
 import { createRandom } from '../faults/random.ts';
-import { type Stack, startStack } from '../stack.ts';
-import { type StackSandbox, toRouting } from '../stack-client.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+import { type StackSandbox, toRouting } from '../stack/stack-client.ts';
 import { createRequests } from './requests.ts';
 import { stages, type Visit, vanish, ways } from './vanish.ts';
 

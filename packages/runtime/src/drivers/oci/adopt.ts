@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { listSlots } from '../../slots.ts';
-import { renameSockets } from './dump.ts';
-import { endDump } from './end-dump.ts';
+import { listSlots } from '../../network/slots.ts';
+import { adoptLifeLine } from './container/life-line.ts';
+import { renameSockets } from './criu/dump.ts';
+import { endDump } from './criu/end-dump.ts';
+import { letRunOn } from './criu/let-run-on.ts';
+import { toMemoryDeadlineMs } from './criu/memory-deadline.ts';
 import { toSandboxFolder } from './folder.ts';
 import { freeSlots } from './free-slots.ts';
-import { runOn } from './hold-own-kernel.ts';
+import { runOn } from './gvisor/hold-own-kernel.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
-import { letRunOn } from './let-run-on.ts';
-import { adoptLifeLine } from './life-line.ts';
-import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { settlePause } from './pause.ts';
 import type { SandboxRecord } from './record.ts';
 

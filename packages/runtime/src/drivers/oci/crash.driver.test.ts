@@ -7,14 +7,14 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { prepareRunsc } from '../../prepare-runsc.ts';
-import { prepareSuiteAgent } from '../../suite-agent.ts';
-import { runInside } from '../../suite-client.ts';
-import { prepareSuiteRootfs } from '../../suite-rootfs.ts';
-import { findTraces } from '../../suite-traces.ts';
+import { prepareSuiteAgent } from '../../suite/agent.ts';
+import { runInside } from '../../suite/client.ts';
+import { prepareSuiteRootfs } from '../../suite/rootfs.ts';
+import { findTraces } from '../../suite/traces.ts';
+import { prepareRunsc } from './gvisor/prepare-runsc.ts';
 import { createOci } from './oci.ts';
 
-const program = fileURLToPath(new URL('./create-endlessly.ts', import.meta.url));
+const program = fileURLToPath(new URL('./testing/create-endlessly.ts', import.meta.url));
 
 describe('the OCI driver when its process is killed', () => {
   let base: string;

@@ -1,5 +1,5 @@
 import { detachNetwork } from '../../network/attach.ts';
-import { ownsSlot, releaseSlot } from '../../slots.ts';
+import { ownsSlot, releaseSlot } from '../../network/slots.ts';
 import type { OciHost } from './host.ts';
 
 /** Takes away the links of those of these slots that are still the sandbox's: it is cut off from the network. */

@@ -1,13 +1,18 @@
-import type { HostAllowance, SeccompInput } from './bundle.ts';
-import { createSettingsCover } from './cover-settings.ts';
-import { type Criu, findCriu } from './criu.ts';
-import { readHostAllowance } from './host-allowance.ts';
+import { readHostAllowance } from './cgroup/host-allowance.ts';
+import type { HostAllowance, SeccompInput } from './container/bundle.ts';
+import {
+  findOciRuntime,
+  type OciRuntime,
+  type OciRuntimeName,
+  type OwnKernel,
+} from './container/oci-runtime.ts';
+import { compileSeccomp } from './container/seccomp.ts';
+import { createSettingsCover } from './criu/cover-settings.ts';
+import { type Criu, findCriu } from './criu/criu.ts';
+import { createRunsc } from './gvisor/runsc.ts';
 import type { Means } from './means.ts';
-import { findOciRuntime, type OciRuntime, type OciRuntimeName, type OwnKernel } from './oci-runtime.ts';
 import { createRootMeans } from './root-means.ts';
-import { createRunsc } from './runsc.ts';
-import { compileSeccomp } from './seccomp.ts';
-import { createSnapshots, type OciSnapshots } from './snapshots.ts';
+import { createSnapshots, type OciSnapshots } from './snapshots/snapshots.ts';
 import { createUserMeans } from './user-means.ts';
 
 /** What the driver found out about this host and its own data folder; the same for all sandboxes. */

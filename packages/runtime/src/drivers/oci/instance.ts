@@ -1,23 +1,23 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../error.ts';
-import { createGuestConnections } from '../../guest-connections.ts';
-import { type AddressedInstance, connectGuest, connectGuestSocket } from '../../guest-socket.ts';
 import type { Usage } from '../../runtime.ts';
+import { createGuestConnections } from '../guest-connections.ts';
+import { type AddressedInstance, connectGuest, connectGuestSocket } from '../guest-socket.ts';
+import type { LifeLine } from './container/life-line.ts';
+import { toSandboxFolder } from './folder.ts';
+import { beginOwnKernelPause } from './gvisor/pause-own-kernel.ts';
+import type { OciHost } from './host.ts';
+import { beginPause, settlePause } from './pause.ts';
+import type { SandboxRecord } from './record.ts';
+import { beginResume } from './resume.ts';
 import {
   type Captured,
   type CaptureTarget,
   capturePaused,
   captureRunning,
   type MemoryWriter,
-} from './capture.ts';
-import { toSandboxFolder } from './folder.ts';
-import type { OciHost } from './host.ts';
-import type { LifeLine } from './life-line.ts';
-import { beginPause, settlePause } from './pause.ts';
-import { beginOwnKernelPause } from './pause-own-kernel.ts';
-import type { SandboxRecord } from './record.ts';
-import { beginResume } from './resume.ts';
+} from './snapshots/capture.ts';
 import { toStartError } from './start-error.ts';
 
 /** What this process knows of a sandbox: its record as it was last written, and the life line of its present run. */

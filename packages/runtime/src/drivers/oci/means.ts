@@ -1,7 +1,7 @@
 import type { Surroundings } from '../../network/rules.ts';
 import type { Features } from '../../runtime.ts';
-import type { Cgroup, CgroupLayout } from './cgroup.ts';
-import type { Disks } from './disks.ts';
+import type { Cgroup, CgroupLayout } from './cgroup/cgroup.ts';
+import type { Disks } from './disk/disks.ts';
 import type { SandboxRecord } from './record.ts';
 
 /** With what this process makes sandboxes: all that differs between root of a host and an ordinary user in his ground. */

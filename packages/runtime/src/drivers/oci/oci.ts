@@ -3,28 +3,28 @@ import { rmSync } from 'node:fs';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
+import { createGate } from '../../concurrency/gate.ts';
 import { RuntimeError } from '../../error.ts';
-import type { AddressedInstance, AddressedRuntime } from '../../guest-socket.ts';
-import { parseInstanceSpec } from '../../instance-spec.ts';
+import { reserveSlot } from '../../network/slots.ts';
 import type { Features, InstanceSpec } from '../../runtime.ts';
-import { reserveSlot } from '../../slots.ts';
+import type { AddressedInstance, AddressedRuntime } from '../guest-socket.ts';
+import { parseInstanceSpec } from '../instance-spec.ts';
 import { createAdopter } from './adopt.ts';
-import { compareTrees } from './compare-trees.ts';
+import type { LifeLine } from './container/life-line.ts';
+import type { OciRuntimeName } from './container/oci-runtime.ts';
+import { toMemoryDeadlineMs } from './criu/memory-deadline.ts';
+import { wakeSandbox } from './criu/wake.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
-import { createGate } from './gate.ts';
 import { type GroundOptions, readHost } from './host.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
 import { toRecordLevel } from './isolation.ts';
-import type { LifeLine } from './life-line.ts';
-import { toMemoryDeadlineMs } from './memory-deadline.ts';
-import type { OciRuntimeName } from './oci-runtime.ts';
-import { openOrigin } from './origin.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { removeSandbox } from './remove.ts';
 import { reopenDisk } from './resume.ts';
+import { compareTrees } from './snapshots/compare-trees.ts';
+import { openOrigin } from './snapshots/origin.ts';
 import { startSandbox } from './start.ts';
 import { toStartError } from './start-error.ts';
-import { wakeSandbox } from './wake.ts';
 
 export interface OciOptions {
   /** Absolute path. One process at a time owns it. */

@@ -4,15 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import type { Instance } from '../../runtime.ts';
-import { runInside } from '../../suite-client.ts';
-import { findTraces } from '../../suite-traces.ts';
+import { runInside } from '../../suite/client.ts';
+import { findTraces } from '../../suite/traces.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
-import { killProgram } from './kill-program.ts';
 import { createOci } from './oci.ts';
-import { useOci } from './oci-fixture.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
+import { killProgram } from './testing/kill-program.ts';
+import { useOci } from './testing/oci-fixture.ts';
 
-const program = fileURLToPath(new URL('./pause-endlessly.ts', import.meta.url));
+const program = fileURLToPath(new URL('./testing/pause-endlessly.ts', import.meta.url));
 const MIB = 2 ** 20;
 
 const oci = useOci({ name: 'pause', ownSlots: true });

@@ -1,24 +1,24 @@
 import { readdir, rm, rmdir } from 'node:fs/promises';
+import { settleAll } from '../../concurrency/settle-all.ts';
+import { unmountEveryAside } from '../../kernel/syscalls.ts';
 import { type PacketStop, stopPackets } from '../../network/packet-stop.ts';
-import { flushDisk } from './close-disk.ts';
-import type { Criu } from './criu.ts';
-import { dumpMemory, readHostBootId } from './dump.ts';
-import { endProcesses } from './end-processes.ts';
-import { endRepair } from './end-repair.ts';
+import { endProcesses } from './container/end-processes.ts';
+import { releaseOciState } from './container/oci-runtime.ts';
+import { readPid } from './container/read-pid.ts';
+import type { Criu } from './criu/criu.ts';
+import { dumpMemory, readHostBootId } from './criu/dump.ts';
+import { freezeAtRest } from './criu/freeze-at-rest.ts';
+import { letRunOn } from './criu/let-run-on.ts';
+import { isPages, type KeptMemory, keepImages } from './criu/memory-image.ts';
+import { waitForQuiet } from './criu/quiet.ts';
+import { endRepair } from './criu/sockets/end-repair.ts';
+import { flushDisk } from './disk/close-disk.ts';
+import type { KeptDisk } from './disk/kept-disk.ts';
+import { writeOutMeanwhile } from './disk/write-out-meanwhile.ts';
 import { keptNames, type SandboxFolder, toSandboxFolder } from './folder.ts';
 import { detachSlots, freeSlots } from './free-slots.ts';
-import { freezeAtRest } from './freeze-at-rest.ts';
 import type { OciHost } from './host.ts';
-import type { KeptDisk } from './kept-disk.ts';
-import { letRunOn } from './let-run-on.ts';
-import { isPages, type KeptMemory, keepImages } from './memory-image.ts';
-import { releaseOciState } from './oci-runtime.ts';
-import { waitForQuiet } from './quiet.ts';
-import { readPid } from './read-pid.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from './record.ts';
-import { settleAll } from './settle-all.ts';
-import { unmountEveryAside } from './syscalls.ts';
-import { writeOutMeanwhile } from './write-out-meanwhile.ts';
 
 /**
  * The first half of a pause: nothing inside runs any more, all it wrote is in the image, and the record says `pausing`.

@@ -1,11 +1,11 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { syncPath } from '../../kernel/sync-path.ts';
 import type { InstanceSettings, SnapshotId } from '../../runtime.ts';
-import type { KeptDisk } from './kept-disk.ts';
-import type { KeptMemory } from './memory-image.ts';
-import type { SnapshotRecord } from './snapshot-record.ts';
-import { syncPath } from './sync-path.ts';
+import type { KeptMemory } from './criu/memory-image.ts';
+import type { KeptDisk } from './disk/kept-disk.ts';
+import type { SnapshotRecord } from './snapshots/snapshot-record.ts';
 
 /** What is on disk about a sandbox before anything of it exists, so that whoever comes after a crash finds all of it. */
 export interface SandboxRecord {

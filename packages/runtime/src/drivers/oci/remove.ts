@@ -1,17 +1,17 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { settleAll } from '../../concurrency/settle-all.ts';
 import { toRuntimeError } from '../../error.ts';
-import { listSlots } from '../../slots.ts';
-import { removeCgroupParent } from './cgroup.ts';
-import { discardDisk } from './disk.ts';
-import { endProcesses } from './end-processes.ts';
+import { unmountEveryAside } from '../../kernel/syscalls.ts';
+import { listSlots } from '../../network/slots.ts';
+import { removeCgroupParent } from './cgroup/cgroup.ts';
+import { endProcesses } from './container/end-processes.ts';
+import { releaseOciState } from './container/oci-runtime.ts';
+import { discardDisk } from './disk/disk.ts';
 import { type SandboxFolder, toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { detachSlots, freeSlots } from './free-slots.ts';
 import type { OciHost } from './host.ts';
-import { releaseOciState } from './oci-runtime.ts';
 import { readRecord } from './record.ts';
-import { settleAll } from './settle-all.ts';
-import { unmountEveryAside } from './syscalls.ts';
 
 /**
  * Ends every process of a sandbox and removes every trace of it, however much of it there is: it may run, be half

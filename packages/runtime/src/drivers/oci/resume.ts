@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
-import { releaseSlot, reserveSlot, toSlot } from '../../slots.ts';
-import { removeSockets } from './dump.ts';
+import { openShift } from '../../kernel/user-namespace.ts';
+import { releaseSlot, reserveSlot, toSlot } from '../../network/slots.ts';
+import { mountShifted, prepareGuestDir } from './container/overlay.ts';
+import { removeSockets } from './criu/dump.ts';
+import type { KeptMemory } from './criu/memory-image.ts';
+import { verifyDisk } from './disk/kept-disk.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import { requireLevel, toRecordLevel } from './isolation.ts';
-import { verifyDisk } from './kept-disk.ts';
-import type { KeptMemory } from './memory-image.ts';
-import { mountShifted, prepareGuestDir } from './overlay.ts';
 import { keepRecord, type SandboxRecord } from './record.ts';
-import { openShift } from './user-namespace.ts';
 
 /**
  * The first half of a resume: a slot is reserved, and a record on the medium says `resuming`, so that the disk may be

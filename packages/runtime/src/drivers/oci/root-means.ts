@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { toBaseUid } from '../../slots.ts';
-import { openCgroup, readCgroupLayout } from './cgroup.ts';
-import { createExpectJoin } from './expect-join.ts';
-import { createImageDisks } from './image-disks.ts';
+import { openUserNamespace } from '../../kernel/user-namespace.ts';
+import { toBaseUid } from '../../network/slots.ts';
+import { openCgroup, readCgroupLayout } from './cgroup/cgroup.ts';
+import { createExpectJoin } from './cgroup/expect-join.ts';
+import { createImageDisks } from './disk/image-disks.ts';
 import type { Means } from './means.ts';
-import { openUserNamespace } from './user-namespace.ts';
 
 /** Of root: each sandbox has a range of ids, cgroups and a bounded disk of its own. */
 export const createRootMeans = ({ dataDir }: { dataDir: string }): Means => {

@@ -1,4 +1,4 @@
-import { runtimeSuite } from '../../suite.ts';
+import { runtimeSuite } from '../../suite/suite.ts';
 import { createOci } from './oci.ts';
 
 runtimeSuite('the OCI driver with runc', async (context) => createOci({ ...context, ociRuntime: 'runc' }), {

@@ -1,16 +1,16 @@
 import { closeSync, mkdirSync, writeFileSync } from 'node:fs';
+import { settleAll } from '../../concurrency/settle-all.ts';
 import { RuntimeError } from '../../error.ts';
 import { attachNetwork } from '../../network/attach.ts';
 import { findResolvers, toResolvConf } from '../../network/resolvers.ts';
-import { toBundleConfig } from './bundle.ts';
+import { toBundleConfig } from './container/bundle.ts';
+import { createLifeLine, type LifeLine } from './container/life-line.ts';
+import { mountRoot, prepareUpper } from './container/overlay.ts';
+import { waitForEntry } from './container/ready.ts';
+import { writeBootId } from './container/write-boot-id.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
-import { createLifeLine, type LifeLine } from './life-line.ts';
-import { mountRoot, prepareUpper } from './overlay.ts';
-import { waitForEntry } from './ready.ts';
 import type { SandboxRecord } from './record.ts';
-import { settleAll } from './settle-all.ts';
-import { writeBootId } from './write-boot-id.ts';
 
 export interface StartOptions {
   host: OciHost;

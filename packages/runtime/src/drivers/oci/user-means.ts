@@ -1,11 +1,11 @@
+import { openLimitedUserNamespace } from '../../kernel/user-namespace.ts';
 import type { Surroundings } from '../../network/rules.ts';
 import { groundBaseId } from '../../rootless/ground.ts';
 import { uplinkResolver } from '../../rootless/uplink.ts';
-import { createFolderDisks } from './folder-disks.ts';
+import { openProcessGroup, pinUserNamespace } from './container/process-group.ts';
+import { createFolderDisks } from './disk/folder-disks.ts';
 import type { GroundOptions } from './host.ts';
 import type { Means } from './means.ts';
-import { openProcessGroup, pinUserNamespace } from './process-group.ts';
-import { openLimitedUserNamespace } from './user-namespace.ts';
 
 /**
  * Of an ordinary user in his ground. All his sandboxes have the same range of ids, each in a user namespace of its own:

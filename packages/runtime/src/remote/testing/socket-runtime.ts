@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import type { AddressedInstance, AddressedRuntime } from '../../drivers/guest-socket.ts';
 import { RuntimeError } from '../../error.ts';
-import type { AddressedInstance, AddressedRuntime } from '../../guest-socket.ts';
 
 /** What each of its instances says that it uses. */
 export const used = { cpuTimeMs: 1, memoryBytes: 2, cacheBytes: 3, diskBytes: 4, processCount: 5 };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox, SandboxError } from '@skerry/sdk';
-import type { Stack, StackOptions } from '../../stack.ts';
+import type { Stack, StackOptions } from '../../stack/stack.ts';
 import { toComplaints } from '../lifecycle/complaints.ts';
 import { findLosses, startCounter, writeFile } from '../lifecycle/kept-content.ts';
 import { findSandbox, type KnownSandbox, LIFE_MS } from '../lifecycle/operations.ts';

@@ -1,5 +1,5 @@
 import { Sandbox, SandboxError } from '@skerry/sdk';
-import type { Stack } from '../../stack.ts';
+import type { Stack } from '../../stack/stack.ts';
 import type { Level } from '../level.ts';
 import { type KnownSandbox, LIFE_MS } from '../lifecycle/operations.ts';
 

@@ -1,5 +1,5 @@
 import { NotFoundError, Sandbox, SandboxError } from '@skerry/sdk';
-import type { Stack } from '../../stack.ts';
+import type { Stack } from '../../stack/stack.ts';
 import { type Content, startCounter, writeFile } from './kept-content.ts';
 
 /** A sandbox that was acknowledged, as it should be. */

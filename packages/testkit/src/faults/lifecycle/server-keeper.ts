@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Stack, type StackOptions, startStack } from '../../stack.ts';
+import { type Stack, type StackOptions, startStack } from '../../stack/stack.ts';
 
 export type Victim = 'server' | 'helper';
 

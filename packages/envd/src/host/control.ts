@@ -1,0 +1,85 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { notFound } from '@skerry/contract/error';
+import { createHttpServer } from '../http/listen.ts';
+import { readJson } from '../http/read-json.ts';
+import { replyError } from '../http/reply.ts';
+import type { Log } from '../log.ts';
+import type { SettingsStore } from '../settings.ts';
+import type { HostUsage } from './host-usage.ts';
+import { parseInitialization } from './initialize.ts';
+import { streamLog } from './log-stream.ts';
+import type { SandboxLog } from './sandbox-log.ts';
+import { tunnel } from './tunnel.ts';
+
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
+const MAX_USAGE_BYTES = 4 * 1024;
+
+/**
+ * The private channel of the host: initialisation, the log of the sandbox, what it uses, and tunnels to ports inside. It
+ * listens on a socket that only the host and the sandbox's own root can open, so reaching it is the proof that a change of the
+ * token asks for.
+ */
+export const createControlServer = (options: {
+  settings: SettingsStore;
+  usage: HostUsage;
+  log: Log;
+  sandboxLog: SandboxLog;
+  /** Called when an answer to an initialisation is on its way. */
+  onInitialized: () => void;
+}): Server => {
+  const { settings, usage, log, sandboxLog, onInitialized } = options;
+  let newestMs = 0;
+
+  const initialize = async (req: IncomingMessage): Promise<void> => {
+    const {
+      isCopy,
+      timestampMs,
+      settings: next,
+    } = parseInitialization(await readJson(req, { maxBytes: MAX_BODY_BYTES }), settings.current);
+    // A retry that was overtaken by a newer initialisation must not undo it. A copy counts from its own beginning: the clock of
+    // the host may have been put back since the other one's.
+    if (!isCopy && timestampMs !== undefined && timestampMs < newestMs) return;
+    // A copy of a sandbox carries the log of the one it was made from.
+    if (isCopy) sandboxLog.restart();
+    settings.replace(next);
+    newestMs = timestampMs ?? newestMs;
+    log('initialized', { upMs: Math.round(process.uptime() * 1000) });
+    sandboxLog.write({ level: 'info', logger: 'agent', message: 'initialized' });
+  };
+
+  const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const [path, query] = (req.url ?? '').split('?', 2);
+    switch (`${req.method} ${path}`) {
+      case 'POST /init':
+        await initialize(req);
+        res.writeHead(204).end(onInitialized);
+        return;
+      case 'POST /usage':
+        usage.tell(await readJson(req, { maxBytes: MAX_USAGE_BYTES }));
+        res.writeHead(204).end();
+        return;
+      case 'GET /logs': {
+        const wanted = new URLSearchParams(query);
+        const follow = wanted.get('follow') === 'true';
+        streamLog(res, { log: sandboxLog, usage, after: wanted.get('after'), follow });
+        return;
+      }
+      default:
+        throw notFound(`no route ${req.method} ${req.url}`);
+    }
+  };
+
+  const server = createHttpServer((req, res) => {
+    dispatch(req, res).catch((error: unknown) => {
+      log('control request failed', { url: req.url, error });
+      replyError(res, error);
+    });
+  });
+  server.on('connect', (req, socket, head) => {
+    tunnel(req, socket, head).catch((error: unknown) => {
+      log('tunnel failed', { error });
+      socket.destroy();
+    });
+  });
+  return server;
+};

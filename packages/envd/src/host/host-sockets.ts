@@ -1,0 +1,72 @@
+import { rmSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { listenAtPath } from '../http/listen.ts';
+
+/** A server, and the path of the unix socket by which the host reaches it. */
+interface Place {
+  server: Server;
+  path: string;
+}
+
+/** What is asked for last holds, also of what comes while the one before is still under way. */
+export interface HostSockets {
+  /** Opens them in their order: when the last one appears, the host may use all. Does nothing while they are open. */
+  open(): Promise<void>;
+  /**
+   * Closes them and all that is connected to them, in their order: when the last one is gone, nothing leads to the host. The
+   * program goes on, also with nothing else to wait for.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * The sockets that lead to the host. Half of each is outside of the sandbox, so that a kernel that writes down all it has can
+ * do so only without them.
+ */
+export const createHostSockets = (places: readonly Place[]): HostSockets => {
+  const connections = new Set<Socket>();
+  for (const { server } of places) {
+    server.on('connection', (socket: Socket) => {
+      connections.add(socket);
+      socket.once('close', () => connections.delete(socket));
+    });
+  }
+  let isWanted = false;
+  let isOpen = false;
+  let waiting: NodeJS.Timeout | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const closeAll = (): void => {
+    isOpen = false;
+    clearInterval(waiting);
+    waiting = setInterval(() => undefined, LONG_MS);
+    for (const { server } of places) server.close();
+    for (const socket of connections) socket.destroy();
+    for (const { path } of places) rmSync(path, { force: true });
+  };
+  const openAll = async (): Promise<void> => {
+    isOpen = true;
+    try {
+      for (const { server, path } of places) await listenAtPath(server, path);
+      clearInterval(waiting);
+    } catch (error) {
+      closeAll();
+      throw error;
+    }
+  };
+  const want = (wanted: boolean): Promise<void> => {
+    isWanted = wanted;
+    const mine = turn.then(async () => {
+      if (isWanted === isOpen) return;
+      if (isWanted) await openAll();
+      else closeAll();
+    });
+    // Whoever asked for this is told; the next in turn only waits.
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
+  return { open: () => want(true), close: () => want(false) };
+};
+
+const LONG_MS = 2 ** 30;

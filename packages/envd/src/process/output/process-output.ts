@@ -1,0 +1,272 @@
+import type { ExitStatus } from '../exit-status.ts';
+import type { OutputBudget, OutputHolder } from './output-budget.ts';
+import { noteDelivered } from './output-garbage.ts';
+import { createOutputJournal, type Lender, type OutputKind } from './output-journal.ts';
+
+export type OutputEvent = { case: OutputKind; value: Uint8Array } | { case: 'end'; value: ExitStatus };
+
+/** One reader of the output of one process. */
+export interface Subscription {
+  /** Where it begins. */
+  readonly offset: number;
+  /** Takes the next piece; `end` is the last, then undefined. Fails with `SlowReaderError`. Only one call may wait at a time. */
+  take(): Promise<OutputEvent | undefined>;
+  /** Makes a waiting and all later calls of `take` fail. */
+  discard(error: Error): void;
+  /** Idempotent. */
+  unsubscribe(): void;
+}
+
+export interface SubscribeOptions {
+  /** Where to begin: moved up to the oldest byte that is kept, and down to the end. Default: the end. */
+  offset?: number | undefined;
+  /** How long the process may be held back for this reader after it has gone, so that it finds all when it comes back. */
+  holdMs?: number | undefined;
+}
+
+/** A subscriber was dropped because it did not keep up. */
+export class SlowReaderError extends Error {}
+
+/** What a process writes, and everybody who reads it: live and for a while after its end. */
+export interface ProcessOutput {
+  /** Ignored after the end. */
+  write(kind: OutputKind, bytes: Uint8Array): void;
+  end(status: ExitStatus): void;
+  subscribe(options?: SubscribeOptions): Subscription;
+  /** Nobody will subscribe any more: the memory goes with the last reader. */
+  forget(): void;
+}
+
+export interface ProcessOutputOptions {
+  budget: OutputBudget;
+  /** Asks the process to wait, or to go on. */
+  onHold: (isHeldBack: boolean) => void;
+  /** How long a process waits for its only readers before they are dropped. */
+  stallMs?: number;
+}
+
+interface Reader {
+  cursor: number;
+  readonly holdMs: number;
+  /** What ends the time in which the others wait for it, or that they have waited in vain. */
+  grace: NodeJS.Timeout | 'spent' | undefined;
+  fail(error: Error): void;
+  wake(): void;
+}
+
+/** A reader this far behind counts as full; the process is held back when every reader is. */
+const FULL_BYTES = 256 * 1024;
+/**
+ * The most that is kept. A reader that needs older bytes is dropped: others kept reading, so nothing held the process back.
+ * More would cost more than itself: the heap grows with what lives long, and output becomes slower by a fifth.
+ */
+const MAX_JOURNAL_BYTES = 2 * 1024 * 1024;
+/** The same while somebody reads who means to come back: by then that one lacks what was under way, several megabytes of it. */
+const MAX_HELD_JOURNAL_BYTES = 8 * 1024 * 1024;
+/** The same two while all processes together need more than there is. */
+const TIGHT_FULL_BYTES = 64 * 1024;
+const TIGHT_JOURNAL_BYTES = 256 * 1024;
+const STALL_MS = 60_000;
+/**
+ * How long everybody waits for one reader that is about to lose output: it may only have had a bad moment. One that has not caught up
+ * by then is not waited for again, so among others a reader either takes several megabytes a second or is dropped.
+ */
+const GRACE_MS = 500;
+/** How long the beginning of a character waits for its rest, which is on its way when a program writes through a buffer. */
+const CHARACTER_MS = 30;
+
+/**
+ * All readers share one bounded journal, each with a place of its own in it, so that memory does not grow with their number
+ * and none waits for another, but for a moment before that one is dropped. With no reader the process is never held back, and only the latest output is kept.
+ */
+export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutput => {
+  const { budget, onHold, stallMs = STALL_MS } = options;
+  const journal = createOutputJournal();
+  const readers = new Set<Reader>();
+  /** Readers that have gone and may come back, with what ends the wait for them. */
+  const expected = new Map<Reader, NodeJS.Timeout>();
+  let status: ExitStatus | undefined;
+  let isForgotten = false;
+  let isHeldBack = false;
+  let stall: NodeJS.Timeout | undefined;
+  let chargedBytes = 0;
+
+  const charge = (): void => {
+    const delta = journal.costBytes - chargedBytes;
+    chargedBytes += delta;
+    budget.change(delta);
+  };
+  const leave = (reader: Reader): void => {
+    clearTimeout(expected.get(reader));
+    expected.delete(reader);
+    readers.delete(reader);
+  };
+  const drop = (isSlow: (reader: Reader) => boolean): void => {
+    for (const reader of readers) {
+      if (!isSlow(reader)) continue;
+      leave(reader);
+      reader.fail(new SlowReaderError('the reader is too slow: it was dropped, the process goes on'));
+    }
+  };
+  const free = (): void => {
+    journal.dropBefore(Math.min(journal.end, ...[...readers].map(({ cursor }) => cursor)));
+    charge();
+  };
+  const holder: OutputHolder = {
+    get costBytes() {
+      return chargedBytes;
+    },
+    free,
+    abandon() {
+      drop(() => true);
+      free();
+    },
+  };
+  budget.addLive(holder);
+
+  const fullBytes = (): number => (budget.isTight ? TIGHT_FULL_BYTES : FULL_BYTES);
+  const isFull = ({ cursor }: Reader): boolean => journal.end - cursor >= fullBytes();
+  const areAllFull = (): boolean => readers.size > 0 && [...readers].every(isFull);
+  const limit = (): number => {
+    // Readers who are all behind are about to be waited for; one among others that keep up is not.
+    if (budget.isTight && !areAllFull()) return TIGHT_JOURNAL_BYTES;
+    for (const { holdMs } of readers) if (holdMs > 0) return MAX_HELD_JOURNAL_BYTES;
+    return MAX_JOURNAL_BYTES;
+  };
+  const balance = (): void => {
+    const isWaitedFor = (reader: Reader): boolean => typeof reader.grace === 'object' && isFull(reader);
+    const holdBack = status === undefined && (areAllFull() || [...readers].some(isWaitedFor));
+    if (holdBack === isHeldBack) return;
+    isHeldBack = holdBack;
+    clearTimeout(stall);
+    onHold(holdBack);
+    if (!holdBack) return;
+    stall = setTimeout(() => {
+      drop(isFull);
+      balance();
+    }, stallMs);
+  };
+  const waitFor = (reader: Reader): void => {
+    reader.grace = setTimeout(() => {
+      // Nobody has waited in vain while nobody read.
+      reader.grace = areAllFull() ? undefined : 'spent';
+      balance();
+    }, GRACE_MS).unref();
+  };
+  const catchUp = (reader: Reader): void => {
+    if (typeof reader.grace === 'object') clearTimeout(reader.grace);
+    reader.grace = undefined;
+  };
+  const releaseIfUnused = (): void => {
+    if (!isForgotten || readers.size > 0) return;
+    journal.dropBefore(journal.end);
+    charge();
+    budget.remove(holder);
+  };
+
+  return {
+    write(kind, bytes) {
+      if (status !== undefined) return;
+      journal.append(kind, bytes);
+      const maxBytes = limit();
+      while (journal.costBytes > maxBytes) journal.dropOldest();
+      drop(({ cursor }) => cursor < journal.start);
+      charge();
+      const lateBytes = maxBytes - fullBytes();
+      for (const reader of readers) {
+        reader.wake();
+        if (reader.grace === undefined && journal.end - reader.cursor >= lateBytes) waitFor(reader);
+      }
+      balance();
+    },
+    end(last) {
+      status = last;
+      for (const reader of expected.keys()) leave(reader);
+      for (const reader of readers) reader.wake();
+      budget.markEnded(holder);
+      balance();
+    },
+    subscribe({ offset, holdMs = 0 } = {}) {
+      const wanted = offset ?? journal.end;
+      // Whoever knows a place in what was written is the one that was waited for.
+      if (offset !== undefined && offset <= journal.end) for (const gone of expected.keys()) leave(gone);
+      let failure: Error | undefined;
+      let isEndTaken = false;
+      /** Of the piece that was taken last. It stays lent when the reader leaves, since nobody knows whether that has been written out. */
+      let lender: Lender | undefined;
+      /** Where the rest of a character did not come in time. */
+      let overdueAt: number | undefined;
+      let wake: (() => void) | undefined;
+      const reader: Reader = {
+        cursor: Math.min(Math.max(wanted, journal.start), journal.end),
+        holdMs,
+        grace: undefined,
+        fail(error) {
+          failure ??= error;
+          reader.wake();
+        },
+        wake() {
+          wake?.();
+          wake = undefined;
+        },
+      };
+      readers.add(reader);
+      balance();
+      return {
+        offset: reader.cursor,
+        async take() {
+          for (;;) {
+            if (failure !== undefined) throw failure;
+            const piece = journal.read(reader.cursor);
+            const isAwaited = piece?.isBegun === true && status === undefined && overdueAt !== journal.end;
+            if (piece !== undefined && !isAwaited) {
+              reader.cursor += piece.bytes.length;
+              noteDelivered(piece.bytes.length);
+              // By now the piece before has been written out.
+              if (lender !== undefined) lender.borrowerCount -= 1;
+              lender = piece.lender;
+              lender.borrowerCount += 1;
+              if (reader.grace !== undefined && !isFull(reader)) catchUp(reader);
+              if (isHeldBack) balance();
+              return { case: piece.kind, value: piece.bytes };
+            }
+            let timer: NodeJS.Timeout | undefined;
+            if (isAwaited) {
+              timer = setTimeout(() => {
+                overdueAt = journal.end;
+                reader.wake();
+              }, CHARACTER_MS);
+            } else if (status !== undefined) {
+              if (isEndTaken) return undefined;
+              isEndTaken = true;
+              return { case: 'end', value: status };
+            }
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+            clearTimeout(timer);
+          }
+        },
+        discard: reader.fail,
+        unsubscribe() {
+          if (!readers.has(reader) || expected.has(reader)) return;
+          if (status === undefined && holdMs > 0) {
+            const giveUp = (): void => {
+              leave(reader);
+              balance();
+            };
+            expected.set(reader, setTimeout(giveUp, holdMs).unref());
+            return;
+          }
+          leave(reader);
+          balance();
+          releaseIfUnused();
+        },
+      };
+    },
+    forget() {
+      isForgotten = true;
+      releaseIfUnused();
+    },
+  };
+};

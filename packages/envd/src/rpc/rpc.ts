@@ -1,0 +1,117 @@
+import './native-base64.ts';
+import type { RequestListener } from 'node:http';
+import {
+  type ConnectError,
+  createContextValues,
+  type HandlerContext,
+  type Interceptor,
+} from '@connectrpc/connect';
+import { compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node';
+import { Filesystem } from '@skerry/envd-client/filesystem';
+import { Process } from '@skerry/envd-client/process';
+import { createFilesystemService } from '../filesystem/filesystem-service.ts';
+import { withLargeListing } from '../filesystem/large-listing.ts';
+import { createSizeEncoder } from '../filesystem/numeric-sizes.ts';
+import type { SandboxLog } from '../host/sandbox-log.ts';
+import { basicUserOf } from '../http/auth.ts';
+import { PlainHeaders } from '../http/plain-headers.ts';
+import { dropUnread } from '../http/unread-body.ts';
+import type { Log } from '../log.ts';
+import { createProcessService } from '../process/process-service.ts';
+import type { SettingsStore } from '../settings.ts';
+import type { Users } from '../system/users.ts';
+import { blameCaller, IS_OURS, withBlame } from './blame.ts';
+import { USER } from './context.ts';
+import { toConnectError } from './error.ts';
+import { checkRpcRequest } from './request.ts';
+
+// connect-es takes the global one, whose load would hold up the first call and stay in memory for good.
+globalThis.Headers = PlainHeaders as unknown as typeof Headers;
+
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
+/** The longest delay of a Node timer, about 24 days. A longer one would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+async function* translate(messages: AsyncIterable<never>, fail: (error: unknown) => ConnectError) {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw fail(error);
+  }
+}
+
+const createErrorInterceptor =
+  (log: Log): Interceptor =>
+  (next) =>
+  async (request) => {
+    const fail = (error: unknown): ConnectError => toConnectError(error, { log, url: request.url });
+    try {
+      const response = await next(request);
+      return response.stream
+        ? { ...response, message: translate(response.message as AsyncIterable<never>, fail) }
+        : response;
+    } catch (error) {
+      throw fail(error);
+    }
+  };
+
+/** No limit is spelled as an absent header or as 0; connect-es knows only the first. */
+const toTimeout = (text: string | undefined): string | undefined => {
+  if (text === undefined || !/^\d{1,10}$/.test(text)) return text;
+  return Number(text) === 0 ? undefined : String(Math.min(Number(text), MAX_TIMER_MS));
+};
+
+/** Answers the Connect calls of the agent, over JSON and protobuf. */
+export const createRpcListener = (options: {
+  settings: SettingsStore;
+  users: Users;
+  log: Log;
+  sandboxLog: SandboxLog;
+}): RequestListener => {
+  const { settings, users, log, sandboxLog } = options;
+  const identify = ({ requestHeader, values }: HandlerContext): void => {
+    const name = basicUserOf(requestHeader.get('authorization') ?? undefined) ?? settings.current.defaultUser;
+    try {
+      values.set(USER, users.get(name));
+    } catch (error) {
+      values.set(IS_OURS, true);
+      throw toConnectError(error, { log, url: 'authorization' });
+    }
+  };
+  // connect-es passes what it serialises through this encoder; its types do not say so, a test does.
+  const sizesAsNumbers = { ignoreUnknownFields: true, textEncoder: createSizeEncoder() };
+  const protocols = { grpc: false, grpcWeb: false };
+  const adapter = connectNodeAdapter({
+    routes: (router) => {
+      router.service(Process, createProcessService({ settings, log: sandboxLog }));
+      router.service(Filesystem, createFilesystemService({ settings, users }), {
+        // Not taken from below: connect-es turns on what the options of a service leave out.
+        ...protocols,
+        jsonOptions: sizesAsNumbers,
+      });
+      router.handlers.splice(0, Infinity, ...router.handlers.map(withBlame).map(withLargeListing));
+    },
+    ...protocols,
+    acceptCompression: [compressionGzip],
+    readMaxBytes: MAX_MESSAGE_BYTES,
+    requireConnectProtocolHeader: true,
+    requestGate: identify,
+    interceptors: [createErrorInterceptor(log), blameCaller],
+    contextValues: () => createContextValues(),
+  });
+  return (req, res) => {
+    checkRpcRequest(req);
+    const timeout = toTimeout(req.headers['connect-timeout-ms'] as string | undefined);
+    if (timeout === undefined) delete req.headers['connect-timeout-ms'];
+    else req.headers['connect-timeout-ms'] = timeout;
+    // What a client sends compressed, it need not be able to read: without this connect-es takes the one for the other.
+    for (const prefix of ['', 'connect-']) {
+      if (req.headers[`${prefix}content-encoding`] !== undefined)
+        req.headers[`${prefix}accept-encoding`] ||= 'identity';
+    }
+    // It plays no part here, and connect-es throws on one that is missing or does not parse.
+    req.headers[req.httpVersionMajor === 2 ? ':authority' : 'host'] = 'sandbox';
+    dropUnread(req, res);
+    adapter(req, res);
+  };
+};

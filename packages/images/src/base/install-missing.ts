@@ -1,0 +1,114 @@
+import { lstatSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ImageError } from '../image-error.ts';
+import { containedPath } from '../oci/contained-path.ts';
+import { readHostAptOptions } from './apt-options.ts';
+import type { OnProgress } from './progress.ts';
+import { basePackages } from './recipe.ts';
+import { findProgram, runProgram } from './run-program.ts';
+
+/** What package scripts need, and no more: no mounts, no devices, no network or process of the host to change. */
+const capabilities = [
+  ...['CAP_CHOWN', 'CAP_DAC_OVERRIDE', 'CAP_FOWNER', 'CAP_FSETID', 'CAP_KILL', 'CAP_SETFCAP'],
+  ...['CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_CHROOT'],
+];
+
+/** Debian packages of the base template that an image does not have. */
+export function findMissing(rootfs: string): string[] {
+  return Object.entries(basePackages)
+    .filter(([, file]) => !isFile(rootfs, file))
+    .map(([name]) => name);
+}
+
+/**
+ * Installs what a pulled image lacks of the base template, with the image's own apt, in a container that has the host's
+ * network and nothing else of it. Runs nothing when the image is complete. Rejects with `unsuitable_image` when it has no apt,
+ * `missing_program` without crun, `build_failed`, or the reason of `signal`.
+ */
+export async function installMissing(options: {
+  rootfs: string;
+  /** For the container's description; on the file system of the image. */
+  workDir: string;
+  onProgress: OnProgress;
+  signal?: AbortSignal | undefined;
+}): Promise<void> {
+  const { rootfs, workDir, onProgress, signal } = options;
+  const missing = findMissing(rootfs);
+  if (missing.length === 0) return;
+  if (!isFile(rootfs, '/usr/bin/apt-get'))
+    throw new ImageError('unsuitable_image', `the image has no apt to install ${missing.join(', ')}`);
+  onProgress({ phase: 'install', message: `installing ${missing.join(', ')}`, fraction: 0.8 });
+  const aptOptions = (await readHostAptOptions()).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+  const script =
+    'apt-get update -q "$@" && exec apt-get install -q -y --no-install-recommends "$@" -- $MISSING';
+  const spec = toContainer({
+    rootfs,
+    args: ['/bin/sh', '-c', script, 'sh', ...aptOptions],
+    env: { MISSING: missing.join(' '), DEBIAN_FRONTEND: 'noninteractive' },
+  });
+  await writeFile(join(workDir, 'config.json'), JSON.stringify(spec));
+  const crun = [
+    ...[findProgram('crun'), '--root', join(workDir, 'crun'), '--cgroup-manager=disabled'],
+    ...['run', '--bundle', workDir, 'install'],
+  ];
+  await runProgram({
+    file: '/bin/sh',
+    // crun refuses hosts with both cgroup versions mounted; in this namespace only, the second one goes.
+    args: ['-c', 'umount -q /sys/fs/cgroup/unified || true; exec "$@"', 'sh', ...crun],
+    signal,
+  });
+  const still = findMissing(rootfs);
+  if (still.length > 0) throw new ImageError('build_failed', `apt did not bring ${still.join(', ')}`);
+}
+
+/** A container as the OCI runtime specification describes it. */
+function toContainer(options: {
+  rootfs: string;
+  args: readonly string[];
+  env: Readonly<Record<string, string>>;
+}): object {
+  const { rootfs, args, env } = options;
+  const path = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+  return {
+    ociVersion: '1.0.2',
+    hostname: 'build',
+    root: { path: rootfs },
+    process: {
+      user: { uid: 0, gid: 0 },
+      cwd: '/',
+      args,
+      env: [path, 'HOME=/root', ...Object.entries(env).map(([key, value]) => `${key}=${value}`)],
+      noNewPrivileges: true,
+      capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
+    },
+    mounts: [
+      { destination: '/proc', type: 'proc', source: 'proc' },
+      { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'mode=755'] },
+      {
+        destination: '/dev/pts',
+        type: 'devpts',
+        source: 'devpts',
+        options: ['newinstance', 'ptmxmode=0666'],
+      },
+      { destination: '/dev/shm', type: 'tmpfs', source: 'shm', options: ['nosuid', 'nodev', 'mode=1777'] },
+      ...['/run', '/tmp'].map((destination) => ({ destination, type: 'tmpfs', source: 'tmpfs' })),
+      {
+        destination: '/etc/resolv.conf',
+        type: 'bind',
+        source: '/etc/resolv.conf',
+        options: ['bind', 'ro', 'nosuid', 'nodev', 'noexec'],
+      },
+    ],
+    linux: {
+      namespaces: ['pid', 'mount', 'ipc', 'uts'].map((type) => ({ type })),
+      maskedPaths: ['/proc/kcore', '/proc/keys', '/proc/timer_list', '/proc/sched_debug', '/proc/scsi'],
+      readonlyPaths: ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
+    },
+  };
+}
+
+function isFile(rootfs: string, name: string): boolean {
+  const path = containedPath(rootfs, name, { followLast: true });
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}

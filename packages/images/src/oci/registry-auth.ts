@@ -1,0 +1,63 @@
+import { ImageError } from '../image-error.ts';
+import type { ImageReference } from './reference.ts';
+
+export interface RegistryCredentials {
+  username: string;
+  password: string;
+}
+
+export interface Challenge {
+  scheme: 'bearer' | 'basic';
+  parameters: Readonly<Record<string, string>>;
+}
+
+/** Reads a WWW-Authenticate header (RFC 9110, 11.6.1); throws `registry_refused` for a scheme that we do not speak. */
+export function parseChallenge(header: string): Challenge {
+  const scheme = /^\s*(bearer|basic)\b/i.exec(header)?.[1]?.toLowerCase();
+  if (scheme !== 'bearer' && scheme !== 'basic')
+    throw new ImageError('registry_refused', 'the registry asks for an authentication that is not supported');
+  const parameters: Record<string, string> = {};
+  for (const [, key = '', quoted, plain] of header.matchAll(/([a-z_]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/gi))
+    parameters[key.toLowerCase()] = quoted?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '';
+  return { scheme, parameters };
+}
+
+/**
+ * Answers a challenge with the value of an Authorization header: the credentials themselves for `basic`, else a token that
+ * allows to pull from the repository. `send` refuses plain http to other hosts.
+ */
+export async function fetchToken(options: {
+  challenge: Challenge;
+  reference: ImageReference;
+  credentials: RegistryCredentials | undefined;
+  send: (url: URL, headers: Record<string, string>) => Promise<Response>;
+}): Promise<string> {
+  const { challenge, reference, credentials, send } = options;
+  const basic =
+    credentials &&
+    `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`;
+  if (challenge.scheme === 'basic') {
+    if (basic === undefined) throw new ImageError('registry_refused', 'the registry asks for a user name');
+    return basic;
+  }
+  const { realm = '', service, scope = `repository:${reference.repository}:pull` } = challenge.parameters;
+  if (!URL.canParse(realm)) throw new ImageError('corrupt', 'the registry names no place to get a token');
+  const url = new URL(realm);
+  if (service !== undefined) url.searchParams.set('service', service);
+  url.searchParams.set('scope', scope);
+  const response = await send(url, {
+    accept: 'application/json',
+    ...(basic === undefined ? {} : { authorization: basic }),
+  });
+  if (!response.ok) {
+    await response.body?.cancel();
+    const code =
+      response.status === 429 || response.status >= 500 ? 'registry_unavailable' : 'registry_refused';
+    throw new ImageError(code, `${url.host} gives no token: ${response.status}`);
+  }
+  const body = (await response.json().catch(() => ({}))) as { token?: unknown; access_token?: unknown };
+  const token = body.token ?? body.access_token;
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
+    throw new ImageError('corrupt', `${url.host} gives no token`);
+  return `Bearer ${token}`;
+}

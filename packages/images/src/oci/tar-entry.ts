@@ -1,0 +1,116 @@
+import type { Header } from 'tar-stream';
+import { ImageError } from '../image-error.ts';
+
+interface EntryBase {
+  /** Relative to the root of the image, without `..`; may still lead through links. Empty for the root itself. */
+  name: string;
+  mode: number;
+  uid: number;
+  gid: number;
+  modifiedAtSeconds: number;
+  sizeBytes: number;
+  /** Only names that a layer may set; values as the archive's text has them. */
+  attributes: ReadonlyMap<string, string>;
+}
+
+export type TarEntry = EntryBase &
+  (
+    | { kind: 'file' | 'directory' }
+    | { kind: 'symlink' | 'link'; target: string }
+    /** Removes what lower layers have at `name`, or below it when opaque. */
+    | { kind: 'whiteout' | 'opaque' }
+    /** Devices and pipes, which the runtime brings itself, and the records of other layering tools. */
+    | { kind: 'ignored' }
+  );
+
+// OCI image specification, layer.md, "Whiteouts".
+const whiteoutPrefix = '.wh.';
+const opaqueMarker = '.wh..wh..opq';
+/** One less than "leave as it is" of chown(2). */
+const maxId = 2 ** 32 - 2;
+const attributePrefix = 'SCHILY.xattr.';
+/** Not `user.overlay.*` or `trusted.*`: with those a layer could give orders to the overlay that it becomes part of. */
+const allowedAttribute = /^(?:user\.(?!overlay\.)|security\.capability$)/;
+
+/**
+ * Judges one header of a layer. Throws `unsafe` for a name that climbs, `corrupt` for what is no entry of a layer. Fields of a
+ * pax header win over the old fixed ones; the parser applies only those for name, link and size.
+ */
+export function parseEntry(header: Header): TarEntry {
+  const pax = (header.pax ?? {}) as Record<string, string>;
+  if (Object.keys(pax).some((key) => key.startsWith('GNU.sparse.')))
+    throw new ImageError('corrupt', `${header.name} is stored sparse, which layers must not use`);
+  const parts = toParts(header.name);
+  const base: EntryBase = {
+    name: parts.join('/'),
+    mode: header.mode & 0o7777,
+    uid: parseNumber(pax.uid ?? header.uid, { name: header.name, max: maxId }),
+    gid: parseNumber(pax.gid ?? header.gid, { name: header.name, max: maxId }),
+    modifiedAtSeconds: parseTime(pax.mtime) ?? header.mtime.getTime() / 1000,
+    sizeBytes: parseNumber(header.size, { name: header.name, max: Number.MAX_SAFE_INTEGER }),
+    attributes: parseAttributes(pax),
+  };
+  const last = parts.at(-1) ?? '';
+  if (last.startsWith(whiteoutPrefix)) return toWhiteout(base, parts.slice(0, -1), last);
+  switch (header.type) {
+    case 'file':
+    case 'contiguous-file':
+      return { ...base, kind: 'file' };
+    case 'directory':
+      return { ...base, kind: 'directory' };
+    case 'symlink':
+    case 'link':
+      if (!header.linkname || header.linkname.includes('\0'))
+        throw new ImageError('corrupt', `${header.name} links to nothing`);
+      if (header.type === 'symlink') return { ...base, kind: 'symlink', target: header.linkname };
+      return { ...base, kind: 'link', target: toParts(header.linkname).join('/') };
+    case 'character-device':
+    case 'block-device':
+    case 'fifo':
+      return { ...base, kind: 'ignored' };
+    default:
+      throw new ImageError('corrupt', `${header.name} is of a kind that layers must not use`);
+  }
+}
+
+function toWhiteout(base: EntryBase, parents: string[], last: string): TarEntry {
+  if (last === opaqueMarker) return { ...base, name: parents.join('/'), kind: 'opaque' };
+  if (last.startsWith('.wh..wh.')) return { ...base, kind: 'ignored' };
+  const hidden = last.slice(whiteoutPrefix.length);
+  if (hidden === '' || hidden === '.' || hidden === '..')
+    throw new ImageError('unsafe', `${base.name} would remove a folder from inside`);
+  return { ...base, name: [...parents, hidden].join('/'), kind: 'whiteout' };
+}
+
+/** An absolute name is taken from the root of the image, as every container tool does. */
+function toParts(name: string): string[] {
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.');
+  if (parts.includes('..') || name.includes('\0'))
+    throw new ImageError('unsafe', `a layer has an entry named ${JSON.stringify(name.slice(0, 200))}`);
+  return parts;
+}
+
+function parseNumber(
+  value: string | number | undefined,
+  { name, max }: { name: string; max: number },
+): number {
+  const number = Number(value ?? 0);
+  if (Number.isSafeInteger(number) && number >= 0 && number <= max) return number;
+  throw new ImageError('corrupt', `${name} has a number out of range`);
+}
+
+function parseTime(value: string | undefined): number | undefined {
+  const seconds = Number(value);
+  return value !== undefined && Number.isFinite(seconds) ? seconds : undefined;
+}
+
+function parseAttributes(pax: Record<string, string>): Map<string, string> {
+  return new Map(
+    Object.entries(pax)
+      .filter(([key]) => key.startsWith(attributePrefix))
+      .map(([key, value]): [string, string] => [key.slice(attributePrefix.length), value])
+      .filter(([key]) => allowedAttribute.test(key) && !/[\n=\\]/.test(key))
+      // The parser reads text: a value with other bytes is lost, and better missing than wrong.
+      .filter(([, value]) => !value.includes('\ufffd')),
+  );
+}

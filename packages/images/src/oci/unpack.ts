@@ -1,0 +1,69 @@
+import type { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { extract } from 'tar-stream';
+import { ImageError } from '../image-error.ts';
+import { setAttributes } from './attributes.ts';
+import type { LayerDescriptor } from './image-manifest.ts';
+import { createLayer } from './layer.ts';
+import { parseEntry } from './tar-entry.ts';
+import { createVerifier } from './verified-blob.ts';
+
+/** What is left of what an image may take, over all of its layers. */
+export interface UnpackBudget {
+  sizeBytes: number;
+  entryCount: number;
+}
+
+/**
+ * Unpacks one layer over the tree under `root`, as its bytes arrive: nothing is kept in memory or beside the tree. Takes from
+ * `budget`. Rejects with `corrupt`, `unsafe`, `too_large` or the reason of `signal`; the tree is worthless then.
+ */
+export async function unpackLayer(options: {
+  root: string;
+  blob: Readable;
+  descriptor: LayerDescriptor;
+  budget: UnpackBudget;
+  onBytes?: (count: number) => void;
+  signal?: AbortSignal | undefined;
+}): Promise<void> {
+  const { root, blob, descriptor, budget, onBytes, signal } = options;
+  const layer = createLayer(root);
+  const parser = extract();
+  const reading = (async () => {
+    for await (const content of parser) {
+      const entry = parseEntry(content.header);
+      budget.entryCount -= 1;
+      budget.sizeBytes -= entry.sizeBytes;
+      if (budget.entryCount < 0 || budget.sizeBytes < 0)
+        throw new ImageError('too_large', 'the image is larger than an image may be');
+      // A streamx stream, which its types do not declare as iterable.
+      await layer.add(entry, content as unknown as AsyncIterable<Uint8Array>);
+      content.resume();
+    }
+  })();
+  const verifier = createVerifier({ ...descriptor, ...(onBytes ? { onBytes } : {}) });
+  const feeding = pipeline([blob, verifier, ...toDecoder(descriptor), parser], signal ? { signal } : {});
+  const failures = (await Promise.allSettled([reading, feeding]))
+    .filter((result) => result.status === 'rejected')
+    .map((result): unknown => result.reason);
+  signal?.throwIfAborted();
+  // The first to fail destroys the others, whose errors only echo it.
+  const cause = failures.find((error) => error instanceof ImageError) ?? failures[0];
+  if (cause instanceof ImageError) throw cause;
+  if (cause !== undefined) throw toImageError(cause, descriptor.digest);
+  await setAttributes({ attributes: layer.finish(), signal });
+}
+
+function toDecoder({ compression }: LayerDescriptor): Transform[] {
+  if (compression === 'gzip') return [createGunzip()];
+  if (compression === 'zstd') return [createZstdDecompress()];
+  return [];
+}
+
+function toImageError(cause: unknown, digest: string): ImageError {
+  const isFull = ['ENOSPC', 'EDQUOT'].includes((cause as NodeJS.ErrnoException).code ?? '');
+  return isFull
+    ? new ImageError('build_failed', 'the disk is full', { cause })
+    : new ImageError('corrupt', `the layer ${digest} cannot be unpacked`, { cause });
+}

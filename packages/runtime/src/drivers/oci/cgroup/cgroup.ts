@@ -1,0 +1,214 @@
+import { existsSync, readdirSync, readFileSync, rmdirSync, statfsSync } from 'node:fs';
+import { readFile, rmdir, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RuntimeError } from '../../../error.ts';
+import { signalProcess } from '../../../kernel/signal-process.ts';
+import type { InstanceState, Usage } from '../../../runtime.ts';
+
+const root = '/sys/fs/cgroup';
+const CGROUP2_SUPER_MAGIC = 0x63677270;
+
+/** How this host arranges cgroups: one tree for everything, or one for each controller. */
+export interface CgroupLayout {
+  version: 1 | 2;
+  /** A version 2 tree that owns controllers beside version 1 trees, which crun refuses to work with. */
+  hybrid: boolean;
+  /** Every tree's folder; a cgroup has a folder of the same path in each. */
+  trees: string[];
+  limitsSwap: boolean;
+}
+
+export const readCgroupLayout = (): CgroupLayout => {
+  const isVersion2 = (path: string): boolean => statfsSync(path).type === CGROUP2_SUPER_MAGIC;
+  if (isVersion2(root)) {
+    return { version: 2, hybrid: false, trees: [root], limitsSwap: hasInSomeGroup('memory.swap.max') };
+  }
+  const trees = readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `${root}/${name}`);
+  return {
+    version: 1,
+    hybrid: trees.some(isVersion2),
+    trees,
+    limitsSwap: readdirSync(`${root}/memory`).includes('memory.memsw.limit_in_bytes'),
+  };
+};
+
+/** The root of the version 2 tree has no limits, any group below shows which ones the kernel knows. */
+const hasInSomeGroup = (file: string): boolean =>
+  readdirSync(root, { withFileTypes: true }).some(
+    (entry) => entry.isDirectory() && existsSync(`${root}/${entry.name}/${file}`),
+  );
+
+/** The resources of one sandbox, wherever the host keeps them. Nothing here fails because it is gone already. */
+export interface Cgroup {
+  /** As the OCI runtime is told. */
+  readonly path: string;
+  state(): Promise<InstanceState>;
+  usage(): Promise<Omit<Usage, 'diskBytes'>>;
+  /** Resolves when no member runs. Rejects with `unavailable`, all of them running, when one cannot be held for 10 s. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  /** The processes there are now. */
+  members(): Promise<number[]>;
+  /** Sends every member there is now a signal. */
+  signal(name: NodeJS.Signals): Promise<void>;
+  /** The folder whose freezer holds the members. */
+  readonly freezerPath: string;
+  /** Sends SIGKILL to every member there is now, frozen or not. Resolves with false when there was none. */
+  kill(): Promise<boolean>;
+  /** Removes the cgroup, whose members must be dead or dying. */
+  remove(): Promise<void>;
+}
+
+export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cgroup => {
+  const path = `/${parent}/${id}`;
+  const [unified = root] = layout.trees;
+  const tree = (controller: string): string => (layout.version === 2 ? unified : `${root}/${controller}`);
+  const read = (controller: string, file: string): Promise<string | undefined> =>
+    readPresent(`${tree(controller)}${path}/${file}`);
+
+  const isFrozen = async (): Promise<boolean> =>
+    layout.version === 2
+      ? hasField(await read('', 'cgroup.events'), 'frozen', 1)
+      : (await read('freezer', 'freezer.state'))?.trim() === 'FROZEN';
+
+  const hasMembers = async (): Promise<boolean> =>
+    layout.version === 2
+      ? hasField(await read('', 'cgroup.events'), 'populated', 1)
+      : toNumber(await read('pids', 'pids.current')) > 0;
+
+  const members = async (): Promise<number[]> =>
+    ((await read('pids', 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
+
+  const setFrozen = (frozen: boolean): Promise<void> =>
+    layout.version === 2
+      ? writePresent(`${tree('')}${path}/cgroup.freeze`, frozen ? '1' : '0')
+      : writePresent(`${tree('freezer')}${path}/freezer.state`, frozen ? 'FROZEN' : 'THAWED');
+
+  return {
+    path,
+    state: async () => {
+      if (!(await hasMembers())) return 'stopped';
+      return (await isFrozen()) ? 'paused' : 'running';
+    },
+    usage: async () => {
+      const [version1, version2] = [layout.version === 1, layout.version === 2];
+      // Asked of every sandbox all the time, and from the kernel's own memory: handing it to other threads costs three times as much.
+      const readNow = (controller: string, file: string): string | undefined =>
+        ifPresent(() => readFileSync(`${tree(controller)}${path}/${file}`, 'utf8'));
+      const processes = readNow('pids', 'pids.current');
+      const memory = readNow('memory', version2 ? 'memory.current' : 'memory.usage_in_bytes');
+      const memoryStat = readNow('memory', 'memory.stat');
+      const cpu = readNow('cpuacct', version2 ? 'cpu.stat' : 'cpuacct.usage');
+      const [idle, active] = ['inactive_file', 'active_file'].map((name) =>
+        toField(memoryStat, version1 ? `total_${name}` : name),
+      ) as [number, number];
+      return {
+        cpuTimeMs: version1 ? toNumber(cpu) / 1e6 : toField(cpu, 'usage_usec') / 1e3,
+        memoryBytes: Math.max(0, toNumber(memory) - idle),
+        cacheBytes: idle + active,
+        processCount: toNumber(processes),
+      };
+    },
+    freeze: async () => {
+      await setFrozen(true);
+      for (let attempt = 0; (await hasMembers()) && !(await isFrozen()); attempt++) {
+        if (attempt === 500) {
+          await setFrozen(false);
+          throw new RuntimeError('unavailable', `the processes of ${path} cannot be frozen`);
+        }
+        await sleep(Math.min(attempt, 20));
+        // Told once, a version 1 freezer misses a process that was about to wait for a child of its vfork(2).
+        await setFrozen(true);
+      }
+    },
+    thaw: () => setFrozen(false),
+    members,
+    freezerPath: `${tree('freezer')}${path}`,
+    signal: async (name) => {
+      for (const pid of await members()) signalProcess(pid, name);
+    },
+    kill: async () => {
+      if (layout.version === 2 && existsSync(`${unified}${path}/cgroup.kill`)) {
+        // Reaches also who is started meanwhile.
+        await writePresent(`${unified}${path}/cgroup.kill`, '1');
+        return hasMembers();
+      }
+      const killed = await members();
+      for (const pid of killed) signalProcess(pid, 'SIGKILL');
+      // In a version 1 tree a frozen process does not die. Thawed with the signal pending it runs nothing more.
+      if (layout.version === 1 && killed.length > 0) await setFrozen(false);
+      return killed.length > 0;
+    },
+    remove: async () => {
+      await Promise.all(layout.trees.map((folder) => removeGroup(`${folder}${path}`)));
+    },
+  };
+};
+
+const readPresent = async (path: string): Promise<string | undefined> => {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    // ENODEV: removed between open and read.
+    if (isErrno(error, 'ENOENT', 'ENODEV')) return undefined;
+    throw error;
+  }
+};
+
+const ifPresent = <T>(act: () => T): T | undefined => {
+  try {
+    return act();
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ENODEV')) return undefined;
+    throw error;
+  }
+};
+
+const writePresent = async (path: string, text: string): Promise<void> => {
+  try {
+    await writeFile(path, text, { flag: 'r+' });
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT', 'ENODEV')) throw error;
+  }
+};
+
+const isErrno = (error: unknown, ...codes: string[]): boolean =>
+  codes.includes((error as NodeJS.ErrnoException).code ?? '');
+
+const toNumber = (text: string | undefined): number => Number(text?.trim() ?? 0);
+
+const toField = (text: string | undefined, name: string): number =>
+  Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text ?? '')?.[1] ?? 0);
+
+const hasField = (text: string | undefined, name: string, value: number): boolean =>
+  text !== undefined && toField(text, name) === value;
+
+/** A dead member is counted until the kernel has buried it, a moment after its parent has heard of it. */
+const removeGroup = async (path: string): Promise<void> => {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await rmdir(path);
+      return;
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return;
+      if (!isErrno(error, 'EBUSY') || attempt === 100) throw error;
+      await sleep(Math.min(1 + attempt, 20));
+    }
+  }
+};
+
+/**
+ * Removes the folder that a server's sandboxes share, in one go: an OCI runtime that is just making a cgroup in it
+ * would fail. The caller makes sure that there is none.
+ */
+export const removeCgroupParent = (layout: CgroupLayout, parent: string): void => {
+  for (const tree of layout.trees) {
+    try {
+      rmdirSync(`${tree}/${parent}`);
+    } catch (error) {
+      if (!isErrno(error, 'ENOENT', 'EBUSY', 'ENOTEMPTY')) throw error;
+    }
+  }
+};

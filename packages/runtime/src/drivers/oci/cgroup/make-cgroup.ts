@@ -1,0 +1,111 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { settleAll } from '../../../concurrency/settle-all.ts';
+import { RuntimeError } from '../../../error.ts';
+import type { Limits } from '../../../runtime.ts';
+import { usableDevices } from '../container/devices.ts';
+import type { CgroupLayout } from './cgroup.ts';
+import { allowDevices } from './device-program.ts';
+
+const CPU_PERIOD_US = 100_000;
+
+/** As an OCI runtime allows them. */
+const DEVICES = ['c *:* m', 'b *:* m', ...usableDevices.map((numbers) => `c ${numbers.join(':')} rwm`)];
+
+/**
+ * Makes the cgroups of a sandbox that no OCI runtime starts, with the limits that it had, and resolves with the files that
+ * take its members. Rejects with `unsupported` when the host has no controller for one of them; nothing is made any more then.
+ */
+export const makeCgroup = async (layout: CgroupLayout, path: string, limits: Limits): Promise<string[]> => {
+  if (layout.version === 2) return [await makeUnified(layout, path, limits)];
+  const trees = layout.trees.filter((tree) => basename(tree) !== 'unified');
+  return settleAll(
+    trees.map(async (tree) => {
+      const folder = `${tree}${path}`;
+      await mkdir(folder, { recursive: true });
+      // Into the kernel's own memory: handing it to other threads costs three times as much.
+      for (const controller of basename(tree).split(',')) {
+        for (const [file, value] of toSettings(controller, { layout, folder, limits }))
+          writeFileSync(`${folder}/${file}`, value);
+      }
+      return `${folder}/cgroup.procs`;
+    }),
+  );
+};
+
+const makeUnified = async (layout: CgroupLayout, path: string, limits: Limits): Promise<string> => {
+  const [root = ''] = layout.trees;
+  const folder = `${root}${path}`;
+  await mkdir(folder, { recursive: true });
+  const settings = toUnifiedSettings(layout, limits);
+  const needed = [...new Set(Object.keys(settings).map((file) => file.split('.')[0] ?? ''))];
+  const offered = readFileSync(`${root}/cgroup.controllers`, 'utf8').trim().split(' ');
+  const missing = needed.filter((controller) => !offered.includes(controller));
+  if (missing.length > 0)
+    throw new RuntimeError('unsupported', `the host has no cgroup of ${missing.join(', ')}`);
+  // Each group says what those below it may limit.
+  for (const above of [root, dirname(folder)])
+    writeFileSync(`${above}/cgroup.subtree_control`, needed.map((controller) => `+${controller}`).join(' '));
+  for (const [file, value] of Object.entries(settings)) writeFileSync(`${folder}/${file}`, value);
+  allowDevices(folder);
+  return `${folder}/cgroup.procs`;
+};
+
+/** As an OCI runtime writes what the bundle says: memory and swap together are limited by the first, so none may be swap. */
+export const toUnifiedSettings = (
+  { limitsSwap }: Pick<CgroupLayout, 'limitsSwap'>,
+  limits: Limits,
+): Record<string, string> => ({
+  'memory.max': String(limits.memoryBytes),
+  ...(limitsSwap ? { 'memory.swap.max': '0' } : {}),
+  'cpu.max': `${Math.round(limits.cpuCount * CPU_PERIOD_US)} ${CPU_PERIOD_US}`,
+  'pids.max': String(limits.processCount),
+});
+
+/** What limits memory in a tree of version 1, in an order in which it can be lowered. */
+export const toMemorySettings = (
+  { limitsSwap }: Pick<CgroupLayout, 'limitsSwap'>,
+  { memoryBytes }: Limits,
+): [file: string, value: string][] => [
+  ['memory.limit_in_bytes', String(memoryBytes)],
+  ...(limitsSwap ? [['memory.memsw.limit_in_bytes', String(memoryBytes)] as [string, string]] : []),
+];
+
+const toSettings = (
+  controller: string,
+  { layout, folder, limits }: { layout: CgroupLayout; folder: string; limits: Limits },
+): [string, string][] => {
+  switch (controller) {
+    case 'memory':
+      return toMemorySettings(layout, limits);
+    case 'cpu':
+      return [
+        ['cpu.cfs_period_us', String(CPU_PERIOD_US)],
+        ['cpu.cfs_quota_us', String(Math.round(limits.cpuCount * CPU_PERIOD_US))],
+      ];
+    case 'pids':
+      return [['pids.max', String(limits.processCount)]];
+    case 'devices':
+      return [['devices.deny', 'a'], ...DEVICES.map((device): [string, string] => ['devices.allow', device])];
+    case 'cpuset':
+      return copyCpuset(folder);
+    default:
+      return [];
+  }
+};
+
+/** A new cpuset is empty and takes no member; its parent may be just as new. */
+const copyCpuset = (folder: string): [string, string][] => {
+  const parent = dirname(folder);
+  const found: [string, string][] = [];
+  for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+    let value = readFileSync(`${parent}/${file}`, 'utf8').trim();
+    if (value === '') {
+      value = readFileSync(`${dirname(parent)}/${file}`, 'utf8').trim();
+      writeFileSync(`${parent}/${file}`, value);
+    }
+    found.push([file, value]);
+  }
+  return found;
+};

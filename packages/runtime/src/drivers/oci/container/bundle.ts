@@ -1,0 +1,183 @@
+import { ID_COUNT } from '../../../kernel/user-namespace.ts';
+import type { Limits } from '../../../runtime.ts';
+import { capabilities } from './capabilities.ts';
+import type { SeccompProfile } from './seccomp-rules.ts';
+
+/** How the filter is handed over: as a program for crun, as a profile for a runtime that compiles it itself. */
+export type SeccompInput = { program: Buffer } | { profile: SeccompProfile };
+
+export interface BundleOptions {
+  hostname: string;
+  limits: Limits;
+  /** Where the root is mounted, and what is bound into it. */
+  root: string;
+  agentDir: string;
+  guestDir: string;
+  /** A file that stands for the kernel's boot id; undefined where the OCI runtime mounts nothing below /proc. */
+  bootIdFile: string | undefined;
+  command: readonly string[];
+  /** Root inside as seen from the host, and the path of the user namespace that says so; undefined where one is made. */
+  baseId: number;
+  userNamespace: string | undefined;
+  /** Of the host's processes. */
+  processLimit: number;
+  /** Whether `/tmp` has to be kept from the OCI runtime. */
+  keepsTmp: boolean;
+  cgroupPath: string;
+  limitsSwap: boolean;
+  seccomp: SeccompInput;
+  /** Whether the OCI runtime can set limits; otherwise those of this process hold. */
+  setsLimits: boolean;
+  host: HostAllowance;
+}
+
+/** What this process may hand on to a sandbox. */
+export interface HostAllowance {
+  openFiles: number;
+  /** Whether this process has CAP_SYS_RESOURCE. */
+  exceedsLimits: boolean;
+  /** Whether a socket of this kernel can be one of multipath TCP, which CRIU cannot write down. */
+  hasMultipath: boolean;
+}
+
+const CPU_PERIOD_US = 100_000;
+const MAX_OPEN_FILES = 1_048_576;
+const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+const secure = ['nosuid', 'nodev', 'noexec'];
+
+/** What shows the kernel or the host: seen as empty, by a mount where it is. */
+export const maskedPaths: readonly string[] = [
+  '/proc/acpi',
+  '/proc/asound',
+  '/proc/cmdline',
+  '/proc/config.gz',
+  '/proc/interrupts',
+  '/proc/kallsyms',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/kmsg',
+  '/proc/latency_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/proc/slabinfo',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/sys/block',
+  '/sys/class/block',
+  '/sys/dev/block',
+  '/sys/devices/virtual/block',
+  '/sys/devices/virtual/powercap',
+  '/sys/firmware',
+  '/sys/fs',
+  '/sys/kernel',
+  '/sys/module',
+];
+
+/** The bundle's `config.json`, by version 1.0 of the OCI runtime specification. */
+export const toBundleConfig = (options: BundleOptions): object => {
+  const { limits, seccomp, host } = options;
+  const openFiles = Math.min(host.openFiles, MAX_OPEN_FILES);
+  const idMappings = [{ containerID: 0, hostID: options.baseId, size: ID_COUNT }];
+  const hasProgram = 'program' in seccomp;
+  return {
+    ociVersion: '1.0.2',
+    hostname: options.hostname,
+    root: { path: options.root, readonly: false },
+    process: {
+      terminal: false,
+      user: { uid: 0, gid: 0 },
+      cwd: '/',
+      args: options.command,
+      env: [
+        `PATH=${path}`,
+        'ENVD_SOCKET_DIR=/run/envd',
+        'LD_LIBRARY_PATH=/.envd/lib',
+        // One heap for all threads of the agent: each further one keeps some tens of kilobytes (mallopt(3)).
+        'MALLOC_ARENA_MAX=1',
+      ],
+      capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
+      // sudo must work. A setuid program gains ids of this sandbox only, and the filter is set before.
+      noNewPrivileges: false,
+      ...(host.exceedsLimits ? { oomScoreAdj: -500 } : {}),
+      rlimits: options.setsLimits
+        ? [
+            { type: 'RLIMIT_NOFILE', soft: openFiles, hard: openFiles },
+            { type: 'RLIMIT_CORE', soft: 0, hard: 0 },
+          ]
+        : [],
+    },
+    mounts: toMounts(options),
+    linux: {
+      namespaces: [
+        {
+          type: 'user',
+          ...(options.userNamespace === undefined ? {} : { path: options.userNamespace }),
+        },
+        ...['pid', 'mount', 'ipc', 'uts', 'network', 'cgroup'].map((type) => ({ type })),
+      ],
+      uidMappings: idMappings,
+      gidMappings: idMappings,
+      cgroupsPath: options.cgroupPath,
+      resources: {
+        devices: [{ allow: false, access: 'rwm' }],
+        memory: {
+          limit: limits.memoryBytes,
+          ...(options.limitsSwap ? { swap: limits.memoryBytes } : {}),
+        },
+        cpu: { period: CPU_PERIOD_US, quota: Math.round(limits.cpuCount * CPU_PERIOD_US) },
+        pids: { limit: options.processLimit },
+      },
+      sysctl: {
+        // Instead of NET_RAW for ping, and of NET_BIND_SERVICE for users.
+        'net.ipv4.ping_group_range': `0 ${ID_COUNT - 1}`,
+        'net.ipv4.ip_unprivileged_port_start': '0',
+        // Programs that ask for it, as those in Go do, take plain TCP then.
+        ...(host.hasMultipath ? { 'net.mptcp.enabled': '0' } : {}),
+      },
+      seccomp: hasProgram ? { defaultAction: 'SCMP_ACT_ALLOW' } : seccomp.profile,
+      maskedPaths,
+      readonlyPaths: ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
+    },
+    annotations: hasProgram ? { 'run.oci.seccomp_bpf_data': seccomp.program.toString('base64') } : {},
+  };
+};
+
+const toMounts = ({ agentDir, guestDir, bootIdFile, limits, keepsTmp }: BundleOptions): object[] => [
+  // What is of no known type is passed over, and all the same says that there is something for /tmp.
+  ...(keepsTmp ? [{ destination: '/tmp', type: 'none-skerry', source: 'none' }] : []),
+  { destination: '/proc', type: 'proc', source: 'proc', options: secure },
+  {
+    destination: '/dev',
+    type: 'tmpfs',
+    source: 'tmpfs',
+    options: ['nosuid', 'noexec', 'mode=755', 'size=65536k'],
+  },
+  {
+    destination: '/dev/pts',
+    type: 'devpts',
+    source: 'devpts',
+    options: ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'gid=5'],
+  },
+  {
+    destination: '/dev/shm',
+    type: 'tmpfs',
+    source: 'shm',
+    // Its pages count as the sandbox's memory; half of it leaves room for the programs that share them.
+    options: [...secure, 'mode=1777', `size=${Math.floor(limits.memoryBytes / 2)}`],
+  },
+  { destination: '/dev/mqueue', type: 'mqueue', source: 'mqueue', options: secure },
+  { destination: '/sys', type: 'sysfs', source: 'sysfs', options: [...secure, 'ro'] },
+  { destination: '/.envd', type: 'bind', source: agentDir, options: ['bind', 'ro', 'nosuid', 'nodev'] },
+  { destination: '/run/envd', type: 'bind', source: guestDir, options: ['bind', ...secure] },
+  ...(bootIdFile === undefined
+    ? []
+    : [
+        {
+          destination: '/proc/sys/kernel/random/boot_id',
+          type: 'bind',
+          source: bootIdFile,
+          options: ['bind', 'ro', ...secure],
+        },
+      ]),
+];

@@ -1,0 +1,52 @@
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { release, version } from 'node:os';
+import { findProgram } from '../../../kernel/find-program.ts';
+import { createOci, type OciOptions } from '../oci.ts';
+import type { OciRuntimeName } from './oci-runtime.ts';
+
+const MIB = 2 ** 20;
+
+/**
+ * Resolves with the first of crun and runc that starts a sandbox here, proved by starting one with an empty root: crun
+ * refuses some arrangements of cgroups, and some kernels, that runc takes. Undefined where neither does, or is installed:
+ * then each start says why. A proof is kept in the data folder, and good for the same program on the same kernel.
+ */
+export const chooseRuntime = async (
+  options: OciOptions,
+  onRefusal: (name: OciRuntimeName, reason: unknown) => void,
+): Promise<OciRuntimeName | undefined> => {
+  const path = `${options.dataDir}/run/oci-proof.json`;
+  const kept = await readFile(path, 'utf8').catch(() => '');
+  for (const name of ['crun', 'runc'] as const) {
+    const program = findProgram(name);
+    if (program === undefined) continue;
+    const { size, mtimeMs } = await stat(program);
+    const proof = JSON.stringify({ kernel: [release(), version()], program: [program, size, mtimeMs] });
+    if (kept === proof) return name;
+    try {
+      await proveStart({ ...options, ociRuntime: name });
+    } catch (error) {
+      onRefusal(name, error);
+      continue;
+    }
+    await writeFile(`${path}.next`, proof);
+    await rename(`${path}.next`, path);
+    return name;
+  }
+  return undefined;
+};
+
+/** Rejects with what went wrong. Nothing of the sandbox is left. */
+const proveStart = async (options: OciOptions): Promise<void> => {
+  const rootfs = `${options.dataDir}/run/empty`;
+  await mkdir(rootfs, { recursive: true });
+  const runtime = createOci(options);
+  const limits = { cpuCount: 0.5, memoryBytes: 256 * MIB, diskBytes: 32 * MIB, processCount: 50 };
+  const spec = { id: `start${process.pid}`, rootfs, hostname: 'probe', limits };
+  try {
+    const instance = await runtime.create({ ...spec, network: { internet: false } });
+    await instance.stop();
+  } finally {
+    await runtime.close();
+  }
+};

@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RuntimeError } from '../../../error.ts';
+import { toSandboxFolder } from '../folder.ts';
+import type { OciHost } from '../host.ts';
+import { adoptLifeLine } from './life-line.ts';
+
+const KILL_DEADLINE_MS = 10_000;
+
+/**
+ * Kills until nobody is left. Two things must be true: the cgroup has no member, and the life line has ended; an OCI
+ * runtime that outlived the process that had started it holds the line while there is no cgroup yet.
+ */
+export const endProcesses = async (host: OciHost, id: string): Promise<void> => {
+  const cgroup = host.cgroup(id);
+  const line = adoptLifeLine(toSandboxFolder(host.dataDir, id).lifeLine);
+  const deadline = Date.now() + KILL_DEADLINE_MS;
+  try {
+    for (;;) {
+      const hadMembers = await cgroup.kill();
+      const isOver = line === undefined || line.isEnded();
+      if (!hadMembers && isOver) return;
+      if (Date.now() > deadline) throw new RuntimeError('internal', `sandbox ${id} does not end`);
+      await (isOver ? sleep(2) : Promise.race([line.ended, sleep(20)]));
+    }
+  } finally {
+    line?.close();
+  }
+};

@@ -1,0 +1,79 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readHostAllowance } from '../cgroup/host-allowance.ts';
+import { type Criu, findCriu } from './criu.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(`${tmpdir()}/criu-`);
+  mkdirSync(`${folder}/lib`);
+  writeFileSync(`${folder}/criu`, '');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** In the place of CRIU's loader; finds out about the kernel after so many `ends` that it is told of. */
+const writeLoader = (ends: string[]): void => {
+  const turns = ends.map((end, index) => `${index}) ${end};;`).join('\n');
+  const script = `#!/bin/sh
+turn=$(cat ${folder}/turns); echo $((turn + 1)) > ${folder}/turns
+case $turn in
+${turns}
+esac
+echo found > /run/criu.kdat
+`;
+  writeFileSync(`${folder}/turns`, '0');
+  writeFileSync(`${folder}/lib/ld.so`, script);
+  chmodSync(`${folder}/lib/ld.so`, 0o755);
+};
+const readTurns = (): number => Number(readFileSync(`${folder}/turns`, 'utf8'));
+
+const allowance = readHostAllowance({ isInGround: false });
+
+describe('finding CRIU', () => {
+  const killed = 'kill -9 $$';
+
+  it('is tried again when somebody kills it, but not for ever', () => {
+    writeLoader([killed, killed]);
+    expect(findCriu(folder, allowance)).toBeDefined();
+    expect(readTurns()).toBe(3);
+    writeLoader([killed, killed, killed]);
+    expect(findCriu(folder, allowance)).toBeUndefined();
+    expect(readTurns()).toBe(3);
+  });
+
+  it('takes its word that it cannot work here', () => {
+    writeLoader(['exit 1']);
+    expect(findCriu(folder, allowance)).toBeUndefined();
+    expect(readTurns()).toBe(1);
+  });
+});
+
+describe('making processes again', () => {
+  it('fails without waiting for the line where the program cannot enter its cgroups', async () => {
+    writeLoader([]);
+    const { restore } = findCriu(folder, allowance) as Criu;
+    const restored = restore({
+      imagesDir: folder,
+      baseId: 900_000_000,
+      lifeLineId: 'file[1:1]',
+      memoryBytes: 2 ** 20,
+      root: folder,
+      guestDir: folder,
+      agentDir: folder,
+      bootIdFile: undefined,
+      emptyDir: folder,
+      pidFile: `${folder}/pid`,
+      memberFiles: [`${folder}/gone/cgroup.procs`],
+      lifeFd: new Promise(() => undefined),
+      shown: [],
+      prepareMounts: () => undefined,
+      prepareNetwork: undefined,
+      signal: new AbortController().signal,
+    });
+    await expect(restored).rejects.toMatchObject({
+      code: 'internal',
+      message: expect.stringContaining('no log'),
+    });
+  });
+});

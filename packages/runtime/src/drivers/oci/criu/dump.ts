@@ -1,0 +1,127 @@
+import { closeSync } from 'node:fs';
+import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { RuntimeError } from '../../../error.ts';
+import { toBaseUid } from '../../../network/slots.ts';
+import { maskedPaths } from '../container/bundle.ts';
+import { createLifeLine } from '../container/life-line.ts';
+import { readPid } from '../container/read-pid.ts';
+import { type SandboxFolder, toSandboxFolder } from '../folder.ts';
+import type { OciHost } from '../host.ts';
+import type { SandboxRecord } from '../record.ts';
+import { toStartError } from '../start-error.ts';
+import type { Criu } from './criu.ts';
+import { endDump } from './end-dump.ts';
+import { mendImages } from './images/mend-images.ts';
+import type { KeptMemory } from './memory-image.ts';
+import { findObstacle } from './obstacles/find-obstacle.ts';
+import { requireProgramFiles } from './obstacles/require-program-files.ts';
+import { requireUntraced } from './obstacles/require-untraced.ts';
+import { readySockets } from './sockets/ready-sockets.ts';
+
+/**
+ * Writes the processes of a frozen sandbox, whose packets are stopped, to `imagesDir`, not yet to the medium. They stay
+ * frozen, and stopped besides unless they are to run on after `whileHeld`; `endRepair` is to follow then. Nothing is kept when
+ * it rejects; what of them is left then, see `Criu`, may be frozen or not, and stopped.
+ */
+export const dumpMemory = async (
+  { host, criu }: { host: OciHost; criu: Criu },
+  record: SandboxRecord,
+  { imagesDir, whileHeld }: { imagesDir: string; whileHeld?: () => Promise<void> },
+): Promise<KeptMemory> => {
+  const folder = toSandboxFolder(host.dataDir, record.spec.id);
+  await rm(imagesDir, { recursive: true, force: true });
+  await mkdir(imagesDir, { mode: 0o700 });
+  const cgroup = host.cgroup(record.spec.id);
+  const pids = await cgroup.members();
+  try {
+    requireProgramFiles(pids);
+    await requireUntraced(pids);
+    await readySockets(pids, folder);
+    const pid = await readPid(folder);
+    const lifeLineId = await readLifeLineId(folder, pid);
+    const hasBootId = host.runtime.mountsBelowProc;
+    const { line, writeFd } = createLifeLine(folder.dumpLine);
+    try {
+      await renameSockets(folder, { from: '', to: '.new' });
+      await criu.dump({
+        pid,
+        imagesDir,
+        baseId: toBaseUid(record.slot),
+        lifeLineId,
+        memoryBytes: record.spec.limits.memoryBytes,
+        hasBootId,
+        maskedFolders: await readMaskedFolders(pid),
+        cgroup,
+        lineFd: writeFd,
+        whileHeld,
+      });
+    } finally {
+      closeSync(writeFd);
+      line.close();
+      // A process that it has made outlives it when it is killed.
+      await endDump(folder.dumpLine, { deadlineMs: LEFTOVER_DEADLINE_MS });
+      await renameSockets(folder, { from: '.new', to: '' });
+    }
+    const bootId = hasBootId ? await readFile(folder.bootId, 'utf8') : undefined;
+    const needsNetwork = await mendImages(imagesDir, await cgroup.members());
+    const hostBootId = await readHostBootId();
+    return { lifeLineId, needsNetwork, hostBootId, ...(bootId !== undefined && { bootId }) };
+  } catch (error) {
+    const failure = await toStartError(error, {
+      step: `writing the memory of sandbox ${record.spec.id}`,
+      dataDir: host.dataDir,
+    });
+    await rm(imagesDir, { recursive: true, force: true });
+    // Whoever cannot be asked leaves what failed as it is.
+    const obstacle =
+      failure.code === 'internal' ? await findObstacle(pids).catch(() => undefined) : undefined;
+    throw obstacle === undefined ? failure : new RuntimeError('unavailable', obstacle, { cause: error });
+  } finally {
+    await rm(folder.dumpLine, { force: true });
+  }
+};
+
+/** For processes of a program that has ended, as it meant to. */
+const LEFTOVER_DEADLINE_MS = 100;
+
+/** The agent's sockets, in the order in which they may be seen. */
+const socketNames = ['http.sock', 'control.sock'];
+
+/**
+ * A socket is found by the name to which it was bound, and bound to that again: the agent binds to another name than the
+ * one it shows. Does nothing about one that has the other name already, or that root inside has removed.
+ */
+export const renameSockets = async (
+  { guest }: SandboxFolder,
+  { from, to }: { from: string; to: string },
+): Promise<void> => {
+  for (const name of socketNames) {
+    await rename(`${guest}/${name}${from}`, `${guest}/${name}${to}`).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+  }
+};
+
+/** The processes bind theirs anew; their other files in the folder stay. */
+export const removeSockets = async ({ guest }: SandboxFolder): Promise<void> => {
+  const names = socketNames.flatMap((name) => [name, `${name}.new`]);
+  await Promise.all(names.map((name) => rm(`${guest}/${name}`, { recursive: true, force: true })));
+};
+
+/** Masked files show the null device instead. */
+const readMaskedFolders = async (pid: number): Promise<string[]> =>
+  (await readFile(`/proc/${pid}/mountinfo`, 'utf8'))
+    .split('\n')
+    .map((line) => line.split(' '))
+    .filter(([, , , root, target]) => maskedPaths.includes(target ?? '') && root !== '/null')
+    .map(([, , , , target]) => target ?? '');
+
+export const readHostBootId = async (): Promise<string> =>
+  (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+
+/** As CRIU names a file outside the mounts of a process: the mount and the inode, in hex. */
+const readLifeLineId = async ({ lifeLine }: SandboxFolder, pid: number): Promise<string> => {
+  const info = await readFile(`/proc/${pid}/fdinfo/3`, 'utf8');
+  const mountId = Number(/^mnt_id:\s+(\d+)$/m.exec(info)?.[1]);
+  return `file[${mountId.toString(16)}:${(await stat(lifeLine)).ino.toString(16)}]`;
+};

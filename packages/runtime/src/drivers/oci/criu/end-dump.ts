@@ -1,0 +1,47 @@
+import { readdir, stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { signalProcess } from '../../../kernel/signal-process.ts';
+import { adoptLifeLine } from '../container/life-line.ts';
+
+const KILL_DEADLINE_MS = 5_000;
+
+/**
+ * Resolves when nobody holds the line of a dump any more. Who still does at the deadline is killed, and given up when even
+ * that does not end it: whoever waits for this waits for every other sandbox, too.
+ */
+export const endDump = async (dumpLine: string, { deadlineMs }: { deadlineMs: number }): Promise<void> => {
+  const line = adoptLifeLine(dumpLine);
+  if (line === undefined) return;
+  const hasEnded = async (withinMs: number): Promise<boolean> => {
+    const abort = new AbortController();
+    // Aborted as soon as it is no longer waited for.
+    const late = sleep(withinMs, undefined, { signal: abort.signal }).catch(() => undefined);
+    await Promise.race([line.ended, late]);
+    abort.abort();
+    return line.isEnded();
+  };
+  try {
+    if (await hasEnded(deadlineMs)) return;
+    for (const pid of await findHolders(dumpLine)) signalProcess(pid, 'SIGKILL');
+    await hasEnded(KILL_DEADLINE_MS);
+  } finally {
+    line.close();
+  }
+};
+
+/** Every process but this one that has the file open. */
+const findHolders = async (path: string): Promise<number[]> => {
+  const { dev, ino } = await stat(path);
+  const holds = async (pid: number): Promise<boolean> => {
+    const folder = `/proc/${pid}/fd`;
+    // A process or a descriptor may be gone by now.
+    const names = await readdir(folder).catch(() => []);
+    const files = await Promise.all(names.map((name) => stat(`${folder}/${name}`).catch(() => undefined)));
+    return files.some((file) => file?.dev === dev && file.ino === ino);
+  };
+  const holders: number[] = [];
+  for (const pid of (await readdir('/proc')).map(Number).filter((id) => id > 0 && id !== process.pid)) {
+    if (await holds(pid)) holders.push(pid);
+  }
+  return holders;
+};

@@ -1,0 +1,78 @@
+import { type Dir, opendirSync, readlinkSync } from 'node:fs';
+import { createTurns } from '../../../../concurrency/turns.ts';
+import { RuntimeError } from '../../../../error.ts';
+
+/** The most that the processes of a sandbox may have open, all together, when their memory is to be kept. */
+export const MAX_DESCRIPTORS = 65_536;
+
+export interface Descriptor {
+  pid: number;
+  /** Its number, as a name. */
+  name: string;
+}
+
+/**
+ * The open files of the processes, one for each descriptor, none of a process that is gone. Ends after one more than
+ * `MAX_DESCRIPTORS`: code inside may have opened a thousand times as many.
+ */
+export function* listDescriptors(pids: readonly number[]): Generator<Descriptor> {
+  let listed = 0;
+  for (const pid of pids) {
+    for (const name of listNames(pid)) {
+      yield { pid, name };
+      listed += 1;
+      if (listed > MAX_DESCRIPTORS) return;
+    }
+  }
+}
+
+// From the kernel's own memory, as all here: handing it to other threads costs more.
+function* listNames(pid: number): Generator<string> {
+  const folder = openFolder(pid);
+  if (folder === undefined) return;
+  try {
+    for (let name = readName(folder); name !== undefined; name = readName(folder)) yield name;
+  } finally {
+    folder.closeSync();
+  }
+}
+
+const openFolder = (pid: number): Dir | undefined => {
+  try {
+    return opendirSync(`/proc/${pid}/fd`, { bufferSize: 1024 });
+  } catch {
+    // The process is gone by now.
+    return undefined;
+  }
+};
+
+const readName = (folder: Dir): string | undefined => {
+  try {
+    return folder.readSync()?.name;
+  } catch {
+    // The process is gone by now.
+    return undefined;
+  }
+};
+
+/** What it leads to, as `proc_pid_fd(5)` names it; empty where that is closed by now. */
+export const readDescriptor = ({ pid, name }: Descriptor): string => {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/${name}`);
+  } catch {
+    // The descriptor is gone by now.
+    return '';
+  }
+};
+
+/** Rejects with `unavailable` when the processes have more than `MAX_DESCRIPTORS`: to look through them takes too long. */
+export const requireFewDescriptors = async (pids: readonly number[]): Promise<void> => {
+  const turns = createTurns();
+  let count = 0;
+  for (const _ of listDescriptors(pids)) {
+    count += 1;
+    if (count > MAX_DESCRIPTORS)
+      throw new RuntimeError('unavailable', `more than ${MAX_DESCRIPTORS} files are open inside`);
+    await turns();
+  }
+};

@@ -1,0 +1,22 @@
+import { readlinkSync } from 'node:fs';
+import { RuntimeError } from '../../../../error.ts';
+
+/**
+ * Throws `unavailable` when one of the processes runs a program that is a file in memory (memfd_create(2)): CRIU writes such a
+ * process down and cannot make it again.
+ */
+export const requireProgramFiles = (pids: readonly number[]): void => {
+  for (const pid of pids) {
+    if (/^\/memfd:.* \(deleted\)$/s.test(readProgram(pid)))
+      throw new RuntimeError('unavailable', 'a process runs a program that is a file in memory');
+  }
+};
+
+const readProgram = (pid: number): string => {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    // It is gone by now, or has ended and nobody has asked how.
+    return '';
+  }
+};

@@ -1,0 +1,165 @@
+import { closeSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { settleAll } from '../../../concurrency/settle-all.ts';
+import { inNetworkNamespace, openNetworkNamespace } from '../../../kernel/network-namespace.ts';
+import { MountFlag, mount, setHostname } from '../../../kernel/syscalls.ts';
+import { ID_COUNT, openImageShift } from '../../../kernel/user-namespace.ts';
+import { attachNetwork } from '../../../network/attach.ts';
+import { type PacketStop, prepareLoopback } from '../../../network/packet-stop.ts';
+import { toBaseUid } from '../../../network/slots.ts';
+import { multipathSetting } from '../cgroup/host-allowance.ts';
+import { makeCgroup } from '../cgroup/make-cgroup.ts';
+import { createLifeLine, type LifeLine } from '../container/life-line.ts';
+import { mountRoot } from '../container/overlay.ts';
+import { writeBootId } from '../container/write-boot-id.ts';
+import { type SandboxFolder, toSandboxFolder } from '../folder.ts';
+import type { OciHost } from '../host.ts';
+import type { SandboxRecord } from '../record.ts';
+import type { Criu } from './criu.ts';
+import { renameSockets } from './dump.ts';
+import { type CriuMemory, countProcesses, moveImages } from './memory-image.ts';
+import { addRoom, hasRunOut, removeRoom, tooMuch } from './restore-room.ts';
+import { probeWindows } from './sockets/probe-windows.ts';
+
+/**
+ * Makes the run that the record names out of the kept memory: its processes, frozen, in new cgroups and a new network.
+ * What was made is still there when it rejects, and nothing is under way.
+ */
+export const restoreMemory = async (options: {
+  host: OciHost;
+  criu: Criu;
+  record: SandboxRecord;
+  memory: CriuMemory;
+  agentDir: string;
+  signal: AbortSignal;
+  /** Mounts the disk at the folder's `disk`. */
+  prepareDisk: () => Promise<void>;
+  /** Called when all is prepared, and CRIU begins to read the images. */
+  meanwhile: () => void;
+}): Promise<LifeLine> => {
+  const { host, criu, record, memory, agentDir, signal } = options;
+  const { id, limits, hostname, network } = record.spec;
+  const folder = toSandboxFolder(host.dataDir, id);
+  const baseId = toBaseUid(record.slot);
+  const emptyDir = `${host.dataDir}/run/empty`;
+  const cgroup = host.cgroup(id);
+  const prepare = async (): Promise<{ line: LifeLine; writeFd: number }> => {
+    if (memory.bootId !== undefined) writeBootId(folder.bootId, memory.bootId);
+    await settleAll([
+      prepareRoot(record, folder, options.prepareDisk),
+      moveImages(folder.memory, { usernsName: memory.images.usernsName, baseId }),
+      mkdir(emptyDir, { recursive: true, mode: 0o755 }),
+    ]);
+    signal.throwIfAborted();
+    return createLifeLine(folder.lifeLine, { owner: baseId });
+  };
+  const settings = { baseId, hasMultipath: host.allowance.hasMultipath };
+  let packets: PacketStop | undefined;
+  const prepareNetwork = async (first: number): Promise<void> => {
+    await setNetworkSettings(first, settings);
+    packets = await prepareLoopback(first);
+  };
+  const prepared = prepare();
+  const lifeFd = prepared.then(({ writeFd }) => {
+    options.meanwhile();
+    return writeFd;
+  });
+  // Whoever waits for it does so later.
+  lifeFd.catch(() => undefined);
+  const restore = async (): Promise<number> => {
+    const room = addRoom(limits, { processCount: countProcesses(memory.images) });
+    try {
+      return await criu.restore({
+        imagesDir: folder.memory,
+        baseId,
+        lifeLineId: memory.lifeLineId,
+        memoryBytes: limits.memoryBytes,
+        bootIdFile: memory.bootId === undefined ? undefined : folder.bootId,
+        emptyDir,
+        root: folder.root,
+        guestDir: folder.guest,
+        agentDir,
+        pidFile: folder.pidFile,
+        memberFiles: await makeCgroup(host.cgroups, cgroup.path, room),
+        lifeFd,
+        shown: [folder.path, agentDir, emptyDir],
+        prepareMounts: () => prepareMounts(host, { folder, emptyDir }),
+        prepareNetwork: memory.needsNetwork ? prepareNetwork : undefined,
+        signal,
+      });
+    } finally {
+      // What was never opened need not be closed.
+      await lifeFd.then(closeSync, () => undefined);
+    }
+  };
+  try {
+    const pid = await restore();
+    // From being stopped to being frozen, which ends for all of them at once.
+    await cgroup.freeze();
+    await cgroup.signal('SIGCONT');
+    setHostname(pid, hostname);
+    await setNetworkSettings(pid, settings);
+    await packets?.end();
+    if (packets) await probeWindows(cgroup);
+    await attachNetwork({
+      pid,
+      slot: record.slot,
+      internet: network.internet,
+      signal,
+      stateDir: host.stateDir,
+    });
+    await renameSockets(folder, { from: '.new', to: '' });
+    await removeRoom(host.cgroups, cgroup.path, limits);
+    return (await prepared).line;
+  } catch (error) {
+    // Where that failed it is what is told, and there is no line.
+    (await prepared.catch(() => undefined))?.line.close();
+    // The first process may be gone, and its network with it.
+    await packets?.end().catch(() => undefined);
+    throw (await hasRunOut(host.cgroups, cgroup.path)) ? tooMuch(error) : error;
+  }
+};
+
+const prepareRoot = async (
+  { spec, slot }: SandboxRecord,
+  folder: SandboxFolder,
+  prepareDisk: () => Promise<void>,
+): Promise<void> => {
+  const { disk, root, lower } = folder;
+  const opened = openImageShift(toBaseUid(slot));
+  try {
+    const [userNamespace] = await settleAll([
+      opened,
+      prepareDisk(),
+      ...[root, lower].map((path) => mkdir(path, { mode: 0o700 })),
+    ]);
+    mountRoot({ disk, rootfs: spec.rootfs, target: root, lower, userNamespace });
+  } finally {
+    await opened.then(closeSync, () => undefined);
+  }
+};
+
+const prepareMounts = (
+  host: OciHost,
+  { folder, emptyDir }: { folder: SandboxFolder; emptyDir: string },
+): void => {
+  // As an OCI runtime makes them, also in their flags: CRIU opens a folder again only with the very mode that it had.
+  const hidden = { type: 'tmpfs', flags: MountFlag.readOnly, data: 'mode=1777,size=4k' };
+  mount({ source: 'none', target: emptyDir, ...hidden });
+  // The kernel lets a sandbox have a /proc of its own where all of one is visible.
+  mount({ source: 'proc', target: folder.lower, type: 'proc', flags: 0, data: '' });
+  host.coverSettings();
+};
+
+/** Those of the bundle; the host's processes count ids from their own zero. */
+const setNetworkSettings = async (
+  pid: number,
+  { baseId, hasMultipath }: { baseId: number; hasMultipath: boolean },
+): Promise<void> => {
+  await using namespace = await openNetworkNamespace(pid);
+  inNetworkNamespace(namespace, () => {
+    writeFileSync('/proc/sys/net/ipv4/ping_group_range', `${baseId} ${baseId + ID_COUNT - 1}`);
+    writeFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', '0');
+    if (hasMultipath) writeFileSync(multipathSetting, '0');
+  });
+};

@@ -1,0 +1,118 @@
+import { closeSync } from 'node:fs';
+import { constants } from 'node:os';
+import koffi from 'koffi';
+import { createTurns } from '../../../../concurrency/turns.ts';
+import type { Cgroup } from '../../cgroup/cgroup.ts';
+import { type Descriptor, listDescriptors, readDescriptor } from '../obstacles/descriptors.ts';
+
+// Numbers since 5.3 and 5.6, the same on every architecture.
+const SYS_PIDFD_OPEN = 434;
+const SYS_PIDFD_GETFD = 438;
+
+const libc = koffi.load(null);
+const nativeSyscall = libc.func('long syscall(long, int, int, int)');
+const nativeGet = libc.func('int getsockopt(int, int, int, _Out_ void *, _Inout_ void *)');
+const nativeSet = libc.func('int setsockopt(int, int, int, const void *, unsigned int)');
+const nativeReceive = libc.func(
+  'long recvfrom(int, _Out_ void *, size_t, int, _Out_ void *, _Inout_ void *)',
+);
+
+/** One option, a number, of a socket of a sandbox. */
+export interface SocketOption {
+  level: number;
+  name: number;
+}
+
+/** A socket of a sandbox, as long as it is visited. */
+export interface SandboxSocket {
+  readonly inode: string;
+  /** Undefined when a socket of this kind has none. */
+  get(option: SocketOption): number | undefined;
+  /** Does nothing when a socket of this kind, or in this state, has none. */
+  set(option: SocketOption, value: number): void;
+  /** The address of whoever sent the first message that waits; undefined when there is none. Forgets that some were lost. */
+  peek(): Buffer | undefined;
+  /** Takes the first message that waits. */
+  drop(): void;
+}
+
+/**
+ * Calls `visit` once for each socket of the processes, which it freezes where they are not. Rejects as `freeze`, and with what
+ * `visit` throws.
+ */
+export const visitSockets = async (
+  cgroup: Pick<Cgroup, 'freeze' | 'members'>,
+  visit: (socket: SandboxSocket) => void,
+): Promise<void> => {
+  // Of a process that runs, a copy may be the last that is left of a socket by the time it is closed here, and closing that one
+  // may wait for what it still has to send.
+  await cgroup.freeze();
+  await visitFrozenSockets(await cgroup.members(), visit);
+};
+
+/** As `visitSockets`, of processes that are frozen. Rejects with what `visit` throws. */
+export const visitFrozenSockets = async (
+  pids: readonly number[],
+  visit: (socket: SandboxSocket) => void,
+): Promise<void> => {
+  const turns = createTurns();
+  const seen = new Set<string>();
+  for (const descriptor of listDescriptors(pids)) {
+    const link = readDescriptor(descriptor);
+    const inode = /^socket:\[(\d+)\]$/.exec(link)?.[1];
+    if (inode !== undefined && !seen.has(inode)) {
+      seen.add(inode);
+      visitSocket(descriptor, (fd) => visit(toSocket(fd, inode)));
+    }
+    await turns();
+  }
+};
+
+const visitSocket = ({ pid, name }: Descriptor, visit: (fd: number) => void): void => {
+  const process = nativeSyscall(SYS_PIDFD_OPEN, pid, 0, 0) as number;
+  if (process < 0) return;
+  try {
+    const socket = nativeSyscall(SYS_PIDFD_GETFD, process, Number(name), 0) as number;
+    if (socket < 0) return;
+    try {
+      visit(socket);
+    } finally {
+      closeSync(socket);
+    }
+  } finally {
+    closeSync(process);
+  }
+};
+
+const toSocket = (fd: number, inode: string): SandboxSocket => ({
+  inode,
+  get: ({ level, name }) => {
+    const value = Buffer.alloc(4);
+    const length = Buffer.from([value.length, 0, 0, 0]);
+    return nativeGet(fd, level, name, value, length) === 0 ? value.readInt32LE() : undefined;
+  },
+  set: ({ level, name }, value) => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeInt32LE(value);
+    nativeSet(fd, level, name, bytes, bytes.length);
+  },
+  peek: () => {
+    let sender = receive(fd, MSG_DONTWAIT | MSG_PEEK);
+    // Told once: messages before those that wait were lost.
+    if (sender === undefined && koffi.errno() === constants.errno.ENOBUFS)
+      sender = receive(fd, MSG_DONTWAIT | MSG_PEEK);
+    return sender;
+  },
+  drop: () => void receive(fd, MSG_DONTWAIT),
+});
+
+// linux/socket.h
+const [MSG_PEEK, MSG_DONTWAIT] = [0x2, 0x40];
+const ADDRESS_BYTES = 128;
+
+/** Who sent the message that was received. */
+const receive = (fd: number, flags: number): Buffer | undefined => {
+  const [content, sender, length] = [Buffer.alloc(1), Buffer.alloc(ADDRESS_BYTES), Buffer.alloc(4)];
+  length.writeUInt32LE(ADDRESS_BYTES);
+  return nativeReceive(fd, content, content.length, flags, sender, length) < 0 ? undefined : sender;
+};

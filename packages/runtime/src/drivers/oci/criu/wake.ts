@@ -1,0 +1,112 @@
+import { RuntimeError } from '../../../error.ts';
+import type { LifeLine } from '../container/life-line.ts';
+import { waitForEntry } from '../container/ready.ts';
+import { toSandboxFolder } from '../folder.ts';
+import type { OciHost } from '../host.ts';
+import type { Run } from '../instance.ts';
+import { keepRecord, type SandboxRecord, writeRecord } from '../record.ts';
+import { startSandbox } from '../start.ts';
+import { toStartError } from '../start-error.ts';
+import { isCriuMemory, type KeptMemory, requireUntouched, verifyImages } from './memory-image.ts';
+import { restoreMemory } from './restore.ts';
+
+export interface WakeOptions {
+  host: OciHost;
+  record: SandboxRecord;
+  /** Whose images are in the sandbox's folder. */
+  memory: KeptMemory;
+  agentDir: string;
+  command: readonly string[];
+  signal: AbortSignal;
+  /** Mounts the disk at the folder's `disk`. */
+  prepareDisk: () => Promise<void>;
+}
+
+/**
+ * Makes the run that the record names out of memory that was kept. What was made is still there when it rejects: with
+ * `damaged` when the images are not as they were.
+ */
+export const wakeSandbox = async (options: WakeOptions): Promise<Run> => {
+  const { host, record, memory, agentDir, signal } = options;
+  const { id } = record.spec;
+  const folder = toSandboxFolder(host.dataDir, id);
+  const { images } = memory;
+  const restore = images && toRestore(options);
+  if (!images || !restore)
+    throw new RuntimeError('unsupported', 'this host cannot restore the memory of an instance');
+  const isNew = record.phase === 'starting';
+  let line: LifeLine | undefined;
+  let damage: Promise<unknown> = Promise.resolve();
+  try {
+    // Those of a snapshot, of which any number may be made at the same time, were looked at when that was opened.
+    if (isNew) requireUntouched(folder.memory, images);
+    // Beside the restore: it takes as long, and nothing runs until both are done.
+    const verify = (): void => {
+      damage = verifyImages(folder.memory, images).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    };
+    line = await restore.make(isNew ? () => {} : verify);
+    if (await damage) throw await damage;
+    const { memory: _, ...rest } = record;
+    const ready: SandboxRecord = { ...rest, phase: 'ready', agentDir };
+    // On the medium before anything runs: from then on what a pause has kept does not fit the disk any more.
+    await (isNew ? writeRecord : keepRecord)(folder.record, ready);
+    await restore.begin();
+    return { record: ready, line };
+  } catch (error) {
+    line?.close();
+    throw (
+      (await damage) ??
+      (await toStartError(error, { step: `waking sandbox ${id}`, dataDir: host.dataDir, signal }))
+    );
+  }
+};
+
+interface Restore {
+  /**
+   * Resolves when everything is there, and stands still. Calls `meanwhile` when it begins to read the images, which it leaves as
+   * they are.
+   */
+  make(meanwhile: () => void): Promise<LifeLine>;
+  /** Resolves when it runs, and the agent can be reached. */
+  begin(): Promise<void>;
+}
+
+/** Undefined where this host cannot restore what has written the images. */
+const toRestore = (options: WakeOptions): Restore | undefined => {
+  const { host, record, memory, agentDir, command, signal, prepareDisk } = options;
+  const { id } = record.spec;
+  const folder = toSandboxFolder(host.dataDir, id);
+  const { criu, ownKernel } = host;
+  if (isCriuMemory(memory)) {
+    // Another machine from here on, where the old one may run as well.
+    const bootId = record.phase === 'starting' ? `${record.runId}\n` : memory.bootId;
+    const restored = { ...memory, ...(memory.bootId !== undefined && { bootId }) };
+    return (
+      criu && {
+        make: (meanwhile) =>
+          restoreMemory({ host, criu, record, memory: restored, agentDir, signal, prepareDisk, meanwhile }),
+        begin: () => host.cgroup(id).thaw(),
+      }
+    );
+  }
+  const imagesDir = folder.memory;
+  const container = { id, folder, signal };
+  return (
+    ownKernel && {
+      make: async (meanwhile) => {
+        meanwhile();
+        const line = await startSandbox({ host, record, agentDir, command, signal, prepareDisk, imagesDir });
+        const { hostname } = record.spec;
+        if (record.phase === 'starting') await ownKernel.rename({ ...container, hostname });
+        return line;
+      },
+      begin: async () => {
+        await ownKernel.release(container);
+        await waitForEntry(folder.guest, 'control.sock', signal);
+      },
+    }
+  );
+};

@@ -1,0 +1,55 @@
+import { mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { mount, unmountEvery } from '../../../kernel/syscalls.ts';
+import { writeResolvers } from '../container/write-resolvers.ts';
+import { nameCopy } from '../snapshots/name-copy.ts';
+
+const PAGE_BYTES = 4096;
+
+let disk: string;
+let etc: string;
+beforeEach(async () => {
+  disk = await mkdtemp(join(tmpdir(), 'full-disk-'));
+  etc = join(disk, 'upper/etc');
+  mount({ source: 'none', target: disk, type: 'tmpfs', flags: 0, data: `size=${16 * PAGE_BYTES}` });
+  await mkdir(etc, { recursive: true });
+});
+afterEach(async () => {
+  unmountEvery(disk);
+  await rm(disk, { recursive: true });
+});
+
+const fill = async (): Promise<void> => {
+  const filled = writeFile(join(disk, 'filler'), Buffer.alloc(17 * PAGE_BYTES));
+  await expect(filled).rejects.toMatchObject({ code: 'ENOSPC' });
+};
+const read = (name: string): Promise<string> => readFile(join(etc, name), 'latin1');
+
+describe('a copied disk that somebody has filled', () => {
+  it('keeps the names for which there is no room as they were', async () => {
+    // With a hole in the place of the name; and one page, to which a longer name would add a second.
+    await writeFile(join(etc, 'hostname'), '');
+    await truncate(join(etc, 'hostname'), 100);
+    const line = '127.0.1.1 source\n';
+    const hosts = `${line}${'#'.repeat(PAGE_BYTES - line.length - 1)}\n`;
+    await writeFile(join(etc, 'hosts'), hosts);
+    await fill();
+    nameCopy({ disk, hostname: 'longer-than-before' });
+    expect(await read('hosts')).toBe(hosts);
+    expect(await read('hostname')).toBe('\0'.repeat(100));
+    nameCopy({ disk, hostname: 'short' });
+    expect(await read('hosts')).toBe(hosts.replace('source', 'short'));
+  });
+
+  it('has no resolvers where there is no room for them', async () => {
+    await writeFile(join(etc, 'resolv.conf'), '');
+    await fill();
+    await writeResolvers({ disk, baseId: 0, servers: ['192.0.2.1'] });
+    expect((await stat(join(etc, 'resolv.conf'))).size).toBe(0);
+    await rm(join(disk, 'filler'));
+    await writeResolvers({ disk, baseId: 0, servers: ['192.0.2.1'] });
+    expect(await read('resolv.conf')).toBe('nameserver 192.0.2.1\n');
+  });
+});

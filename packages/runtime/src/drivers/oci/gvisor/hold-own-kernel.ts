@@ -1,0 +1,94 @@
+import { closeSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isRuntimeError, RuntimeError } from '../../../error.ts';
+import { createLifeLine } from '../container/life-line.ts';
+import type { OwnKernel } from '../container/oci-runtime.ts';
+import { readHostBootId } from '../criu/dump.ts';
+import { toMemoryDeadlineMs } from '../criu/memory-deadline.ts';
+import type { KeptMemory } from '../criu/memory-image.ts';
+import { toSandboxFolder } from '../folder.ts';
+import type { OciHost } from '../host.ts';
+import type { SandboxRecord } from '../record.ts';
+import { toStartError } from '../start-error.ts';
+
+/**
+ * Lets the kernel of a sandbox write what is inside to `imagesDir`, not yet to the medium, and calls `whileHeld`, all of that
+ * while everything stands still. So it does when this resolves. When it rejects everything runs on, or cannot be let go on:
+ * with `unavailable` where something cannot be written down or the agent does not take part, or what `whileHeld` rejected with.
+ */
+export const holdOwnKernel = async <T>(
+  host: OciHost,
+  record: SandboxRecord,
+  options: {
+    ownKernel: OwnKernel;
+    imagesDir: string;
+    whileHeld: (memory: KeptMemory) => Promise<T>;
+  },
+): Promise<T> => {
+  const { ownKernel, imagesDir, whileHeld } = options;
+  const { id, limits } = record.spec;
+  const folder = toSandboxFolder(host.dataDir, id);
+  const signal = AbortSignal.timeout(toMemoryDeadlineMs(limits.memoryBytes));
+  const toFailure = (error: unknown): Promise<RuntimeError> =>
+    toStartError(error, { step: `keeping sandbox ${id}`, dataDir: host.dataDir });
+  await rm(folder.memory, { recursive: true, force: true });
+  // Also tells whoever comes after a crash that something may stand still.
+  await mkdir(folder.memory, { mode: 0o700 });
+  try {
+    await mkdir(imagesDir, { mode: 0o700, recursive: true });
+    // A program that stops something outlives this process when it is killed.
+    const { line, writeFd } = createLifeLine(folder.dumpLine);
+    try {
+      const container = { id, folder, signal, lineFd: writeFd };
+      await ownKernel.hold(container);
+      await ownKernel.write({ ...container, imagesDir }).catch(async (error: unknown) => {
+        const failure = await toFailure(error);
+        // What it cannot write down stands only in what it has logged.
+        throw failure.code === 'internal'
+          ? new RuntimeError('unavailable', 'something inside cannot be written down', { cause: failure })
+          : failure;
+      });
+    } finally {
+      closeSync(writeFd);
+      line.close();
+    }
+    return await whileHeld({ hostBootId: await readHostBootId() });
+  } catch (error) {
+    // Asked while what may have filled the disk is still there.
+    const failure = await toFailure(error);
+    await runOn(host, record);
+    throw failure;
+  } finally {
+    await rm(folder.dumpLine, { force: true });
+  }
+};
+
+const RELEASE_DEADLINE_MS = 10_000;
+/** A program by which something is let go on may be killed by others, or come too late on a busy host. */
+const TRIES = 3;
+const TRY_AFTER_MS = 100;
+
+/**
+ * Lets everything inside go on, from wherever `holdOwnKernel` was; the agent can be reached when it resolves. Rejects with
+ * `unavailable` when all runs, but the agent takes no part; else something may stand still, and the next may try.
+ */
+export const runOn = async (host: OciHost, { spec: { id } }: SandboxRecord): Promise<void> => {
+  const folder = toSandboxFolder(host.dataDir, id);
+  for (let tries = 1; ; tries++) {
+    const container = { id, folder, signal: AbortSignal.timeout(RELEASE_DEADLINE_MS) };
+    try {
+      await host.runtime.ownKernel?.release(container);
+      await host.runtime.ownKernel?.reopen(container);
+      break;
+    } catch (error) {
+      if (isRuntimeError(error, 'unavailable')) {
+        await rm(folder.memory, { recursive: true, force: true });
+        throw error;
+      }
+      if (tries === TRIES) throw error;
+      await sleep(TRY_AFTER_MS);
+    }
+  }
+  await rm(folder.memory, { recursive: true, force: true });
+};

@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { listInterfaces, runInside } from '../../../suite/client.ts';
+import { toSandboxFolder } from '../folder.ts';
+import { readRecord } from '../record.ts';
+import { expectOn, readCounter, startCounter, useOwnKernel } from '../testing/own-kernel-lab.ts';
+
+const program = fileURLToPath(new URL('../testing/pause-endlessly.ts', import.meta.url));
+const oci = useOwnKernel('own');
+const { reopen } = oci;
+
+describe('a pause with memory at level gvisor', () => {
+  it('keeps processes and what connects them, again and again, with nothing left on the host meanwhile', async () => {
+    expect(oci.runtime.features).toMatchObject({ pause: { memory: true }, snapshot: { memory: true } });
+    const made = await oci.create();
+    let last = await startCounter(made);
+    for (const _ of [1, 2]) {
+      const instance = await oci.runtime.get(made.id);
+      await instance.pause({ memory: true });
+      expect(await instance.state()).toBe('paused');
+      await expect.poll(() => oci.traces()).toEqual([`folder ${made.id}`]);
+      await reopen();
+      const next = await oci.runtime.get(made.id);
+      await next.resume();
+      await expectOn(next, last);
+      last = await readCounter(next);
+      expect((await runInside(next, listInterfaces)).output).toBe('eth0\nlo\n');
+    }
+  });
+
+  it('is given up when the agent takes no part, and everything runs on', async () => {
+    const instance = await oci.create();
+    const last = await startCounter(instance);
+    // Late enough for the agent to have answered, and the pause later still.
+    await runInside(instance, '(sleep 1.5; kill -STOP $PPID) >/dev/null 2>&1 </dev/null & sleep 0');
+    await sleep(3_000);
+    await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await instance.state()).toBe('running');
+    await expectOn(instance, last);
+    await instance.pause({ memory: true });
+    await instance.resume();
+    await expectOn(instance, last);
+  });
+
+  it('is refused while something cannot be written down, and everything runs on', async () => {
+    const instance = await oci.create();
+    const last = await startCounter(instance);
+    const listen =
+      'import socket, time; s = socket.socket(1); s.bind("/root/odd"); s.listen(); time.sleep(99)';
+    for (const [attempt, wait] of [
+      // A unix socket that is a file.
+      [`python3 -c '${listen}'`, 'until [ -S /root/odd ]; do sleep 0.01; done'],
+      // A removed file that is open.
+      [
+        `sh -c 'exec 3<>/root/odd; exec sleep 99'`,
+        'until [ -e /root/odd ]; do sleep 0.01; done; rm /root/odd',
+      ],
+    ]) {
+      const script = `setsid ${attempt} >/dev/null 2>&1 </dev/null & echo $! > /root/pid; ${wait}`;
+      await runInside(instance, script);
+      await expect(instance.pause({ memory: true })).rejects.toMatchObject({ code: 'unavailable' });
+      expect(await instance.state()).toBe('running');
+      await runInside(instance, 'kill $(cat /root/pid); rm -f /root/odd; sleep 0.2');
+    }
+    await expectOn(instance, last);
+    await instance.pause({ memory: true });
+    expect(await instance.state()).toBe('paused');
+  });
+
+  it('is refused when its images are damaged, and its files are still there', async () => {
+    const instance = await oci.create();
+    await runInside(instance, 'echo kept > /root/file');
+    await instance.pause({ memory: true });
+    const path = `${toSandboxFolder(oci.dataDir, instance.id).memory}/checkpoint.img`;
+    await using file = await open(path, 'r+');
+    const { size } = await file.stat();
+    await file.write(Buffer.from('damage'), 0, 6, Math.floor(size / 2));
+    await expect(instance.resume()).rejects.toMatchObject({ code: 'damaged' });
+    expect(await instance.state()).toBe('paused');
+    await instance.resume({ memory: false });
+    expect((await runInside(instance, 'cat /root/file')).output).toBe('kept\n');
+  });
+
+  it.each([
+    ['while everything is being written down', 'ready', 'running'],
+    ['when that is done', 'pausing', 'paused'],
+    ['while it is being restored', 'resuming', 'paused'],
+  ])('loses no sandbox and no file when the driver is killed %s', async (_, phase, expected) => {
+    const id = oci.toId();
+    const folder = toSandboxFolder(oci.dataDir, id);
+    await oci.runtime.close();
+    const args = [program, oci.dataDir, oci.agentDir, oci.rootfs, id, '', oci.runscPath];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    const isThere = async (): Promise<boolean> =>
+      existsSync(folder.memory) && (await readRecord(folder.record))?.phase === phase;
+    await expect.poll(isThere, { timeout: 30_000, interval: 1 }).toBe(true);
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    await reopen();
+    const instance = await oci.runtime.get(id);
+    expect(await instance.state()).toBe(expected);
+    if (expected === 'paused') await instance.resume({ memory: true });
+    const count = async (): Promise<number> =>
+      Number((await runInside(instance, 'ls /root | grep -c "^[0-9]"')).output);
+    // What it wrote before a pause that it had told of, and perhaps once more.
+    const kept = said.match(/^kept/gm)?.length ?? 0;
+    const found = await count();
+    expect([kept, kept + 1]).toContain(found);
+    await instance.pause({ memory: true });
+    await instance.resume({ memory: true });
+    expect(await count()).toBe(found);
+  });
+});

@@ -1,0 +1,126 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { settleAll } from '../../../concurrency/settle-all.ts';
+import { isRuntimeError, RuntimeError } from '../../../error.ts';
+import { createMemoryFile } from '../../../kernel/syscalls.ts';
+import type { Container, OwnKernel } from '../container/oci-runtime.ts';
+import { waitForEntry, waitForNoEntry } from '../container/ready.ts';
+import { toHostnameProgram } from './hostname-program.ts';
+
+/** Runs one command of runsc about a container to its end. Rejects with `internal`, and with what it said. */
+export type RunscCommand = (
+  container: Container,
+  words: readonly string[],
+  options?: { stdin?: number; passes?: readonly string[]; cover?: () => void },
+) => Promise<void>;
+
+const CLOSE_DEADLINE_MS = 2_000;
+const OPEN_DEADLINE_MS = 8_000;
+/** How often a connection that is being closed may be in the way, and how long it is waited for then. */
+const TRIES = 5;
+const TRY_AFTER_MS = 50;
+
+export const createOwnKernel = (run: RunscCommand): OwnKernel => ({
+  hold: async (container) => {
+    const { id } = container;
+    await closeSockets(run, container);
+    // In the images everything is stopped, so that nothing runs before its time when they are gone on with. Twice, for what a
+    // process has just started meanwhile.
+    for (const _ of [1, 2]) await run(container, ['kill', '--all', id, 'STOP']);
+    await run(container, ['pause', id]);
+  },
+  write: async (container) => {
+    const { id, imagesDir } = container;
+    for (let tries = 1; ; tries++) {
+      try {
+        await run(container, ['checkpoint', '--leave-running', '--image-path', imagesDir, id]);
+        return;
+      } catch (error) {
+        if (tries === TRIES) throw error;
+        // It writes no image that is there.
+        for (const name of await readdir(imagesDir)) await rm(`${imagesDir}/${name}`);
+        await sleep(TRY_AFTER_MS, undefined, { signal: container.signal });
+      }
+    }
+  },
+  release: async (container) => {
+    const { id } = container;
+    await run(container, ['resume', id]).catch((error: unknown) => {
+      // Refused when it was not paused, or not yet.
+      if (!isRuntimeError(error, 'internal')) throw error;
+    });
+    await run(container, ['kill', '--all', id, 'CONT']);
+  },
+  rename: async ({ hostname, ...container }) => {
+    const program = openProgram(toHostnameProgram(hostname));
+    try {
+      // It has a right that nothing else inside has, and so is nothing of what is there.
+      const rights = ['--user', '0', '--cap', 'CAP_SYS_ADMIN'];
+      await run(container, ['exec', '--exec-fd', '0', ...rights, container.id, 'hostname'], {
+        stdin: program,
+      });
+    } finally {
+      closeSync(program);
+    }
+  },
+  reopen: async (container) => {
+    // Whatever it was told before, it has done by the time that it has closed what it was told to open.
+    await openSockets(run, container);
+    await closeSockets(run, container);
+    await openSockets(run, container);
+  },
+});
+
+const openSockets = (run: RunscCommand, container: Container): Promise<void> =>
+  tellAgent(run, container, {
+    signalName: 'CONT',
+    wait: (signal) => waitForEntry(container.folder.guest, 'control.sock', signal),
+    deadlineMs: OPEN_DEADLINE_MS,
+    late: 'the agent does not open its sockets',
+  });
+
+const closeSockets = (run: RunscCommand, container: Container): Promise<void> =>
+  tellAgent(run, container, {
+    signalName: 'USR2',
+    wait: (signal) => waitForNoEntry(container.folder.guest, 'control.sock', signal),
+    deadlineMs: CLOSE_DEADLINE_MS,
+    late: 'the agent does not close its sockets',
+  });
+
+/** The first process hands signals on to the agent. Rejects with `unavailable` when that has not done it by the deadline. */
+const tellAgent = async (
+  run: RunscCommand,
+  container: Container,
+  options: {
+    signalName: string;
+    wait: (signal: AbortSignal) => Promise<void>;
+    deadlineMs: number;
+    late: string;
+  },
+): Promise<void> => {
+  const untold = new AbortController();
+  const deadline = AbortSignal.timeout(options.deadlineMs);
+  const done = options.wait(AbortSignal.any([container.signal, untold.signal, deadline]));
+  const told = run(container, ['kill', container.id, options.signalName]).catch((error: unknown) => {
+    untold.abort();
+    throw error;
+  });
+  await settleAll([
+    told,
+    done.catch((error: unknown) => {
+      throw new RuntimeError('unavailable', options.late, { cause: error });
+    }),
+  ]);
+};
+
+/** To be read by another kernel, which takes no file to which anybody could write by this. */
+const openProgram = (bytes: Buffer): number => {
+  const file = createMemoryFile('program');
+  try {
+    writeSync(file, bytes);
+    return openSync(`/proc/self/fd/${file}`, 'r');
+  } finally {
+    closeSync(file);
+  }
+};

@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { findProgram } from '../../../kernel/find-program.ts';
+import { runCommand } from '../../../kernel/run-command.ts';
+import { copySynced, fetchDebianProgram } from '../../fetch-debian-program.ts';
+
+/** The first whose gofer makes sockets in folders of the host on request, and which keeps none of its own options. */
+const OLDEST = 20_240_729;
+
+/**
+ * Resolves with the path of gVisor's `runsc`: the host's own where that is new enough, and else one that is unpacked into
+ * `targetDir`. It loads no library. Rejects with `unsupported` and a reason when it cannot be had.
+ */
+export const prepareRunsc = async (options: { targetDir: string; signal?: AbortSignal }): Promise<string> => {
+  const own = findProgram('runsc');
+  if (own !== undefined && (await readVersion(own)) >= OLDEST) return own;
+  const folder = await fetchDebianProgram(
+    { name: 'runsc', release: 'bookworm-backports', purpose: 'there is no level gvisor', assemble },
+    options,
+  );
+  return join(folder, 'runsc');
+};
+
+const assemble = ({ root, to }: { root: string; to: string }): Promise<void> =>
+  copySynced(join(root, 'usr/bin/runsc'), join(to, 'runsc'));
+
+/** The day of the release as a number; 0 where there is none. */
+const readVersion = async (program: string): Promise<number> => {
+  const text = await runCommand({ file: program, args: ['--version'] }).catch(() => '');
+  return Number(/^runsc version \D*(?:0\.0~)?(\d{8})/.exec(text)?.[1] ?? 0);
+};

@@ -1,0 +1,80 @@
+import { closeSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { attachTree, cloneTree, mount } from '../../../kernel/syscalls.ts';
+import type { OciRuntime } from '../container/oci-runtime.ts';
+import { readPid } from '../container/read-pid.ts';
+import { runOciProgram } from '../container/run-oci-program.ts';
+import { ownKernelProfile } from '../container/seccomp-rules.ts';
+import { createOwnKernel, type RunscCommand } from './own-kernel.ts';
+
+const options = [
+  // A network stack of its own over the interfaces it finds when it starts.
+  '--network=sandbox',
+  // Connections to the outside end when what is inside is written down; otherwise they would be in the way.
+  '--net-disconnect-ok',
+  // The agent's sockets are made in a folder of the host, and by nobody else.
+  '--host-uds=create',
+  // What is written goes to the sandbox's own disk at once: a killed kernel of its own then loses nothing.
+  '--overlay2=none',
+  '--file-access=shared',
+  '--oci-seccomp',
+];
+
+/**
+ * Its own threads, some tens. The host counts them, and one or two of its own for each thread inside, instead of what the
+ * sandbox sees. There is room for all that may be inside; a sandbox that goes beyond ends.
+ */
+const OWN_PROCESSES = 128;
+
+/** gVisor: a kernel in a process of its own, on the same bundle. What runs inside never speaks to the host's kernel. */
+export const createRunsc = (program: string): OciRuntime => {
+  const run: RunscCommand = ({ folder, signal, lineFd }, words, { stdin, passes = [], cover } = {}) =>
+    runOciProgram({
+      program,
+      args: [...options, '--root', folder.ociState, '--log', folder.ociLog, ...words],
+      // It hands on nothing but the first three. The agent never reads its standard input.
+      stdio: [stdin ?? 'ignore', 'ignore', 'ignore', ...(lineFd === undefined ? [] : [lineFd])],
+      // The program may lie behind the same closed folder as what it works on.
+      passes: passes.length === 0 ? [] : [...passes, dirname(program)],
+      cover,
+      log: folder.ociLog,
+      signal,
+    });
+  return {
+    name: 'runsc',
+    level: 'gvisor',
+    takesSeccompProgram: false,
+    mountsBelowProc: false,
+    joinsUserNamespace: false,
+    seccompProfile: ownKernelProfile,
+    toProcessLimit: (processCount) => 2 * processCount + OWN_PROCESSES,
+    takesTmp: true,
+    ownKernel: createOwnKernel(run),
+    start: async ({ id, folder, agentDir, lifeFd, attach, imagesDir, signal }) => {
+      const container = { id, folder, signal };
+      const passes = [folder.path, agentDir];
+      const create = ['create', '--bundle', folder.path, '--pid-file', folder.pidFile, id];
+      await run(container, create, { stdin: lifeFd, passes });
+      await attach(await readPid(folder));
+      const begin =
+        imagesDir === undefined ? ['start', id] : ['restore', '--detach', '--image-path', imagesDir, id];
+      await run(container, begin, { passes, cover: coverNetworkSettings });
+    },
+  };
+};
+
+/**
+ * It takes a network namespace that shows `net.core.rmem_default` for the host's own and refuses to begin; since Linux 6.9
+ * every namespace shows it. All of /proc/sys goes, since what is below `net` differs from namespace to namespace; it needs
+ * `vm.mmap_min_addr`.
+ */
+const coverNetworkSettings = (): void => {
+  const memory = cloneTree('/proc/sys/vm');
+  try {
+    mount({ source: 'none', target: '/proc/sys', type: 'tmpfs', flags: 0, data: 'mode=711,size=64k' });
+    mkdirSync('/proc/sys/vm');
+    attachTree(memory, '/proc/sys/vm');
+  } finally {
+    closeSync(memory);
+  }
+};

@@ -1,0 +1,84 @@
+import { RuntimeError } from '../../../error.ts';
+import { findResolvers } from '../../../network/resolvers.ts';
+import type { InstanceSpec, SnapshotId } from '../../../runtime.ts';
+import { writeResolvers } from '../container/write-resolvers.ts';
+import { isCriuMemory, type KeptMemory, shareImages } from '../criu/memory-image.ts';
+import { copyDisk } from '../disk/copy-disk.ts';
+import { type SnapshotFolder, toSandboxFolder } from '../folder.ts';
+import type { OciHost } from '../host.ts';
+import { requireLevel } from '../isolation.ts';
+import type { SandboxRecord } from '../record.ts';
+import { reopenDisk } from '../resume.ts';
+import { makeDisk } from '../start.ts';
+import { nameCopy } from './name-copy.ts';
+import type { SnapshotContents } from './snapshot-record.ts';
+
+/** What a new sandbox begins with. */
+export interface Origin {
+  /** What its record says of that. */
+  readonly rootfs: string;
+  readonly snapshot?: SnapshotId;
+  /** The processes to go on with, and what they hold of the agent. */
+  readonly memory?: KeptMemory;
+  readonly agentDir?: string;
+  /** Undefined: the disk is made new. */
+  readonly diskBaseId: number | undefined;
+  /** Shows the images of the processes in the folder of that sandbox. */
+  prepareMemory(id: string): void;
+  /** Makes the disk of the sandbox of that record, laid out, and mounts it at the folder's `disk`. */
+  prepareDisk(record: SandboxRecord): Promise<void>;
+}
+
+/**
+ * Rejects with `not_found` and `damaged` for a snapshot that cannot be used, `internal` when the disk is of another size,
+ * `unsupported` when this host cannot go on with it, or only at a lower level.
+ */
+export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Origin> => {
+  if ('rootfs' in spec) {
+    const { rootfs } = spec;
+    return {
+      rootfs,
+      diskBaseId: undefined,
+      prepareMemory: () => {},
+      prepareDisk: (record) => makeDisk(host, record),
+    };
+  }
+  const { snapshot } = spec;
+  const origin = await host.snapshots.open(snapshot);
+  const { rootfs, diskBaseId, diskBytes, memory, agentDir } = origin.contents;
+  requireLevel(host, origin.contents, `snapshot ${snapshot}`);
+  if (diskBytes !== spec.limits.diskBytes) {
+    throw new RuntimeError('internal', `the disk of snapshot ${snapshot} has ${diskBytes} bytes`);
+  }
+  if (memory && !(isCriuMemory(memory) ? host.criu : host.ownKernel))
+    throw new RuntimeError('unsupported', 'this host cannot restore the memory of a snapshot');
+  return {
+    rootfs,
+    snapshot,
+    diskBaseId,
+    ...(memory && { memory }),
+    ...(agentDir !== undefined && { agentDir }),
+    prepareMemory: (id) => {
+      const { images } = memory ?? {};
+      const { memory: to } = toSandboxFolder(host.dataDir, id);
+      if (images) shareImages(images, { from: origin.folder.memory, to });
+    },
+    prepareDisk: (record) => copyOrigin(host, record, origin),
+  };
+};
+
+const copyOrigin = async (
+  host: OciHost,
+  record: SandboxRecord,
+  origin: { contents: SnapshotContents; folder: SnapshotFolder },
+): Promise<void> => {
+  const folder = toSandboxFolder(host.dataDir, record.spec.id);
+  await copyDisk(origin.folder.image, folder.image);
+  await reopenDisk(host, record);
+  nameCopy({ disk: folder.disk, hostname: record.spec.hostname });
+  const { internet } = record.spec.network;
+  if (internet !== origin.contents.internet) {
+    const servers = internet ? (host.surroundings.resolvers ?? (await findResolvers())) : [];
+    await writeResolvers({ disk: folder.disk, baseId: host.toBaseId(record.slot), servers });
+  }
+};

@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import type { SnapshotId } from '../../../runtime.ts';
+import type { KeptMemory } from '../criu/memory-image.ts';
+import type { SealedDisk } from '../disk/sealed-disk.ts';
+import type { SandboxRecord } from '../record.ts';
+import type { ManifestSummary } from './manifest.ts';
+
+/** What is on disk about a snapshot before anything of it exists. */
+export type SnapshotRecord =
+  /** Not complete: only good to be removed. */
+  { version: 1; phase: 'capturing' } | SealedSnapshot;
+
+/** A snapshot that is complete and on the medium. It never changes. */
+export interface SealedSnapshot extends SnapshotContents {
+  version: 1;
+  phase: 'sealed';
+  disk: SealedDisk;
+  manifest: ManifestSummary;
+}
+
+/** What a sandbox needs to know to begin with it. */
+export interface SnapshotContents {
+  /** The sandbox that it was made of, and the snapshot that one had begun with. */
+  sandbox: string;
+  parent?: SnapshotId;
+  /** The image below its files. */
+  rootfs: string;
+  diskBaseId: number;
+  diskBytes: number;
+  internet: boolean;
+  /** As in the record of that sandbox: nothing that begins with it gets less. */
+  level?: 'gvisor';
+  /** There where the processes were captured, too. */
+  memory?: KeptMemory;
+  /** What is bound to `/.envd` for these. */
+  agentDir?: string;
+}
+
+export const toContents = (source: SandboxRecord, memory: KeptMemory | undefined): SnapshotContents => ({
+  sandbox: source.spec.id,
+  ...(source.snapshot !== undefined && { parent: source.snapshot }),
+  rootfs: source.spec.rootfs,
+  diskBaseId: source.diskBaseId,
+  diskBytes: source.spec.limits.diskBytes,
+  internet: source.spec.network.internet,
+  ...(source.level !== undefined && { level: source.level }),
+  ...(memory && { memory, ...(source.agentDir !== undefined && { agentDir: source.agentDir }) }),
+});
+
+/** Undefined unless there is a snapshot, and it is complete. */
+export const readSealedSnapshot = async (path: string): Promise<SealedSnapshot | undefined> => {
+  try {
+    const record = JSON.parse(await readFile(path, 'utf8')) as SnapshotRecord;
+    return record.phase === 'sealed' ? record : undefined;
+  } catch (error) {
+    // A file that is no JSON can only be from a power cut in the middle of making it.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+};

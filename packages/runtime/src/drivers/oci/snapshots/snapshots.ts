@@ -1,0 +1,225 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { isRuntimeError, RuntimeError, toRuntimeError } from '../../../error.ts';
+import { syncPath } from '../../../kernel/sync-path.ts';
+import type { SnapshotId, SnapshotInfo, Snapshots } from '../../../runtime.ts';
+import { isInstanceId } from '../../instance-spec.ts';
+import {
+  type KeptMemory,
+  keepImages,
+  listImages,
+  requireUntouched,
+  verifyImages,
+} from '../criu/memory-image.ts';
+import { repair } from '../disk/close-disk.ts';
+import { sweepDiskViews, withDiskView } from '../disk/disk-view.ts';
+import { isCleanDisk } from '../disk/kept-disk.ts';
+import { describeSealedDisk, requireSealedDisk } from '../disk/sealed-disk.ts';
+import { type SnapshotFolder, toSnapshotFolder, toSnapshotsDir } from '../folder.ts';
+import { keepRecord } from '../record.ts';
+import { toStartError } from '../start-error.ts';
+import type { Captured } from './capture.ts';
+import type { Tree } from './diff-trees.ts';
+import { findDamagedFiles } from './find-damaged-files.ts';
+import { readManifest, writeManifest } from './manifest.ts';
+import { readLayer } from './read-tree.ts';
+import {
+  readSealedSnapshot,
+  type SealedSnapshot,
+  type SnapshotContents,
+  type SnapshotRecord,
+  toContents,
+} from './snapshot-record.ts';
+import type { Layer } from './tree-entry.ts';
+
+/**
+ * Keeps snapshots as copies of whole disks, each complete in itself: none rests on another, or on a sandbox, and no
+ * sandbox rests on one, so any of them can go at any time. What a process before us was making is removed.
+ */
+export interface OciSnapshots extends Omit<Snapshots, 'diff'> {
+  /**
+   * Makes a snapshot: `capture` puts what it captures there and resolves with the sandbox's record.
+   * Resolves when the snapshot is on the medium, mended, and described; leaves nothing when it rejects.
+   */
+  make(id: SnapshotId, capture: Capture): Promise<void>;
+  /**
+   * As `make`, but nothing is mended, described or on the medium: what is captured is only good to be opened by this
+   * process, and is no snapshot to the next one.
+   */
+  makePassing(id: SnapshotId, capture: Capture): Promise<void>;
+  /** A snapshot to begin with, and its image. Rejects with `not_found`, and with `damaged` when it is not whole. */
+  open(id: SnapshotId): Promise<{ contents: SnapshotContents; folder: SnapshotFolder }>;
+  /** Its files, by its manifest. Rejects as `open`. */
+  tree(id: SnapshotId): Promise<Tree>;
+}
+
+type Capture = (to: SnapshotFolder) => Promise<Captured>;
+
+export const createSnapshots = (dataDir: string): OciSnapshots => {
+  const scratchDir = `${dataDir}/run`;
+  sweep(dataDir);
+  sweepDiskViews(scratchDir);
+  const passing = new Map<SnapshotId, SnapshotContents>();
+  const toFolder = (id: SnapshotId) => toSnapshotFolder(dataDir, id);
+
+  const require = async (id: SnapshotId): Promise<SealedSnapshot> => {
+    const sealed = isInstanceId(id) ? await readSealedSnapshot(toFolder(id).record) : undefined;
+    if (sealed === undefined) throw new RuntimeError('not_found', `no snapshot ${id}`);
+    return sealed;
+  };
+
+  const requireWhole = async (id: SnapshotId): Promise<SealedSnapshot> => {
+    const sealed = await require(id);
+    await requireSealedDisk(toFolder(id).image, sealed.disk);
+    return sealed;
+  };
+
+  const readLayerOf = (id: SnapshotId, { manifest }: SealedSnapshot): Promise<Layer> =>
+    readManifest(toFolder(id).manifest, manifest);
+
+  const remove = async (id: SnapshotId): Promise<void> => {
+    const { path } = toFolder(id);
+    if (passing.delete(id)) {
+      // To a process that comes after us it is none anyway, removed or not.
+      await rm(path, { recursive: true, force: true });
+      return;
+    }
+    const doomed = `${path}${doomedSuffix}`;
+    try {
+      // In one step, so that what is left by whoever is killed in the middle is no snapshot.
+      await rename(path, doomed);
+      await syncPath(toSnapshotsDir(dataDir));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    await rm(doomed, { recursive: true, force: true });
+  };
+
+  const claim = async (id: SnapshotId): Promise<void> => {
+    await mkdir(toFolder(id).path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST')
+        throw await toStartError(error, { step: `making snapshot ${id}`, dataDir });
+      throw new RuntimeError('already_exists', 'there is a snapshot of this id');
+    });
+  };
+
+  const sealDisk = async ({ image, manifest }: SnapshotFolder, baseId: number) => {
+    if (!(await isCleanDisk(image))) await repair(image);
+    await syncPath(image);
+    const written = await withDiskView({ image, scratchDir }, (view) =>
+      writeManifest(manifest, readLayer(`${view}/upper`, { baseId })),
+    );
+    return { disk: await describeSealedDisk(image), manifest: written };
+  };
+
+  const makeIn = async (id: SnapshotId, work: (folder: SnapshotFolder) => Promise<void>): Promise<void> => {
+    await claim(id);
+    try {
+      await work(toFolder(id));
+    } catch (error) {
+      const failure = await toStartError(error, { step: `making snapshot ${id}`, dataDir });
+      // What is left is no snapshot, and the next who opens this folder removes it.
+      await remove(id).catch(() => undefined);
+      throw failure;
+    }
+  };
+
+  return {
+    make: (id, capture) =>
+      makeIn(id, async (folder) => {
+        await keepRecord(folder.record, { version: 1, phase: 'capturing' });
+        const captured = await capture(folder);
+        const [disk, memory] = await Promise.all([
+          sealDisk(folder, captured.record.diskBaseId),
+          sealMemory(folder, captured),
+        ]);
+        const contents = toContents(captured.record, memory);
+        await keepRecord(folder.record, { version: 1, phase: 'sealed', ...contents, ...disk });
+      }),
+    makePassing: (id, capture) =>
+      makeIn(id, async (folder) => {
+        const { record, memory } = await capture(folder);
+        const listed = memory && { ...memory, images: memory.images ?? listImages(folder.memory) };
+        passing.set(id, toContents(record, listed));
+      }),
+    open: async (id) => {
+      const folder = toFolder(id);
+      const contents = passing.get(id) ?? (await requireWhole(id));
+      if (contents.memory?.images) requireUntouched(folder.memory, contents.memory.images);
+      return { contents, folder };
+    },
+    list: async function* (): AsyncGenerator<SnapshotInfo, void, undefined> {
+      for (const id of (await readdir(toSnapshotsDir(dataDir))).filter(isInstanceId)) {
+        const { record, image } = toFolder(id);
+        if ((await readSealedSnapshot(record)) === undefined) continue;
+        const { blocks } = await stat(image).catch(() => ({ blocks: 0 }));
+        yield { id, sizeBytes: blocks * BLOCK_BYTES };
+      }
+    },
+    verify: async (id) => {
+      const sealed = await require(id);
+      const { image, manifest, memory } = toFolder(id);
+      const check = async (work: () => Promise<unknown>): Promise<string[]> => {
+        try {
+          await work();
+          return [];
+        } catch (error) {
+          if (isRuntimeError(error, 'damaged')) return [error.message];
+          throw toRuntimeError(error, `verifying snapshot ${id}`);
+        }
+      };
+      const disk = await check(() => requireSealedDisk(image, { ...sealed.disk, stamp: untrusted }));
+      const listed = await check(() => readManifest(manifest, sealed.manifest));
+      const files =
+        disk.length > 0 && listed.length === 0
+          ? await findDamagedFiles(
+              { image, scratchDir, baseId: sealed.diskBaseId },
+              await readLayerOf(id, sealed),
+            )
+          : [];
+      const { images } = sealed.memory ?? {};
+      const processes = images ? await check(() => verifyImages(memory, images)) : [];
+      return [...disk, ...listed, ...files, ...processes];
+    },
+    tree: async (id) => {
+      const sealed = await require(id);
+      return { rootfs: sealed.rootfs, layer: await readLayerOf(id, sealed) };
+    },
+    delete: async (id) => {
+      if (!isInstanceId(id)) return;
+      await remove(id).catch((error: unknown) => {
+        throw toRuntimeError(error, `removing snapshot ${id}`);
+      });
+    },
+  };
+};
+
+const BLOCK_BYTES = 512;
+
+/** By which no image is taken as untouched. */
+const untrusted = { inode: '', modifiedNs: '', changedNs: '' };
+
+const sealMemory = async (folder: SnapshotFolder, { memory }: Captured): Promise<KeptMemory | undefined> =>
+  memory && { ...memory, images: memory.images ?? (await keepImages(folder.memory)) };
+
+/** Of a folder that is being removed. No id ends like this. */
+const doomedSuffix = '.removed';
+
+/** Makes the folder of all snapshots, and removes what is not one: neither complete nor about to be. */
+const sweep = (dataDir: string): void => {
+  const all = toSnapshotsDir(dataDir);
+  mkdirSync(all, { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(all)) {
+    const { path, record } = toSnapshotFolder(dataDir, name);
+    if (name.endsWith(doomedSuffix) || !isSealed(record)) rmSync(path, { recursive: true, force: true });
+  }
+};
+
+const isSealed = (record: string): boolean => {
+  try {
+    return (JSON.parse(readFileSync(record, 'utf8')) as SnapshotRecord).phase === 'sealed';
+  } catch {
+    // None, or half of one: whoever made it was killed before it was complete.
+    return false;
+  }
+};

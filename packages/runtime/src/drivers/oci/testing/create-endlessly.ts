@@ -1,0 +1,23 @@
+// For the crash test: makes sandboxes, several at once and one after the other, until somebody ends this process.
+import { createOci } from '../oci.ts';
+
+const [dataDir = '', agentDir = '', rootfs = '', prefix = '', runscPath] = process.argv.slice(2);
+const runtime = createOci({ dataDir, agentDir, runscPath });
+const MIB = 2 ** 20;
+
+const createInTurn = async (lane: number): Promise<never> => {
+  for (let turn = 0; ; turn++) {
+    const instance = await runtime.create({
+      id: `${prefix}l${lane}t${turn}`,
+      rootfs,
+      hostname: 'box',
+      limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
+      network: { internet: lane === 0 },
+    });
+    process.stdout.write('made\n');
+    if (turn % 2 === 1) await instance.stop();
+  }
+};
+
+process.stdout.write('go\n');
+await Promise.all([0, 1].map(createInTurn));

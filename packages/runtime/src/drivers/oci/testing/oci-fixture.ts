@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import type { Instance, InstanceOrigin, InstanceSettings } from '../../../runtime.ts';
+import { prepareSuiteAgent } from '../../../suite/agent.ts';
+import { prepareSuiteRootfs } from '../../../suite/rootfs.ts';
+import { findTraces } from '../../../suite/traces.ts';
+import type { AddressedRuntime } from '../../guest-socket.ts';
+import { prepareCriu } from '../criu/prepare-criu.ts';
+import { createOci, type OciOptions } from '../oci.ts';
+
+const MIB = 2 ** 20;
+
+/** The OCI driver over a data folder of its own. What is not a path or a function is there when the first test begins. */
+export interface OciFixture {
+  /** Holds all else, and whatever a test puts there. */
+  readonly base: string;
+  readonly dataDir: string;
+  readonly stateDir: string;
+  readonly agentDir: string;
+  readonly rootfs: string;
+  readonly criuDir: string | undefined;
+  readonly runtime: AddressedRuntime;
+  /** Everything of a spec but its id and origin. */
+  readonly settings: Omit<InstanceSettings, 'id'>;
+  /** An id for a sandbox or a snapshot that no other has had. */
+  toId(): string;
+  /** Makes a sandbox of the suite's root, or of what is given instead. */
+  create(origin?: InstanceOrigin, hostname?: string): Promise<Instance>;
+  /** Closes the runtime and opens it again on the same folder, as the next process does. */
+  reopen(change?: Partial<OciOptions>): Promise<void>;
+  /** What the sandboxes of all tests so far have left on the host. */
+  traces(): Promise<string[]>;
+}
+
+/**
+ * Gives the tests of a file a driver, and sees to it that each leaves nothing on the host: call it once, outside of
+ * `describe`. With `memory`, tests are skipped, and say why, where CRIU does not work.
+ */
+export const useOci = (options: {
+  /** Lower case; begins all ids. */
+  name: string;
+  memory?: boolean;
+  internet?: boolean;
+  /** Agrees on slots with nobody, in `stateDir`, and not where all of this host's servers do. */
+  ownSlots?: boolean;
+}): OciFixture => {
+  const { name, memory = false, internet = false, ownSlots = false } = options;
+  const base = join(tmpdir(), `runtime-${name}-${randomUUID().slice(0, 8)}`);
+  const dataDir = join(base, 'data');
+  const stateDir = join(base, 'state');
+  const slots = ownSlots ? { stateDir } : {};
+  let agentDir: string;
+  let rootfs: string;
+  let criuDir: string | undefined;
+  let runtime: AddressedRuntime;
+  let missing = 'CRIU cannot work on this kernel';
+  const ids: string[] = [];
+
+  const open = (change: Partial<OciOptions> = {}): AddressedRuntime =>
+    createOci({ dataDir, agentDir, criuDir, ...slots, ...change });
+  // Without the slots of the others, their links look as if they belonged to nobody.
+  const traces = async (): Promise<string[]> =>
+    (await findTraces({ dataDir, ids, ...slots })).filter(
+      (trace) => !ownSlots || !trace.startsWith('interface'),
+    );
+
+  beforeAll(async () => {
+    await mkdir(base, { mode: 0o700 });
+    await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
+    const findCriu = (): Promise<string | undefined> =>
+      prepareCriu({ targetDir: '/var/cache/skerry' }).catch((error: Error) => {
+        missing = `${error.message}: ${String(error.cause)}`;
+        return undefined;
+      });
+    [agentDir, rootfs, criuDir] = await Promise.all([
+      prepareSuiteAgent(base),
+      prepareSuiteRootfs(),
+      memory ? findCriu() : undefined,
+    ]);
+    runtime = open();
+  }, 180_000);
+  beforeEach((context) => {
+    if (!memory || runtime.features.pause.memory) return;
+    console.warn(`skipped: ${missing}`);
+    context.skip(missing);
+  });
+  afterEach(async () => {
+    for await (const instance of runtime.list()) await instance.stop();
+    for await (const { id } of runtime.snapshots.list()) await runtime.snapshots.delete(id);
+    await expect.poll(traces, { timeout: 10_000 }).toEqual([]);
+  });
+  afterAll(async () => {
+    await runtime?.close();
+    await rm(base, { recursive: true, force: true });
+  });
+
+  const settings = {
+    hostname: 'box',
+    limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
+    network: { internet },
+  };
+  const toId = (): string => {
+    const id = `${name}${process.pid}x${ids.length}`;
+    ids.push(id);
+    return id;
+  };
+  return {
+    base,
+    dataDir,
+    stateDir,
+    get agentDir() {
+      return agentDir;
+    },
+    get rootfs() {
+      return rootfs;
+    },
+    get criuDir() {
+      return criuDir;
+    },
+    get runtime() {
+      return runtime;
+    },
+    settings,
+    toId,
+    create: (origin = { rootfs }, hostname = settings.hostname) =>
+      runtime.create({ id: toId(), ...origin, ...settings, hostname }),
+    reopen: async (change) => {
+      await runtime.close();
+      runtime = open(change);
+    },
+    traces,
+  };
+};

@@ -1,0 +1,306 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { RuntimeError } from '../error.ts';
+import type { Instance, InstanceSpec, Runtime } from '../runtime.ts';
+import { prepareSuiteAgent } from './agent.ts';
+import { callGuest, runInside } from './client.ts';
+import { diffSuite } from './diff.ts';
+import { isolationSuite } from './isolation.ts';
+import { type LevelTraits, toLevelTraits } from './levels.ts';
+import { pauseSuite } from './pause.ts';
+import { prepareSuiteRootfs } from './rootfs.ts';
+import { snapshotSuite } from './snapshot.ts';
+import { findTraces } from './traces.ts';
+
+export interface SuiteContext {
+  /** A fresh folder for everything the runtime keeps. */
+  dataDir: string;
+  /** Holds the suite's guest in the place of the agent. */
+  agentDir: string;
+}
+
+export interface SuiteOptions {
+  /** What a hostile program gets through with this driver beside what its level lets through, and why it may. */
+  letsThrough?: Readonly<Record<string, string>>;
+}
+
+/** What a test of the suite works with. */
+export interface SuiteHost {
+  readonly runtime: Runtime;
+  readonly dataDir: string;
+  readonly traits: LevelTraits;
+  /** A spec with an id that no other test uses. */
+  spec(change?: Partial<InstanceSpec>): InstanceSpec;
+  create(change?: Partial<InstanceSpec>): Promise<Instance>;
+  /** Closes the runtime and opens it again on the same folder, as the next process does. */
+  reopen(): Promise<void>;
+  /** Of what a hostile program tries, what gets through with this driver by design. */
+  readonly letsThrough: readonly string[];
+  /** What the sandboxes of all tests so far have left on the host. */
+  traces(): Promise<string[]>;
+}
+
+const MIB = 2 ** 20;
+
+/**
+ * What it means to be a runtime. A driver's test is a factory and one call of this. The factory is called again on
+ * the same folder after `close`, and must find what it had made.
+ */
+export const runtimeSuite = (
+  name: string,
+  open: (context: SuiteContext) => Promise<Runtime>,
+  { letsThrough = {} }: SuiteOptions = {},
+): void => {
+  describe(name, () => {
+    let base: string;
+    let context: SuiteContext;
+    let rootfs: string;
+    let runtime: Runtime;
+    const ids: string[] = [];
+
+    const host: SuiteHost = {
+      get runtime() {
+        return runtime;
+      },
+      get dataDir() {
+        return context.dataDir;
+      },
+      get traits() {
+        return toLevelTraits(runtime.features);
+      },
+      spec: (change) => {
+        const id = change?.id ?? `suite${process.pid}x${Math.random().toString(36).slice(2, 10)}`;
+        ids.push(id);
+        return {
+          id,
+          ...(change && 'snapshot' in change ? {} : { rootfs }),
+          hostname: 'box',
+          limits: { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 },
+          network: { internet: false },
+          ...change,
+        } as InstanceSpec;
+      },
+      create: (change) => runtime.create(host.spec(change)),
+      reopen: async () => {
+        await runtime.close();
+        runtime = await open(context);
+      },
+      get letsThrough() {
+        return [...host.traits.letsThrough, ...Object.keys(letsThrough)].sort();
+      },
+      traces: () => findTraces({ dataDir: context.dataDir, ids }),
+    };
+
+    beforeAll(async () => {
+      base = await mkdtemp(join(tmpdir(), 'runtime-suite-'));
+      const dataDir = join(base, 'data');
+      await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
+      const agentDir = await prepareSuiteAgent(base);
+      rootfs = await prepareSuiteRootfs();
+      context = { dataDir, agentDir };
+      runtime = await open(context);
+    });
+
+    afterEach(async () => {
+      for await (const instance of runtime.list()) await instance.stop();
+      for await (const { id } of runtime.snapshots.list()) await runtime.snapshots.delete(id);
+      await expectNoTraces(host);
+    });
+
+    afterAll(async () => {
+      await runtime?.close();
+      await rm(base, { recursive: true, force: true });
+    });
+
+    lifeSuite(host);
+    pauseSuite(host);
+    snapshotSuite(host);
+    diffSuite(host);
+    isolationSuite(host);
+  });
+};
+
+/** A process that starts at the same time keeps its copy of the host's mounts, and so a disk, for some milliseconds. */
+const expectNoTraces = (host: SuiteHost): Promise<void> =>
+  expect.poll(() => host.traces(), { timeout: 10_000, interval: 20 }).toEqual([]);
+
+const listIds = async (runtime: Runtime): Promise<string[]> => {
+  const ids: string[] = [];
+  for await (const { id } of runtime.list()) ids.push(id);
+  return ids;
+};
+
+const lifeSuite = (host: SuiteHost): void => {
+  const code = async (promise: Promise<unknown>): Promise<string> => {
+    const error = await promise.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    return error instanceof RuntimeError ? error.code : `not a RuntimeError: ${String(error)}`;
+  };
+
+  describe('life', () => {
+    it('resolves a create when commands can be run inside', async () => {
+      const instance = await host.create({ hostname: 'my-box' });
+      expect(await runInside(instance, 'id -u; hostname; cat /etc/hostname')).toEqual({
+        code: 0,
+        output: '0\nmy-box\nmy-box\n',
+      });
+      expect(await instance.state()).toBe('running');
+    });
+
+    it('reaches the private channel of the agent', async () => {
+      const instance = await host.create();
+      expect(await callGuest(await instance.control(), { path: '/' })).toBe('ok');
+    });
+
+    it('connects to a port on the loopback inside, and says "refused" when nothing listens', async () => {
+      const instance = await host.create();
+      const server = `require('net').createServer((s) => s.end('hello')).listen(8080, '127.0.0.1')`;
+      await runInside(
+        instance,
+        `LD_LIBRARY_PATH=/.envd/lib setsid /.envd/node -e "${server}" >/dev/null 2>&1 </dev/null & sleep 0.4`,
+      );
+      const stream = await instance.connect(8080);
+      let text = '';
+      for await (const chunk of stream) text += String(chunk);
+      expect(text).toBe('hello');
+      expect(await code(instance.connect(8081))).toBe('refused');
+    });
+
+    it('refuses a second sandbox of the same id and leaves the first alone', async () => {
+      const first = await host.create();
+      expect(await code(host.create({ id: first.id }))).toBe('already_exists');
+      expect((await runInside(first, 'echo alive')).output).toBe('alive\n');
+    });
+
+    it('gives every start of an id a run id of its own', async () => {
+      const first = await host.create();
+      await first.stop();
+      const second = await host.create({ id: first.id });
+      expect(second.runId).not.toBe(first.runId);
+      await first.stop();
+      expect(await second.state()).toBe('running');
+    });
+
+    it('says "not_found" for an id that it does not have', async () => {
+      expect(await code(host.runtime.get('nobody'))).toBe('not_found');
+      expect(await code(host.runtime.get('../etc'))).toBe('not_found');
+    });
+
+    it('finds running sandboxes again after the runtime was closed and opened', async () => {
+      const before = await host.create();
+      await runInside(before, 'echo kept > /root/file');
+      await host.reopen();
+      const listed = await listIds(host.runtime);
+      expect(listed).toEqual([before.id]);
+      const after = await host.runtime.get(before.id);
+      expect(after.runId).toBe(before.runId);
+      expect(await after.state()).toBe('running');
+      expect((await runInside(after, 'cat /root/file')).output).toBe('kept\n');
+    });
+
+    it('makes several at once', async () => {
+      const made = await Promise.all([1, 2, 3, 4, 5, 6].map(() => host.create()));
+      const answers = await Promise.all(
+        made.map((instance) => runInside(instance, 'echo $$ > /root/x; ls /root')),
+      );
+      expect(answers.map(({ output }) => output)).toEqual(made.map(() => 'x\n'));
+      await Promise.all(made.map((instance) => instance.stop()));
+    });
+
+    it('stops as often as it is told to', async () => {
+      const instance = await host.create();
+      await Promise.all([instance.stop(), instance.stop()]);
+      await instance.stop();
+      expect(await instance.state()).toBe('stopped');
+      expect(await code(host.runtime.get(instance.id))).toBe('not_found');
+      expect(await code(instance.control())).toBe('unavailable');
+    });
+
+    it('tells the end of a sandbox once, whether it was stopped or died, also after opening again', async () => {
+      const ended: string[] = [];
+      const until = async (count: number): Promise<void> => {
+        for (let turn = 0; ended.length < count && turn < 100; turn++) await sleep(20);
+      };
+      const stopped = await host.create();
+      stopped.onExit(() => ended.push('stopped'));
+      stopped.onExit(() => ended.push('taken back'))();
+      await stopped.stop();
+      await until(1);
+      const made = await host.create();
+      await host.reopen();
+      const dying = await host.runtime.get(made.id);
+      dying.onExit(() => ended.push('died'));
+      // The shell's parent is the agent, which is what pid 1 waits for; nobody is left to answer.
+      await runInside(dying, 'kill -9 $PPID').catch(() => undefined);
+      await until(2);
+      expect(ended).toEqual(['stopped', 'died']);
+      expect(await dying.state()).toBe('stopped');
+    });
+
+    it('reports what a sandbox uses', async () => {
+      const instance = await host.create();
+      const before = await instance.usage();
+      const work =
+        'head -c 20000000 /dev/zero > /root/f; sync; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done';
+      await runInside(instance, work);
+      const after = await instance.usage();
+      expect(before.memoryBytes).toBeGreaterThan(5 * MIB);
+      expect(before.processCount).toBeGreaterThanOrEqual(2);
+      expect(after.cpuTimeMs - before.cpuTimeMs).toBeGreaterThan(50);
+      expect(after.diskBytes - before.diskBytes).toBeGreaterThan(19_000_000);
+      expect(after.cacheBytes - before.cacheBytes).toBeGreaterThan(19_000_000);
+    });
+
+    it('leaves nothing when a create is aborted, at whatever moment', async () => {
+      let abortedCount = 0;
+      for (const delayMs of [0, 3, 8, 15, 25, 40]) {
+        const abort = new AbortController();
+        const created = host.runtime.create(host.spec(), { signal: abort.signal });
+        const settled = Promise.allSettled([created]);
+        await sleep(delayMs);
+        abort.abort();
+        const [made] = await settled;
+        if (made.status === 'fulfilled') {
+          // Too late for that.
+          await made.value.stop();
+        } else {
+          expect(await code(created)).toBe('unavailable');
+          abortedCount += 1;
+        }
+        await expectNoTraces(host);
+      }
+      expect(abortedCount).toBeGreaterThan(0);
+    });
+
+    it('leaves nothing when a create fails', async () => {
+      expect(await code(host.create({ rootfs: '/nonexistent' }))).toBe('internal');
+      await expectNoTraces(host);
+    });
+
+    it('refuses an id that is no plain name', async () => {
+      for (const id of ['', '..', 'a/b', 'A', 'a'.repeat(41)]) {
+        expect(await code(host.runtime.create({ ...host.spec(), id }))).toBe('internal');
+      }
+    });
+
+    it('rejects with "unsupported" whatever its features declare false', async () => {
+      const { pause, snapshot } = host.runtime.features;
+      const instance = await host.create();
+      const tried: Record<string, string> = {};
+      if (!pause.memory) tried.pauseMemory = await code(instance.pause({ memory: true }));
+      if (!pause.filesystem) tried.pauseFiles = await code(instance.pause({ memory: false }));
+      if (!pause.memory && !pause.filesystem) tried.resume = await code(instance.resume());
+      if (!snapshot.memory) tried.snapshot = await code(instance.snapshot({ id: 's1', memory: true }));
+      if (!snapshot.filesystem) tried.files = await code(instance.snapshot({ id: 's2', memory: false }));
+      expect(new Set(Object.values(tried))).toEqual(
+        new Set(Object.keys(tried).length > 0 ? ['unsupported'] : []),
+      );
+      expect(await instance.state()).toBe('running');
+    });
+  });
+};

@@ -1,0 +1,142 @@
+import type { Agent, AgentCallOptions } from '../transport/agent.ts';
+import { startCall } from '../transport/call.ts';
+import { fromResponse } from '../transport/from-response.ts';
+
+export type FileData = string | ArrayBuffer | Uint8Array | Blob | ReadableStream<Uint8Array>;
+
+export interface WriteOptions extends AgentCallOptions {
+  /**
+   * Attached to the file and shown by `getInfo`, keys in lower case. Each write replaces the whole set, so one without clears
+   * it. Printable ASCII, 4096 bytes in all.
+   */
+  metadata?: Record<string, string> | undefined;
+}
+
+/** A file that was written. */
+export interface WriteInfo {
+  path: string;
+  name: string;
+  metadata?: Record<string, string>;
+}
+
+// How long an upload takes depends on its size, which only the caller knows.
+const uploadTimeoutMs = 3_600_000;
+
+/**
+ * Downloads one file. `consume` takes the body; without it the body is returned as a stream, which fails like
+ * `fetch` when the caller's signal aborts or the connection breaks. The request timeout bounds the wait for the answer's head, so that a slow reader is never cut off.
+ *
+ * @internal
+ */
+export function readFile(
+  agent: Agent,
+  path: string,
+  options: AgentCallOptions,
+): Promise<ReadableStream<Uint8Array>>;
+/** @internal */
+export function readFile<T>(
+  agent: Agent,
+  path: string,
+  options: AgentCallOptions,
+  consume: (response: Response) => Promise<T>,
+): Promise<T>;
+export async function readFile<T>(
+  agent: Agent,
+  path: string,
+  options: AgentCallOptions,
+  consume?: (response: Response) => Promise<T>,
+): Promise<T | ReadableStream<Uint8Array>> {
+  const call = startCall(options, agent.requestTimeoutMs);
+  let isOpen = false;
+  try {
+    const { response, error } = await agent.client.files.GET('/files', {
+      params: { query: toQuery(path, options) },
+      // Left to itself, `fetch` asks for gzip, which is slower than most networks.
+      headers: { 'Accept-Encoding': 'identity' },
+      parseAs: 'stream',
+      signal: call.signal,
+    });
+    if (!response.ok) throw fromResponse({ status: response.status, headers: response.headers, body: error });
+    call.stopClock();
+    if (consume) return await consume(response);
+    // Still tied to the caller's signal: nothing tells when a stream was read to its end, and a pass-through halves its speed.
+    isOpen = true;
+    return response.body ?? new Blob([]).stream();
+  } catch (error) {
+    throw call.explain(error);
+  } finally {
+    if (!isOpen) call.end();
+  }
+}
+
+/**
+ * Uploads one file as it is. A stream is sent as it comes, which browsers refuse over HTTP/1.1.
+ *
+ * @internal
+ */
+export async function writeFile(
+  agent: Agent,
+  path: string,
+  data: FileData,
+  options: WriteOptions,
+): Promise<WriteInfo> {
+  const call = startCall(options, uploadTimeoutMs);
+  const metadata = Object.entries(options.metadata ?? {}).map(([key, value]) => [`X-Metadata-${key}`, value]);
+  try {
+    const {
+      data: written,
+      error,
+      response,
+    } = await agent.client.files.POST('/files', {
+      params: { query: toQuery(path, options) },
+      // The document calls a body Blob; any kind of body that `fetch` takes is sent the same way.
+      body: data as Blob,
+      bodySerializer: (body: unknown) => body as BodyInit,
+      headers: { 'Content-Type': 'application/octet-stream', ...Object.fromEntries(metadata) },
+      signal: call.signal,
+      // `fetch` asks for it with a stream; the DOM's types do not know it.
+      ...({ duplex: 'half' } as object),
+    });
+    if (!response.ok) throw fromResponse({ status: response.status, headers: response.headers, body: error });
+    const record = written?.[0];
+    if (!record)
+      throw fromResponse({ status: 500, headers: response.headers, body: 'the agent named no file' });
+    const { name, metadata: stored } = record;
+    return { path: record.path, name, ...(stored ? { metadata: stored } : {}) };
+  } catch (error) {
+    throw call.explain(error);
+  } finally {
+    call.end();
+  }
+}
+
+/**
+ * Joins files into one inside the sandbox.
+ *
+ * @internal
+ */
+export async function composeFile(
+  agent: Agent,
+  sources: readonly string[],
+  destination: string,
+  options: AgentCallOptions,
+): Promise<WriteInfo> {
+  const call = startCall(options, uploadTimeoutMs);
+  const { user } = options;
+  try {
+    const { data, error, response } = await agent.client.files.POST('/files/compose', {
+      body: { source_paths: [...sources], destination, ...(user ? { username: user } : {}) },
+      signal: call.signal,
+    });
+    if (!data) throw fromResponse({ status: response.status, headers: response.headers, body: error });
+    return { path: data.path, name: data.name };
+  } catch (error) {
+    throw call.explain(error);
+  } finally {
+    call.end();
+  }
+}
+
+function toQuery(path: string, { user }: AgentCallOptions): { path: string; username?: string } {
+  return { path, ...(user ? { username: user } : {}) };
+}

@@ -1,0 +1,220 @@
+import { SandboxError } from '../errors.ts';
+import { startListening } from '../process/listening.ts';
+import { type Agent, type AgentCallOptions, toUserHeader } from '../transport/agent.ts';
+import { type EntryInfo, toEntryInfo } from './entry-info.ts';
+import { keepaliveHeader, openStream } from './event-stream.ts';
+import {
+  composeFile,
+  type FileData,
+  readFile,
+  type WriteInfo,
+  type WriteOptions,
+  writeFile,
+} from './file-transfer.ts';
+import { type FileEvent, type LostEvents, WatchHandle } from './watch-handle.ts';
+
+export interface ListOptions extends AgentCallOptions {
+  /** Levels to descend. Default 1: the directory's own entries. */
+  depth?: number | undefined;
+}
+
+export interface WatchOptions extends AgentCallOptions {
+  /** Also watch all directories below. */
+  recursive?: boolean | undefined;
+  /** Attach what the path is to each event. */
+  includeEntry?: boolean | undefined;
+  /** Accept network mounts, where changes that other machines make go unnoticed. */
+  allowNetworkMounts?: boolean | undefined;
+  /** How long to watch, in milliseconds. Default: until stopped. */
+  timeoutMs?: number | undefined;
+  /** Called with each event; the next waits for the promise it returns. Instead of iterating over the handle. */
+  onEvent?: ((event: FileEvent) => void | Promise<void>) | undefined;
+  /** Called once when a watch with `onEvent` has ended, with the error unless it was stopped. */
+  onExit?: ((error?: unknown) => void) | undefined;
+  /**
+   * With it, a broken connection is made again. It is called when the watch is in place again, before the first event of that:
+   * look at the directory then, since what happened in between is not told. Without it the watch fails with `connection_failed`.
+   */
+  onEventsLost?: ((lost: LostEvents) => void) | undefined;
+}
+
+/** One of several files to write. */
+export interface WriteEntry {
+  path: string;
+  data: FileData;
+}
+
+/** Reads, writes and watches the files of one sandbox. Relative paths start at the user's home. */
+export class Files {
+  readonly #agent: Agent;
+
+  /** @internal */
+  constructor(agent: Agent) {
+    this.#agent = agent;
+  }
+
+  /**
+   * Reads a whole file: as text, or as `format` says. A stream is delivered as it arrives; read it to the end or cancel it.
+   * Throws `NotFoundError`, and `InvalidArgumentError` for a directory.
+   */
+  read(path: string, options?: AgentCallOptions & { format?: 'text' }): Promise<string>;
+  read(path: string, options: AgentCallOptions & { format: 'bytes' }): Promise<Uint8Array<ArrayBuffer>>;
+  read(path: string, options: AgentCallOptions & { format: 'blob' }): Promise<Blob>;
+  read(path: string, options: AgentCallOptions & { format: 'stream' }): Promise<ReadableStream<Uint8Array>>;
+  async read(
+    path: string,
+    {
+      format = 'text',
+      ...options
+    }: AgentCallOptions & { format?: 'text' | 'bytes' | 'blob' | 'stream' } = {},
+  ): Promise<string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>> {
+    switch (format) {
+      case 'text':
+        return readFile(this.#agent, path, options, (response) => response.text());
+      case 'bytes':
+        return new Uint8Array(
+          await readFile(this.#agent, path, options, (response) => response.arrayBuffer()),
+        );
+      case 'blob':
+        return readFile(this.#agent, path, options, (response) => response.blob());
+      case 'stream':
+        return readFile(this.#agent, path, options);
+    }
+  }
+
+  /**
+   * Writes one file, or several at a time. Makes missing parents and replaces what is there. A stream is sent as it comes.
+   * When one of several fails the others may have been written. Throws `insufficient_storage` when the disk is full.
+   */
+  write(path: string, data: FileData, options?: WriteOptions): Promise<WriteInfo>;
+  write(entries: WriteEntry[], options?: WriteOptions): Promise<WriteInfo[]>;
+  write(
+    target: string | WriteEntry[],
+    dataOrOptions?: FileData | WriteOptions,
+    options?: WriteOptions,
+  ): Promise<WriteInfo | WriteInfo[]> {
+    if (typeof target === 'string')
+      return writeFile(this.#agent, target, dataOrOptions as FileData, options ?? {});
+    return this.#writeAll(target, (dataOrOptions as WriteOptions | undefined) ?? {});
+  }
+
+  /**
+   * Joins files in their order into one that takes the place of `destination` in one step, and then deletes them: large files
+   * can be written in parts, several at a time. Their bytes do not leave the sandbox, whose disk holds both for a moment.
+   * Throws `NotFoundError` for a source that is missing, `InvalidArgumentError` when one is no regular file or is the
+   * destination, and `insufficient_storage` when the disk is full; nothing is lost then.
+   */
+  compose(
+    sources: readonly string[],
+    destination: string,
+    options: AgentCallOptions = {},
+  ): Promise<WriteInfo> {
+    return composeFile(this.#agent, sources, destination, options);
+  }
+
+  /** What a directory holds, depth first. Throws `NotFoundError`, and `InvalidArgumentError` when it is no directory. */
+  async list(path: string, { depth = 1, ...options }: ListOptions = {}): Promise<EntryInfo[]> {
+    const { entries } = await this.#agent.rpc(options, ({ filesystem }, rpc) =>
+      filesystem.listDir({ path, depth }, rpc),
+    );
+    return entries.map(toEntryInfo);
+  }
+
+  /** Describes one path, without following a final symbolic link. Throws `NotFoundError`. */
+  async getInfo(path: string, options: AgentCallOptions = {}): Promise<EntryInfo> {
+    const { entry } = await this.#agent.rpc(options, ({ filesystem }, rpc) => filesystem.stat({ path }, rpc));
+    return toEntryInfo(requireEntry(entry));
+  }
+
+  /** Whether there is something at a path. */
+  async exists(path: string, options: AgentCallOptions = {}): Promise<boolean> {
+    try {
+      await this.getInfo(path, options);
+      return true;
+    } catch (error) {
+      if (error instanceof SandboxError && error.code === 'not_found') return false;
+      throw error;
+    }
+  }
+
+  /** Makes a directory and its missing parents. False when it exists. Throws `InvalidArgumentError` where a file is in the way. */
+  async makeDir(path: string, options: AgentCallOptions = {}): Promise<boolean> {
+    try {
+      await this.#agent.rpc(options, ({ filesystem }, rpc) => filesystem.makeDir({ path }, rpc));
+      return true;
+    } catch (error) {
+      if (error instanceof SandboxError && error.code === 'conflict') return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Renames a file or directory, makes missing parents of the destination and replaces a file that is there.
+   * Throws `NotFoundError`, and `internal` for a directory that is not empty or lies on another device.
+   */
+  async move(source: string, destination: string, options: AgentCallOptions = {}): Promise<EntryInfo> {
+    const { entry } = await this.#agent.rpc(options, ({ filesystem }, rpc) =>
+      filesystem.move({ source, destination }, rpc),
+    );
+    return toEntryInfo(requireEntry(entry));
+  }
+
+  /** Deletes a path and everything below it. A path that does not exist is no error. */
+  async remove(path: string, options: AgentCallOptions = {}): Promise<void> {
+    await this.#agent.rpc(options, ({ filesystem }, rpc) => filesystem.remove({ path }, rpc));
+  }
+
+  /**
+   * Watches a directory and resolves when the watch is in place: changes made after that are reported. Aborting `signal`
+   * ends it with `canceled`. Throws `NotFoundError`, and `InvalidArgumentError` when it is no directory.
+   */
+  async watchDir(path: string, options: WatchOptions = {}): Promise<WatchHandle> {
+    const { recursive = false, includeEntry = false, allowNetworkMounts = false, timeoutMs = 0 } = options;
+    const headers = { ...keepaliveHeader, ...toUserHeader(options.user) };
+    const request = { path, recursive, includeEntry, allowNetworkMounts };
+    const listening = startListening(options.signal);
+    const open = ({
+      timeoutMs: lastsMs,
+      requestTimeoutMs,
+    }: Pick<WatchOptions, 'timeoutMs' | 'requestTimeoutMs'>) =>
+      openStream(this.#agent, { signal: listening.controller.signal, requestTimeoutMs }, (signal) =>
+        this.#agent.client.filesystem.watchDir(request, { signal, headers, timeoutMs: lastsMs ?? 0 }),
+      );
+    const deadlineMs = timeoutMs > 0 ? Date.now() + timeoutMs : undefined;
+    const opened = await open(options).catch((error: unknown) => {
+      listening.release();
+      throw error;
+    });
+    const { onEventsLost } = options;
+    const handle = new WatchHandle({ agent: this.#agent, opened, open, listening, deadlineMs, onEventsLost });
+    if (options.onEvent) {
+      deliver(handle, options.onEvent).then(
+        () => options.onExit?.(),
+        (error: unknown) => options.onExit?.(error),
+      );
+    }
+    return handle;
+  }
+
+  async #writeAll(entries: WriteEntry[], options: WriteOptions): Promise<WriteInfo[]> {
+    const written: WriteInfo[] = [];
+    const queue = entries.entries();
+    const work = async (): Promise<void> => {
+      for (const [index, { path, data }] of queue)
+        written[index] = await writeFile(this.#agent, path, data, options);
+    };
+    await Promise.all(Array.from({ length: writesAtOnce }, work));
+    return written;
+  }
+}
+
+const writesAtOnce = 4;
+
+async function deliver(handle: WatchHandle, onEvent: NonNullable<WatchOptions['onEvent']>): Promise<void> {
+  for await (const event of handle) await onEvent(event);
+}
+
+function requireEntry<T>(entry: T | undefined): T {
+  if (entry === undefined) throw new SandboxError('internal', 'the agent answered without an entry');
+  return entry;
+}

@@ -1,0 +1,61 @@
+import type { ProcessEvent } from '@skerry/envd-client/process';
+import { toSandboxError } from '../errors.ts';
+import { type EventStream, keepaliveHeader, openStream } from '../files/event-stream.ts';
+import { type Agent, toUserHeader } from '../transport/agent.ts';
+
+interface Message {
+  event?: ProcessEvent | undefined;
+}
+
+export interface OpenedProcess {
+  pid: number;
+  /** Where the stream begins, in bytes of output. Undefined when the server does not say. */
+  offset: number | undefined;
+  events: EventStream<Message>;
+}
+
+export interface OpenProcessOptions {
+  user: string | undefined;
+  signal: AbortSignal;
+  requestTimeoutMs: number | undefined;
+  /** What the call limits, in milliseconds. 0 is without end. */
+  timeoutMs: number;
+}
+
+export interface ProcessCallOptions {
+  signal: AbortSignal;
+  headers: Record<string, string>;
+  timeoutMs: number;
+}
+
+/** For how long the sandbox may hold a command back while nobody is connected, so that fast output is not lost either. */
+export const holdMs = 10_000;
+
+/** As an offset: new output only. */
+export const fromNowOn = 2n ** 64n - 1n;
+
+/** Opens a Start or a Connect stream and reads its start message. */
+export async function openProcess(
+  agent: Agent,
+  { user, timeoutMs, ...options }: OpenProcessOptions,
+  call: (rpc: ProcessCallOptions) => AsyncIterable<Message>,
+): Promise<OpenedProcess> {
+  const headers = { ...keepaliveHeader, ...toUserHeader(user) };
+  const events = await openStream(agent, options, (signal) => call({ signal, headers, timeoutMs }));
+  const start = events.first.event?.event;
+  if (start?.case !== 'start') {
+    events.stream.abort();
+    throw toSandboxError('internal', 'the first message of the stream was not its start');
+  }
+  const { pid, offset } = start.value;
+  return { pid, offset: offset === undefined ? undefined : Number(offset), events };
+}
+
+/** Attaches to a process at an offset. A server that does not know offsets gives new output only, and none in the answer. */
+export function attachProcess(
+  agent: Agent,
+  { pid, offset, ...options }: OpenProcessOptions & { pid: number; offset: bigint },
+): Promise<OpenedProcess> {
+  const process = { selector: { case: 'pid' as const, value: pid } };
+  return openProcess(agent, options, (rpc) => agent.client.process.connect({ process, offset, holdMs }, rpc));
+}

@@ -1,0 +1,154 @@
+import type { ConnectRequest } from '@skerry/envd-client/process';
+import { Process } from '@skerry/envd-client/process';
+import { expect, it } from 'vitest';
+import { TimeoutError } from '../errors.ts';
+import { serveAgent } from '../testing/serve-agent.ts';
+import { Commands } from './commands.ts';
+import { type LostOutput, OutputLostError } from './output-lost-error.ts';
+
+const toEvent = <T>(event: T) => ({ event: { event } });
+const start = (offset?: bigint) =>
+  toEvent({ case: 'start' as const, value: { pid: 7, ...(offset === undefined ? {} : { offset }) } });
+const stdout = (value: Uint8Array) =>
+  toEvent({ case: 'data' as const, value: { output: { case: 'stdout' as const, value } } });
+const end = toEvent({ case: 'end' as const, value: { exitCode: 0, exited: true } });
+
+interface Script {
+  /** All that the command writes. */
+  text: string;
+  /** Bytes after which a connection breaks; with none left it does not. */
+  cuts: number[];
+  /** The server keeps only what begins here. */
+  keptFrom?: number;
+  knowsOffsets?: boolean;
+  /** Of `/health`, once the first connection is cut. */
+  health?: number;
+  /** Connections that are refused after the first. */
+  refusals?: number;
+}
+
+/** A server whose one command writes `text`, and whose connections break on the way. */
+const serve = async ({ text, cuts, keptFrom = 0, knowsOffsets = true, ...script }: Script) => {
+  const all = new TextEncoder().encode(text);
+  const asked: ConnectRequest[] = [];
+  const left = [...cuts];
+  let { refusals = 0 } = script;
+  async function* write(from: number) {
+    const cut = left.shift();
+    const until = cut === undefined ? all.length : Math.min(from + cut, all.length);
+    for (let at = from; at < until; at += 3) yield stdout(all.subarray(at, Math.min(at + 3, until)));
+    if (cut === undefined) {
+      yield end;
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    served.seen.at(-1)?.socket.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  const served = await serveAgent(
+    (router) => {
+      router.service(Process, {
+        async *start() {
+          yield start();
+          yield* write(0);
+        },
+        async *connect(request) {
+          asked.push(request);
+          if (refusals-- > 0) {
+            served.seen.at(-1)?.socket.destroy();
+            return;
+          }
+          const { offset } = request;
+          if (!knowsOffsets || offset === undefined) {
+            yield start();
+            yield* write(all.length);
+            return;
+          }
+          const from = Math.max(Math.min(Number(offset), all.length), keptFrom);
+          yield start(BigInt(from));
+          yield* write(from);
+        },
+      });
+    },
+    (_request, response) => void response.writeHead(script.health ?? 204).end(),
+  );
+  return { commands: new Commands(served.agent), asked, seen: served.seen };
+};
+
+const text = 'one Δ two € three 𝄞 four';
+const sizeBytes = Buffer.byteLength(text);
+
+it('attaches again where it stood: no byte is missing and none comes twice, in the middle of a character too', async () => {
+  const { commands, asked } = await serve({ text, cuts: [5, 1, 4, 2, 0, 7] });
+  const pieces: string[] = [];
+  const handle = await commands.run('x', { background: true, onStdout: (piece) => void pieces.push(piece) });
+  expect(await handle.wait()).toMatchObject({ stdout: text, exitCode: 0 });
+  expect(pieces.join('')).toBe(text);
+  expect(asked.map(({ offset }) => offset)).toEqual([5n, 6n, 10n, 12n, 12n, 19n]);
+  expect(asked[0]?.process?.selector).toEqual({ case: 'pid', value: 7 });
+  expect(handle.offset).toBe(sizeBytes);
+});
+
+it('keeps trying while nothing answers, and starts the command once only', async () => {
+  const { commands, seen } = await serve({ text, cuts: [5], refusals: 3 });
+  expect((await commands.run('x')).stdout).toBe(text);
+  expect(seen.filter(({ url }) => url?.endsWith('/Start'))).toHaveLength(1);
+});
+
+it('fails with the gap when the sandbox has not kept all output', async () => {
+  const { commands } = await serve({ text, cuts: [5], keptFrom: 11 });
+  const failure: unknown = await commands.run('x').catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(OutputLostError);
+  expect(failure).toMatchObject({ code: 'output_lost', offset: 5, lostBytes: 6 });
+});
+
+it('tells a listener of the gap and goes on behind it', async () => {
+  const { commands } = await serve({ text, cuts: [4], keptFrom: 6 });
+  const lost: LostOutput[] = [];
+  const { stdout: kept } = await commands.run('x', { onOutputLost: (gap) => lost.push(gap) });
+  expect(lost).toEqual([{ offset: 4, lostBytes: 2 }]);
+  expect(kept).toBe(text.replace('Δ', ''));
+});
+
+it('fails like before where the server knows no offsets', async () => {
+  const { commands, asked } = await serve({ text, cuts: [5], knowsOffsets: false });
+  await expect(commands.run('x')).rejects.toMatchObject({ code: 'connection_failed' });
+  expect(asked).toHaveLength(1);
+  const attached = commands.connect(7, { offset: 3 });
+  await expect(attached).rejects.toMatchObject({ code: 'unimplemented' });
+  expect((await (await commands.connect(7)).wait()).stdout).toBe('');
+});
+
+it('does not try again when the sandbox has ended', async () => {
+  const { commands, asked } = await serve({ text, cuts: [5], health: 502 });
+  await expect(commands.run('x')).rejects.toMatchObject({ code: 'sandbox_unavailable' });
+  expect(asked).toEqual([]);
+});
+
+it('stops trying when the time of the command is up, and when the signal aborts', async () => {
+  const { commands } = await serve({ text, cuts: [5, 0, 0], refusals: 100 });
+  await expect(commands.run('x', { timeoutMs: 400 })).rejects.toBeInstanceOf(TimeoutError);
+  const other = await serve({ text, cuts: [5], refusals: 100 });
+  await expect(other.commands.run('x', { signal: AbortSignal.timeout(400) })).rejects.toMatchObject({
+    code: 'canceled',
+  });
+});
+
+it('gives up when eight attempts in a row have failed', async () => {
+  const { commands, asked } = await serve({ text, cuts: [5], refusals: 100 });
+  await expect(commands.run('x')).rejects.toMatchObject({ code: 'connection_failed' });
+  expect(asked).toHaveLength(8);
+}, 30_000);
+
+it('attaches at the offset of an earlier handle, and says when that is lost or not reached yet', async () => {
+  const { commands } = await serve({ text, cuts: [], keptFrom: 4 });
+  const handle = await commands.connect(7, { offset: 8 });
+  expect((await handle.wait()).stdout).toBe(new TextDecoder().decode(Buffer.from(text).subarray(8)));
+  await expect(commands.connect(7, { offset: 1 })).rejects.toMatchObject({
+    code: 'output_lost',
+    lostBytes: 3,
+  });
+  await expect(commands.connect(7, { offset: 1000 })).rejects.toMatchObject({ code: 'invalid_argument' });
+  const fresh = await commands.connect(7);
+  expect([(await fresh.wait()).stdout, fresh.offset]).toEqual(['', sizeBytes]);
+});

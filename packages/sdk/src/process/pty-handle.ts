@@ -1,0 +1,145 @@
+import type { ProcessEvent_EndEvent } from '@skerry/envd-client/process';
+import { toSandboxError } from '../errors.ts';
+import { explainLostStream } from '../files/event-stream.ts';
+import type { Agent } from '../transport/agent.ts';
+import type { CallOptions } from '../transport/call.ts';
+import type { ListenedProcess } from './listen-to-process.ts';
+import type { LostOutput } from './output-lost-error.ts';
+import { killProcess, type StdinData, sendInput, streamInput, toSelector } from './process-input.ts';
+
+/** In characters, each from 1 to 65 535. */
+export interface PtySize {
+  cols: number;
+  rows: number;
+}
+
+export interface PtyListeners {
+  /**
+   * Called with what the terminal shows, as it comes; a piece may end inside a character. The next piece waits for the promise
+   * it returns, and so does the program. Without it the output is dropped.
+   */
+  onData?: ((bytes: Uint8Array) => void | Promise<void>) | undefined;
+  /** Told when output could not be had after a broken connection, before what follows the gap. */
+  onOutputLost?: ((lost: LostOutput) => void) | undefined;
+}
+
+/** How a terminal ended. */
+export interface PtyResult {
+  /** Of the program that was started on it; -1 when a signal ended it. */
+  exitCode: number;
+  /** Like `exit status 3` or `signal: killed`. Absent when the exit code is 0. */
+  error?: string;
+}
+
+/** @internal */
+export interface PtyHandleOptions extends ListenedProcess, Pick<PtyListeners, 'onData'> {
+  agent: Agent;
+  /** When this is why the stream ended, the program is killed. */
+  killSignal?: AbortSignal | undefined;
+}
+
+const killTimeoutMs = 5_000;
+
+/** A terminal that was opened or attached to. */
+export class PtyHandle {
+  /** Of the program that was started on it. */
+  readonly pid: number;
+  readonly #options: PtyHandleOptions;
+  readonly #result: Promise<PtyResult>;
+
+  /** @internal */
+  constructor(options: PtyHandleOptions) {
+    this.pid = options.pid;
+    this.#options = options;
+    this.#result = this.#follow();
+    this.#result.catch(() => {
+      // Whoever waits is told; a handle that nobody asks must not end the program.
+    });
+  }
+
+  /**
+   * Resolves when the program on the terminal has ended, with whatever exit code: a shell ends with that of its last command.
+   * Throws `timeout` when it outlived its `timeoutMs`, `sandbox_unavailable` when the sandbox ended before it and
+   * `canceled` after `disconnect`. A broken connection is made again and output goes on where it stood; `connection_failed` when
+   * that does not succeed within about ten seconds: the terminal may then still be there.
+   */
+  wait(): Promise<PtyResult> {
+    return this.#result;
+  }
+
+  /** Types into the terminal: `\r` is the enter key, `\x03` Ctrl-C, `\x04` the end of input. */
+  sendInput(data: StdinData, options: CallOptions = {}): Promise<void> {
+    return sendInput(this.#options.agent, { pid: this.pid, kind: 'pty' }, data, options);
+  }
+
+  /** Types all pieces in order over one request and resolves when the last is taken. */
+  streamInput(source: AsyncIterable<StdinData>, options: CallOptions = {}): Promise<void> {
+    return streamInput(this.#options.agent, { pid: this.pid, kind: 'pty' }, source, options);
+  }
+
+  /** Changes its size; programs on it are told. Throws `InvalidArgumentError` for a size of 0. */
+  resize(size: PtySize, options: CallOptions = {}): Promise<void> {
+    return resizePty(this.#options.agent, this.pid, size, options);
+  }
+
+  /** Sends SIGKILL to the program. False when it had ended already. */
+  kill(options: CallOptions = {}): Promise<boolean> {
+    return killProcess(this.#options.agent, this.pid, options);
+  }
+
+  /** Stops listening. The terminal and what runs on it stay. */
+  disconnect(): void {
+    this.#options.listening.abort(toSandboxError('canceled', 'disconnected from the terminal'));
+  }
+
+  async #follow(): Promise<PtyResult> {
+    const { agent, listening, release, killSignal } = this.#options;
+    try {
+      const { exitCode, error } = await this.#readEvents();
+      return { exitCode, ...(error ? { error } : {}) };
+    } catch (error) {
+      if (killSignal?.aborted) {
+        await this.kill({ requestTimeoutMs: killTimeoutMs }).catch(() => {
+          // It is gone, or cannot be reached: the caller is told of the abort in any case.
+        });
+      }
+      throw await explainLostStream(agent, listening.signal, error);
+    } finally {
+      listening.abort();
+      release();
+    }
+  }
+
+  async #readEvents(): Promise<ProcessEvent_EndEvent> {
+    const { process } = this.#options;
+    for await (const { output } of process) {
+      if (output.case === 'pty') await this.#tell(output.value);
+    }
+    if (process.end !== undefined) return process.end;
+    throw new Error('the stream ended before the terminal');
+  }
+
+  async #tell(bytes: Uint8Array): Promise<void> {
+    try {
+      await this.#options.onData?.(bytes);
+    } catch (cause) {
+      throw toSandboxError('canceled', 'the listener of the terminal threw', { cause });
+    }
+  }
+}
+
+/**
+ * Changes the size of a terminal.
+ *
+ * @internal
+ */
+export async function resizePty(
+  agent: Agent,
+  pid: number,
+  { cols, rows }: PtySize,
+  options: CallOptions,
+): Promise<void> {
+  await agent.rpc(options, ({ process }, rpc) =>
+    process.update({ process: toSelector(pid), pty: { size: { cols, rows } } }, rpc),
+  );
+}

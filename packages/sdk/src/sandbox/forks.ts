@@ -1,0 +1,38 @@
+import type { components } from '@skerry/platform-client';
+import type { SandboxError } from '../errors.ts';
+import type { CallOptions } from '../transport/call.ts';
+import { type Connection, callApi } from '../transport/connection.ts';
+import { fromResponse } from '../transport/from-response.ts';
+
+export interface ForkOptions extends CallOptions {
+  /** How many copies to make, 1 to 100. Default 1. */
+  count?: number | undefined;
+  /** Life of each copy in milliseconds, rounded up to whole seconds. Default: 5 minutes. */
+  timeoutMs?: number | undefined;
+}
+
+const defaultTimeoutMs = 300_000;
+
+/**
+ * One entry for each copy that was asked for: the sandbox as the service describes it, or why there is none.
+ *
+ * @internal
+ */
+export async function forkSandbox(
+  connection: Connection,
+  sandboxId: string,
+  options: ForkOptions,
+): Promise<(components['schemas']['Sandbox'] | SandboxError)[]> {
+  const { count, timeoutMs = defaultTimeoutMs } = options;
+  const { data } = await callApi(connection, options, (api, signal) =>
+    api.POST('/sandboxes/{sandboxID}/fork', {
+      params: { path: { sandboxID: sandboxId } },
+      body: { timeout: Math.ceil(timeoutMs / 1000), ...(count === undefined ? {} : { count }) },
+      signal,
+    }),
+  );
+  return data.map(
+    ({ sandbox, error }) =>
+      sandbox ?? fromResponse({ status: error?.code ?? 500, headers: new Headers(), body: error }),
+  );
+}

@@ -1,0 +1,275 @@
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+import vectors from '../../../../specs/vectors/metadata-filters.json' with { type: 'json' };
+import { NotFoundError } from '../errors.ts';
+import { listen } from '../testing/listen.ts';
+import { Sandbox } from './sandbox.ts';
+import { toMetadataFilter } from './sandbox-paginator.ts';
+
+interface Answer {
+  status: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+interface Sent {
+  method: string;
+  url: string;
+  body: unknown;
+}
+
+const sandboxID = 'i4k2m9x7q1w8e3r5t6y0z';
+const reply = { sandboxID, templateID: 't', clientID: 'c', envdVersion: '0.6.13', envdAccessToken: 'secret' };
+const listed = {
+  ...reply,
+  state: 'running',
+  startedAt: '2026-11-20T10:00:00.000Z',
+  endAt: '2026-11-20T10:05:00.000Z',
+  cpuCount: 2,
+  memoryMB: 512,
+  diskSizeMB: 1024,
+};
+
+async function serve(answer: (request: IncomingMessage, count: number) => Answer) {
+  const sent: Sent[] = [];
+  const domain = await listen((request, response) => {
+    void text(request).then((body) => {
+      sent.push({
+        method: request.method ?? '',
+        url: request.url ?? '',
+        body: body ? JSON.parse(body) : undefined,
+      });
+      const { status, body: answered, headers } = answer(request, sent.length);
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(answered === undefined ? undefined : JSON.stringify(answered));
+    });
+  });
+  return { sent, options: { apiKey: 'e2b_00', domain } };
+}
+
+it('creates a sandbox with exactly what was asked for', async () => {
+  const { sent, options } = await serve(() => ({ status: 201, body: reply }));
+  const sandbox = await Sandbox.create(options);
+  await Sandbox.create({
+    ...options,
+    template: 'py',
+    timeoutMs: 1500,
+    metadata: { a: 'b' },
+    envs: { C: 'd' },
+    allowInternetAccess: false,
+    autoPause: true,
+    autoPauseMemory: false,
+  });
+  expect(sandbox.sandboxId).toBe(sandboxID);
+  expect(sent).toEqual([
+    { method: 'POST', url: '/v2/sandboxes', body: { templateID: 'base' } },
+    {
+      method: 'POST',
+      url: '/v2/sandboxes',
+      body: {
+        templateID: 'py',
+        timeout: 2,
+        metadata: { a: 'b' },
+        envVars: { C: 'd' },
+        allow_internet_access: false,
+        autoPause: true,
+        autoPauseMemory: false,
+      },
+    },
+  ]);
+});
+
+it.each([404, 405])(
+  'falls back to the older routes on %d, with the default life of the newer ones',
+  async (status) => {
+    const { sent, options } = await serve(({ url }) =>
+      url?.startsWith('/v2/')
+        ? { status, body: { code: status, message: 'no route' } }
+        : { status: 201, body: reply },
+    );
+    await Sandbox.create(options);
+    await Sandbox.connect('i1', { ...options, timeoutMs: 1000 });
+    expect(sent.map(({ url, body }) => [url, body])).toEqual([
+      ['/v2/sandboxes', { templateID: 'base' }],
+      ['/sandboxes', { templateID: 'base', timeout: 300 }],
+      ['/v2/sandboxes/i1/connect', { timeout: 1 }],
+      ['/sandboxes/i1/connect', { timeout: 1 }],
+    ]);
+  },
+);
+
+it('does not fall back on any other error', async () => {
+  const { sent, options } = await serve(() => ({
+    status: 400,
+    body: { code: 400, message: 'timeout is too long' },
+  }));
+  await expect(Sandbox.create(options)).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: 'timeout is too long',
+  });
+  expect(sent).toHaveLength(1);
+});
+
+it('asks the older route for a sandbox without a token, which the newer does not make', async () => {
+  const { sent, options } = await serve(() => ({ status: 201, body: reply }));
+  await Sandbox.create({ ...options, secure: false });
+  expect(sent).toEqual([
+    { method: 'POST', url: '/sandboxes', body: { templateID: 'base', timeout: 300, secure: false } },
+  ]);
+});
+
+it('says false when it kills what is gone, and kills at the end of an "await using" block', async () => {
+  const { sent, options } = await serve(({ method }, count) =>
+    method === 'DELETE'
+      ? { status: count < 3 ? 204 : 404, ...(count < 3 ? {} : { body: { code: 404, message: 'gone' } }) }
+      : { status: 201, body: reply },
+  );
+  {
+    await using sandbox = await Sandbox.create(options);
+    expect(sandbox.templateId).toBe('t');
+  }
+  expect(sent[1]).toMatchObject({ method: 'DELETE', url: `/sandboxes/${sandboxID}` });
+  expect(await Sandbox.kill(sandboxID, options)).toBe(false);
+});
+
+it('pauses with what was set, and tells a sandbox that is paused already from one that is gone', async () => {
+  const { sent, options } = await serve(({ url }, count) => {
+    if (!url?.endsWith('/pause')) return { status: 201, body: reply };
+    if (count < 5) return { status: 204 };
+    return { status: count === 5 ? 409 : 404, body: { code: 404, message: 'no' } };
+  });
+  const sandbox = await Sandbox.create(options);
+  await sandbox.pause();
+  await sandbox.pause({ memory: false });
+  await Sandbox.pause('i1', { ...options, memory: true });
+  expect(sent.slice(1).map(({ url, body }) => [url, body])).toEqual([
+    [`/sandboxes/${sandboxID}/pause`, {}],
+    [`/sandboxes/${sandboxID}/pause`, { memory: false }],
+    ['/sandboxes/i1/pause', { memory: true }],
+  ]);
+  await expect(sandbox.pause()).rejects.toMatchObject({ code: 'conflict' });
+  await expect(sandbox.pause()).rejects.toBeInstanceOf(NotFoundError);
+  await Sandbox.connect('i1', { ...options, memory: false });
+  expect(sent.at(-1)).toEqual({ method: 'POST', url: '/v2/sandboxes/i1/connect', body: { memory: false } });
+});
+
+it('throws NotFoundError when there is nothing to give more time', async () => {
+  const { sent, options } = await serve((_request, count) =>
+    count === 1 ? { status: 201, body: reply } : { status: 404, body: { code: 404, message: 'no sandbox' } },
+  );
+  const sandbox = await Sandbox.create(options);
+  await expect(sandbox.setTimeout(90_500)).rejects.toBeInstanceOf(NotFoundError);
+  expect(sent[1]).toEqual({ method: 'POST', url: `/sandboxes/${sandboxID}/timeout`, body: { timeout: 91 } });
+});
+
+it('prefers the domain of the reply for host names and signed URLs, and signs the raw path and user', async () => {
+  const { options } = await serve(() => ({ status: 201, body: { ...reply, domain: 'localhost:7777' } }));
+  const sandbox = await Sandbox.create(options);
+  expect(sandbox.getHost(3000)).toBe(`3000-${sandboxID}.localhost:7777`);
+  expect(sandbox.getUrl(3000)).toBe(`http://3000-${sandboxID}.localhost:7777`);
+  const askedAt = Date.now();
+  const url = new URL(await sandbox.downloadUrl('a b/ü.txt', { user: 'root', expiresInMs: 1 }));
+  expect(url.host).toBe(`49983-${sandboxID}.localhost:7777`);
+  expect(url.searchParams.get('path')).toBe('a b/ü.txt');
+  expect(url.searchParams.get('username')).toBe('root');
+  expect(url.searchParams.get('signature')).toMatch(/^v1_[\w+/]{43}$/);
+  const expiresAt = Number(url.searchParams.get('signature_expiration'));
+  expect(expiresAt * 1000).toBeGreaterThan(askedAt);
+  expect(expiresAt - Date.now() / 1000).toBeLessThanOrEqual(1.001);
+});
+
+it('keeps the access token out of what is printed', async () => {
+  const { options } = await serve(() => ({ status: 201, body: reply }));
+  const { inspect } = await import('node:util');
+  const sandbox = await Sandbox.create(options);
+  expect(inspect(sandbox, { depth: 10, showHidden: true }) + JSON.stringify(sandbox)).not.toMatch(
+    /secret|e2b_00/,
+  );
+});
+
+it('pages until the server names no further page, and filters as asked', async () => {
+  const { sent, options } = await serve((_request, count) => ({
+    status: 200,
+    body: [{ ...listed, sandboxID: `i${count}`, metadata: { n: String(count) } }],
+    headers: count < 3 ? { 'x-next-token': `t${count}` } : {},
+  }));
+  const pages = Sandbox.list({
+    ...options,
+    state: ['running', 'paused'],
+    limit: 1,
+    metadata: { 'user id': 'a&b=c/d' },
+  });
+  expect(pages.hasNext).toBe(true);
+  const [first] = await pages.nextItems();
+  expect(first).toEqual({
+    sandboxId: 'i1',
+    templateId: 't',
+    state: 'running',
+    startedAt: new Date('2026-11-20T10:00:00Z'),
+    endAt: new Date('2026-11-20T10:05:00Z'),
+    cpuCount: 2,
+    memoryMiB: 512,
+    diskSizeMiB: 1024,
+    metadata: { n: '1' },
+    envdVersion: '0.6.13',
+  });
+  const rest = [];
+  for await (const { sandboxId } of pages) rest.push(sandboxId);
+  expect(rest).toEqual(['i2', 'i3']);
+  expect(pages.hasNext).toBe(false);
+  expect(await pages.nextItems()).toEqual([]);
+  const filter = 'metadata=user%252520id%3Da%252526b%25253Dc%25252Fd';
+  expect(sent.map(({ url }) => url)).toEqual([
+    `/v2/sandboxes?${filter}&limit=1&state=running,paused`,
+    `/v2/sandboxes?${filter}&limit=1&nextToken=t1&state=running,paused`,
+    `/v2/sandboxes?${filter}&limit=1&nextToken=t2&state=running,paused`,
+  ]);
+});
+
+it('lists running sandboxes on the older route where the newer is missing', async () => {
+  const { sent, options } = await serve(({ url }) =>
+    url?.startsWith('/v2/')
+      ? { status: 404, body: { code: 404, message: 'no route' } }
+      : { status: 200, body: [listed] },
+  );
+  expect(
+    await Sandbox.list({ ...options, state: ['running'], metadata: { a: 'b' } }).nextItems(),
+  ).toHaveLength(1);
+  expect(sent[1]?.url).toBe('/sandboxes?metadata=a%3Db');
+  await expect(Sandbox.list(options).nextItems()).rejects.toMatchObject({ code: 'not_found' });
+});
+
+const twice = vectors.cases.filter(
+  ({ title, result }) => title.endsWith('encoded twice') && Array.isArray(result),
+);
+it.each(twice)('encodes a metadata filter: $title', ({ value, result }) => {
+  expect(toMetadataFilter(Object.fromEntries(result as [string, string][]))).toBe(value);
+});
+
+it('asks for metrics in whole seconds and gives them with units', async () => {
+  const sample = {
+    timestamp: '2026-11-20T10:00:05.123Z',
+    timestampUnix: 1795168805,
+    cpuCount: 2,
+    cpuUsedPct: 12.5,
+    memUsed: 1,
+    memTotal: 2,
+    memCache: 3,
+    diskUsed: 4,
+    diskTotal: 5,
+  };
+  const { sent, options } = await serve(() => ({ status: 200, body: [sample] }));
+  const start = new Date('2026-11-20T10:00:00.999Z');
+  const [metric] = await Sandbox.getMetrics(sandboxID, { ...options, start });
+  expect(sent[0]?.url).toBe(`/sandboxes/${sandboxID}/metrics?start=1795168800`);
+  expect(metric).toEqual({
+    timestamp: new Date(sample.timestamp),
+    cpuCount: 2,
+    cpuUsedPct: 12.5,
+    memoryUsedBytes: 1,
+    memoryTotalBytes: 2,
+    memoryCacheBytes: 3,
+    diskUsedBytes: 4,
+    diskTotalBytes: 5,
+  });
+});

@@ -1,0 +1,337 @@
+import type { components } from '@skerry/platform-client';
+import { SandboxError } from '../errors.ts';
+import { Files } from '../files/files.ts';
+import { createSignature } from '../files/signature.ts';
+import { Commands } from '../process/commands.ts';
+import { Pty } from '../process/pty.ts';
+import { type Agent, createAgent } from '../transport/agent.ts';
+import type { CallOptions } from '../transport/call.ts';
+import { type Connection, callApi, createConnection } from '../transport/connection.ts';
+import type { ConnectionOptions } from '../transport/connection-options.ts';
+import { agentPort, toSandboxHost, toScheme } from '../transport/sandbox-address.ts';
+import { type ForkOptions, forkSandbox } from './forks.ts';
+import { type SandboxInfo, toSandboxInfo } from './sandbox-info.ts';
+import { getSandboxLogs, type LogEntry, type LogsOptions } from './sandbox-logs.ts';
+import { getSandboxMetrics, type MetricsOptions, type SandboxMetric } from './sandbox-metrics.ts';
+import { type SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
+import {
+  diffFiles,
+  type FileDifference,
+  type FileDiffOptions,
+  readSnapshotLog,
+  type SnapshotLogEntry,
+  verifySnapshot,
+} from './snapshot-inspection.ts';
+import {
+  createSnapshot,
+  deleteSnapshot,
+  type SnapshotInfo,
+  type SnapshotListOptions,
+  type SnapshotOptions,
+  SnapshotPaginator,
+} from './snapshots.ts';
+import { type ConnectOptions, resumeSandbox, type SandboxOptions, startSandbox } from './start-sandbox.ts';
+
+export interface PauseOptions extends CallOptions {
+  /** `false` keeps the files only; a resume then boots afresh, without any process. Default true. */
+  memory?: boolean | undefined;
+}
+
+export interface FileUrlOptions {
+  /** Decides where relative paths start, and who owns what is uploaded. */
+  user?: string | undefined;
+  /** How long the URL works, in milliseconds, rounded up to whole seconds. Default: as long as the sandbox lives. */
+  expiresInMs?: number | undefined;
+}
+
+/** One sandbox. Made with `Sandbox.create` or `Sandbox.connect`; `await using` kills it at the end of the block. */
+export class Sandbox implements AsyncDisposable {
+  readonly sandboxId: string;
+  readonly templateId: string;
+  /** Domain of its host names, with its port. */
+  readonly domain: string;
+  /** Version of the agent inside. */
+  readonly envdVersion: string;
+  /** For the header `e2b-traffic-access-token` when its ports are not public. */
+  readonly trafficAccessToken: string | undefined;
+  readonly commands: Commands;
+  readonly files: Files;
+  /** Terminals, for people and for programs that want one. */
+  readonly pty: Pty;
+  readonly #connection: Connection;
+  readonly #agent: Agent;
+  readonly #accessToken: string | undefined;
+
+  private constructor(connection: Connection, sandbox: components['schemas']['Sandbox']) {
+    this.sandboxId = sandbox.sandboxID;
+    this.templateId = sandbox.templateID;
+    this.domain = sandbox.domain || connection.domain;
+    this.envdVersion = sandbox.envdVersion;
+    this.trafficAccessToken = sandbox.trafficAccessToken ?? undefined;
+    this.#connection = connection;
+    this.#accessToken = sandbox.envdAccessToken;
+    this.#agent = createAgent({
+      connection,
+      sandboxId: this.sandboxId,
+      domain: this.domain,
+      accessToken: this.#accessToken,
+    });
+    this.commands = new Commands(this.#agent);
+    this.files = new Files(this.#agent);
+    this.pty = new Pty(this.#agent);
+  }
+
+  /**
+   * Starts a sandbox and resolves when it can be used. It lives for `timeoutMs`, whatever happens in it, and is then killed
+   * or, with `autoPause`, paused.
+   * Throws `NotFoundError` for an unknown template and `RateLimitError` when too many are running.
+   */
+  static async create(options: SandboxOptions = {}): Promise<Sandbox> {
+    const connection = createConnection(options);
+    return new Sandbox(connection, await startSandbox(connection, options));
+  }
+
+  /**
+   * Connects to a sandbox that exists, and resumes it when it is paused. On a running one `timeoutMs` only ever extends its
+   * life. Throws `NotFoundError`.
+   */
+  static async connect(sandboxId: string, options: ConnectOptions = {}): Promise<Sandbox> {
+    const connection = createConnection(options);
+    return new Sandbox(connection, await resumeSandbox(connection, sandboxId, options));
+  }
+
+  /** The sandboxes of this API key. Nothing is sent before the first page is asked for. */
+  static list(options: SandboxListOptions = {}): SandboxPaginator {
+    return new SandboxPaginator(createConnection(options), options);
+  }
+
+  /** Ends a running or paused sandbox and deletes what it held. False when there is none. */
+  static kill(sandboxId: string, options: ConnectionOptions = {}): Promise<boolean> {
+    return killSandbox(createConnection(options), sandboxId, options);
+  }
+
+  /** Ends the sandbox and deletes what it held. False when it was gone already. */
+  kill(options: CallOptions = {}): Promise<boolean> {
+    return killSandbox(this.#connection, this.sandboxId, options);
+  }
+
+  /** As the method of the same name, by id. */
+  static pause(sandboxId: string, options: PauseOptions & ConnectionOptions = {}): Promise<void> {
+    return pauseSandbox(createConnection(options), sandboxId, options);
+  }
+
+  /**
+   * Writes the sandbox to disk and stops it; when this resolves it is safe there and has no time to live. `Sandbox.connect`
+   * resumes it, with the same id, metadata, variables and tokens; connections do not survive. When this throws, it runs on.
+   * Throws `NotFoundError`, `InvalidArgumentError` when the service cannot keep memory, and a `SandboxError` of code
+   * `conflict` when it is paused already or being resumed.
+   */
+  pause(options: PauseOptions = {}): Promise<void> {
+    return pauseSandbox(this.#connection, this.sandboxId, options);
+  }
+
+  /** As the method of the same name, by id. */
+  static createSnapshot(
+    sandboxId: string,
+    options: SnapshotOptions & ConnectionOptions = {},
+  ): Promise<SnapshotInfo> {
+    return createSnapshot(createConnection(options), sandboxId, options);
+  }
+
+  /**
+   * Captures the sandbox, which goes on after standing still for a moment, as a template that outlives it: sandboxes are made
+   * of it with `Sandbox.create({ template: snapshotId })`. It is safe on disk when this resolves.
+   * Throws `NotFoundError`, `InvalidArgumentError` when the service cannot capture memory, and a `SandboxError` of code
+   * `conflict` while the sandbox is being paused, resumed or captured.
+   */
+  createSnapshot(options: SnapshotOptions = {}): Promise<SnapshotInfo> {
+    return createSnapshot(this.#connection, this.sandboxId, options);
+  }
+
+  /** The snapshots of this API key. Nothing is sent before the first page is asked for. */
+  static listSnapshots(options: SnapshotListOptions = {}): SnapshotPaginator {
+    return new SnapshotPaginator(createConnection(options), options);
+  }
+
+  /** The snapshots that were made of this sandbox. */
+  listSnapshots(
+    options: Omit<SnapshotListOptions, 'sandboxId' | keyof ConnectionOptions> = {},
+  ): SnapshotPaginator {
+    return new SnapshotPaginator(this.#connection, { ...options, sandboxId: this.sandboxId });
+  }
+
+  /** Deletes a snapshot, by its id or name. False when there is none. Throws `InvalidArgumentError` while sandboxes use it. */
+  static deleteSnapshot(snapshotId: string, options: ConnectionOptions = {}): Promise<boolean> {
+    return deleteSnapshot(createConnection(options), snapshotId, options);
+  }
+
+  /** Reads all of a snapshot. What is not as it was when it was made, in words; nothing when it is whole. */
+  static verifySnapshot(snapshotId: string, options: ConnectionOptions = {}): Promise<string[]> {
+    return verifySnapshot(createConnection(options), snapshotId, options);
+  }
+
+  /** The snapshot, then the one that its sandbox had begun with, and so on. */
+  static snapshotLog(snapshotId: string, options: ConnectionOptions = {}): Promise<SnapshotLogEntry[]> {
+    return readSnapshotLog(createConnection(options), snapshotId, options);
+  }
+
+  /**
+   * What is different in the files of a snapshot, a template or a sandbox, ordered by path; in a sandbox as it is now.
+   * Throws `NotFoundError`, and `InvalidArgumentError` when the two were made on different images or differ in so many files
+   * that the answer would have more than 32 MiB.
+   */
+  static diffFiles(to: string, options: FileDiffOptions = {}): Promise<FileDifference[]> {
+    return diffFiles(createConnection(options), to, options);
+  }
+
+  /** As the method of the same name, by id. */
+  static fork(
+    sandboxId: string,
+    options: ForkOptions & ConnectionOptions = {},
+  ): Promise<(Sandbox | SandboxError)[]> {
+    return Sandbox.#fork(createConnection(options), sandboxId, options);
+  }
+
+  /**
+   * Captures this sandbox once, with its running processes, and starts copies that go on from that moment, each with an id,
+   * a token and an address of its own. It runs on itself; connections to it are reset. Every copy succeeds or fails for
+   * itself: look at each entry. Programs that keep a random generator of their own in memory go on from the same state in
+   * every copy; what the system gives differs.
+   * Throws `NotFoundError`, `InvalidArgumentError` for more copies than may run, and a `SandboxError` of code `conflict`
+   * when it is paused, or `unimplemented` when the service cannot capture processes.
+   */
+  fork(options: ForkOptions = {}): Promise<(Sandbox | SandboxError)[]> {
+    return Sandbox.#fork(this.#connection, this.sandboxId, options);
+  }
+
+  static async #fork(
+    connection: Connection,
+    sandboxId: string,
+    options: ForkOptions,
+  ): Promise<(Sandbox | SandboxError)[]> {
+    const entries = await forkSandbox(connection, sandboxId, options);
+    return entries.map((entry) => (entry instanceof SandboxError ? entry : new Sandbox(connection, entry)));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill().then(() => {});
+  }
+
+  /** Lets the sandbox end `timeoutMs` from now, sooner or later than before. Throws `NotFoundError` when it is gone or paused. */
+  async setTimeout(timeoutMs: number, options: CallOptions = {}): Promise<void> {
+    await callApi(this.#connection, options, (api, signal) =>
+      api.POST('/sandboxes/{sandboxID}/timeout', {
+        params: { path: { sandboxID: this.sandboxId } },
+        body: { timeout: Math.ceil(timeoutMs / 1000) },
+        signal,
+      }),
+    );
+  }
+
+  /** What the service says about it now. Throws `NotFoundError`. */
+  async getInfo(options: CallOptions = {}): Promise<SandboxInfo> {
+    const { data } = await callApi(this.#connection, options, (api, signal) =>
+      api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID: this.sandboxId } }, signal }),
+    );
+    return toSandboxInfo(data);
+  }
+
+  /** As the method of the same name, by id. */
+  static getLogs(sandboxId: string, options: LogsOptions & ConnectionOptions = {}): Promise<LogEntry[]> {
+    return getSandboxLogs(createConnection(options), sandboxId, options);
+  }
+
+  /**
+   * What has happened in it and to it, the newest first: starts, pauses and the cause of its end, processes that began and
+   * ended, uploads that failed. Also after its end, for 7 days. Throws `NotFoundError`.
+   */
+  getLogs(options: LogsOptions = {}): Promise<LogEntry[]> {
+    return getSandboxLogs(this.#connection, this.sandboxId, options);
+  }
+
+  /** As the method of the same name, by id. */
+  static getMetrics(
+    sandboxId: string,
+    options: MetricsOptions & ConnectionOptions = {},
+  ): Promise<SandboxMetric[]> {
+    return getSandboxMetrics(createConnection(options), sandboxId, options);
+  }
+
+  /**
+   * What it has used, oldest first: a sample every 5 seconds, further apart over an hour or more. Also after its end, for 7
+   * days. Throws `NotFoundError`, and `InvalidArgumentError` when `start` is after `end`.
+   */
+  getMetrics(options: MetricsOptions = {}): Promise<SandboxMetric[]> {
+    return getSandboxMetrics(this.#connection, this.sandboxId, options);
+  }
+
+  /** Asks the agent inside. False when the sandbox is gone or paused. */
+  isRunning(options: CallOptions = {}): Promise<boolean> {
+    return this.#agent.probe(options);
+  }
+
+  /** Host name, with its port if it has one, under which a port of the sandbox is reached. Throws `InvalidArgumentError`. */
+  getHost(port: number): string {
+    return toSandboxHost(this, port);
+  }
+
+  /** The URL of a port of the sandbox, without a slash at its end. Throws `InvalidArgumentError`. */
+  getUrl(port: number): string {
+    return `${toScheme(this.#connection)}//${this.getHost(port)}`;
+  }
+
+  /** A URL that downloads one file with a plain GET, by whoever has it. */
+  downloadUrl(path: string, options: FileUrlOptions = {}): Promise<string> {
+    return this.#toFileUrl('read', path, options);
+  }
+
+  /** A URL that uploads one file with a plain POST, as `application/octet-stream` or as the part `file` of a form. */
+  uploadUrl(path: string, options: FileUrlOptions = {}): Promise<string> {
+    return this.#toFileUrl('write', path, options);
+  }
+
+  // Always the sandbox's own host name: at a shared address nothing in such a URL would say which sandbox is meant.
+  async #toFileUrl(operation: 'read' | 'write', path: string, options: FileUrlOptions): Promise<string> {
+    const { user = '', expiresInMs } = options;
+    const url = new URL(`${this.getUrl(agentPort)}/files`);
+    url.searchParams.set('path', path);
+    if (user) url.searchParams.set('username', user);
+    if (this.#accessToken) {
+      const expiresAt =
+        expiresInMs === undefined ? {} : { expiresAt: Math.ceil((Date.now() + expiresInMs) / 1000) };
+      const input = { path, operation, user, accessToken: this.#accessToken, ...expiresAt };
+      url.searchParams.set('signature', await createSignature(input));
+      if (expiresAt.expiresAt !== undefined) {
+        url.searchParams.set('signature_expiration', String(expiresAt.expiresAt));
+      }
+    }
+    return url.href;
+  }
+}
+
+async function pauseSandbox(connection: Connection, sandboxId: string, options: PauseOptions): Promise<void> {
+  const { memory } = options;
+  await callApi(connection, options, (api, signal) =>
+    api.POST('/sandboxes/{sandboxID}/pause', {
+      params: { path: { sandboxID: sandboxId } },
+      body: memory === undefined ? {} : { memory },
+      signal,
+    }),
+  );
+}
+
+async function killSandbox(
+  connection: Connection,
+  sandboxId: string,
+  options: CallOptions,
+): Promise<boolean> {
+  try {
+    await callApi(connection, options, (api, signal) =>
+      api.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID: sandboxId } }, signal }),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof SandboxError && error.code === 'not_found') return false;
+    throw error;
+  }
+}

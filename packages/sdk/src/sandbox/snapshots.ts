@@ -1,0 +1,93 @@
+import type { components } from '@skerry/platform-client';
+import { SandboxError } from '../errors.ts';
+import type { CallOptions } from '../transport/call.ts';
+import { type Connection, callApi } from '../transport/connection.ts';
+import type { ConnectionOptions } from '../transport/connection-options.ts';
+import { Paginator, toNextToken } from './paginator.ts';
+
+export interface SnapshotInfo {
+  /** What `Sandbox.create` takes as its template: the full name with its tag, or an id with one. */
+  snapshotId: string;
+  /** Full names with namespace and tag; none when it was given no name. */
+  names: string[];
+}
+
+export interface SnapshotOptions extends CallOptions {
+  /** `[namespace/]name[:tag]`. A name that was used before gets this snapshot as its latest. */
+  name?: string | undefined;
+  /** `false` captures the files only; what is created from it boots afresh, without any process. Default true. */
+  memory?: boolean | undefined;
+}
+
+export interface SnapshotListOptions extends ConnectionOptions {
+  /** Only those made of this sandbox. */
+  sandboxId?: string | undefined;
+  /** Name, `namespace/name` or id, each with or without a tag. */
+  name?: string | undefined;
+  /** Snapshots a page, 1 to 100. */
+  limit?: number | undefined;
+  /** `nextToken` of an earlier paginator, to go on where it stopped. */
+  nextToken?: string | undefined;
+}
+
+/** Snapshots, newest first. */
+export class SnapshotPaginator extends Paginator<SnapshotInfo> {
+  /** @internal */
+  constructor(connection: Connection, options: SnapshotListOptions) {
+    const { sandboxId, name, limit } = options;
+    const filter = {
+      ...(sandboxId === undefined ? {} : { sandboxID: sandboxId }),
+      ...(name === undefined ? {} : { name }),
+      ...(limit === undefined ? {} : { limit }),
+    };
+    super({
+      nextToken: options.nextToken,
+      fetchPage: async (nextToken) => {
+        const query = { ...filter, ...(nextToken === undefined ? {} : { nextToken }) };
+        const { data, response } = await callApi(connection, options, (api, signal) =>
+          api.GET('/snapshots', { params: { query }, signal }),
+        );
+        return { items: data.map(toSnapshotInfo), nextToken: toNextToken(response) };
+      },
+    });
+  }
+}
+
+/** @internal */
+export async function createSnapshot(
+  connection: Connection,
+  sandboxId: string,
+  options: SnapshotOptions,
+): Promise<SnapshotInfo> {
+  const { name, memory } = options;
+  const { data } = await callApi(connection, options, (api, signal) =>
+    api.POST('/sandboxes/{sandboxID}/snapshots', {
+      params: { path: { sandboxID: sandboxId } },
+      body: { ...(name === undefined ? {} : { name }), ...(memory === undefined ? {} : { memory }) },
+      signal,
+    }),
+  );
+  return toSnapshotInfo(data);
+}
+
+/** @internal */
+export async function deleteSnapshot(
+  connection: Connection,
+  snapshotId: string,
+  options: CallOptions,
+): Promise<boolean> {
+  try {
+    await callApi(connection, options, (api, signal) =>
+      api.DELETE('/templates/{templateID}', { params: { path: { templateID: snapshotId } }, signal }),
+    );
+    return true;
+  } catch (error) {
+    if (error instanceof SandboxError && error.code === 'not_found') return false;
+    throw error;
+  }
+}
+
+const toSnapshotInfo = ({ snapshotID, names }: components['schemas']['SnapshotInfo']): SnapshotInfo => ({
+  snapshotId: snapshotID,
+  names,
+});

@@ -1,0 +1,107 @@
+import type { components } from '@skerry/platform-client';
+import { SandboxError } from '../errors.ts';
+import { type Connection, callApi } from '../transport/connection.ts';
+import type { ConnectionOptions } from '../transport/connection-options.ts';
+import { isMissingRoute } from './sandbox-paginator.ts';
+
+type SandboxReply = components['schemas']['Sandbox'];
+
+export interface SandboxOptions extends ConnectionOptions {
+  /** Id or alias of a template, or id of a snapshot. Default `base`. */
+  template?: string | undefined;
+  /** Life of the sandbox in milliseconds, rounded up to whole seconds. Default: the service's, 5 minutes. */
+  timeoutMs?: number | undefined;
+  /** Free pairs, by which `Sandbox.list` filters. */
+  metadata?: Record<string, string> | undefined;
+  /** Environment of every command in it. */
+  envs?: Record<string, string> | undefined;
+  /** `false` makes a sandbox whose files and commands ask for no token. Default true. */
+  secure?: boolean | undefined;
+  /** `false` lets nothing out. Private networks are never reachable. Default true. */
+  allowInternetAccess?: boolean | undefined;
+  /** `true` pauses the sandbox at the end of its life instead of killing it, after each resume again. Default false. */
+  autoPause?: boolean | undefined;
+  /** `false` keeps only the files at that pause. Default true. */
+  autoPauseMemory?: boolean | undefined;
+}
+
+export interface ConnectOptions extends ConnectionOptions {
+  /** The sandbox lives at least this long from now, in milliseconds. Default: the service's, 5 minutes. */
+  timeoutMs?: number | undefined;
+  /** `false` resumes a paused sandbox from its files alone. Default true: with whatever was kept. */
+  memory?: boolean | undefined;
+}
+
+// What the newer routes take when no time is given. The older ones have 15 s or demand one.
+const defaultTimeoutSeconds = 300;
+
+/**
+ * Creates a sandbox, on the older route where the newer is missing or cannot do what is asked. Sends only what was set.
+ *
+ * @internal
+ */
+export async function startSandbox(connection: Connection, options: SandboxOptions): Promise<SandboxReply> {
+  const { template = 'base', metadata, envs, secure, allowInternetAccess } = options;
+  const { autoPause, autoPauseMemory } = options;
+  const body = {
+    templateID: template,
+    ...toTimeout(options),
+    ...(metadata ? { metadata } : {}),
+    ...(envs ? { envVars: envs } : {}),
+    ...(allowInternetAccess === undefined ? {} : { allow_internet_access: allowInternetAccess }),
+    ...(autoPause === undefined ? {} : { autoPause }),
+    ...(autoPauseMemory === undefined ? {} : { autoPauseMemory }),
+  };
+  const older = () =>
+    callApi(connection, options, (api, signal) =>
+      api.POST('/sandboxes', {
+        body: { timeout: defaultTimeoutSeconds, ...body, ...(secure === undefined ? {} : { secure }) },
+        signal,
+      }),
+    );
+  // The newer route makes secured sandboxes only.
+  if (secure === false) return (await older()).data;
+  const newer = () =>
+    callApi(connection, options, (api, signal) => api.POST('/v2/sandboxes', { body, signal }));
+  return (await newer().catch(orOlder(older))).data;
+}
+
+/**
+ * Makes sure that a sandbox runs.
+ *
+ * @internal
+ */
+export async function resumeSandbox(
+  connection: Connection,
+  sandboxId: string,
+  options: ConnectOptions,
+): Promise<SandboxReply> {
+  const params = { path: { sandboxID: sandboxId } };
+  const { memory } = options;
+  const body = { ...toTimeout(options), ...(memory === undefined ? {} : { memory }) };
+  const newer = () =>
+    callApi(connection, options, (api, signal) =>
+      api.POST('/v2/sandboxes/{sandboxID}/connect', { params, body, signal }),
+    );
+  const older = () =>
+    callApi(connection, options, (api, signal) =>
+      api.POST('/sandboxes/{sandboxID}/connect', {
+        params,
+        body: { timeout: defaultTimeoutSeconds, ...body },
+        signal,
+      }),
+    );
+  return (await newer().catch(orOlder(older))).data;
+}
+
+function toTimeout({ timeoutMs }: { timeoutMs?: number | undefined }): { timeout?: number } {
+  return timeoutMs === undefined ? {} : { timeout: Math.ceil(timeoutMs / 1000) };
+}
+
+/** A 404 also stands for an unknown template or sandbox; the older route then says so again. */
+function orOlder<T>(older: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => {
+    if (error instanceof SandboxError && isMissingRoute(error)) return older();
+    throw error;
+  };
+}

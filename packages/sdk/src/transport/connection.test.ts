@@ -1,0 +1,45 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { AuthenticationError } from '../errors.ts';
+import { createConnection, resolveAddresses } from './connection.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+it.each([
+  [{}, { apiUrl: 'http://localhost:4000', domain: 'localhost:4000' }],
+  [{ domain: 'localhost:5000' }, { apiUrl: 'http://localhost:5000', domain: 'localhost:5000' }],
+  [{ domain: '10.0.0.7:80' }, { apiUrl: 'http://10.0.0.7:80', domain: '10.0.0.7:80' }],
+  [{ domain: '[::1]:4000' }, { apiUrl: 'http://[::1]:4000', domain: '[::1]:4000' }],
+  [{ domain: 'example.com' }, { apiUrl: 'https://api.example.com', domain: 'example.com' }],
+  [{ domain: 'localhost.example.com:8443' }, { apiUrl: 'https://api.localhost.example.com:8443' }],
+  [{ apiUrl: 'https://api.example.com' }, { apiUrl: 'https://api.example.com', domain: 'example.com' }],
+  [{ apiUrl: 'http://box:4000' }, { apiUrl: 'http://box:4000', domain: 'box:4000' }],
+  [{ apiUrl: '', domain: 'example.com' }, { apiUrl: 'https://api.example.com' }],
+])('derives the addresses from %j', (options, expected) => {
+  expect(resolveAddresses(options)).toMatchObject(expected);
+});
+
+it('takes options first, then SKERRY_*, then E2B_*, and an empty value as unset', () => {
+  vi.stubEnv('E2B_API_URL', 'http://e2b:1');
+  vi.stubEnv('E2B_DOMAIN', 'e2b.example');
+  vi.stubEnv('E2B_SANDBOX_URL', 'http://e2b:2');
+  expect(resolveAddresses({})).toEqual({
+    apiUrl: 'http://e2b:1',
+    domain: 'e2b.example',
+    sandboxUrl: 'http://e2b:2',
+  });
+  vi.stubEnv('SKERRY_API_URL', 'http://skerry:1');
+  vi.stubEnv('SKERRY_DOMAIN', '');
+  expect(resolveAddresses({ sandboxUrl: 'http://option:1' })).toEqual({
+    apiUrl: 'http://skerry:1',
+    domain: 'e2b.example',
+    sandboxUrl: 'http://option:1',
+  });
+});
+
+it('refuses to start without an API key, before anything is sent', () => {
+  vi.stubEnv('SKERRY_API_KEY', '');
+  vi.stubEnv('E2B_API_KEY', '');
+  expect(() => createConnection({})).toThrow(AuthenticationError);
+  vi.stubEnv('E2B_API_KEY', 'e2b_00');
+  expect(createConnection({}).apiUrl).toBe('http://localhost:4000');
+});

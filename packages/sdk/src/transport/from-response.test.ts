@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import {
+  AuthenticationError,
+  InvalidArgumentError,
+  NotFoundError,
+  RateLimitError,
+  SandboxError,
+  SandboxUnavailableError,
+  TimeoutError,
+} from '../errors.ts';
+import { fromResponse } from './from-response.ts';
+
+it.each([
+  [400, InvalidArgumentError, 'invalid_argument', false],
+  [401, AuthenticationError, 'unauthenticated', false],
+  [403, AuthenticationError, 'permission_denied', false],
+  [404, NotFoundError, 'not_found', false],
+  [406, SandboxError, 'not_acceptable', false],
+  [409, SandboxError, 'conflict', false],
+  [418, InvalidArgumentError, 'invalid_argument', false],
+  [429, RateLimitError, 'resource_exhausted', true],
+  [500, SandboxError, 'internal', false],
+  [501, SandboxError, 'unimplemented', false],
+  [503, SandboxError, 'unavailable', true],
+  [504, TimeoutError, 'timeout', false],
+  [507, SandboxError, 'insufficient_storage', false],
+])('maps HTTP %d to %o with code %s', (status, type, code, retryable) => {
+  const headers = new Headers({ 'x-request-id': 'r1' });
+  const error = fromResponse({ status, headers, body: { code: 999, message: 'why' } });
+  expect(error).toBeInstanceOf(type);
+  expect(error).toMatchObject({ code, retryable, message: 'why', requestId: 'r1', name: type.name });
+});
+
+it('tells the 502 of the edge, which names the sandbox, from one of a proxy whose service is down', () => {
+  const headers = new Headers();
+  const body = { code: 502, message: 'The sandbox was not found', sandboxId: 'i1' };
+  expect(fromResponse({ status: 502, headers, body })).toBeInstanceOf(SandboxUnavailableError);
+  expect(fromResponse({ status: 502, headers, body: '<html>' })).toMatchObject({ code: 'unavailable' });
+});
+
+it.each([
+  [undefined, 'HTTP 500'],
+  ['', 'HTTP 500'],
+  ['plain text\n', 'plain text'],
+  [{ message: 5 }, 'HTTP 500'],
+  [null, 'HTTP 500'],
+])('bears the body %j', (body, message) => {
+  expect(fromResponse({ status: 500, headers: new Headers(), body }).message).toBe(message);
+});

@@ -1,0 +1,52 @@
+import { type SandboxError, type SandboxErrorCode, toSandboxError } from '../errors.ts';
+
+const codes: Record<number, SandboxErrorCode> = {
+  400: 'invalid_argument',
+  401: 'unauthenticated',
+  403: 'permission_denied',
+  404: 'not_found',
+  405: 'unimplemented',
+  406: 'not_acceptable',
+  409: 'conflict',
+  429: 'resource_exhausted',
+  501: 'unimplemented',
+  503: 'unavailable',
+  504: 'timeout',
+  507: 'insufficient_storage',
+};
+
+interface HttpAnswer {
+  status: number;
+  headers: Headers;
+  /** Parsed JSON, or text, or nothing. */
+  body: unknown;
+  cause?: unknown;
+}
+
+/** The error of an HTTP answer. The status decides; the body, which a proxy may have written, only gives the message. */
+export function fromResponse({ status, headers, body, cause }: HttpAnswer): SandboxError {
+  const code = status === 502 ? toGatewayCode(body) : (codes[status] ?? toCodeOfClass(status));
+  const message = readString(body, 'message') ?? (readText(body) || `HTTP ${status}`);
+  return toSandboxError(code, message, { cause, requestId: headers.get('x-request-id') ?? undefined });
+}
+
+// The edge names the sandbox in its 502; one without comes from a proxy whose service is down.
+function toGatewayCode(body: unknown): SandboxErrorCode {
+  return (readString(body, 'sandboxID') ?? readString(body, 'sandboxId'))
+    ? 'sandbox_unavailable'
+    : 'unavailable';
+}
+
+function toCodeOfClass(status: number): SandboxErrorCode {
+  return status >= 400 && status < 500 ? 'invalid_argument' : 'internal';
+}
+
+function readString(body: unknown, key: string): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const value: unknown = Reflect.get(body, key);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function readText(body: unknown): string {
+  return typeof body === 'string' ? body.trim().slice(0, 200) : '';
+}

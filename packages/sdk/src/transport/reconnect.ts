@@ -1,0 +1,84 @@
+import { type SandboxError, toSandboxError } from '../errors.ts';
+import { explainLostStream, keepaliveHeader } from '../files/event-stream.ts';
+import type { Agent } from './agent.ts';
+
+/** What one attempt may take. */
+export interface AttemptLimits {
+  requestTimeoutMs: number;
+  /** What the stream itself may still take. 0 is without end. */
+  timeoutMs: number;
+}
+
+export interface ReconnectOptions<T> {
+  agent: Agent;
+  /** Ends the attempts. Its reason is what they then fail with. */
+  signal: AbortSignal;
+  /** Why the connection broke: thrown when it cannot be made again. */
+  reason: SandboxError;
+  /** When the stream would have ended anyway, in milliseconds since the epoch. */
+  deadlineMs: number | undefined;
+  open(limits: AttemptLimits): Promise<T>;
+}
+
+const maxAttempts = 8;
+const firstDelayMs = 100;
+const maxDelayMs = 2_000;
+/** The sandbox keeps the end of a command for 30 seconds only, so an attempt must not take long. */
+const attemptTimeoutMs = 5_000;
+/** A connection on which nothing comes for so long, not even a keepalive, is taken for broken. */
+const maxSilenceMs = 2.5 * 1000 * Number(keepaliveHeader['Keepalive-Ping-Interval']);
+
+/**
+ * Opens a stream again whose connection broke. Gives up after eight attempts in a row, which take nine seconds where nothing
+ * answers, and at once when the sandbox answers that it will not. Throws `reason` then, `timeout` after the deadline and
+ * `sandbox_unavailable` when the sandbox has ended.
+ */
+export async function reconnect<T>(options: ReconnectOptions<T>): Promise<T> {
+  const { agent, signal, reason, deadlineMs } = options;
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    await pause(Math.min(firstDelayMs * 2 ** attempt, maxDelayMs), signal);
+    signal.throwIfAborted();
+    const remainingMs = deadlineMs === undefined ? 0 : deadlineMs - Date.now();
+    if (remainingMs < 0) throw toSandboxError('timeout', 'the time is up', { cause: reason });
+    try {
+      return await options.open({
+        requestTimeoutMs: Math.min(agent.requestTimeoutMs || attemptTimeoutMs, attemptTimeoutMs),
+        timeoutMs: deadlineMs === undefined ? 0 : Math.max(remainingMs, 1),
+      });
+    } catch (error) {
+      const failure = await explainLostStream(agent, signal, error);
+      if (failure.code === 'connection_failed' || failure.code === 'timeout') continue;
+      // Whatever else is wrong with it, what happened to the caller is that the connection broke.
+      throw failure.code === 'canceled' || failure.code === 'sandbox_unavailable' ? failure : reason;
+    }
+  }
+  throw reason;
+}
+
+/** Rejects with `connection_failed` when the next message of a stream does not come for longer than keepalives would. */
+export async function withinSilence<T>(message: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_resolve, reject) => {
+    const error = toSandboxError('connection_failed', `the stream was silent for ${maxSilenceMs} ms`);
+    timer = setTimeout(() => reject(error), maxSilenceMs);
+  });
+  try {
+    return await Promise.race([message, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Waits, or until the signal aborts. */
+function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, delayMs);
+    signal.addEventListener('abort', done);
+    if (signal.aborted) done();
+  });
+}

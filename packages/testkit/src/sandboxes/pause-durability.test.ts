@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Sandbox } from '@skerry/sdk';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { runProgram } from '../stack/run-program.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const program = join(import.meta.dirname, '../../../cli/src/main.ts');
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'skerry-kept-'));
+});
+afterEach(async () => {
+  await runProgram(program, ['down', '--data', dataDir]);
+  rmSync(dataDir, { recursive: true });
+});
+
+const stateOf = async (stack: Stack, sandboxID: string) =>
+  (await stack.api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID } } })).data?.state;
+
+/** A sandbox with a file that holds its own id. */
+const createMarked = async (stack: Stack): Promise<Sandbox> => {
+  const { sandboxId } = await stack.createSandbox({ envVars: { GREETING: 'hallo' } });
+  const sandbox = await Sandbox.connect(sandboxId, stack.connection);
+  await sandbox.files.write('/home/user/mark', sandboxId);
+  return sandbox;
+};
+const readMark = async (stack: Stack, id: string): Promise<string> => {
+  const sandbox = await Sandbox.connect(id, stack.connection);
+  return (await sandbox.commands.run('echo $GREETING $(cat /home/user/mark)')).stdout;
+};
+
+it.each([
+  ['kill', true],
+  ['kill', false],
+  ['stop', false],
+] as const)('a paused sandbox outlives its server that ends by %s, memory: %s', async (ending, memory) => {
+  const first = await startStack({ dataDir });
+  const { sandboxId: id } = await createMarked(first);
+  await Sandbox.pause(id, { ...first.connection, memory });
+  await first[ending]();
+  const second = await startStack({ dataDir });
+  expect(await stateOf(second, id)).toBe('paused');
+  expect(await readMark(second, id)).toBe(`hallo ${id}\n`);
+  expect(await stateOf(second, id)).toBe('running');
+});
+
+it.each([10, 40, 90, 160, 250])(
+  'kill -9 of the server %i ms into a series of pauses and resumes loses no sandbox and no file',
+  async (afterMs) => {
+    const first = await startStack({ dataDir });
+    const sandboxes = await Promise.all([createMarked(first), createMarked(first), createMarked(first)]);
+    const series = sandboxes.map(async (sandbox, index) => {
+      await delay(index * 25);
+      for (;;) {
+        // Every second one keeps its memory.
+        await sandbox.pause({ memory: index % 2 === 0 });
+        await Sandbox.connect(sandbox.sandboxId, first.connection);
+      }
+    });
+    const ended = Promise.allSettled(series);
+    await delay(afterMs);
+    await first.kill();
+    await ended;
+
+    const second = await startStack({ dataDir });
+    for (const { sandboxId: id } of sandboxes) {
+      expect(['running', 'paused']).toContain(await stateOf(second, id));
+      expect(await readMark(second, id)).toBe(`hallo ${id}\n`);
+      expect(await Sandbox.kill(id, second.connection)).toBe(true);
+    }
+  },
+);

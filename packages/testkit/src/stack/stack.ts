@@ -1,0 +1,97 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createStackClient, type StackAddress, type StackClient } from './stack-client.ts';
+
+const workspace = fileURLToPath(new URL('../../../..', import.meta.url));
+
+export interface StackOptions {
+  /** Default: a new folder, which `down` deletes. */
+  dataDir?: string;
+  /** Path of the `skerry` program. Default: that of this checkout. */
+  program?: string;
+  /** Added to `skerry up`. */
+  args?: readonly string[];
+  /** A command that becomes the one that is appended to it, as somebody else or elsewhere. */
+  through?: readonly string[];
+}
+
+/** A running skerry, in a process of its own, over one data folder. */
+export interface Stack extends StackClient, AsyncDisposable {
+  /** Where its base image is. */
+  readonly imagesDir: string;
+  readonly pid: number;
+  /** What the server has logged so far. */
+  readonly log: () => string;
+  /** Ends the server with SIGTERM and waits. Sandboxes run on. Rejects when it does not exit with 0. */
+  stop(): Promise<void>;
+  /** Ends the server with SIGKILL and waits. */
+  kill(): Promise<void>;
+  /** `skerry down`, then deletes the data folder if this stack made it. Idempotent. */
+  down(): Promise<void>;
+}
+
+/**
+ * Starts the real program and resolves when it serves. Base images come from `SKERRY_IMAGES_DIR`, else from `.skerry/images`
+ * of the checkout, where they are made at the first start. Rejects with what the program wrote when it ends instead.
+ */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  const program = options.program ?? join(workspace, 'packages/cli/src/main.ts');
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'skerry-stack-'));
+  const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(workspace, '.skerry/images');
+  const env = { ...process.env, SKERRY_IMAGES_DIR: imagesDir };
+  const args = [program, 'up', '--host', '127.0.0.1', '--port', '0', '--data', dataDir, '--json'];
+  const [file, ...before] = [...(options.through ?? []), process.execPath];
+  const child = spawn(file, [...before, ...args, ...(options.args ?? [])], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const line = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text)),
+    once(child, 'exit').then(() => undefined),
+  ]);
+  if (line === undefined) {
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true });
+    throw new Error(`skerry up ended with ${child.exitCode ?? child.signalCode}\n${log}`);
+  }
+
+  const address = JSON.parse(line) as StackAddress;
+  const down = async (): Promise<void> => {
+    // Someone may have taken it down and deleted the folder.
+    if (existsSync(dataDir)) {
+      await promisify(execFile)(file, [...before, program, 'down', '--data', dataDir], { env });
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true });
+    }
+    await untilGone(child);
+  };
+  return {
+    ...createStackClient({ address, dataDir, readLog: async () => log }),
+    imagesDir,
+    pid: child.pid as number,
+    log: () => log,
+    async stop() {
+      child.kill('SIGTERM');
+      await untilGone(child);
+      if (child.exitCode !== 0) throw new Error(`skerry up ended with ${child.exitCode}\n${log}`);
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await untilGone(child);
+    },
+    down,
+    [Symbol.asyncDispose]: down,
+  };
+}
+
+async function untilGone(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+}
