@@ -10,6 +10,8 @@ import { prepareProbeAgent, probeGvisor, probeRuntime } from './sandbox.ts';
 import { describeUser, probeUser } from './user.ts';
 
 export interface ProbeOptions {
+  /** The bundle of the agent, which has to start commands in a sandbox that was resumed with its memory. */
+  agentBundle: string;
   scratchDir?: string;
   /** Where `prepareCriu` has unpacked it; otherwise that is tried as well. */
   criuDir?: string;
@@ -24,7 +26,7 @@ export interface ProbeOptions {
  * works in a folder of its own below `scratchDir` and leaves nothing behind. Without root, of the host or of a ground, it
  * says what a ground needs.
  */
-export async function probeHost(options: ProbeOptions = {}): Promise<ProbeResult[]> {
+export async function probeHost(options: ProbeOptions): Promise<ProbeResult[]> {
   const { ground } = options;
   const root = await probeRoot();
   if (!root.ok && process.geteuid?.() !== 0) return [await describeUser(), ...(await probeUser())];
@@ -44,16 +46,19 @@ export async function probeHost(options: ProbeOptions = {}): Promise<ProbeResult
 }
 
 /** One of the two runtimes is enough; crun is three times as fast. */
-async function probeSandboxes(dir: string, { criuDir, runscPath }: ProbeOptions): Promise<ProbeResult[]> {
+async function probeSandboxes(
+  dir: string,
+  { agentBundle, criuDir, runscPath }: ProbeOptions,
+): Promise<ProbeResult[]> {
   const agentDir = await prepareProbeAgent(dir).catch((error: Error) => error);
   if (agentDir instanceof Error) {
     return [{ name: 'agent', ok: false, needed: true, found: agentDir.message, mend: aptInstall('tini') }];
   }
   const runc = await probeRuntime({ name: 'runc', needed: false, dir, agentDir });
   const crun = await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
-  const memory = await probeMemory({ dir, agentDir, criuDir });
+  const memory = await probeMemory({ dir, agentBundle, criuDir });
   const gvisor = await probeGvisor({ dir, agentDir, runscPath });
   // Without the one there is not the other.
-  const gvisorMemory = gvisor.ok ? [await probeGvisorMemory({ dir, agentDir, runscPath })] : [];
+  const gvisorMemory = gvisor.ok ? [await probeGvisorMemory({ dir, agentBundle, runscPath })] : [];
   return [crun, runc, memory, gvisor, ...gvisorMemory];
 }
