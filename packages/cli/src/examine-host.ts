@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type ProbeResult, probeHost } from '@skerry/runtime';
 import { enterGround, leaveGround, toGroundOptions } from './ground.ts';
+import { findLocations } from './locations.ts';
 
 /**
  * Tries what sandboxes of this user need: of an ordinary one first what a ground takes and, where that is all there, the
@@ -10,15 +11,16 @@ import { enterGround, leaveGround, toGroundOptions } from './ground.ts';
  */
 export async function examineHost({ dataDir }: { dataDir: string }): Promise<ProbeResult[]> {
   const scratchDir = toScratchFolder(resolve(dataDir));
+  const { agentBundle } = findLocations();
   if (process.getuid?.() !== 0) {
-    const results = await probeHost();
+    const results = await probeHost({ agentBundle });
     if (results.some(({ ok, needed }) => needed && !ok)) return results;
     await enterGround({ network: true });
   }
   const { ground, stateDir } = toGroundOptions();
   if (ground && stateDir) {
     try {
-      return await probeHost({ scratchDir, ground: { ground, stateDir } });
+      return await probeHost({ agentBundle, scratchDir, ground: { ground, stateDir } });
     } finally {
       await leaveGround();
     }
@@ -26,6 +28,7 @@ export async function examineHost({ dataDir }: { dataDir: string }): Promise<Pro
   const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(resolve(dataDir), 'images');
   const [criuDir, runscPath] = [join(imagesDir, 'criu'), join(imagesDir, 'runsc/runsc')];
   return probeHost({
+    agentBundle,
     scratchDir,
     ...(existsSync(criuDir) && { criuDir }),
     ...(existsSync(runscPath) && { runscPath }),

@@ -112,6 +112,8 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   });
   cleanup.defer(() => runtime.close());
   warnOfMissingLimits(runtime.features, log);
+  const isMemoryExpected = criuDir !== undefined || (keepsMemory && runscPath !== undefined);
+  if (isMemoryExpected && !runtime.features.pause.memory) log.warn(MEMORY_IS_LOST);
 
   const server = createServer(edgeServerOptions);
   cleanup.defer(() => closeServer(server));
@@ -176,6 +178,8 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   return { address, close: () => running.disposeAsync() };
 }
 
+const MEMORY_IS_LOST = 'memory of sandboxes is not kept over a pause: "skerry doctor" tells why';
+
 /** Whoever runs code of others here should know. */
 function warnOfMissingLimits({ limits }: Features, log: Log): void {
   const missing = Object.entries(limits).flatMap(([name, holds]) => (holds ? [] : [name]));
@@ -195,7 +199,7 @@ async function findCriu(options: {
   try {
     return await prepareCriu({ targetDir: imagesDir, signal });
   } catch (error) {
-    log.warn('memory of sandboxes is not kept over a pause: "skerry doctor" tells why', { error });
+    log.warn(MEMORY_IS_LOST, { error });
     return undefined;
   }
 }

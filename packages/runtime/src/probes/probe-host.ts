@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { readCgroupLayout } from '../drivers/oci/cgroup/cgroup.ts';
 import { checkHost } from './check-host.ts';
 import { checkDataFolder } from './data-folder.ts';
-import { describeGround, type ProbedGround, probeGround } from './ground.ts';
+import { describeGround, probeGround } from './ground.ts';
 import { readHostFacts } from './host-facts.ts';
 import { probeGvisorMemory, probeMemory } from './memory.ts';
 import { probeMounts } from './mounts.ts';
 import { probeNetwork } from './network.ts';
-import { aptInstall, type ProbeResult } from './probe.ts';
+import { aptInstall, type ProbedGround, type ProbeResult } from './probe.ts';
 import { probeMmdebstrap, probeRoot, probeSeccomp, probeTini } from './programs.ts';
 import { probeResolvers } from './resolvers.ts';
 import { prepareProbeAgent, probeGvisor, probeRuntime } from './sandbox.ts';
@@ -16,6 +16,8 @@ import { describeUser, probeUser } from './user.ts';
 import { probeWayOut } from './way-out.ts';
 
 export interface ProbeOptions {
+  /** The bundle of the agent, which has to start commands in a sandbox that was resumed with its memory. */
+  agentBundle: string;
   scratchDir?: string;
   /** Where `prepareCriu` has unpacked it; otherwise that is tried as well. */
   criuDir?: string;
@@ -31,7 +33,7 @@ export interface ProbeOptions {
  * nothing behind. Without root, of the host or of a ground, it says what a ground needs. Tries nothing on a host that
  * cannot run sandboxes by what it says of itself.
  */
-export async function probeHost(options: ProbeOptions = {}): Promise<ProbeResult[]> {
+export async function probeHost(options: ProbeOptions): Promise<ProbeResult[]> {
   const root = await probeRoot();
   const isRoot = process.geteuid?.() === 0;
   if (!root.ok && isRoot) return [root];
@@ -78,16 +80,19 @@ function countsSwap(): boolean {
 }
 
 /** One of the two runtimes is enough; crun is three times as fast. */
-async function probeSandboxes(dir: string, { criuDir, runscPath }: ProbeOptions): Promise<ProbeResult[]> {
+async function probeSandboxes(
+  dir: string,
+  { agentBundle, criuDir, runscPath }: ProbeOptions,
+): Promise<ProbeResult[]> {
   const agentDir = await prepareProbeAgent(dir).catch((error: Error) => error);
   if (agentDir instanceof Error) {
     return [{ name: 'agent', ok: false, needed: true, found: agentDir.message, mend: aptInstall('tini') }];
   }
   const runc = await probeRuntime({ name: 'runc', needed: false, dir, agentDir });
   const crun = await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
-  const memory = await probeMemory({ dir, agentDir, criuDir });
+  const memory = await probeMemory({ dir, agentBundle, criuDir });
   const gvisor = await probeGvisor({ dir, agentDir, runscPath });
   // Without the one there is not the other.
-  const gvisorMemory = gvisor.ok ? [await probeGvisorMemory({ dir, agentDir, runscPath })] : [];
+  const gvisorMemory = gvisor.ok ? [await probeGvisorMemory({ dir, agentBundle, runscPath })] : [];
   return [crun, runc, memory, gvisor, ...gvisorMemory];
 }

@@ -8,8 +8,7 @@ import { readHost } from '../drivers/oci/host.ts';
 import { createOci } from '../drivers/oci/oci.ts';
 import { findProgram } from '../kernel/find-program.ts';
 import { runCommand } from '../kernel/run-command.ts';
-import type { ProbedGround } from './ground.ts';
-import { aptInstall, type ProbeResult, probe } from './probe.ts';
+import { aptInstall, type ProbedGround, type ProbeResult, probe } from './probe.ts';
 
 /**
  * Stands where the agent stands: says who it is to whoever connects, and closes and opens its socket at the signals that the
