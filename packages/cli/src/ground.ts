@@ -5,6 +5,7 @@ import {
   ensureGround,
   groundBaseId,
   type HelperOptions,
+  readNamespaceMend,
   toEnterCommand,
   toHelperGround,
 } from '@skerry/runtime';
@@ -26,9 +27,9 @@ export async function enterGround({ network = false, hasUplink = true } = {}): P
   if (process.getuid?.() === 0) return;
   const stateDir = toStateDir();
   const ground = await ensureGround({ stateDir, hasUplink }).catch((error: Error) => {
-    throw new CliError(
-      `sandboxes without root need more of this host: ${error.message} ("skerry doctor" tells)`,
-    );
+    const mend = readNamespaceMend();
+    const how = mend === undefined ? '"skerry doctor" reports what' : `mend, as root: ${mend}`;
+    throw new CliError(`sandboxes without root need more of this host: ${error.message} (${how})`);
   });
   const argv = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const command = toEnterCommand(ground, { argv, cwd: process.cwd(), network });

@@ -130,6 +130,8 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   });
   cleanup.defer(() => runtime.close());
   warnOfMissingLimits(runtime.features, log);
+  const isMemoryExpected = criuDir !== undefined || (keepsMemory && runscPath !== undefined);
+  if (isMemoryExpected && !runtime.features.pause.memory) log.warn(MEMORY_IS_LOST);
 
   const server = createServer(edgeServerOptions);
   cleanup.defer(() => closeServer(server));
@@ -200,6 +202,7 @@ const toHelperFailure = (how: string, count: number): CliError =>
     `the helper, which runs the sandboxes, died ${count} times within a minute, at last with ${how}: the lines above say more, ` +
       'and "skerry doctor" tries what it needs. Sandboxes live on; "skerry up" finds them again and "skerry down" ends them',
   );
+const MEMORY_IS_LOST = 'memory of sandboxes is not kept over a pause: "skerry doctor" tells why';
 
 /** Whoever runs code of others here should know. */
 function warnOfMissingLimits({ limits }: Features, log: Log): void {
@@ -220,7 +223,7 @@ async function findCriu(options: {
   try {
     return await prepareCriu({ targetDir: imagesDir, signal });
   } catch (error) {
-    log.warn('memory of sandboxes is not kept over a pause: "skerry doctor" tells why', { error });
+    log.warn(MEMORY_IS_LOST, { error });
     return undefined;
   }
 }

@@ -1,13 +1,19 @@
 import { Command } from 'commander';
+import { defaultDataFolder } from '../data-folder.ts';
 
 /** `skerry doctor`: tries what sandboxes need on this host; exits with 1 when something needed is off. */
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description('try what this host can do, and print the line that mends what it cannot')
+    .option(
+      '--data <dir>',
+      'data folder whose file system is tried, which need not exist yet',
+      defaultDataFolder(),
+    )
     .option('--json', 'print the results as one JSON array')
-    .action(async ({ json }: { json?: boolean }) => {
+    .action(async ({ data, json }: { data: string; json?: boolean }) => {
       const { examineHost } = await import('../examine-host.ts');
-      const results = await examineHost();
+      const results = await examineHost({ dataDir: data });
       if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
       for (const { name, ok, found, mend } of json ? [] : results) {
         process.stdout.write(

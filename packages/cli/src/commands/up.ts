@@ -72,6 +72,8 @@ export function upCommand(): Command {
     .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
     .action(async (flags: UpFlags) => {
       // The servers are most of this program, and no other command needs them.
+      const { refuseHost } = await import('../refuse-host.ts');
+      refuseHost();
       const { enterGround } = await import('../ground.ts');
       await enterGround();
       const stopping = new AbortController();

@@ -32,3 +32,7 @@ export const toStartError = (step: string, cause: unknown): ApiError => {
     reason: 'sandbox_create_failed',
   });
 };
+
+/** Has no Retry-After: only the end of another sandbox helps, and its time is not known. */
+export const limitReached = (maxSandboxes: number): ApiError =>
+  new ApiError('resource_exhausted', `the limit of ${maxSandboxes} sandboxes at the same time is reached`);

@@ -15,19 +15,26 @@ const newStateDir = (): string => {
 it('knows of a table that could not be deleted, and deletes it the next time', async () => {
   const stateDir = newStateDir();
   const refuse = (): Promise<never> => Promise.reject(new Error('no nft'));
-  await expect(removeHostNetwork({ stateDir, deleteTable: refuse })).rejects.toThrow('no nft');
+  await expect(removeHostNetwork({ stateDir, filter: { run: refuse, list: refuse } })).rejects.toThrow(
+    'no nft',
+  );
   const texts: string[] = [];
-  const deleteTable = async (text: string): Promise<void> => void texts.push(text);
-  await removeHostNetwork({ stateDir, deleteTable });
+  const run = async (text: string): Promise<string> => {
+    if (!text.startsWith('list ')) texts.push(text);
+    return '';
+  };
+  const filter = { run, list: run };
+  await removeHostNetwork({ stateDir, filter });
   expect(texts).toEqual(['table inet skerry\ndelete table inet skerry\n']);
   expect(existsSync(stateDir)).toBe(false);
-  await removeHostNetwork({ stateDir, deleteTable });
+  await removeHostNetwork({ stateDir, filter });
   expect(texts).toHaveLength(1);
 });
 
 it('leaves the table alone while a sandbox has a slot', async () => {
   const stateDir = newStateDir();
   symlinkSync(`i1 ${tmpdir()}`, join(stateDir, 'slots', '7'));
-  await removeHostNetwork({ stateDir, deleteTable: () => Promise.reject(new Error('not to be called')) });
+  const refuse = (): Promise<never> => Promise.reject(new Error('not to be called'));
+  await removeHostNetwork({ stateDir, filter: { run: refuse, list: refuse } });
   expect(existsSync(join(stateDir, 'network'))).toBe(true);
 });

@@ -4,7 +4,8 @@ import { readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withHostLock } from '../kernel/host-lock.ts';
 import { hasInterface } from '../kernel/network-namespace.ts';
-import { runRules } from './nftables.ts';
+import { passDocker, passesDocker, removeFromDocker } from './docker-user.ts';
+import { hostFilter, type PacketFilter, runRules } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
 import { hostInterface, type Surroundings, toHostRules } from './rules.ts';
 import { defaultStateDir, releaseAbandonedSlots } from './slots.ts';
@@ -12,10 +13,11 @@ import { defaultStateDir, releaseAbandonedSlots } from './slots.ts';
 const forwardSwitch = '/proc/sys/net/ipv4/ip_forward';
 
 /**
- * Makes what all sandboxes of this host share, if it is not there already: the table of rules and IPv4 forwarding.
+ * Makes what all sandboxes of this host share, if it is not there already: the table of rules, a way through the firewall of
+ * Docker, and IPv4 forwarding.
  * Call it with a slot reserved: `removeHostNetwork` of another server then leaves it alone. Costs two small reads when
- * nothing is to be done. With `verify` it asks the kernel instead of its own record: somebody who reloads the host's
- * firewall flushes our table too.
+ * nothing is to be done. With `verify` it asks the kernel instead of its own record: a reload of the host's firewall
+ * flushes the table too.
  */
 export async function ensureHostNetwork(
   options: { stateDir?: string | undefined; verify?: boolean } & Partial<Surroundings> = {},
@@ -26,12 +28,13 @@ export async function ensureHostNetwork(
   const isMade = async (): Promise<boolean> =>
     (await readIfThere(markPath(stateDir))) === wanted &&
     readFileSync(forwardSwitch, 'utf8').trim() === '1' &&
-    (!verify || (await hasTable()));
+    (!verify || ((await hasTable()) && (await passesDocker())));
   if (await isMade()) return;
   await withHostLock(stateDir, async () => {
     if (await isMade()) return;
     await turnForwardingOn(stateDir);
     await runRules(rules);
+    await passDocker();
     await replaceFile(markPath(stateDir), wanted);
   });
 }
@@ -43,11 +46,11 @@ export async function ensureHostNetwork(
 export async function removeHostNetwork(
   options: {
     stateDir?: string | undefined;
-    /** Carries out a text in nft's language that deletes the table, whether or not it is there. Default: by libnftables. */
-    deleteTable?: (text: string) => Promise<unknown>;
+    /** What changes the tables. Default: libnftables. */
+    filter?: PacketFilter;
   } = {},
 ): Promise<void> {
-  const { stateDir = defaultStateDir, deleteTable = runRules } = options;
+  const { stateDir = defaultStateDir, filter = hostFilter } = options;
   await withHostLock(stateDir, async () => {
     const hadMark = existsSync(markPath(stateDir));
     await releaseAbandonedSlots({ stateDir, isInUse: (slot) => hasInterface(hostInterface(slot)) });
@@ -58,7 +61,8 @@ export async function removeHostNetwork(
       return;
     }
     if (existsSync(leavingPath(stateDir))) {
-      await deleteTable('table inet skerry\ndelete table inet skerry\n');
+      await filter.run('table inet skerry\ndelete table inet skerry\n');
+      await removeFromDocker(filter);
       await rm(leavingPath(stateDir));
     }
     await putForwardingBack(stateDir);

@@ -2,20 +2,13 @@ import { closeSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mountRoot, prepareUpper } from '../drivers/oci/container/overlay.ts';
-import type { GroundOptions } from '../drivers/oci/host.ts';
 import { toSurroundings } from '../drivers/oci/user-means.ts';
 import { unmountEvery } from '../kernel/syscalls.ts';
 import { openLimitedUserNamespace } from '../kernel/user-namespace.ts';
 import { groundBaseId } from '../rootless/ground.ts';
 import { probeNetwork } from './network.ts';
-import { aptInstall, type ProbeResult, probe } from './probe.ts';
+import { aptInstall, type ProbedGround, type ProbeResult, probe } from './probe.ts';
 import { prepareProbeAgent, probeRuntime } from './sandbox.ts';
-
-/** The ground that the probes are in, as the driver is told of it. */
-export interface ProbedGround {
-  stateDir: string;
-  ground: GroundOptions;
-}
 
 const asRoot = 'run skerry as root: sudo skerry …';
 

@@ -13,10 +13,10 @@ import { ensureHostNetwork, removeHostNetwork } from '../network/host.ts';
 import type { Surroundings } from '../network/rules.ts';
 import { listSlots } from '../network/slots.ts';
 import { removeHelperRecord, writeHelperRecord } from './helper-record.ts';
+import { normalizeProcess } from './normalize-process.ts';
 import { serveRuntime } from './server.ts';
 
-// Root inside, who is nobody out here, is on its way through folders of ours; those that are nobody's affair say so themselves.
-process.umask(0o022);
+normalizeProcess();
 
 const { values } = parseArgs({
   options: {

@@ -4,8 +4,7 @@ import { groundBaseId } from '../../rootless/ground.ts';
 import { uplinkResolver } from '../../rootless/uplink.ts';
 import { openProcessGroup, pinUserNamespace } from './container/process-group.ts';
 import { createFolderDisks } from './disk/folder-disks.ts';
-import type { GroundOptions } from './host.ts';
-import type { Means } from './means.ts';
+import type { GroundOptions, Means } from './means.ts';
 
 /**
  * Of an ordinary user in his ground. All his sandboxes have the same range of ids, each in a user namespace of its own:

@@ -89,11 +89,12 @@ export const removeRemains = async (options: {
       await step(
         async () => {
           let isDeleted = false;
-          const deleteTable = async (text: string): Promise<void> => {
-            await runNft(text);
+          const run = async (text: string): Promise<string> => {
+            const output = await runNft(text, []);
             isDeleted = true;
+            return output;
           };
-          await removeHostNetwork({ stateDir, deleteTable });
+          await removeHostNetwork({ stateDir, filter: { run, list: (text) => runNft(text, ['--handle']) } });
           return isDeleted;
         },
         (isDeleted) => (isDeleted ? 'deleted the table inet skerry of nftables' : undefined),
@@ -159,11 +160,11 @@ const releaseSlots = async (
   return slots.length;
 };
 
-const runNft = async (text: string): Promise<void> => {
+const runNft = async (text: string, options: readonly string[]): Promise<string> => {
   if (findProgram('nft') === undefined)
     throw new RuntimeError(
       'unsupported',
       'the table inet skerry of nftables may be left, which only the program nft can delete here: "apt-get install -y nftables", then "skerry down" again',
     );
-  await runCommand({ file: 'nft', args: ['--file', '-'], input: text });
+  return runCommand({ file: 'nft', args: [...options, '--file', '-'], input: text });
 };
