@@ -13,6 +13,13 @@ export function doctorCommand(): Command {
     .option('--json', 'print the results as one JSON array')
     .action(async ({ data, json }: { data: string; json?: boolean }) => {
       const { examineHost } = await import('../examine-host.ts');
+      let interrupted = false;
+      const finish = (): void => {
+        interrupted = true;
+        process.stderr.write('skerry: what was made is being removed; once more ends this at once\n');
+      };
+      // A probe ends with its sandbox, mounts and links removed, which a signal would cut off.
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, finish);
       const results = await examineHost({ dataDir: data });
       if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
       for (const { name, ok, found, mend } of json ? [] : results) {
@@ -20,6 +27,6 @@ export function doctorCommand(): Command {
           `${ok ? 'ok  ' : 'OFF '} ${name}: ${found}\n${!ok && mend ? `       mend: ${mend}\n` : ''}`,
         );
       }
-      if (results.some(({ ok, needed }) => needed && !ok)) process.exitCode = 1;
+      if (interrupted || results.some(({ ok, needed }) => needed && !ok)) process.exitCode = 1;
     });
 }
