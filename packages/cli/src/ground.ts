@@ -6,6 +6,7 @@ import {
   ensureGround,
   groundBaseId,
   type HelperOptions,
+  readNamespaceMend,
   toEnterCommand,
   toHelperGround,
 } from '@skerry/runtime';
@@ -20,16 +21,16 @@ const toStateDir = (): string =>
 /**
  * Does nothing for root, and in the ground. For an ordinary user it runs this command anew, in this same process, in his
  * ground, which is made when there is none: so it never returns. With `network` it is in the ground's network as well;
- * `startsNone` says that it ends sandboxes alone, which takes no answer of the user's service manager.
+ * `startsNone` says that it ends sandboxes alone, which takes neither an uplink nor an answer of the user's service manager.
  * Throws what to do where the host does not allow that.
  */
 export async function enterGround({ network = false, startsNone = false } = {}): Promise<void> {
   if (process.getuid?.() === 0) return;
   const stateDir = toStateDir();
   const ground = await ensureGround({ stateDir, startsNone }).catch((error: Error) => {
-    throw new CliError(
-      `sandboxes without root need more of this host: ${error.message} ("skerry doctor" tells)`,
-    );
+    const mend = readNamespaceMend();
+    const how = mend === undefined ? '"skerry doctor" reports what' : `mend, as root: ${mend}`;
+    throw new CliError(`sandboxes without root need more of this host: ${error.message} (${how})`);
   });
   const argv = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const command = toEnterCommand(ground, { argv, cwd: process.cwd(), network });

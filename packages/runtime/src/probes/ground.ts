@@ -2,21 +2,14 @@ import { closeSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mountRoot, prepareUpper } from '../drivers/oci/container/overlay.ts';
-import type { GroundOptions } from '../drivers/oci/host.ts';
 import { toSurroundings } from '../drivers/oci/user-means.ts';
 import { unmountEvery } from '../kernel/syscalls.ts';
 import { openLimitedUserNamespace } from '../kernel/user-namespace.ts';
 import { groundBaseId } from '../rootless/ground.ts';
 import { describeLimits } from './ground-limits.ts';
 import { probeNetwork } from './network.ts';
-import { aptInstall, asRoot, type ProbeResult, probe } from './probe.ts';
+import { aptInstall, asRoot, type ProbedGround, type ProbeResult, probe } from './probe.ts';
 import { prepareProbeAgent, probeRuntime } from './sandbox.ts';
-
-/** The ground that the probes are in, as the driver is told of it. */
-export interface ProbedGround {
-  stateDir: string;
-  ground: GroundOptions;
-}
 
 /** Says what this process has been given. */
 export function describeGround(): ProbeResult {

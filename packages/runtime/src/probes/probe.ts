@@ -1,3 +1,11 @@
+import type { GroundOptions } from '../drivers/oci/means.ts';
+
+/** The ground that the probes are in, as the driver is told of it. */
+export interface ProbedGround {
+  stateDir: string;
+  ground: GroundOptions;
+}
+
 /** What one part of this host was found to do. */
 export interface ProbeResult {
   name: string;

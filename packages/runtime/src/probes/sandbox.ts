@@ -6,9 +6,9 @@ import type { OciRuntime, OciRuntimeName } from '../drivers/oci/container/oci-ru
 import { prepareRunsc } from '../drivers/oci/gvisor/prepare-runsc.ts';
 import { readHost } from '../drivers/oci/host.ts';
 import { createOci } from '../drivers/oci/oci.ts';
+import { findProgram } from '../kernel/find-program.ts';
 import { runCommand } from '../kernel/run-command.ts';
-import type { ProbedGround } from './ground.ts';
-import { aptInstall, type ProbeResult, probe } from './probe.ts';
+import { aptInstall, type ProbedGround, type ProbeResult, probe } from './probe.ts';
 
 /**
  * Stands where the agent stands: says who it is to whoever connects, and closes and opens its socket at the signals that the
@@ -46,11 +46,19 @@ interface Place {
 export const probeRuntime = (
   options: Place & { name: OciRuntimeName; needed: boolean },
 ): Promise<ProbeResult> => {
-  const { name, needed } = options;
-  return probe({ name, needed, mend: aptInstall(name) }, () =>
+  const { name, needed, ground } = options;
+  const mend = ground ? aptInstall(name) : toRuntimeMend(name);
+  return probe({ name, needed, mend }, () =>
     trySandbox({ ...options, file: name, driver: { ociRuntime: name } }),
   );
 };
+
+/** Installing a program again mends nothing where it is there and refuses: then the other one may start sandboxes. */
+function toRuntimeMend(name: OciRuntimeName): string {
+  if (findProgram(name) === undefined) return aptInstall(name);
+  const other = name === 'crun' ? 'runc' : 'crun';
+  return findProgram(other) === undefined ? aptInstall(other) : `see ${other}: one of the two is enough`;
+}
 
 /** Starts a sandbox with a kernel of its own. */
 export const probeGvisor = (options: Place & { runscPath: string | undefined }): Promise<ProbeResult> =>

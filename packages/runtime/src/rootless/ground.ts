@@ -45,10 +45,10 @@ echo ready
 exec sleep infinity </dev/null >/dev/null 2>&1`;
 
 /**
- * Resolves with the user's ground, made when there is none, with its way to the network. This process is then where those that it
- * starts may put sandboxes into cgroups, unless it `startsNone`. Rejects with `unsupported` and
- * the reason where this host does not let him have one; nothing of it is left then. Rejects with `unavailable` when sandboxes with limits
- * run and the user's service manager does not take this process in; all goes on as it was then.
+ * Resolves with the user's ground, made when there is none, with its way to the network. Programs that this process starts may then
+ * put sandboxes into cgroups. With `startsNone`, for a process that only ends sandboxes, there may be neither. Rejects with
+ * `unsupported` and the reason where this host does not allow a ground; nothing of it is left then. Rejects with `unavailable` when
+ * sandboxes with limits run and the user's service manager does not take this process in; all goes on as it was then.
  */
 export async function ensureGround(options: {
   stateDir: string;
@@ -59,7 +59,7 @@ export async function ensureGround(options: {
   return withHostLock(stateDir, async () => {
     try {
       const ground = await openGround(stateDir);
-      return await connect(stateDir, startsNone ? ground : await enterGroup(stateDir, ground));
+      return startsNone ? ground : await connect(stateDir, await enterGroup(stateDir, ground));
     } catch (error) {
       await endUnused(stateDir);
       throw error;

@@ -4,6 +4,14 @@ import type { Cgroup, CgroupLayout } from './cgroup/cgroup.ts';
 import type { Disks } from './disk/disks.ts';
 import type { SandboxRecord } from './record.ts';
 
+/** Says that this process is root in the ground of an ordinary user. */
+export interface GroundOptions {
+  /** Of the host, which are closed to sandboxes. */
+  hostAddresses: readonly string[];
+  /** Of a delegated cgroup, whose members this process may move; sandboxes have limits by it. */
+  cgroupFolder?: string | undefined;
+}
+
 /** With what this process makes sandboxes: all that differs between root of a host and an ordinary user in his ground. */
 export interface Means {
   /** The id of a sandbox's root, as this process sees it. */

@@ -1,6 +1,7 @@
 import { openUserNamespace } from '../../kernel/user-namespace.ts';
 import { toBaseUid } from '../../network/slots.ts';
-import { openCgroup, readCgroupLayout, toCgroupParent } from './cgroup/cgroup.ts';
+import { openCgroup, readCgroupLayout } from './cgroup/cgroup.ts';
+import { toCgroupParent } from './cgroup/cgroup-parent.ts';
 import { createExpectJoin } from './cgroup/expect-join.ts';
 import { createImageDisks } from './disk/image-disks.ts';
 import type { Means } from './means.ts';

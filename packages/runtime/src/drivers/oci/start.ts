@@ -83,8 +83,8 @@ const prepareRoot = (
     cgroupPath: host.cgroup(spec.id).path,
     limitsSwap: host.cgroups.limitsSwap,
     seccomp: host.seccomp,
-    // runc sets them from outside, which needs the right to exceed them.
-    setsLimits: host.runtime.name === 'crun' || host.allowance.exceedsLimits,
+    // runc sets them from outside, which needs CAP_SYS_RESOURCE: there those of this process hold, which are the same.
+    setsLimits: host.runtime.name !== 'runc',
     host: host.allowance,
   });
   writeFileSync(folder.config, JSON.stringify(config), { mode: 0o600 });

@@ -3,13 +3,13 @@ import type { Surroundings } from '../../network/rules.ts';
 import { groundBaseId } from '../../rootless/ground.ts';
 import { readControllers, unifiedRoot } from '../../rootless/unified-groups.ts';
 import { uplinkResolver } from '../../rootless/uplink.ts';
-import { type Cgroup, openCgroup, readDelegatedLayout, toCgroupParent } from './cgroup/cgroup.ts';
+import { type Cgroup, openCgroup, readDelegatedLayout } from './cgroup/cgroup.ts';
+import { toCgroupParent } from './cgroup/cgroup-parent.ts';
 import { createExpectJoin } from './cgroup/expect-join.ts';
 import { makeCgroup } from './cgroup/make-cgroup.ts';
 import { openProcessGroup, pinUserNamespace } from './container/process-group.ts';
 import { createFolderDisks } from './disk/folder-disks.ts';
-import type { GroundOptions } from './host.ts';
-import type { Means } from './means.ts';
+import type { GroundOptions, Means } from './means.ts';
 
 /**
  * Of an ordinary user in his ground. All his sandboxes have the same range of ids, each in a user namespace of its own:

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmdirSync, statfsSync } from 'node:fs';
 import { readFile, rmdir, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,10 +28,6 @@ export const readDelegatedLayout = (folder: string): CgroupLayout => ({
   limitsSwap: existsSync(`${folder}/memory.swap.max`),
   isDelegated: true,
 });
-
-/** The part of a host's tree that belongs to one data folder, and to no other. */
-export const toCgroupParent = (dataDir: string): string =>
-  `skerry-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
 
 export const readCgroupLayout = (): CgroupLayout => {
   const isVersion2 = (path: string): boolean => statfsSync(path).type === CGROUP2_SUPER_MAGIC;

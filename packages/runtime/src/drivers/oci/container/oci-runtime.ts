@@ -4,6 +4,7 @@ import { findProgram } from '../../../kernel/find-program.ts';
 import { mount, unmountEvery } from '../../../kernel/syscalls.ts';
 import type { SandboxFolder } from '../folder.ts';
 import type { Means } from '../means.ts';
+import { startInForm } from './namespace-form.ts';
 import { readPid } from './read-pid.ts';
 import { runOciProgram } from './run-oci-program.ts';
 import { type SeccompProfile, seccompProfile } from './seccomp-rules.ts';
@@ -121,19 +122,23 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
       ...['run', '--detach', '--preserve-fds', '1'],
       ...['--bundle', folder.path, '--pid-file', folder.pidFile, id],
     ];
-    await runOciProgram({
-      program,
-      args,
-      memberFiles,
-      // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
-      stdio: ['ignore', 'ignore', 'ignore', lifeFd],
-      passes: [folder.path, agentDir],
-      cover: hidesUnified ? coverUnifiedTree : undefined,
-      // A variable of its own, for where it makes a file for a moment.
-      env: { _LIBCONTAINER_STATEDIR: folder.ociState },
-      log: folder.ociLog,
-      signal,
-    });
+    const run = (): Promise<void> =>
+      runOciProgram({
+        program,
+        args,
+        memberFiles,
+        // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
+        stdio: ['ignore', 'ignore', 'ignore', lifeFd],
+        passes: [folder.path, agentDir],
+        cover: hidesUnified ? coverUnifiedTree : undefined,
+        // A variable of its own, for where it makes a file for a moment.
+        env: { _LIBCONTAINER_STATEDIR: folder.ociState },
+        log: folder.ociLog,
+        signal,
+      });
+    // crun takes both forms.
+    if (name === 'crun') await run();
+    else await startInForm({ program, configPath: folder.config, signal, start: run });
     await attach(await readPid(folder));
   },
 });
