@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** Package → the workspace packages it may use. A new arrow is a change of the architecture: change ARCHITECTURE.md with it. */
+/** Package → the workspace packages that it uses, no fewer. A new arrow is a change of the architecture: change ARCHITECTURE.md with it. */
 const allowed: Record<string, string[]> = {
   'platform-client': [],
   'envd-client': [],
@@ -12,9 +12,9 @@ const allowed: Record<string, string[]> = {
   sdk: ['envd-client', 'platform-client'],
   envd: ['contract', 'envd-client'],
   edge: ['contract'],
-  platform: ['contract', 'envd-client', 'platform-client', 'runtime'],
-  cli: ['contract', 'edge', 'envd', 'images', 'platform', 'runtime', 'sdk'],
-  testkit: ['cli', 'envd-client', 'platform-client', 'runtime', 'sdk'],
+  platform: ['contract', 'platform-client', 'runtime'],
+  cli: ['edge', 'envd', 'images', 'platform', 'runtime', 'sdk'],
+  testkit: ['envd-client', 'platform-client', 'runtime', 'sdk'],
 };
 
 /** Imports that are refused, with the reason that the failure prints. */
@@ -39,6 +39,11 @@ const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
     specifier: /^koffi$/,
     reason: 'only the runtime and the agent speak to the kernel',
   },
+  {
+    in: /^packages\/runtime\/(?!src\/kernel\/native\.ts$)/,
+    specifier: /^koffi(\/|$)/,
+    reason: 'koffi has to be configured before it loads a library: kernel/native.ts does that',
+  },
 ];
 /** Where the architecture says otherwise on purpose. */
 const exempt = [
@@ -59,6 +64,34 @@ function importsOf(path: string): string[] {
   return [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '');
 }
 
+/** The files of this repository that a file imports, those of which it takes only types included. */
+function filesImportedBy(path: string): string[] {
+  return importsOf(path)
+    .filter((specifier) => specifier.startsWith('.') && specifier.endsWith('.ts'))
+    .map((specifier) => join(dirname(path), specifier));
+}
+
+/** The files of one circle, in the order of their imports; empty when there is none. */
+function findCircle(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): string[] => {
+    const at = trail.indexOf(path);
+    if (at >= 0) return [...trail.slice(at), path];
+    if (done.has(path)) return [];
+    for (const next of imports.get(path) ?? []) {
+      const circle = visit(next, [...trail, path]);
+      if (circle.length > 0) return circle;
+    }
+    done.add(path);
+    return [];
+  };
+  for (const path of imports.keys()) {
+    const circle = visit(path, []);
+    if (circle.length > 0) return circle;
+  }
+  return [];
+}
+
 function nameOf(folder: string): string {
   return folder === 'cli' ? 'skerry' : `@skerry/${folder}`;
 }
@@ -68,7 +101,7 @@ describe('architecture', () => {
     expect(packages.toSorted()).toEqual(Object.keys(allowed).toSorted());
   });
 
-  it.each(packages)('%s depends only on the packages it may use', (folder) => {
+  it.each(packages)('%s depends on the packages of the table, and on no other', (folder) => {
     const manifest = JSON.parse(readFileSync(join('packages', folder, 'package.json'), 'utf8')) as Record<
       string,
       Record<string, string> | undefined
@@ -76,7 +109,7 @@ describe('architecture', () => {
     const used = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).filter(
       (name) => name === 'skerry' || name.startsWith('@skerry/'),
     );
-    expect((allowed[folder] ?? []).map(nameOf)).toEqual(expect.arrayContaining(used));
+    expect(used.toSorted()).toEqual((allowed[folder] ?? []).map(nameOf).toSorted());
   });
 
   it('imports no workspace package that its package.json does not name', () => {
@@ -102,6 +135,29 @@ describe('architecture', () => {
         ),
       );
     expect(wrong).toEqual([]);
+  });
+
+  it('has at most 24 files beside tests in a source folder', () => {
+    const counts = new Map<string, number>();
+    for (const path of sources.filter((source) => source.includes('/src/') && !source.endsWith('.test.ts'))) {
+      counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+    }
+    expect([...counts].filter(([, count]) => count > 24)).toEqual([]);
+  });
+
+  it('has no circle of imports, those of types included', () => {
+    expect(findCircle(new Map(sources.map((path) => [path, filesImportedBy(path)])))).toEqual([]);
+  });
+
+  it('has a heading in every file of a workarounds folder', () => {
+    const parts = ['Does:', 'Why not the promised way:', 'Source:', 'When it no longer fits:', 'Test:'];
+    const incomplete = sources
+      .filter((path) => /\/workarounds\//.test(path) && !path.endsWith('.test.ts'))
+      .flatMap((path) => {
+        const head = readFileSync(path, 'utf8').split('\n').slice(0, 20).join('\n');
+        return parts.filter((part) => !head.includes(part)).map((part) => `${path} lacks "${part}"`);
+      });
+    expect(incomplete).toEqual([]);
   });
 
   it('has no file of more than 400 lines', () => {

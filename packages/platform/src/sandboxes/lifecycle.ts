@@ -15,15 +15,14 @@ import {
   type TemplateRow,
 } from '../store/store.ts';
 import type { Adopt } from './adopt.ts';
+import { setUpAgent } from './agent.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
-import { limitReached } from './limit-reached.ts';
 import type { Live } from './live.ts';
 import { toMemoryExtraMs } from './memory-start-timeout.ts';
 import type { Pausing } from './pausing.ts';
 import { isAlive, notRunning } from './running.ts';
-import { setUpAgent } from './set-up-agent.ts';
-import { toStartError } from './start-error.ts';
+import { limitReached, toStartError } from './start-error.ts';
 import type { WarmPool, WarmSpec } from './warm-pool.ts';
 
 export interface CreateRequest {

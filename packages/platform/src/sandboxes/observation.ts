@@ -5,7 +5,7 @@ import { createShipping, type Shipping } from '../logs/shipping.ts';
 import { createSampling, type Sampling } from '../metrics/sampling.ts';
 import type { MetricRow } from '../store/metric-store.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
-import { tellAgent } from './tell-agent.ts';
+import { postToAgent } from './agent.ts';
 
 /** What is learnt of sandboxes while they run: what they use, and what their agents tell. */
 export interface Observation {
@@ -45,7 +45,7 @@ export const createObservation = (options: { store: Store; clock: Clock; log: Lo
       const metric = await sampling.measure(row.id);
       if (metric === undefined) return;
       const signal = AbortSignal.timeout(ANSWER_MS);
-      await tellAgent(instance, { path: '/usage', body: toUsage(metric, row) }, { signal });
+      await postToAgent(instance, { path: '/usage', body: toUsage(metric, row) }, { signal });
     },
   });
   return {

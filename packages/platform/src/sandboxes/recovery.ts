@@ -4,9 +4,9 @@ import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { SandboxRow, SandboxState, Store } from '../store/store.ts';
 import type { Adopt } from './adopt.ts';
+import { setUpAgent } from './agent.ts';
 import type { Ending } from './ending.ts';
 import { findInstance } from './find-instance.ts';
-import { setUpAgent } from './set-up-agent.ts';
 
 /** Brings rows that are between running and paused to one of the two. */
 export interface Recovery {

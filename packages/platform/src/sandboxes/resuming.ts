@@ -4,11 +4,10 @@ import type { Clock } from '../clock.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
-import { limitReached } from './limit-reached.ts';
 import { toMemoryExtraMs } from './memory-start-timeout.ts';
 import type { Recovery } from './recovery.ts';
 import { isAlive, notRunning, toBusyError } from './running.ts';
-import { toStartError } from './start-error.ts';
+import { limitReached, toStartError } from './start-error.ts';
 import type { TimeToLive } from './time-to-live.ts';
 import type { Transitions } from './transitions.ts';
 

@@ -1,9 +1,11 @@
 import { ApiError, unimplemented } from '@skerry/contract/error';
-import { isRuntimeError } from '@skerry/runtime';
+import { isRuntimeError, RuntimeLostError } from '@skerry/runtime';
+import { toLostError } from '../runtime-lost.ts';
 
 /** What the caller of a create learns about a failed step; the cause is for the log. */
 export const toStartError = (step: string, cause: unknown): ApiError => {
   if (cause instanceof ApiError) return cause;
+  if (cause instanceof RuntimeLostError) return toLostError(cause);
   if (isRuntimeError(cause, 'exhausted')) {
     return new ApiError('unavailable', 'this host has no room for another sandbox now', {
       cause,
@@ -30,3 +32,7 @@ export const toStartError = (step: string, cause: unknown): ApiError => {
     reason: 'sandbox_create_failed',
   });
 };
+
+/** Has no Retry-After: only the end of another sandbox helps, and its time is not known. */
+export const limitReached = (maxSandboxes: number): ApiError =>
+  new ApiError('resource_exhausted', `the limit of ${maxSandboxes} sandboxes at the same time is reached`);

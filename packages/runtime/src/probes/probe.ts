@@ -1,3 +1,11 @@
+import type { GroundOptions } from '../drivers/oci/means.ts';
+
+/** The ground that the probes are in, as the driver is told of it. */
+export interface ProbedGround {
+  stateDir: string;
+  ground: GroundOptions;
+}
+
 /** What one part of this host was found to do. */
 export interface ProbeResult {
   name: string;
@@ -31,3 +39,6 @@ function toReason(error: unknown): string {
 }
 
 export const aptInstall = (...packages: string[]): string => `apt-get install -y ${packages.join(' ')}`;
+
+/** What gives more than an ordinary user can have. */
+export const asRoot = 'run skerry as root: sudo skerry …';

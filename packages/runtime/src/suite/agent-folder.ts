@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runInside } from './client.ts';
-import type { SuiteHost } from './suite.ts';
+import type { SuiteHost } from './suite-host.ts';
 
 /** The folder that the agent shares with the host is the hostile side's, and the host opens sockets in it. */
 export const agentFolderSuite = (host: SuiteHost): void => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Difference, TreeOrigin } from '../runtime.ts';
 import { runInside } from './client.ts';
-import type { SuiteHost } from './suite.ts';
+import type { SuiteHost } from './suite-host.ts';
 
 /** What it means to compare the files of instances, snapshots and images. */
 export const diffSuite = (host: SuiteHost): void => {

@@ -6,7 +6,7 @@ import { isAlive, runInside } from './client.ts';
 import { findThrough, hostileLimits } from './hostile.ts';
 import { limitsSuite } from './limits.ts';
 import { networkSuite } from './network.ts';
-import type { SuiteHost } from './suite.ts';
+import type { SuiteHost } from './suite-host.ts';
 
 /** What must hold however hostile the code inside is. Each probe is code that runs inside and tries. */
 export const isolationSuite = (host: SuiteHost): void => {

@@ -2,7 +2,7 @@ import { arch } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import type { Instance } from '../runtime.ts';
 import { callGuest, isAlive, runInside } from './client.ts';
-import type { SuiteHost } from './suite.ts';
+import type { SuiteHost } from './suite-host.ts';
 
 const MIB = 2 ** 20;
 const limits = { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 };

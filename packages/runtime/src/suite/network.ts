@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { Instance } from '../runtime.ts';
 import { listInterfaces, runInside } from './client.ts';
-import type { SuiteHost } from './suite.ts';
+import type { SuiteHost } from './suite-host.ts';
 
 /** Whom code inside reaches. */
 export const networkSuite = (host: SuiteHost): void => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { agentPort } from '../drivers/guest-socket.ts';
 import { RuntimeError } from '../error.ts';
 import { listInterfaces, runInside } from './client.ts';
-import type { SuiteHost } from './suite.ts';
+import type { SuiteHost } from './suite-host.ts';
 import { describeTree, toMakeTree } from './tree.ts';
 
 /** What it means to pause with `memory: false` and to resume. */

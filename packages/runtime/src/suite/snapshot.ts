@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RuntimeError } from '../error.ts';
 import type { Instance } from '../runtime.ts';
 import { runInside } from './client.ts';
-import type { SuiteHost } from './suite.ts';
+import type { SuiteHost } from './suite-host.ts';
 import { describeTree, toMakeTree } from './tree.ts';
 
 /** What it means to capture the files of an instance, and to create others from that. */

@@ -4,15 +4,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { RuntimeError } from '../error.ts';
-import type { Instance, InstanceSpec, Runtime } from '../runtime.ts';
+import type { InstanceSpec, Runtime } from '../runtime.ts';
 import { prepareSuiteAgent } from './agent.ts';
 import { callGuest, runInside } from './client.ts';
 import { diffSuite } from './diff.ts';
 import { isolationSuite } from './isolation.ts';
-import { type LevelTraits, toLevelTraits } from './levels.ts';
+import { toLevelTraits } from './levels.ts';
 import { pauseSuite } from './pause.ts';
 import { prepareSuiteRootfs } from './rootfs.ts';
 import { snapshotSuite } from './snapshot.ts';
+import type { SuiteHost } from './suite-host.ts';
 import { findTraces } from './traces.ts';
 
 export interface SuiteContext {
@@ -25,22 +26,6 @@ export interface SuiteContext {
 export interface SuiteOptions {
   /** What a hostile program gets through with this driver beside what its level lets through, and why it may. */
   letsThrough?: Readonly<Record<string, string>>;
-}
-
-/** What a test of the suite works with. */
-export interface SuiteHost {
-  readonly runtime: Runtime;
-  readonly dataDir: string;
-  readonly traits: LevelTraits;
-  /** A spec with an id that no other test uses. */
-  spec(change?: Partial<InstanceSpec>): InstanceSpec;
-  create(change?: Partial<InstanceSpec>): Promise<Instance>;
-  /** Closes the runtime and opens it again on the same folder, as the next process does. */
-  reopen(): Promise<void>;
-  /** Of what a hostile program tries, what gets through with this driver by design. */
-  readonly letsThrough: readonly string[];
-  /** What the sandboxes of all tests so far have left on the host. */
-  traces(): Promise<string[]>;
 }
 
 const MIB = 2 ** 20;

@@ -10,7 +10,7 @@ import { compileSeccomp } from './container/seccomp.ts';
 import { createSettingsCover } from './criu/cover-settings.ts';
 import { type Criu, findCriu } from './criu/criu.ts';
 import { createRunsc } from './gvisor/runsc.ts';
-import type { Means } from './means.ts';
+import type { GroundOptions, Means } from './means.ts';
 import { createRootMeans } from './root-means.ts';
 import { createSnapshots, type OciSnapshots } from './snapshots/snapshots.ts';
 import { createUserMeans } from './user-means.ts';
@@ -30,12 +30,6 @@ export interface OciHost extends Means {
   readonly coverSettings: () => void;
 }
 
-/** Says that this process is root in the ground of an ordinary user. */
-export interface GroundOptions {
-  /** Of the host, which are closed to sandboxes. */
-  hostAddresses: readonly string[];
-}
-
 /** @throws RuntimeError `unsupported` when the host lacks an OCI runtime */
 export const readHost = (options: {
   dataDir: string;
@@ -48,7 +42,7 @@ export const readHost = (options: {
 }): OciHost => {
   const { dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory = false, ground } = options;
   const means = ground ? createUserMeans({ dataDir, ground }) : createRootMeans({ dataDir });
-  const allowance = readHostAllowance({ isInGround: ground !== undefined });
+  const allowance = readHostAllowance();
   const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(means, ociRuntime && [ociRuntime]);
   return {
     ...means,
@@ -60,7 +54,7 @@ export const readHost = (options: {
       : { profile: runtime.seccompProfile },
     allowance,
     // A kernel in a process cannot be written down by it.
-    criu: means.makesCgroups && runtime.level === 'container' ? findCriu(criuDir, allowance) : undefined,
+    criu: means.makesCgroups && runtime.level === 'container' ? findCriu(criuDir) : undefined,
     ownKernel: keepsMemory ? runtime.ownKernel : undefined,
     snapshots: createSnapshots(dataDir),
     coverSettings: createSettingsCover(`${dataDir}/run`),

@@ -11,13 +11,8 @@ import type { OciHost } from './host.ts';
 import { beginPause, settlePause } from './pause.ts';
 import type { SandboxRecord } from './record.ts';
 import { beginResume } from './resume.ts';
-import {
-  type Captured,
-  type CaptureTarget,
-  capturePaused,
-  captureRunning,
-  type MemoryWriter,
-} from './snapshots/capture.ts';
+import { type CaptureTarget, capturePaused, captureRunning, type MemoryWriter } from './snapshots/capture.ts';
+import type { Captured } from './snapshots/snapshot-record.ts';
 import { toStartError } from './start-error.ts';
 
 /** What this process knows of a sandbox: its record as it was last written, and the life line of its present run. */

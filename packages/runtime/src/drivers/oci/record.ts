@@ -5,7 +5,6 @@ import { syncPath } from '../../kernel/sync-path.ts';
 import type { InstanceSettings, SnapshotId } from '../../runtime.ts';
 import type { KeptMemory } from './criu/memory-image.ts';
 import type { KeptDisk } from './disk/kept-disk.ts';
-import type { SnapshotRecord } from './snapshots/snapshot-record.ts';
 
 /** What is on disk about a sandbox before anything of it exists, so that whoever comes after a crash finds all of it. */
 export interface SandboxRecord {
@@ -56,7 +55,7 @@ export const writeRecord = async (path: string, record: SandboxRecord): Promise<
 };
 
 /** As `writeRecord`, of a sandbox or a snapshot, and resolves when the record and its name are on the medium. */
-export const keepRecord = async (path: string, record: SandboxRecord | SnapshotRecord): Promise<void> => {
+export const keepRecord = async (path: string, record: { version: 1; phase: string }): Promise<void> => {
   const next = `${path}.next`;
   await writeFile(next, JSON.stringify(record), { mode: 0o600, flush: true });
   await rename(next, path);

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { RuntimeError } from '../../../error.ts';
-import type { Disks } from './disks.ts';
 
 /** What tells a disk image from one that was cut off, replaced or written to, at a cost that its size does not change. */
 export interface KeptDisk {
@@ -26,7 +25,7 @@ export const describeDisk = async (image: string): Promise<KeptDisk> => {
 
 /** Rejects with `internal` and what differs when the disk at rest is not as it was described. */
 export const verifyDisk = async (
-  disks: Pick<Disks, 'describe'>,
+  disks: { describe(image: string): Promise<KeptDisk> },
   image: string,
   kept: KeptDisk | undefined,
 ): Promise<void> => {

@@ -16,6 +16,7 @@ import { toSandboxFolder } from '../folder.ts';
 import { holdOwnKernel, runOn } from '../gvisor/hold-own-kernel.ts';
 import type { OciHost } from '../host.ts';
 import type { SandboxRecord } from '../record.ts';
+import type { Captured } from './snapshot-record.ts';
 
 /** Where the parts of a snapshot go. */
 export interface CaptureTarget {
@@ -27,12 +28,6 @@ export interface CaptureTarget {
 
 /** CRIU from the host's kernel, or a kernel of the sandbox's own. */
 export type MemoryWriter = { criu: Criu } | { ownKernel: OwnKernel };
-
-/** The sandbox that was captured, and its processes where these were asked for. */
-export interface Captured {
-  record: SandboxRecord;
-  memory: KeptMemory | undefined;
-}
 
 /**
  * Makes a copy of a running sandbox's disk, and of its processes, of one moment for which they stand still. What takes

@@ -36,6 +36,12 @@ export interface SnapshotContents {
   agentDir?: string;
 }
 
+/** The sandbox that was captured, and its processes where these were asked for. */
+export interface Captured {
+  record: SandboxRecord;
+  memory: KeptMemory | undefined;
+}
+
 export const toContents = (source: SandboxRecord, memory: KeptMemory | undefined): SnapshotContents => ({
   sandbox: source.spec.id,
   ...(source.snapshot !== undefined && { parent: source.snapshot }),

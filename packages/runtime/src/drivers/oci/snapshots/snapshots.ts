@@ -18,12 +18,12 @@ import { describeSealedDisk, requireSealedDisk } from '../disk/sealed-disk.ts';
 import { type SnapshotFolder, toSnapshotFolder, toSnapshotsDir } from '../folder.ts';
 import { keepRecord } from '../record.ts';
 import { toStartError } from '../start-error.ts';
-import type { Captured } from './capture.ts';
 import type { Tree } from './diff-trees.ts';
 import { findDamagedFiles } from './find-damaged-files.ts';
 import { readManifest, writeManifest } from './manifest.ts';
 import { readLayer } from './read-tree.ts';
 import {
+  type Captured,
   readSealedSnapshot,
   type SealedSnapshot,
   type SnapshotContents,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type AgentInit, initAgent } from './init-agent.ts';
+import { type AgentInit, initAgent } from './agent.ts';
 
 const init: AgentInit = {
   sandboxId: 'i1',
