@@ -71,7 +71,7 @@ const toMachineArguments = ({ image, disks, consolePath, socketPath }: Machine):
   ...['-M', 'q35', '-accel', 'tcg,thread=multi,tb-size=1024', '-cpu', cpuModel, '-smp', '2', '-m', '6G'],
   ...['-kernel', image.kernel, '-initrd', image.initrd],
   // On a busy machine a disk may take longer to be found than systemd usually waits.
-  ...['-append', `root=LABEL=root rw console=ttyS0 quiet ${waits}`],
+  ...['-append', `root=LABEL=root rw console=ttyS0 quiet no_timer_check ${waits}`],
   ...disks.flatMap((disk) => ['-drive', `file=${disk},format=qcow2,if=virtio,cache=unsafe,discard=unmap`]),
   ...['-netdev', 'user,id=uplink', '-device', 'virtio-net-pci,netdev=uplink,romfile='],
   ...['-device', 'virtio-rng-pci', '-device', 'virtio-serial-pci'],

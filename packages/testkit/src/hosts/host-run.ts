@@ -1,7 +1,7 @@
 import type { Guest } from './guest.ts';
 import type { LabHost } from './hosts.ts';
 import type { HostVersions, RowResult } from './row-result.ts';
-import { type LabRow, prepareGuest } from './rows.ts';
+import { type LabRow, prepareGuest, resetGuest } from './rows.ts';
 
 export interface HostRunOptions {
   host: LabHost;
@@ -18,7 +18,7 @@ export interface HostRunOptions {
 }
 
 /**
- * Runs rows on one host, in a guest that is replaced after a row that failed, so that no row fails for another. Prints what
+ * Runs rows on one host, in a guest that is replaced when a row that failed leaves something, so that no row fails for another. Prints what
  * becomes of each. Resolves with the results and the last guest; rejects, with no guest left, when one does not boot.
  */
 export async function runHost(options: HostRunOptions): Promise<{ results: RowResult[]; guest: Guest }> {
@@ -38,6 +38,7 @@ export async function runHost(options: HostRunOptions): Promise<{ results: RowRe
       onResult(results, versions);
       if (result.outcome !== 'failed' || index === rows.length - 1) continue;
       if (keep) break;
+      if (await resetGuest(guest)) continue;
       await guest[Symbol.asyncDispose]();
       guest = await boot();
       await prepareGuest(guest);

@@ -43,5 +43,6 @@ export const guestPackages: readonly string[] = [
 export const toSources = ({ suite, extraSources = [] }: LabHost): string[] => [
   `deb ${mirror} ${suite} main`,
   `deb ${mirror} ${suite}-updates main`,
+  `deb http://security.debian.org/debian-security ${suite}-security main`,
   ...extraSources,
 ];

@@ -52,6 +52,16 @@ export async function prepareGuest(guest: Guest): Promise<void> {
   await check(guest, 'baseline', guest.commandMs);
 }
 
+/** Takes down what a failed row has left. False when something stays, so that the guest is of no use for other rows. */
+export async function resetGuest(guest: Guest): Promise<boolean> {
+  try {
+    for (const user of ['lab', 'root']) await check(guest, 'reset', guest.commandMs, user);
+    return true;
+  } catch {
+    return false; // The failure itself has been shown; this is only what follows from it.
+  }
+}
+
 /** A row that is one check, of the same name, as root. */
 const asRoot = (row: Omit<LabRow, 'run'>): LabRow => ({
   ...row,

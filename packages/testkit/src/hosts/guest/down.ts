@@ -1,6 +1,9 @@
 import { strict as assert } from 'node:assert';
+import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox } from '@skerry/sdk';
+import { gvisorServer } from './gvisor.ts';
+import { run } from './run.ts';
 import { ensureServer, findServer, takeDown, usualServer } from './server.ts';
 import { findAllLeftovers } from './traces.ts';
 
@@ -16,6 +19,15 @@ export async function checkDown({ memory = true } = {}): Promise<void> {
   assert.equal(await findServer(), undefined, 'a server answers after down');
   await untilNothingIsLeft();
   assert.match(await takeDown(usualServer), /^stopped 0 sandboxes$/m, 'a second down');
+}
+
+/** After a row that failed: that its servers and sandboxes can be taken down, as if it had never run. */
+export async function reset(): Promise<void> {
+  const isRoot = process.getuid?.() === 0;
+  for (const { dataDir } of isRoot ? [usualServer, gvisorServer] : [usualServer])
+    if (existsSync(dataDir)) await run('skerry', 'down', '--data', dataDir);
+  // Root comes last, and looks for what all users have left.
+  if (isRoot) await untilNothingIsLeft();
 }
 
 /** What a process has started to work for it ends a moment after it. */

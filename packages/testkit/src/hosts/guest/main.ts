@@ -1,5 +1,5 @@
 // Runs one check inside a guest: main.ts NAME. Prints what it has to say as the last line, and exits with 1 when it fails.
-import { checkDown } from './down.ts';
+import { checkDown, reset } from './down.ts';
 import { checkEgress } from './egress.ts';
 import { checkBoot, checkCreate, checkDoctor, checkUp } from './first-start.ts';
 import { checkGvisor } from './gvisor.ts';
@@ -37,6 +37,7 @@ const checks: Record<string, () => Promise<unknown>> = {
   service: () => checkService({ delegate: false }),
   'service-delegate': () => checkService({ delegate: true }),
   gvisor: checkGvisor,
+  reset,
   'user-prepare': prepareUser,
   rootless: checkRootless,
   'rootless-limits': checkRootlessLimits,
