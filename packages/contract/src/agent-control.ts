@@ -2,7 +2,12 @@
  * The private channel: HTTP/1.1 over a socket that only the host and the root of the sandbox can open. The agent still checks
  * what arrives, and the platform believes nothing that the agent sends: these types say what each side sends.
  */
-export const controlPaths = { init: '/init', usage: '/usage', logs: '/logs' } as const;
+export const controlPaths = {
+  init: '/init',
+  usage: '/usage',
+  logs: '/logs',
+  selfTest: '/self-test',
+} as const;
 
 /** What the host posts, by path. The agent answers 204 when it has applied all of it. */
 export interface ControlBodies {

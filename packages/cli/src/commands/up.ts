@@ -20,11 +20,12 @@ interface UpFlags {
   baseMemory?: number;
   memory: boolean;
   isolation: IsolationLevel;
+  maxHelperFaults: number;
   requireProtocolVersion: boolean;
   json?: boolean;
 }
 
-/** `skerry up`: serves in the foreground until SIGINT or SIGTERM; sandboxes outlive it. */
+/** `skerry up`: serves in the foreground until SIGINT or SIGTERM, or until its helper has died too often; sandboxes outlive it. */
 export function upCommand(): Command {
   return new Command('up')
     .description('start the service in the foreground; stops on Ctrl-C and leaves sandboxes running')
@@ -59,12 +60,20 @@ export function upCommand(): Command {
     )
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not fetch CRIU')
     .option(
+      '--max-helper-faults <count>',
+      'how many times the helper may die within a minute before the service ends with status 1, 0 for any number',
+      parseCount,
+      5,
+    )
+    .option(
       '--no-require-protocol-version',
       'take Connect calls without the header Connect-Protocol-Version, as some other servers do',
     )
     .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
     .action(async (flags: UpFlags) => {
       // The servers are most of this program, and no other command needs them.
+      const { refuseHost } = await import('../refuse-host.ts');
+      refuseHost();
       const { enterGround } = await import('../ground.ts');
       await enterGround();
       const stopping = new AbortController();
@@ -88,14 +97,16 @@ export function upCommand(): Command {
         ...(flags.baseMemory && { baseMemoryMb: flags.baseMemory }),
         keepsMemory: flags.memory,
         isolation: flags.isolation,
+        maxHelperFaults: flags.maxHelperFaults,
         requireProtocolVersion: flags.requireProtocolVersion,
         log: createLog({ write: (line) => process.stderr.write(line) }),
         onProgress: (message) => process.stderr.write(`${message}\n`),
         signal: stopping.signal,
       });
       process.stdout.write(flags.json ? `${JSON.stringify(server.address)}\n` : welcome(server.address));
-      await stopped;
+      const failure = await Promise.race([stopped, server.failed]);
       await server.close();
+      if (failure) throw failure;
     });
 }
 

@@ -16,7 +16,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_USAGE_BYTES = 4 * 1024;
 
 /**
- * The private channel of the host: initialisation, the log of the sandbox, what it uses, and tunnels to ports inside. It
+ * The private channel of the host: initialisation, the log of the sandbox, what it uses, a self-test, and tunnels to ports inside. It
  * listens on a socket that only the host and the sandbox's own root can open, so reaching it is the proof that a change of the
  * token asks for.
  */
@@ -27,8 +27,10 @@ export const createControlServer = (options: {
   sandboxLog: SandboxLog;
   /** Called when an answer to an initialisation is on its way. */
   onInitialized: () => void;
+  /** Rejects with what is wrong where commands cannot be started. */
+  runSelfTest: () => Promise<void>;
 }): Server => {
-  const { settings, usage, log, sandboxLog, onInitialized } = options;
+  const { settings, usage, log, sandboxLog, onInitialized, runSelfTest } = options;
   let newestMs = 0;
 
   const initialize = async (req: IncomingMessage): Promise<void> => {
@@ -61,6 +63,10 @@ export const createControlServer = (options: {
         return;
       case `GET ${controlPaths.logs}`:
         streamLog(res, { log: sandboxLog, usage, ...parseLogQuery(query) });
+        return;
+      case `POST ${controlPaths.selfTest}`:
+        await runSelfTest();
+        res.writeHead(200).end();
         return;
       default:
         throw notFound(`no route ${req.method} ${req.url}`);

@@ -4,6 +4,7 @@ import type { OpenedDriver } from './opened-driver.ts';
 
 export { prepareCriu } from './oci/criu/prepare-criu.ts';
 export { prepareRunsc } from './oci/gvisor/prepare-runsc.ts';
+export { type Remains, removeRemains } from './oci/remains/remains.ts';
 
 /** A driver and its settings, as plain data: a server hands it to its helper as JSON. */
 export type DriverChoice = ({ name: 'oci' } & OciSettings) | { name: 'memory' };

@@ -5,10 +5,11 @@ import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openDriver, parseDriver } from '../drivers/index.ts';
 import { withHostLock } from '../kernel/host-lock.ts';
+import { removeHelperRecord, writeHelperRecord } from './helper-record.ts';
+import { normalizeProcess } from './normalize-process.ts';
 import { serveRuntime } from './server.ts';
 
-// Root inside, who is nobody out here, is on its way through folders of ours; those that are nobody's affair say so themselves.
-process.umask(0o022);
+normalizeProcess();
 
 const { values } = parseArgs({
   options: {
@@ -20,19 +21,23 @@ const { values } = parseArgs({
     'starts-none': { type: 'boolean' },
     ground: { type: 'boolean' },
     closed: { type: 'string', multiple: true },
+    cgroup: { type: 'string' },
   },
 });
 const { data: dataDir, socket: socketPath, agent: agentDir, state: stateDir, driver: driverJson } = values;
 if (dataDir === undefined || socketPath === undefined || agentDir === undefined || driverJson === undefined) {
   console.error(
-    'usage: main --data DIR --socket PATH --agent DIR --driver JSON [--state DIR] [--starts-none] [--ground [--closed IP]...]',
+    'usage: main --data DIR --socket PATH --agent DIR --driver JSON [--state DIR] [--starts-none] [--ground [--closed IP]... [--cgroup DIR]]',
   );
   process.exit(2);
 }
-const ground = values.ground ? { hostAddresses: values.closed ?? [] } : undefined;
+const ground = values.ground
+  ? { hostAddresses: values.closed ?? [], cgroupFolder: values.cgroup }
+  : undefined;
 
 // A helper whose parent was killed may still be undoing what it made; the lock is free when it is gone.
 await withHostLock(dirname(socketPath), async () => {
+  writeHelperRecord(dataDir);
   const place = { dataDir, agentDir, stateDir, ground, startsNone: values['starts-none'] ?? false };
   const driver = await openDriver(parseDriver(driverJson), place);
   const server = await serveRuntime(driver.runtime, { socketPath, onError: (error) => console.error(error) });
@@ -42,5 +47,6 @@ await withHostLock(dirname(socketPath), async () => {
   // What is being made is unmade before we go. Whoever is in a hurry may kill us: the next helper does it then.
   await server.close();
   await driver.close();
+  removeHelperRecord(dataDir);
 });
 process.exit(0);

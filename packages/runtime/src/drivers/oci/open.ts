@@ -73,9 +73,6 @@ const keepHostNetwork = async ({
   }
 };
 
-/** A host that is busy just now is none that cannot keep memory. */
-const PROOF_START_MS = 60_000;
-
 /** What keeps memory here; nothing, and why on stderr, where it does not do what it is for. */
 const findMemory = async (
   options: OciOptions,
@@ -90,7 +87,7 @@ const findMemory = async (
           proofPath: join(options.dataDir, 'run', 'gvisor-memory.json'),
         };
   if (!keeper) return {};
-  const runtime = createOci({ ...options, ...keeper.with, startTimeoutMs: PROOF_START_MS });
+  const runtime = createOci({ ...options, ...keeper.with });
   try {
     const rootfs = join(options.dataDir, 'run', 'empty');
     await mkdir(rootfs, { recursive: true });
