@@ -5,6 +5,7 @@ import type { paths } from '@skerry/platform-client';
 import type { Runtime } from '@skerry/runtime';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
+import { answeringLoss } from './handlers/answering-loss.ts';
 import { createForkHandlers } from './handlers/forking.ts';
 import { createInspectionHandlers } from './handlers/inspection.ts';
 import { createListHandlers } from './handlers/listing.ts';
@@ -20,7 +21,6 @@ import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
 import { readOut } from './read-out.ts';
-import { answeringLoss } from './runtime-lost.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
 import type { Store } from './store/store.ts';
 
