@@ -1,5 +1,5 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Target } from './directory.ts';
+import type { Target } from './target.ts';
 
 /** An answer that the edge itself gives about a sandbox. */
 export interface EdgeError {

@@ -7,9 +7,9 @@ import {
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { notePassed } from '@skerry/contract/passing-buffers';
-import type { Target } from './directory.ts';
 import { hasBody, toForwardedHeaders } from './headers.ts';
 import { maxHeaderBytes } from './server-options.ts';
+import type { Target } from './target.ts';
 import { type Run, readerOf, reset } from './upstream.ts';
 import { largeBodyBytes, passLargeBody } from './workarounds/pass-large-body.ts';
 

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { callbackify } from 'node:util';
-import type { Route, Target } from './directory.ts';
+import type { Route } from '@skerry/contract/directory';
+import type { Target } from './target.ts';
 import { RecycledReads } from './workarounds/recycled-reads.ts';
 
 /** Pauses between the attempts on a port that refuses: a server inside that is just starting gets a second. */

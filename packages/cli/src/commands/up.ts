@@ -1,8 +1,8 @@
+import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { defaultDataFolder, type ServerAddress } from '../data-folder.ts';
 import { createLog } from '../log.ts';
-import type { Isolation } from '../up.ts';
 import { parseCount } from './parse-count.ts';
 import { parseMebibytes } from './parse-mebibytes.ts';
 import { parsePort } from './parse-port.ts';
@@ -20,12 +20,13 @@ interface UpFlags {
   baseMemory?: number;
   memory: boolean;
   criu?: string;
-  isolation: Isolation;
+  isolation: IsolationLevel;
+  maxHelperFaults: number;
   requireProtocolVersion: boolean;
   json?: boolean;
 }
 
-/** `skerry up`: serves in the foreground until SIGINT or SIGTERM; sandboxes outlive it. */
+/** `skerry up`: serves in the foreground until SIGINT or SIGTERM, or until its helper has died too often; sandboxes outlive it. */
 export function upCommand(): Command {
   return new Command('up')
     .description('start the service in the foreground; stops on Ctrl-C and leaves sandboxes running')
@@ -50,7 +51,7 @@ export function upCommand(): Command {
     )
     .addOption(
       new Option('--isolation <level>', 'what stands between a sandbox and the kernel of this host')
-        .choices(['container', 'gvisor'])
+        .choices(isolationLevels)
         .default('container'),
     )
     .option(
@@ -61,12 +62,20 @@ export function upCommand(): Command {
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not fetch CRIU')
     .option('--criu <path>', 'use this CRIU, 4.2 or newer, to keep memory, and fetch none')
     .option(
+      '--max-helper-faults <count>',
+      'how many times the helper may die within a minute before the service ends with status 1, 0 for any number',
+      parseCount,
+      5,
+    )
+    .option(
       '--no-require-protocol-version',
       'take Connect calls without the header Connect-Protocol-Version, as some other servers do',
     )
     .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
     .action(async (flags: UpFlags) => {
       // The servers are most of this program, and no other command needs them.
+      const { refuseHost } = await import('../refuse-host.ts');
+      refuseHost();
       const { enterGround } = await import('../ground.ts');
       await enterGround();
       const stopping = new AbortController();
@@ -91,14 +100,16 @@ export function upCommand(): Command {
         keepsMemory: flags.memory,
         ...(flags.criu ? { criuProgram: flags.criu } : {}),
         isolation: flags.isolation,
+        maxHelperFaults: flags.maxHelperFaults,
         requireProtocolVersion: flags.requireProtocolVersion,
         log: createLog({ write: (line) => process.stderr.write(line) }),
         onProgress: (message) => process.stderr.write(`${message}\n`),
         signal: stopping.signal,
       });
       process.stdout.write(flags.json ? `${JSON.stringify(server.address)}\n` : welcome(server.address));
-      await stopped;
+      const failure = await Promise.race([stopped, server.failed]);
       await server.close();
+      if (failure) throw failure;
     });
 }
 

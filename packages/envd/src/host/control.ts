@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { controlPaths, parseLogQuery } from '@skerry/contract/agent-control';
 import { notFound } from '@skerry/contract/error';
 import { createHttpServer } from '../http/listen.ts';
 import { readJson } from '../http/read-json.ts';
@@ -15,7 +16,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_USAGE_BYTES = 4 * 1024;
 
 /**
- * The private channel of the host: initialisation, the log of the sandbox, what it uses, and tunnels to ports inside. It
+ * The private channel of the host: initialisation, the log of the sandbox, what it uses, a self-test, and tunnels to ports inside. It
  * listens on a socket that only the host and the sandbox's own root can open, so reaching it is the proof that a change of the
  * token asks for.
  */
@@ -26,8 +27,10 @@ export const createControlServer = (options: {
   sandboxLog: SandboxLog;
   /** Called when an answer to an initialisation is on its way. */
   onInitialized: () => void;
+  /** Rejects with what is wrong where commands cannot be started. */
+  runSelfTest: () => Promise<void>;
 }): Server => {
-  const { settings, usage, log, sandboxLog, onInitialized } = options;
+  const { settings, usage, log, sandboxLog, onInitialized, runSelfTest } = options;
   let newestMs = 0;
 
   const initialize = async (req: IncomingMessage): Promise<void> => {
@@ -50,20 +53,21 @@ export const createControlServer = (options: {
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const [path, query] = (req.url ?? '').split('?', 2);
     switch (`${req.method} ${path}`) {
-      case 'POST /init':
+      case `POST ${controlPaths.init}`:
         await initialize(req);
         res.writeHead(204).end(onInitialized);
         return;
-      case 'POST /usage':
+      case `POST ${controlPaths.usage}`:
         usage.tell(await readJson(req, { maxBytes: MAX_USAGE_BYTES }));
         res.writeHead(204).end();
         return;
-      case 'GET /logs': {
-        const wanted = new URLSearchParams(query);
-        const follow = wanted.get('follow') === 'true';
-        streamLog(res, { log: sandboxLog, usage, after: wanted.get('after'), follow });
+      case `GET ${controlPaths.logs}`:
+        streamLog(res, { log: sandboxLog, usage, ...parseLogQuery(query) });
         return;
-      }
+      case `POST ${controlPaths.selfTest}`:
+        await runSelfTest();
+        res.writeHead(200).end();
+        return;
       default:
         throw notFound(`no route ${req.method} ${req.url}`);
     }

@@ -27,6 +27,8 @@ import { checkRpcRequest } from './request.ts';
 import { usePlainHeaders } from './workarounds/plain-headers.ts';
 import { createSizeEncoder } from './workarounds/size-encoder.ts';
 
+export { runSelfTest } from '../process/self-test.ts';
+
 usePlainHeaders();
 
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;

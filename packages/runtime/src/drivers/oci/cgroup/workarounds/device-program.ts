@@ -8,7 +8,7 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import { arch } from 'node:os';
-import koffi from 'koffi';
+import koffi from '../../../../kernel/native.ts';
 import { SyscallError } from '../../../../kernel/syscalls.ts';
 import { usableDevices } from '../../container/devices.ts';
 

@@ -1,0 +1,184 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError, invalid, notFound, toApiError, toErrorBody } from '@skerry/contract/error';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { allowAnyOrigin } from './cross-origin.ts';
+import { type OperationDescription, openApiDocument, readOperation } from './document.ts';
+import type { Handlers } from './routes.ts';
+import { createValidators, type Validators } from './validate.ts';
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** Longest path parameter in its encoded form: a reference of 300 characters, each taking three. */
+const MAX_PARAM_LENGTH = 1024;
+
+const DEFAULT_BODY_LIMIT_BYTES = 4 * 1024 * 1024;
+
+export interface ServerOptions<Paths, Context> {
+  handlers: Handlers<Paths, Context>;
+  /** Finds out who is calling, before the body is read; throws `unauthenticated` otherwise. */
+  authenticate: (headers: IncomingHttpHeaders) => Context | Promise<Context>;
+  log: { error(message: string, fields: Record<string, unknown>): void };
+  /** Also checks every answer against the document, for tests: a wrong one becomes a 500. */
+  validateResponses?: boolean;
+  bodyLimitBytes?: number;
+}
+
+interface AnyReply {
+  status: number;
+  headers?: Record<string, unknown>;
+  body?: unknown;
+}
+type AnyHandler = (request: Record<string, unknown>) => AnyReply | Promise<AnyReply>;
+
+/**
+ * Makes a fastify instance that answers the operations of the document for which there are handlers, and everything else
+ * with the JSON error body: unknown paths 404, other methods of a known path 405. More routes may be added before `ready()`.
+ * Paths are matched while still percent-encoded, so a parameter may hold an encoded `/`.
+ */
+export const createServer = <Paths, Context>(options: ServerOptions<Paths, Context>): FastifyInstance => {
+  const server = fastify({
+    bodyLimit: options.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    frameworkErrors: ({ code }, _request, reply) => {
+      const message =
+        code === 'FST_ERR_MAX_PARAM_LENGTH'
+          ? `a parameter of the path is longer than ${MAX_PARAM_LENGTH} characters`
+          : 'the path is not validly percent-encoded';
+      void renderError(reply, invalid(message));
+    },
+  });
+  allowAnyOrigin(server);
+  server.setErrorHandler((error, request, reply) => {
+    const apiError = fromFastify(error);
+    // A caller that left in the middle of its body is no defect of ours. `raw.destroyed` is also true once a body was read.
+    const callerLeft = !request.raw.complete && request.raw.socket.destroyed;
+    const worthKnowing =
+      apiError.code === 'internal' || (apiError.status > 500 && apiError.cause !== undefined);
+    if (worthKnowing && !callerLeft) {
+      options.log.error('request failed', { method: request.method, path: request.routeOptions.url, error });
+    }
+    return renderError(reply, apiError);
+  });
+  server.setNotFoundHandler((request, reply) =>
+    renderError(reply, notFound(`there is no operation ${request.method} ${pathOf(request)}`)),
+  );
+  acceptJson(server);
+
+  const validators = createValidators();
+  const methodsByPath = new Map<string, string[]>();
+  // The document, which the validators enforce, is the source of the handlers' types.
+  for (const [key, handler] of Object.entries(options.handlers as unknown as Record<string, AnyHandler>)) {
+    const [method = '', path = ''] = key.split(' ');
+    methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), method]);
+    mount(server, { key, handler, validators, ...options });
+  }
+  for (const [path, methods] of methodsByPath) refuseOtherMethods(server, path, methods);
+  return server;
+};
+
+const mount = (
+  server: FastifyInstance,
+  {
+    key,
+    handler,
+    validators,
+    authenticate,
+    validateResponses,
+  }: {
+    key: string;
+    handler: AnyHandler;
+    validators: Validators;
+    authenticate: (headers: IncomingHttpHeaders) => unknown;
+    validateResponses?: boolean;
+  },
+): void => {
+  const [method = '', path = ''] = key.split(' ');
+  const operation = readOperation(openApiDocument, key);
+  const checkRequest = validators.forRequest(operation);
+  const checkResponse = validateResponses ? validators.forResponse(operation) : undefined;
+  const contexts = new WeakMap<FastifyRequest, unknown>();
+
+  server.route({
+    method,
+    url: toRoutePattern(path),
+    schema: { response: toResponseSchemas(operation) },
+    onRequest: async (request) => {
+      contexts.set(request, await authenticate(request.headers));
+    },
+    handler: async (request, reply) => {
+      const parts = checkRequest({
+        params: request.params as Record<string, unknown>,
+        query: request.query as Record<string, unknown>,
+        headers: request.headers,
+        body: request.body ?? undefined,
+      });
+      const answer = await handler({ ...parts, context: contexts.get(request), signal: toSignal(reply) });
+      checkResponse?.(answer.status, answer.body);
+      for (const [name, value] of Object.entries(answer.headers ?? {})) {
+        if (value !== undefined) reply.header(name, value);
+      }
+      return reply.code(answer.status).send(answer.body);
+    },
+  });
+};
+
+/** Aborts when the connection ends before the answer does. `request.raw` closes as soon as the body is read, so it cannot tell. */
+const toSignal = ({ raw }: FastifyReply): AbortSignal => {
+  const controller = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableFinished) controller.abort(new ApiError('timeout', 'the caller went away'));
+  });
+  return controller.signal;
+};
+
+/** Bodies are JSON or nothing; a JSON content type with an empty body, as some clients send it, is nothing. */
+const acceptJson = (server: FastifyInstance): void => {
+  const parse = server.getDefaultJsonParser('error', 'error');
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
+    if (text.trim() === '') return done(null, undefined);
+    void parse(request, text, (error, body) =>
+      error ? done(invalid('body is not valid JSON')) : done(null, body),
+    );
+  });
+};
+
+const refuseOtherMethods = (server: FastifyInstance, path: string, methods: string[]): void => {
+  server.route({
+    method: METHODS.filter((method) => !methods.includes(method)),
+    url: toRoutePattern(path),
+    handler: (request) => {
+      throw new ApiError(
+        'method_not_allowed',
+        `${path} answers ${methods.join(', ')}, not ${request.method}`,
+        {
+          headers: { Allow: methods.join(', ') },
+        },
+      );
+    },
+  });
+};
+
+const toResponseSchemas = ({ responses }: OperationDescription): Record<number, unknown> =>
+  Object.fromEntries([...responses].filter(([, schema]) => schema !== undefined));
+
+const toRoutePattern = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+const pathOf = (request: FastifyRequest): string => (request.url.split('?')[0] ?? '').slice(0, 200);
+
+const renderError = (reply: FastifyReply, error: ApiError): FastifyReply =>
+  reply.headers(error.headers).code(error.status).send(toErrorBody(error));
+
+/** Fastify's own refusals are the caller's mistakes, though not all with a status that the protocol knows. */
+const fromFastify = (error: unknown): ApiError => {
+  switch ((error as { code?: unknown } | null)?.code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return invalid('the content type must be application/json');
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return invalid('the body is too large');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return invalid('Content-Length does not match the body');
+    default:
+      return toApiError(error);
+  }
+};

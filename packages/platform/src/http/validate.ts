@@ -1,0 +1,123 @@
+import { invalid } from '@skerry/contract/error';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import type { JsonSchema, OperationDescription, OperationParameter } from './document.ts';
+import { toViolationMessage } from './violation-message.ts';
+
+export interface RequestParts {
+  params: Record<string, unknown>;
+  query: Record<string, unknown>;
+  headers: Record<string, unknown>;
+  body: unknown;
+}
+
+export interface Validators {
+  /**
+   * Makes the check of one operation's requests. It returns the parts with text turned into the declared types, headers
+   * reduced to the declared ones, and throws `invalid_argument` naming the first violation. It changes none of its input.
+   */
+  forRequest(operation: OperationDescription): (parts: RequestParts) => RequestParts;
+  /** Makes the check of one operation's answers. It throws a plain error: a wrong answer is a defect of the server. */
+  forResponse(operation: OperationDescription): (status: number, body: unknown) => void;
+}
+
+/** Two compilers with one rule book: JSON bodies must have the declared types, text of a URL or header is converted. */
+export const createValidators = (): Validators => {
+  const options = {
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    allowUnionTypes: true,
+    verbose: true,
+  };
+  const strict = new Ajv2020(options);
+  const coercing = new Ajv2020({ ...options, coerceTypes: 'array' });
+  for (const ajv of [strict, coercing]) formats.default(ajv);
+
+  return {
+    forRequest: (operation) => {
+      const params = createPartCheck(coercing, 'path', operation);
+      const query = createPartCheck(coercing, 'query', operation);
+      const headers = createPartCheck(coercing, 'header', operation);
+      const body = operation.body && {
+        required: operation.body.required,
+        check: strict.compile(operation.body.schema),
+      };
+      return (parts) => ({
+        params: params(parts.params),
+        query: query(parts.query),
+        headers: headers(parts.headers),
+        body: body && checkBody(body, parts.body),
+      });
+    },
+    forResponse: (operation) => {
+      const checks = new Map(
+        [...operation.responses].map(([status, schema]) => [status, schema && strict.compile(schema)]),
+      );
+      return (status, body) => {
+        if (!checks.has(status))
+          throw new Error(`${operation.operationId} answered ${status}, which is not declared`);
+        const check = checks.get(status);
+        if (!check && body !== undefined) {
+          throw new Error(`${operation.operationId} answered ${status} with a body, which is not declared`);
+        }
+        if (check && !check(body)) {
+          throw new Error(
+            `${operation.operationId} answered ${status} wrongly: ${toFirstMessage('body', check)}`,
+          );
+        }
+      };
+    },
+  };
+};
+
+const checkBody = (
+  { required, check }: { required: boolean; check: ValidateFunction },
+  body: unknown,
+): unknown => {
+  if (body === undefined) {
+    if (required) throw invalid('validation error: body is required');
+    return undefined;
+  }
+  if (!check(body)) throw invalid(`validation error: ${toFirstMessage('body', check)}`);
+  return body;
+};
+
+const createPartCheck = (ajv: Ajv2020, place: OperationParameter['in'], operation: OperationDescription) => {
+  const parameters = operation.parameters
+    .filter((parameter) => parameter.in === place)
+    // Header names reach us in lower case.
+    .map((parameter) =>
+      place === 'header' ? { ...parameter, name: parameter.name.toLowerCase() } : parameter,
+    );
+  if (parameters.length === 0) return (): Record<string, unknown> => ({});
+  const schema: JsonSchema = {
+    type: 'object',
+    required: parameters.filter(({ required }) => required).map(({ name }) => name),
+    properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
+  };
+  const check = ajv.compile(schema);
+  return (raw: Record<string, unknown>): Record<string, unknown> => {
+    const values: Record<string, unknown> = {};
+    for (const parameter of parameters) {
+      const value = parameter.explode ? raw[parameter.name] : splitAtCommas(raw[parameter.name]);
+      if (value !== undefined) values[parameter.name] = value;
+    }
+    if (!check(values)) throw invalid(`validation error: ${toFirstMessage(place, check)}`);
+    return values;
+  };
+};
+
+/** Also takes the repeated form. Empty text means that nothing was said. */
+const splitAtCommas = (raw: unknown): unknown[] | undefined => {
+  const pieces = [raw ?? []]
+    .flat()
+    .flatMap((piece) => (typeof piece === 'string' ? piece.split(',') : [piece]));
+  const given = pieces.filter((piece) => piece !== '');
+  return given.length > 0 ? given : undefined;
+};
+
+const toFirstMessage = (place: string, check: ValidateFunction): string => {
+  const [error] = check.errors ?? [];
+  return error ? toViolationMessage(place, error) : `${place} is not valid`;
+};
