@@ -7,7 +7,8 @@
  * When it no longer fits: The unchanged program does the same in more time. Images of either form are restored, by the
  * program that can, while both are there.
  * Test: plain-tmpfs.test.ts for the bytes, memory.driver.test.ts for images of either form.
- * Bench row: pause-resume.64m
+ * Bench row: none has files in memory, and pause-resume.64m is as long without. In an A/B, a pause with 48 MiB in /dev/shm took 0.36 s
+ * and 2.3 s without; one of an idle sandbox 103 ms and 118 ms without.
  */
 import { replaceText } from '../replace-text.ts';
 
