@@ -7,7 +7,7 @@
  * When it no longer fits: A method that connect-es comes to use and that is missing here fails the tests of every call; without
  * `usePlainHeaders` all works, in more memory.
  * Test: plain-headers.test.ts
- * Bench row: memory.idle, time-first-output
+ * Bench row: memory.idle
  */
 type Init = Iterable<readonly [string, string]> | Readonly<Record<string, string>>;
 
