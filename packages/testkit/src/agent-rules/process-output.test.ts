@@ -108,7 +108,7 @@ describe('the end of a process', () => {
 
   it('rule 6.3-11, 10-34: after a signal through the API it does not wait, and what was written before is there', async () => {
     const { pid, rest } = await begin(agent.process.start(sh('sleep 1000 & echo before; wait')));
-    const reading = trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
+    const reading = trace(agent.process.connect({ ...byPid(pid), skerryOffset: 0n }));
     const first = (await rest[Symbol.asyncIterator]().next()).value?.event?.event;
     expect(first?.case).toBe('data');
     await agent.process.sendSignal({ ...byPid(pid), signal: Signal.SIGTERM });

@@ -35,7 +35,7 @@ const leave = async (message: unknown, headers: Record<string, string> = {}): Pr
 
 /** Resolves with the first that a process has written. */
 const untilWritten = async (tag: string): Promise<string> => {
-  const target = { process: { selector: { case: 'tag' as const, value: tag } }, offset: 0n };
+  const target = { process: { selector: { case: 'tag' as const, value: tag } }, skerryOffset: 0n };
   for await (const { event } of sandbox.agent.process.connect(target)) {
     if (event?.event.case === 'data') return Buffer.from(event.event.value.output.value ?? []).toString();
   }
