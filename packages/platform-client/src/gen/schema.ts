@@ -370,28 +370,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/snapshots": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List snapshots
-         * @description Snapshots, newest first. A name or sandbox that does not exist gives an empty list. Pages work as in
-         *     `GET /v2/sandboxes`.
-         */
-        get: operations["listSnapshots"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/snapshots/{snapshotID}/log": {
+    "/skerry/v1/snapshots/{snapshotID}/log": {
         parameters: {
             query?: never;
             header?: never;
@@ -406,8 +385,7 @@ export interface paths {
         };
         /**
          * Where a snapshot comes from
-         * @description The snapshot, then the one that its sandbox had begun with, and so on back to a template's image. An operation of
-         *     skerry's own.
+         * @description The snapshot, then the one that its sandbox had begun with, and so on back to a template's image.
          */
         get: operations["getSnapshotLog"];
         put?: never;
@@ -418,7 +396,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/snapshots/{snapshotID}/verify": {
+    "/skerry/v1/snapshots/{snapshotID}/verify": {
         parameters: {
             query?: never;
             header?: never;
@@ -435,7 +413,7 @@ export interface paths {
         put?: never;
         /**
          * Verify a snapshot
-         * @description Reads all of a snapshot and compares it with what was written down when it was made. An operation of skerry's own.
+         * @description Reads all of a snapshot and compares it with what was written down when it was made.
          */
         post: operations["verifySnapshot"];
         delete?: never;
@@ -444,7 +422,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/snapshots/diff": {
+    "/skerry/v1/snapshots/diff": {
         parameters: {
             query?: never;
             header?: never;
@@ -455,9 +433,30 @@ export interface paths {
          * Compare files
          * @description What became of the files of `from` in `to`, ordered by path. Both are a snapshot, a template, or a running or paused
          *     sandbox, which is looked at as it is now; they must be made on the same image. Refused with 400 where the answer would
-         *     have more than 32 MiB, and ended with 409 when a sandbox comes to its end meanwhile. An operation of skerry's own.
+         *     have more than 32 MiB, and ended with 409 when a sandbox comes to its end meanwhile.
          */
         get: operations["diffSnapshots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List snapshots
+         * @description Snapshots, newest first. A name or sandbox that does not exist gives an empty list. Pages work as in
+         *     `GET /v2/sandboxes`.
+         */
+        get: operations["listSnapshots"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1422,7 +1421,10 @@ export interface components {
             snapshotID: string;
         };
         SnapshotLogEntry: {
-            /** @description Id of this one snapshot, whatever its names lead to later. */
+            /**
+             * Format: uuid
+             * @description Id of this one snapshot, whatever its names lead to later.
+             */
             buildID: string;
             /** Format: date-time */
             createdAt: string;
@@ -2177,47 +2179,6 @@ export interface operations {
             500: components["responses"]["InternalServerError"];
         };
     };
-    listSnapshots: {
-        parameters: {
-            query?: {
-                /** @description Rows a page. */
-                limit?: components["parameters"]["Limit"];
-                /**
-                 * @description Alias, `namespace/alias` or id, each with an optional `:tag`.
-                 * @example team/prepared
-                 */
-                name?: string;
-                /** @description Value of `X-Next-Token` of the page before. Opaque; one that this server did not make is refused with 400. */
-                nextToken?: components["parameters"]["NextToken"];
-                /**
-                 * @description Only those made from this sandbox.
-                 * @example i4k2m9x7q1w8e3r5t6y0z
-                 */
-                sandboxID?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One page. */
-            200: {
-                headers: {
-                    "X-Next-Token": components["headers"]["NextToken"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SnapshotInfo"][];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            501: components["responses"]["NotImplemented"];
-        };
-    };
     getSnapshotLog: {
         parameters: {
             query?: never;
@@ -2313,6 +2274,47 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+        };
+    };
+    listSnapshots: {
+        parameters: {
+            query?: {
+                /** @description Rows a page. */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Alias, `namespace/alias` or id, each with an optional `:tag`.
+                 * @example team/prepared
+                 */
+                name?: string;
+                /** @description Value of `X-Next-Token` of the page before. Opaque; one that this server did not make is refused with 400. */
+                nextToken?: components["parameters"]["NextToken"];
+                /**
+                 * @description Only those made from this sandbox.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    "X-Next-Token": components["headers"]["NextToken"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotInfo"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
