@@ -32,7 +32,10 @@ export const createValidators = (): Validators => {
   };
   const strict = new Ajv2020(options);
   const coercing = new Ajv2020({ ...options, coerceTypes: 'array' });
-  for (const ajv of [strict, coercing]) formats.default(ajv);
+  for (const ajv of [strict, coercing]) {
+    formats.default(ajv);
+    ajv.addVocabulary(['x-skerry', 'x-skerry-status']);
+  }
 
   return {
     forRequest: (operation) => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, toErrorBody } from '@skerry/contract/error';
+import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { createServer } from '@skerry/contract/serve';
 import type { paths } from '@skerry/platform-client';
 import type { Runtime } from '@skerry/runtime';
@@ -34,6 +35,8 @@ export interface PlatformOptions {
   domain: string | null;
   log: Log;
   limits?: Partial<Limits>;
+  /** Whether `POST /sandboxes` without `secure` makes a sandbox that asks for its token; true when absent. */
+  secureByDefault?: boolean;
   clock?: Clock;
   ids?: Ids;
   /** Also checks every answer against the document, for tests. */
@@ -76,6 +79,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     clock,
     features: options.runtime.features,
     maxRunMs: limits.maxRunMs,
+    secureByDefault: options.secureByDefault ?? true,
     maxSandboxes: limits.maxSandboxes,
     secret,
     domain,
@@ -113,7 +117,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   let closing = false;
   return {
     routing: (request, response) => {
-      if (closing) refuse(response);
+      if (closing) refuse(request, response);
       else server.routing(request, response);
     },
     directory: plane.directory,
@@ -138,9 +142,15 @@ export const createPlatform = (options: PlatformOptions): Platform => {
 };
 
 /** Fastify would answer this by itself, but without the numeric code that clients read. */
-const refuse = (response: ServerResponse): void => {
-  const error = new ApiError('unavailable', 'the server is shutting down');
+const refuse = (request: IncomingMessage, response: ServerResponse): void => {
+  const error = new ApiError('unavailable', 'the server is shutting down', {
+    reason: 'server_shutting_down',
+  });
   response
-    .writeHead(error.status, { 'content-type': 'application/json', connection: 'close' })
+    .writeHead(error.status, {
+      'content-type': 'application/json',
+      connection: 'close',
+      [REQUEST_ID]: requestIdOf(request),
+    })
     .end(JSON.stringify(toErrorBody(error)));
 };

@@ -224,6 +224,25 @@ export interface components {
             sandboxId: string;
             sandboxID: string;
         };
+        /** @description Answered by the edge in place of a busy sandbox. Both spellings of the id hold the same value. */
+        TooManyConnectionsError: {
+            /**
+             * Format: int32
+             * @description Always 429.
+             */
+            code: number;
+            /**
+             * Format: int32
+             * @description How many requests one sandbox may have under way.
+             */
+            connectionLimit: number;
+            /** @description For people; may change. */
+            message: string;
+            /** @description The spelling that older clients read. */
+            sandboxId: string;
+            /** @description Id of the sandbox. */
+            sandboxID: string;
+        };
         UploadedFile: {
             /** @description What `X-Metadata-*` headers attached. Absent when nothing was. */
             metadata?: {
@@ -247,6 +266,7 @@ export interface components {
          */
         BadPath: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -257,6 +277,7 @@ export interface components {
         /** @description The host name or the `E2b-Sandbox-*` headers name no port and sandbox. A short text from the edge. */
         BadSandboxHost: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -266,6 +287,7 @@ export interface components {
         /** @description The token or the signature is missing, wrong or expired, or the user does not exist in the sandbox. */
         FileAccessDenied: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -275,6 +297,7 @@ export interface components {
         /** @description There is no such file. */
         FileNotFound: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -284,6 +307,7 @@ export interface components {
         /** @description The disk of the sandbox is full. */
         InsufficientStorage: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -293,6 +317,7 @@ export interface components {
         /** @description Something unexpected went wrong in the server, whose log has the cause. */
         InternalServerError: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -302,6 +327,7 @@ export interface components {
         /** @description No supported encoding is acceptable. The message lists the supported ones. */
         NotAcceptable: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -313,6 +339,7 @@ export interface components {
             headers: {
                 /** @description The size of the file, as `bytes *\/{size}`. */
                 "Content-Range"?: string;
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -325,25 +352,52 @@ export interface components {
          */
         SandboxNotFound: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["SandboxNotFoundError"];
+                "text/html": string;
             };
         };
         /** @description No capacity at the moment. Nothing has changed; try again. */
         ServiceUnavailable: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The sandbox has as many requests under way as the edge allows for one. Wait until some have ended. */
+        TooManyConnections: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["TooManyConnectionsError"];
+                "text/html": string;
+            };
+        };
     };
     parameters: never;
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description Always `bytes`. */
+        AcceptRanges: string;
+        /** @description `inline`, with the name of the file. */
+        ContentDisposition: string;
+        /** @description Version of the file. Absent when the body is compressed. */
+        ETag: string;
+        /** @description When the file was last changed. */
+        LastModified: string;
+        /** @description Always `nosniff`. */
+        NoSniff: string;
+        /** @description Names the request in the log of the server. It is the value that the request had under this name, if that consists of 1 to 64 letters, digits, `_`, `.` and `-`, and a new one otherwise. */
+        RequestId: string;
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -360,6 +414,7 @@ export interface operations {
             /** @description Name to value. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -368,8 +423,12 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["BadSandboxHost"];
             401: components["responses"]["FileAccessDenied"];
+            429: components["responses"]["TooManyConnections"];
+            500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     downloadFile: {
@@ -415,12 +474,16 @@ export interface operations {
             /** @description The file. */
             200: {
                 headers: {
-                    /** @description `inline`, with the name of the file. */
-                    "Content-Disposition"?: string;
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
                     /** @description Bytes that follow. Absent when they are compressed. */
                     "Content-Length"?: number;
+                    ETag: components["headers"]["ETag"];
+                    "Last-Modified": components["headers"]["LastModified"];
                     /** @description Always `Accept-Encoding`. */
                     Vary?: string;
+                    "X-Content-Type-Options": components["headers"]["NoSniff"];
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -430,8 +493,14 @@ export interface operations {
             /** @description The requested range. */
             206: {
                 headers: {
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
                     /** @description Which bytes these are, and of how many. */
                     "Content-Range"?: string;
+                    ETag: components["headers"]["ETag"];
+                    "Last-Modified": components["headers"]["LastModified"];
+                    "X-Content-Type-Options": components["headers"]["NoSniff"];
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -441,6 +510,9 @@ export interface operations {
             /** @description Unchanged since the moment given in `If-Modified-Since`, or the version given in `If-None-Match`. */
             304: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Last-Modified": components["headers"]["LastModified"];
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -450,8 +522,10 @@ export interface operations {
             404: components["responses"]["FileNotFound"];
             406: components["responses"]["NotAcceptable"];
             416: components["responses"]["RangeNotSatisfiable"];
+            429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     uploadFiles: {
@@ -503,6 +577,7 @@ export interface operations {
             /** @description What was written, in the order of the parts. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -511,8 +586,10 @@ export interface operations {
             };
             400: components["responses"]["BadPath"];
             401: components["responses"]["FileAccessDenied"];
+            429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
         };
     };
@@ -532,6 +609,7 @@ export interface operations {
             /** @description What was written. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -541,8 +619,10 @@ export interface operations {
             400: components["responses"]["BadPath"];
             401: components["responses"]["FileAccessDenied"];
             404: components["responses"]["FileNotFound"];
+            429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
         };
     };
@@ -560,12 +640,17 @@ export interface operations {
                 headers: {
                     /** @description Always `no-store`. */
                     "Cache-Control"?: string;
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
             400: components["responses"]["BadSandboxHost"];
+            401: components["responses"]["FileAccessDenied"];
+            429: components["responses"]["TooManyConnections"];
+            500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getAgentMetrics: {
@@ -580,13 +665,17 @@ export interface operations {
             /** @description One sample. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AgentMetrics"];
                 };
             };
+            400: components["responses"]["BadSandboxHost"];
             401: components["responses"]["FileAccessDenied"];
+            429: components["responses"]["TooManyConnections"];
+            500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
             503: components["responses"]["ServiceUnavailable"];
         };

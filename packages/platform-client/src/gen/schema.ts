@@ -196,6 +196,8 @@ export interface paths {
          * Replace the network rules
          * @description Takes effect on the running sandbox at once and survives pause and resume. Everything is replaced: a key that is left
          *     out is cleared.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         put: operations["updateSandboxNetwork"];
         post?: never;
@@ -475,6 +477,8 @@ export interface paths {
         /**
          * List templates
          * @description All templates of the caller, in one answer.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         get: operations["listTemplates"];
         put?: never;
@@ -534,6 +538,8 @@ export interface paths {
          * Follow a build
          * @description State and log of a build. Pass the number of entries received so far as `logsOffset`. After `ready` or `error`, ask on
          *     until a page has no entries.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         get: operations["getTemplateBuildStatus"];
         put?: never;
@@ -567,6 +573,8 @@ export interface paths {
          * @description Tells whether the server has the files, and where to `PUT` them as a tar archive, plain or gzip. The link needs no key
          *     and is valid for at least 30 minutes. It comes also when the files are present, for clients that want to replace
          *     them.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         get: operations["getTemplateFiles"];
         put?: never;
@@ -593,6 +601,8 @@ export interface paths {
         /**
          * List the tags of a template
          * @description Each tag and the build it names.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         get: operations["listTemplateTags"];
         put?: never;
@@ -619,6 +629,8 @@ export interface paths {
         /**
          * Look up an alias
          * @description 403 means that the alias exists and is not yours, so the name is taken.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         get: operations["getTemplateByAlias"];
         put?: never;
@@ -641,11 +653,15 @@ export interface paths {
         /**
          * Assign tags
          * @description Points tags at the build that `target` names. A tag in use moves.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         post: operations["assignTemplateTags"];
         /**
          * Delete tags
          * @description The only DELETE with a body. The tag `default` cannot be deleted; that is a 400. The builds stay.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         delete: operations["deleteTemplateTags"];
         options?: never;
@@ -749,6 +765,8 @@ export interface paths {
          * Register a build
          * @deprecated
          * @description The form of early clients of `POST /v3/templates`. It answers the whole template.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         post: operations["createTemplateV2"];
         delete?: never;
@@ -779,6 +797,8 @@ export interface paths {
         /**
          * Change a template
          * @description Makes a template public, for every team, or private.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         patch: operations["updateTemplate"];
         trace?: never;
@@ -810,6 +830,8 @@ export interface paths {
          *     Exactly one of `fromImage` and `fromTemplate` says what to build on. Steps run in order, as root until the user `user`
          *     has been made and as that user afterwards. Then `startCmd` is started and captured running in the template, once
          *     `readyCmd` succeeds.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         post: operations["startTemplateBuild"];
         delete?: never;
@@ -835,6 +857,8 @@ export interface paths {
          *
          *     The name of a template you have adds a build to it; builds of it that were never started then fail as superseded. A
          *     tag inside `name` joins `tags`; without any, the tag is `default`.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         post: operations["createTemplate"];
         delete?: never;
@@ -1216,12 +1240,12 @@ export interface components {
              * @default true
              */
             autoPauseMemory?: boolean;
-            /** @description Wake a paused sandbox when a request reaches one of its ports. */
+            /** @description Restore a paused sandbox when a request reaches one of its ports. Planned: `enabled: true` is refused with 400. */
             autoResume?: {
                 enabled: boolean;
             };
             envVars?: components["schemas"]["EnvVars"];
-            /** @description Identity tokens for the sandbox, by name. */
+            /** @description Identity tokens for the sandbox, by name. Planned: any token is refused with 400. */
             iam?: {
                 tokens?: {
                     [key: string]: {
@@ -1230,17 +1254,16 @@ export interface components {
                     };
                 };
             };
-            /**
-             * @description Configuration of an MCP gateway. The server does not act on it: the client starts the gateway itself as a command
-             *     in the sandbox.
-             */
+            /** @description Configuration of an MCP gateway. Planned: one that is not empty is refused with 400. */
             mcp?: {
                 [key: string]: unknown;
             } | null;
             metadata?: components["schemas"]["Metadata"];
+            /** @description Rules for what may go in and out. Planned: whatever differs from the defaults is refused with 400. */
             network?: components["schemas"]["NetworkConfig"];
             /** @description Id, alias or `namespace/alias` of a template, each with an optional `:tag`, or the id of a snapshot. */
             templateID: string;
+            /** @description Volumes to mount. Planned: a list that is not empty is refused with 400. */
             volumeMounts?: components["schemas"]["VolumeMount"][];
         };
         NewSandboxV1: components["schemas"]["NewSandboxCommon"] & {
@@ -1507,6 +1530,7 @@ export interface components {
         /** @description The request cannot be right. The message names the field, where it stands and what is allowed. */
         BadRequest: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1516,6 +1540,7 @@ export interface components {
         /** @description The present state, or a transition that is under way, rules this out. */
         Conflict: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1525,6 +1550,7 @@ export interface components {
         /** @description The caller is known, and may not do this. */
         Forbidden: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1534,6 +1560,7 @@ export interface components {
         /** @description Starting took too long and was undone. */
         GatewayTimeout: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1543,6 +1570,7 @@ export interface components {
         /** @description Something unexpected went wrong in the server, whose log has the cause. */
         InternalServerError: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1552,15 +1580,17 @@ export interface components {
         /** @description There is no such thing, or it belongs to somebody else. */
         NotFound: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description This server does not offer the operation. */
+        /** @description This server, or the host it runs on, does not offer the operation. */
         NotImplemented: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1570,6 +1600,7 @@ export interface components {
         /** @description The sandbox runs and can be used. */
         SandboxCreated: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1579,6 +1610,7 @@ export interface components {
         /** @description The sandbox was paused and runs again, with the same id, metadata, variables, rules and tokens. */
         SandboxResumed: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1588,6 +1620,7 @@ export interface components {
         /** @description The sandbox was running already. */
         SandboxWasRunning: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1597,6 +1630,7 @@ export interface components {
         /** @description No capacity at the moment. Nothing has changed; try again. */
         ServiceUnavailable: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1610,6 +1644,7 @@ export interface components {
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1619,6 +1654,7 @@ export interface components {
         /** @description The API key is missing, malformed or unknown. */
         Unauthorized: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1664,6 +1700,8 @@ export interface components {
     headers: {
         /** @description Pass it as `nextToken` to get the next page. Absent on the last page. */
         NextToken: string;
+        /** @description Names the request in the log of the server. It is the value that the request had under this name, if that consists of 1 to 64 letters, digits, `_`, `.` and `-`, and a new one otherwise. */
+        RequestId: string;
         /** @description Whole seconds to wait. Present only where waiting helps, so not when a concurrency limit is reached. */
         RetryAfter: number;
         /** @description Running sandboxes that match the filter, over all pages. Absent when running ones were not asked for. */
@@ -1694,6 +1732,7 @@ export interface operations {
             /** @description The running sandboxes, newest first. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1704,6 +1743,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     createSandbox: {
@@ -1726,6 +1766,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
         };
@@ -1748,6 +1789,7 @@ export interface operations {
             /** @description The sandbox. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1759,6 +1801,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     killSandbox: {
@@ -1779,6 +1822,7 @@ export interface operations {
             /** @description The sandbox is gone. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1788,6 +1832,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     connectSandbox: {
@@ -1817,6 +1862,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
         };
@@ -1843,6 +1889,7 @@ export interface operations {
             /** @description One entry a copy. */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1885,6 +1932,7 @@ export interface operations {
             /** @description The entries. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1896,6 +1944,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getSandboxMetrics: {
@@ -1927,6 +1976,7 @@ export interface operations {
             /** @description The samples. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1938,6 +1988,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     updateSandboxNetwork: {
@@ -1962,6 +2013,7 @@ export interface operations {
             /** @description The rules are in force. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1973,6 +2025,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     pauseSandbox: {
@@ -1997,6 +2050,7 @@ export interface operations {
             /** @description The sandbox is paused. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2033,6 +2087,7 @@ export interface operations {
             /** @description The sandbox lives for that long. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2043,6 +2098,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     resumeSandbox: {
@@ -2071,6 +2127,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
         };
@@ -2097,6 +2154,7 @@ export interface operations {
             /** @description The snapshot. */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2135,6 +2193,7 @@ export interface operations {
             /** @description The new end is in force. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2145,6 +2204,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getSandboxesMetrics: {
@@ -2167,6 +2227,7 @@ export interface operations {
             /** @description The samples. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2177,6 +2238,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getSnapshotLog: {
@@ -2197,6 +2259,7 @@ export interface operations {
             /** @description The newest first. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2208,6 +2271,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     verifySnapshot: {
@@ -2228,6 +2292,7 @@ export interface operations {
             /** @description The outcome. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2239,6 +2304,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     diffSnapshots: {
@@ -2264,6 +2330,7 @@ export interface operations {
             /** @description All differences. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2277,6 +2344,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listSnapshots: {
@@ -2307,6 +2375,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Next-Token": components["headers"]["NextToken"];
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2318,6 +2387,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listTemplates: {
@@ -2335,6 +2405,7 @@ export interface operations {
             /** @description The templates. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2346,6 +2417,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteTemplate: {
@@ -2366,6 +2438,7 @@ export interface operations {
             /** @description It is gone. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2376,6 +2449,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getTemplateBuildStatus: {
@@ -2408,6 +2482,7 @@ export interface operations {
             /** @description The build. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2420,6 +2495,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getTemplateFiles: {
@@ -2445,6 +2521,7 @@ export interface operations {
             /** @description What to do. */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2457,6 +2534,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listTemplateTags: {
@@ -2477,6 +2555,7 @@ export interface operations {
             /** @description The tags. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2490,6 +2569,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getTemplateByAlias: {
@@ -2510,6 +2590,7 @@ export interface operations {
             /** @description The template behind it. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2526,6 +2607,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     assignTemplateTags: {
@@ -2544,6 +2626,7 @@ export interface operations {
             /** @description The tags and the build they name. */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2560,6 +2643,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteTemplateTags: {
@@ -2578,6 +2662,7 @@ export interface operations {
             /** @description The tags are gone. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2588,6 +2673,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listSandboxes: {
@@ -2637,6 +2723,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Next-Token": components["headers"]["NextToken"];
+                    "X-Request-Id": components["headers"]["RequestId"];
                     "X-Total-Running": components["headers"]["TotalRunning"];
                     [name: string]: unknown;
                 };
@@ -2648,6 +2735,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     createSandboxV2: {
@@ -2670,6 +2758,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
         };
@@ -2701,6 +2790,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
         };
@@ -2738,6 +2828,7 @@ export interface operations {
             /** @description The entries. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2751,6 +2842,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     createTemplateV2: {
@@ -2769,6 +2861,7 @@ export interface operations {
             /** @description The build waits for its start. */
             202: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2782,6 +2875,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     updateTemplate: {
@@ -2806,6 +2900,7 @@ export interface operations {
             /** @description Full names of the template. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2820,6 +2915,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     startTemplateBuild: {
@@ -2849,6 +2945,7 @@ export interface operations {
             /** @description The build has started. */
             202: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2861,6 +2958,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     createTemplate: {
@@ -2879,6 +2977,7 @@ export interface operations {
             /** @description The build waits for its start. */
             202: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2892,6 +2991,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
 }

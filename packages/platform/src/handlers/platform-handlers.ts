@@ -33,6 +33,8 @@ export interface HandlerContext extends ReplyContext {
   clock: Clock;
   forking: Forking;
   maxRunMs: number;
+  /** Whether a create of the older form that does not say `secure` makes a secured sandbox. */
+  secureByDefault: boolean;
   /** How many may run at the same time. */
   maxSandboxes: number;
 }
