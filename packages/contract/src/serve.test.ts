@@ -315,7 +315,7 @@ describe('createServer', () => {
     const { call, logged } = start({ validateResponses: true });
     expect((await call('POST', '/v2/sandboxes', { templateID: 'base' })).status).toBe(201);
     expect((await call('POST', '/v2/sandboxes', { templateID: 'wrong' })).status).toBe(500);
-    expect(String(logged[0]?.error)).toContain('createSandboxV2 answered 201 wrongly');
+    expect(String(logged[0]?.error)).toContain('createSandbox answered 201 wrongly');
   });
 
   it('refuses to start with a handler for an operation that the document does not have', () => {

@@ -121,6 +121,8 @@ const splitAtCommas = (raw: unknown): unknown[] | undefined => {
 };
 
 const toFirstMessage = (place: string, check: ValidateFunction): string => {
-  const [error] = check.errors ?? [];
+  const errors = check.errors ?? [];
+  // The errors of the branches come before that of the choice between them, which says more.
+  const error = errors.findLast(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf') ?? errors[0];
   return error ? toViolationMessage(place, error) : `${place} is not valid`;
 };

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, toErrorBody } from '@skerry/contract/error';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { createServer } from '@skerry/contract/serve';
-import type { paths } from '@skerry/platform-client';
 import type { Runtime } from '@skerry/runtime';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
@@ -13,7 +12,7 @@ import { createLogHandlers } from './handlers/logs.ts';
 import { createMetricHandlers } from './handlers/metrics.ts';
 import { notImplemented } from './handlers/not-implemented.ts';
 import { createPauseHandlers } from './handlers/pausing.ts';
-import type { HandlerContext, PlatformHandlers } from './handlers/platform-handlers.ts';
+import type { HandlerContext, PlatformHandlers, PlatformPaths } from './handlers/platform-handlers.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
 import { createRandomIds, type Ids } from './ids.ts';
@@ -96,7 +95,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });
-  const server = createServer<paths, undefined>({
+  const server = createServer<PlatformPaths, undefined>({
     handlers,
     authenticate: async (headers) => {
       await authenticate(headers['x-api-key']);

@@ -95,7 +95,7 @@ export interface paths {
          * @description Writes the sources one after another into a new file, gives it the destination's name in one step, and then deletes
          *     the sources. Until that step the destination is what it was, and whatever fails before it, the caller's going away
          *     included, changes nothing but missing parents that were made. Where a source is a symbolic link, what it leads to is
-         *     read and the link is deleted. A source that somebody has replaced or written to meanwhile stays.
+         *     read and the link is deleted. A source that was replaced or written to meanwhile stays.
          *
          *     A destination that exists keeps its mode and owner and loses its metadata; through a symbolic link it is the file
          *     that the link leads to. A new one gets 0644 and belongs to the user, like missing parents. Sources and result are on the
@@ -116,9 +116,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Probe a sandbox
-         * @description 204 while the sandbox runs, 502 as soon as it does not. Needs no token. Asking a paused sandbox that wakes on traffic
-         *     wakes it.
+         * Probe a sandbox or the service
+         * @description Of a sandbox: 204 while it runs, 502 as soon as it does not. Of the platform API: 200 while the service answers requests.
+         *     Neither needs a token or key.
          */
         get: operations["getHealth"];
         put?: never;
@@ -153,14 +153,24 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description What the sandbox uses now, as the agent reports it. */
         AgentMetrics: {
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description CPU cores that it may use.
+             */
             cpu_count: number;
             /** @description Since the sample before, some seconds ago at most. 100 when all `cpu_count` cores are busy. */
             cpu_used_pct: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Disk that it may use.
+             */
             disk_total: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Disk that its files take.
+             */
             disk_used: number;
             /**
              * Format: int64
@@ -172,14 +182,20 @@ export interface components {
              * @description In bytes, as all that are not named otherwise.
              */
             mem_total: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description `mem_total` in MiB.
+             */
             mem_total_mib: number;
             /**
              * Format: int64
-             * @description Without pages of files that nobody has used lately.
+             * @description Without pages of files that were not used lately.
              */
             mem_used: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description `mem_used` in MiB.
+             */
             mem_used_mib: number;
             /**
              * Format: int64
@@ -188,7 +204,7 @@ export interface components {
             ts: number;
         };
         /** @description Every error of the platform API and of the sandbox API. */
-        Error: {
+        ErrorBody: {
             /**
              * Format: int32
              * @description Equal to the HTTP status.
@@ -199,6 +215,7 @@ export interface components {
             /** @description For people; may change. Programs decide on `code`. */
             message: string;
         };
+        /** @description Which files to join, and where the result goes. */
         FileComposition: {
             /** @description Where the result goes. Paths mean what they mean in `/files`. */
             destination: string;
@@ -214,6 +231,7 @@ export interface components {
              * @description Always 502.
              */
             code: number;
+            /** @description For people. The texts are fixed, since older clients compare them. */
             message: string;
             /**
              * Format: int32
@@ -222,6 +240,7 @@ export interface components {
             port?: number;
             /** @description The spelling that older clients read. */
             sandboxId: string;
+            /** @description Id of the sandbox. */
             sandboxID: string;
         };
         /** @description Answered by the edge in place of a busy sandbox. Both spellings of the id hold the same value. */
@@ -243,6 +262,7 @@ export interface components {
             /** @description Id of the sandbox. */
             sandboxID: string;
         };
+        /** @description One file that was written. */
         UploadedFile: {
             /** @description What `X-Metadata-*` headers attached. Absent when nothing was. */
             metadata?: {
@@ -270,7 +290,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
                 "text/plain": string;
             };
         };
@@ -291,7 +311,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description There is no such file. */
@@ -301,7 +321,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The disk of the sandbox is full. */
@@ -311,7 +331,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description Something unexpected went wrong in the server, whose log has the cause. */
@@ -321,7 +341,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description No supported encoding is acceptable. The message lists the supported ones. */
@@ -331,7 +351,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The range lies beyond the end of the file. */
@@ -343,7 +363,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
@@ -360,14 +380,14 @@ export interface components {
                 "text/html": string;
             };
         };
-        /** @description No capacity at the moment. Nothing has changed; try again. */
+        /** @description No capacity at the moment, or the server is ending. Nothing has changed; try again. `error_code` is always there. */
         ServiceUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The sandbox has as many requests under way as the edge allows for one. Wait until some have ended. */
@@ -635,6 +655,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The service answers requests. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
             /** @description The sandbox runs and its agent answers. */
             204: {
                 headers: {
@@ -681,13 +711,3 @@ export interface operations {
         };
     };
 }
-type FlattenedDeepRequired<T> = {
-    [K in keyof T]-?: FlattenedDeepRequired<T[K] extends unknown[] | undefined | null ? Extract<T[K], unknown[]>[number] : T[K]>;
-};
-type ReadonlyArray<T> = [
-    Exclude<T, undefined>
-] extends [
-    unknown[]
-] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
-export const pathsFilesPostParametersHeaderContentEncodingValues: ReadonlyArray<FlattenedDeepRequired<paths>["/files"]["post"]["parameters"]["header"]["Content-Encoding"]> = ["gzip", "identity"];
-export const uploadedFileTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UploadedFile"]["type"]> = ["file", "directory"];

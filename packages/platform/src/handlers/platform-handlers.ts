@@ -14,9 +14,12 @@ import type { TimeToLive } from '../sandboxes/time-to-live.ts';
 import type { Store } from '../store/store.ts';
 import type { ReplyContext } from './sandbox-replies.ts';
 
+/** `/health` asks for no key and is answered beside the handlers. */
+export type PlatformPaths = Omit<paths, '/health'>;
+
 /** One handler for each operation of the platform API. */
-export type PlatformHandlers = Handlers<paths>;
-export type PlatformRoute = RouteKey<paths>;
+export type PlatformHandlers = Handlers<PlatformPaths>;
+export type PlatformRoute = RouteKey<PlatformPaths>;
 
 export interface HandlerContext extends ReplyContext {
   store: Store;

@@ -32,8 +32,9 @@ export async function forkSandbox(
       signal,
     }),
   );
-  return data.map(
-    ({ sandbox, error }) =>
-      sandbox ?? fromResponse({ status: error?.code ?? 500, headers: new Headers(), body: error }),
+  return data.map((entry) =>
+    'sandbox' in entry
+      ? entry.sandbox
+      : fromResponse({ status: entry.error.code, headers: new Headers(), body: entry.error }),
   );
 }

@@ -70,11 +70,11 @@ describe('the order of a stream', () => {
     expect(status).toBe(200);
     expect(envelopes.map(({ flags }) => flags)).toEqual([0, 0, 0, 0, 2]);
     const [start, ...rest] = envelopes.map(({ json }) => json);
-    expect(start).toEqual({ event: { start: { pid: expect.any(Number) } } });
+    expect(start).toEqual({ event: { start: { pid: expect.any(Number), offsets: {} } } });
     expect(rest.slice(0, 2)).toEqual(
       expect.arrayContaining([
-        { event: { data: { stdout: btoa('out\n') } } },
-        { event: { data: { stderr: btoa('err\n') } } },
+        { event: { data: { stdout: btoa('out\n'), offset: '0' } } },
+        { event: { data: { stderr: btoa('err\n'), offset: '0' } } },
       ]),
     );
     const status2 = 'exit status 2';

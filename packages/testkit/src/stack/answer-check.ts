@@ -103,10 +103,15 @@ const countParameters = (path: string): number => path.split('{').length;
 const escapePointer = (step: string): string =>
   encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'));
 
-/** Undefined for a port that is not the agent's: what a program inside answers is its own affair. */
+/**
+ * Undefined for a port that is not the agent's, since what a program inside answers is its own affair, and where the routing
+ * headers came to a host on which they may not count.
+ */
 const findSpace = (headers: IncomingMessage['headers']): 'platform' | 'sandbox' | undefined => {
   const { host = '' } = headers;
-  const port = /^(\d+)-/.exec(host)?.[1] ?? headers['e2b-sandbox-port'];
-  if (port !== undefined) return port === AGENT_PORT ? 'sandbox' : undefined;
-  return headers['e2b-sandbox-id'] === undefined ? 'platform' : undefined;
+  const [, label] = /^(\d+)-/.exec(host) ?? [];
+  const named = headers['e2b-sandbox-port'] ?? headers['e2b-sandbox-id'];
+  if (label === undefined && named === undefined) return 'platform';
+  if (label === undefined && !/^(localhost|127\.0\.0\.1|sandbox\..*)(:\d+)?$/.test(host)) return undefined;
+  return (label ?? headers['e2b-sandbox-port']) === AGENT_PORT ? 'sandbox' : undefined;
 };
