@@ -122,7 +122,10 @@ const splitAtCommas = (raw: unknown): unknown[] | undefined => {
 
 const toFirstMessage = (place: string, check: ValidateFunction): string => {
   const errors = check.errors ?? [];
-  // The errors of the branches come before that of the choice between them, which says more.
-  const error = errors.findLast(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf') ?? errors[0];
+  const choice = errors.findLast(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf');
+  // The errors of the branches come first; of them only one that lies deeper says more than that no branch fits.
+  const deeper =
+    choice && errors.find(({ instancePath }) => instancePath.length > choice.instancePath.length);
+  const error = deeper ?? choice ?? errors[0];
   return error ? toViolationMessage(place, error) : `${place} is not valid`;
 };

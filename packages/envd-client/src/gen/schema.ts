@@ -354,11 +354,25 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
+        /** @description The file is not as `If-Match` or `If-Unmodified-Since` asks for. */
+        PreconditionFailed: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                "Last-Modified": components["headers"]["LastModified"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
         /** @description The range lies beyond the end of the file. */
         RangeNotSatisfiable: {
             headers: {
                 /** @description The size of the file, as `bytes *\/{size}`. */
                 "Content-Range"?: string;
+                ETag: components["headers"]["ETag"];
+                "Last-Modified": components["headers"]["LastModified"];
                 "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
@@ -541,6 +555,7 @@ export interface operations {
             401: components["responses"]["FileAccessDenied"];
             404: components["responses"]["FileNotFound"];
             406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
             416: components["responses"]["RangeNotSatisfiable"];
             429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
