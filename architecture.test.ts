@@ -39,6 +39,11 @@ const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
     specifier: /^koffi$/,
     reason: 'only the runtime and the agent speak to the kernel',
   },
+  {
+    in: /^packages\/runtime\/(?!src\/kernel\/native\.ts$)/,
+    specifier: /^koffi(\/|$)/,
+    reason: 'koffi has to be configured before it loads a library: kernel/native.ts does that',
+  },
 ];
 /** Where the architecture says otherwise on purpose. */
 const exempt = [

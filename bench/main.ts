@@ -73,11 +73,11 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     /** Brings the references that are not installed, and takes them away again. */
     'install-references': { type: 'boolean', default: false },
-    /** Keeps the result and writes it into the READMEs. */
+    /** Keeps the result and writes it into the pages. */
     write: { type: 'boolean', default: false },
     /** Also writes the rows into this file, as a JSON array. */
     json: { type: 'string' },
-    /** Measures nothing: whether the READMEs say what was kept. */
+    /** Measures nothing: whether the pages say what was kept. */
     check: { type: 'boolean', default: false },
   },
 });

@@ -26,7 +26,7 @@ const checks: Check[] = [
   },
   { name: 'proto lint', command: [join(tools, 'buf'), 'lint'], cwd: 'specs' },
   { name: 'proto format', command: [join(tools, 'buf'), 'format', '--diff', '--exit-code'], cwd: 'specs' },
-  { name: 'figures in the READMEs are the measured ones', command: ['node', 'bench/main.ts', '--check'] },
+  { name: 'figures on the pages are the measured ones', command: ['node', 'bench/main.ts', '--check'] },
   { name: 'nothing unused', command: ['knip'] },
   { name: 'one version of each dependency', command: ['sherif', '--no-install'] },
   { name: 'each packed tarball works alone', command: ['node', 'scripts/check-tarballs.ts'] },

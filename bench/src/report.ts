@@ -13,7 +13,7 @@ export interface Report {
 const root = join(import.meta.dirname, '../..');
 const kept = join(root, 'bench/results/latest.json');
 /** Where figures stand between markers. */
-const pages = ['README.md', 'packages/envd/README.md'];
+const pages = ['README.md', 'docs/performance.md', 'packages/envd/README.md'];
 
 export const readReport = (): Report => JSON.parse(readFileSync(kept, 'utf8')) as Report;
 

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConnection } from './connection.ts';
 import { openDataFolder, writeServerAddress } from './data-folder.ts';
+import { tryLock } from './data-lock.ts';
 import { createTemporaryFolder } from './testing/temporary-folder.ts';
 
 const local = {
@@ -12,7 +13,9 @@ const local = {
 const newFolder = (): string => openDataFolder(createTemporaryFolder());
 const withServer = (): string => {
   const data = newFolder();
-  writeServerAddress(data, { ...local, pid: process.pid });
+  const lock = tryLock(data);
+  onTestFinished(() => lock?.release());
+  writeServerAddress(data, { ...local, pid: process.pid, startTicks: 1 });
   return data;
 };
 
@@ -51,6 +54,17 @@ describe('the server that a command talks to', () => {
   it('never gets the key of another: a URL without a key is refused', () => {
     const data = withServer();
     expect(() => resolveConnection({ data, apiUrl: 'https://api.example.test' }, {})).toThrow(/no API key/);
+  });
+
+  it('is not one that was killed and left its address behind', () => {
+    const data = newFolder();
+    writeServerAddress(data, { ...local, pid: process.pid, startTicks: 1 });
+    const noServer = new RegExp(`^no server is running for ${data}.*start it with "skerry up"`);
+    expect(() => resolveConnection({ data }, {})).toThrow(noServer);
+    tryLock(data)?.release();
+    expect(() => resolveConnection({ data }, {})).toThrow(noServer);
+    const apiUrl = 'https://api.example.test';
+    expect(resolveConnection({ data, apiUrl, apiKey: 'e2b_flag' }, {})).toMatchObject({ apiUrl });
   });
 
   it('must be named when none runs from the data folder', () => {

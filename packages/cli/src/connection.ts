@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { CliError } from './cli-error.ts';
 import { defaultDataFolder, readServerAddress } from './data-folder.ts';
+import { isLocked } from './data-lock.ts';
 
 interface ConnectionFlags {
   apiUrl?: string;
@@ -32,7 +33,7 @@ export function withConnectionFlags(command: Command): Command {
 /**
  * Flags, then the environment, then the server that runs on this machine from the data folder. That server's own key is
  * used unless one is given for skerry: `E2B_API_KEY` without a URL is meant for somebody else's service.
- * Throws when none of them gives both a URL and a key.
+ * Throws when none of them gives both a URL and a key, and when the server of the data folder has ended.
  */
 export function resolveConnection(flags: ConnectionFlags, env: NodeJS.ProcessEnv = process.env): Connection {
   const local = readServerAddress(flags.data);
@@ -47,7 +48,14 @@ export function resolveConnection(flags: ConnectionFlags, env: NodeJS.ProcessEnv
       ...(domain ? { domain } : {}),
       ...(local?.apiUrl === apiUrl ? { sandboxUrl: local.sandboxUrl } : {}),
     };
-  if (local && !apiUrl) return { ...local, ...(ownKey ? { apiKey: ownKey } : {}) };
+  if (local && !apiUrl) {
+    // A server that was killed leaves its address behind.
+    if (!isLocked(flags.data))
+      throw new CliError(
+        `no server is running for ${flags.data}, the last one was killed: start it with "skerry up", or give --api-url and --api-key`,
+      );
+    return { ...local, ...(ownKey ? { apiKey: ownKey } : {}) };
+  }
   throw new CliError(
     apiUrl
       ? 'no API key: give --api-key or set SKERRY_API_KEY'

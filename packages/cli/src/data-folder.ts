@@ -47,8 +47,15 @@ function isFresh(folder: string): boolean {
 
 const addressFile = (folder: string): string => join(folder, 'run', 'server.json');
 
+/** The address with the process that serves there, as the kernel tells it from a later one of the same number. */
+export type RunningServerAddress = ServerAddress & {
+  pid: number;
+  /** Absent from one of an earlier release. */
+  startTicks?: number;
+};
+
 /** Tells the commands on this machine where the server of this folder listens, until {@link removeServerAddress}. */
-export function writeServerAddress(folder: string, address: ServerAddress & { pid: number }): void {
+export function writeServerAddress(folder: string, address: RunningServerAddress): void {
   writeFileSync(addressFile(folder), `${JSON.stringify(address)}\n`, { mode: 0o600 });
 }
 
@@ -57,9 +64,9 @@ export function removeServerAddress(folder: string): void {
 }
 
 /** The address of the folder's server, or undefined when none has written one. It may be stale: the data lock decides. */
-export function readServerAddress(folder: string): (ServerAddress & { pid: number }) | undefined {
+export function readServerAddress(folder: string): RunningServerAddress | undefined {
   try {
-    return JSON.parse(readFileSync(addressFile(folder), 'utf8')) as ServerAddress & { pid: number };
+    return JSON.parse(readFileSync(addressFile(folder), 'utf8')) as RunningServerAddress;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined;
     throw error;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openDataFolder } from './data-folder.ts';
-import { lockDataFolder, tryLock } from './data-lock.ts';
+import { isLocked, lockDataFolder, tryLock } from './data-lock.ts';
 import { createTemporaryFolder } from './testing/temporary-folder.ts';
 
 const newFolder = (): string => openDataFolder(createTemporaryFolder());
@@ -19,6 +19,18 @@ it('lets one holder in at a time and the next one after release', async () => {
   next?.release();
 });
 
+it('is seen by those who do not want it, in the way of none', async () => {
+  const folder = newFolder();
+  expect(isLocked(folder)).toBe(false);
+  const lock = tryLock(folder);
+  expect(isLocked(folder)).toBe(true);
+  lock?.release();
+  expect(isLocked(folder)).toBe(false);
+  const next = tryLock(folder);
+  expect(next).toBeDefined();
+  next?.release();
+});
+
 it('is free again after its holder was killed', async () => {
   const folder = newFolder();
   const program = `const { tryLock } = await import(${JSON.stringify(join(import.meta.dirname, 'data-lock.ts'))});
@@ -29,6 +41,7 @@ it('is free again after its holder was killed', async () => {
   const [line] = (await once(holder.stdout, 'data')) as [Buffer];
   expect(line.toString().trim()).toBe('true');
   expect(tryLock(folder)).toBeUndefined();
+  expect(isLocked(folder)).toBe(true);
   holder.kill('SIGKILL');
   await once(holder, 'exit');
   const lock = tryLock(folder);

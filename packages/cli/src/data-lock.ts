@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,13 +23,36 @@ export async function lockDataFolder(
   folder: string,
   { waitMs = 0 }: { waitMs?: number } = {},
 ): Promise<DataLock> {
+  const lock = await waitForLock(folder, waitMs);
+  if (lock) return lock;
+  throw new CliError(`another skerry is using ${folder}: stop it or name another folder with --data`);
+}
+
+/** As `lockDataFolder`, and resolves with undefined when another process still holds it. */
+export async function waitForLock(folder: string, waitMs: number): Promise<DataLock | undefined> {
   const deadline = performance.now() + waitMs;
   for (;;) {
     const lock = tryLock(folder);
-    if (lock) return lock;
-    if (performance.now() >= deadline)
-      throw new CliError(`another skerry is using ${folder}: stop it or name another folder with --data`);
+    if (lock || performance.now() >= deadline) return lock;
     await delay(50);
+  }
+}
+
+/**
+ * Whether another process has locked the folder, or this one: a server of it is starting, serving or stopping. Only reads, so that
+ * a server which starts meanwhile gets the lock all the same.
+ */
+export function isLocked(folder: string): boolean {
+  if (!existsSync(lockFile(folder))) return false;
+  const database = new DatabaseSync(lockFile(folder), { readOnly: true, timeout: 0 });
+  try {
+    database.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return true;
+    throw error;
+  } finally {
+    database.close();
   }
 }
 

@@ -1,59 +1,90 @@
 import { join, resolve } from 'node:path';
-import { startHelper } from '@skerry/runtime';
+import { removeRemains, startHelper } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
-import { isDataFolder, readServerAddress, removeServerAddress } from './data-folder.ts';
-import { lockDataFolder, tryLock } from './data-lock.ts';
+import { isDataFolder, removeServerAddress } from './data-folder.ts';
 import { leaveGround, toGroundOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
+import { takeOver } from './take-over.ts';
 
-/** How long a server may take to answer its last requests. */
-const SERVER_STOP_MS = 20_000;
+export interface DownOptions {
+  dataDir: string;
+  /** How long a server, a helper, and the end of one sandbox may take before they are ended by force. */
+  deadlineMs: number;
+  /** Called with what had to be done in another way than the usual one, and why. */
+  say: (message: string) => void;
+}
+
+export interface DownResult {
+  /** Sandboxes that were ended and removed. */
+  stopped: number;
+  endedServer: boolean;
+}
 
 /**
- * Ends the server of the folder when one runs, then every sandbox made from it, with all their traces on this host.
- * The folder itself stays: base images and the database are kept. Safe to repeat; throws for a folder that is not skerry's.
+ * Ends the server of the folder when one runs, then every sandbox made from it, with all their traces on this host: through a
+ * helper, and what is left then, also when no helper can be had, by what records and the kernel show. The folder itself stays: base
+ * images and the database are kept. Safe to repeat. Throws for a folder that is not skerry's, and when something resists, with what
+ * mends that.
  */
-export async function takeDown({ dataDir }: { dataDir: string }): Promise<{ stopped: number }> {
+export async function takeDown({ dataDir, deadlineMs, say }: DownOptions): Promise<DownResult> {
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => leaveGround());
   const folder = resolve(dataDir);
   if (!isDataFolder(folder)) throw new CliError(`${folder} is not a data folder of skerry`);
-  const free = tryLock(folder);
-  // Who holds the lock is the server that wrote its pid, so this pid cannot be another program's.
-  if (!free) stopServer(folder);
-  const lock = free ?? (await lockDataFolder(folder, { waitMs: SERVER_STOP_MS }));
+  const { lock, endedServer } = await takeOver(folder, { deadlineMs, say });
   try {
     removeServerAddress(folder);
-    const { helperProgram } = findLocations();
-    const runtime = await startHelper({
-      mainPath: helperProgram,
-      dataDir: folder,
-      agentDir: join(folder, 'agent'),
-      startsNone: true,
-      ...toGroundOptions(),
-    });
-    try {
-      let stopped = 0;
-      for await (const instance of runtime.list()) {
-        await instance.stop();
-        stopped += 1;
-      }
-      return { stopped };
-    } finally {
-      await runtime.close();
-    }
+    const { stopped, failure } = await stopByHelper(folder, deadlineMs);
+    if (failure)
+      say(`the helper could not remove all sandboxes (${toReason(failure)}): removing them without it`);
+    const remains = await removeRemains({ dataDir: folder, ...toGroundOptions() });
+    for (const line of remains.done) say(line);
+    if (remains.problems.length > 0)
+      throw new CliError(`something is left of the sandboxes: ${remains.problems.join('; ')}`);
+    return { stopped: stopped + remains.sandboxes, endedServer };
   } finally {
     lock.release();
   }
 }
 
-function stopServer(folder: string): void {
-  const server = readServerAddress(folder);
-  if (!server) throw new CliError(`a server of ${folder} is just starting or stopping: try again`);
+/** Resolves with how many were removed, and why it went no further, if so. Leaves no helper. */
+async function stopByHelper(
+  folder: string,
+  deadlineMs: number,
+): Promise<{ stopped: number; failure?: unknown }> {
+  const abandoning = new AbortController();
+  const timer = setTimeout(() => {
+    abandoning.abort(new CliError(`it did nothing for ${deadlineMs / 1000} s`));
+  }, deadlineMs);
+  let stopped = 0;
   try {
-    process.kill(server.pid, 'SIGTERM');
+    const runtime = await startHelper({
+      mainPath: findLocations().helperProgram,
+      dataDir: folder,
+      agentDir: join(folder, 'agent'),
+      startsNone: true,
+      abandon: abandoning.signal,
+      ...toGroundOptions(),
+    });
+    try {
+      for await (const instance of runtime.list()) {
+        await instance.stop();
+        stopped += 1;
+        timer.refresh();
+      }
+    } finally {
+      await runtime.close();
+    }
+    return { stopped };
   } catch (error) {
-    // It ended between the look and the signal, which is what was wanted.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    return { stopped, failure: abandoning.signal.aborted ? abandoning.signal.reason : error };
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+/** With that of the innermost cause, which says what happened. */
+function toReason(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${toReason(cause)}` : message;
 }

@@ -11,7 +11,15 @@ import {
   ensureSecret,
   type Log,
 } from '@skerry/platform';
-import { type Features, prepareAgentFolder, prepareCriu, prepareRunsc, startHelper } from '@skerry/runtime';
+import {
+  type Features,
+  identifyProcess,
+  type ProcessIdentity,
+  prepareAgentFolder,
+  prepareCriu,
+  prepareRunsc,
+  startHelper,
+} from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
 import { currentGround } from './current-ground.ts';
 import {
@@ -21,7 +29,7 @@ import {
   writeServerAddress,
 } from './data-folder.ts';
 import { lockDataFolder } from './data-lock.ts';
-import { leaveGround, toGroundOptions, toImageOptions } from './ground.ts';
+import { describeLimits, leaveGround, toGroundOptions, toImageOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
 
 export interface UpOptions {
@@ -45,6 +53,8 @@ export interface UpOptions {
   keepsMemory: boolean;
   /** What stands between a sandbox and the host's kernel. */
   isolation: Isolation;
+  /** How many times the helper may die within a minute; with the last of them the server has failed. 0: any number. */
+  maxHelperFaults: number;
   /** Whether calls of sandboxes must say which version of the Connect protocol they speak. */
   requireProtocolVersion: boolean;
   /** Whether `POST /sandboxes` without `secure` makes a sandbox that asks for its token. */
@@ -60,6 +70,8 @@ export type Isolation = 'container' | 'gvisor';
 
 export interface RunningServer {
   address: ServerAddress;
+  /** Resolves with the reason when the server cannot do its work any more; it is to be closed then. Never rejects. */
+  failed: Promise<CliError>;
   /** Stops serving. Sandboxes live on and are found again by the next server of the folder. */
   close(): Promise<void>;
 }
@@ -104,6 +116,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     isolation === 'gvisor' ? prepareRunsc({ targetDir: imagesDir, signal }) : undefined,
   ]);
 
+  const { promise: failed, resolve: fail } = Promise.withResolvers<CliError>();
   const mainPath = locations.helperProgram;
   const runtime = await startHelper({
     mainPath,
@@ -112,11 +125,18 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     criuDir,
     runscPath,
     keepsMemory,
+    faultLimit: options.maxHelperFaults,
+    onFault: ({ how, count, restartInMs }) => {
+      log.warn('the helper died', { how, withinLastMinute: count, restartInMs });
+      if (restartInMs === undefined) fail(toHelperFailure(how, count));
+    },
     signal,
     ...toGroundOptions(),
   });
   cleanup.defer(() => runtime.close());
   warnOfMissingLimits(runtime.features, log);
+  const isMemoryExpected = criuDir !== undefined || (keepsMemory && runscPath !== undefined);
+  if (isMemoryExpected && !runtime.features.pause.memory) log.warn(MEMORY_IS_LOST);
 
   const server = createServer(edgeServerOptions);
   cleanup.defer(() => closeServer(server));
@@ -175,25 +195,34 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   openDoor();
   server.on('upgrade', (request, socket, head) => edge.upgrade(request, socket, head));
 
+  const ownIdentity = identifyProcess(process.pid) as ProcessIdentity;
   const address: ServerAddress = {
     apiUrl: `http://${publicHost}:${port}`,
     sandboxUrl: `http://${publicHost}:${port}`,
     domain,
     apiKey,
   };
-  writeServerAddress(dataDir, { ...address, pid: process.pid });
+  writeServerAddress(dataDir, { ...address, ...ownIdentity });
   cleanup.defer(() => removeServerAddress(dataDir));
 
   const running = cleanup.move();
-  return { address, close: () => running.disposeAsync() };
+  return { address, failed, close: () => running.disposeAsync() };
 }
+
+const toHelperFailure = (how: string, count: number): CliError =>
+  new CliError(
+    `the helper, which runs the sandboxes, died ${count} times within a minute, at last with ${how}: the lines above say more, ` +
+      'and "skerry doctor" tries what it needs. Sandboxes live on; "skerry up" finds them again and "skerry down" ends them',
+  );
+const MEMORY_IS_LOST = 'memory of sandboxes is not kept over a pause: "skerry doctor" tells why';
 
 /** Whoever runs code of others here should know. */
 function warnOfMissingLimits({ limits }: Features, log: Log): void {
   const missing = Object.entries(limits).flatMap(([name, holds]) => (holds ? [] : [name]));
   if (missing.length === 0) return;
+  const why = describeLimits();
   log.warn(
-    `without root of the host, sandboxes have no limit of ${missing.join(', ')}; "skerry doctor" tells more`,
+    `without root of the host, sandboxes have no limit of ${missing.join(', ')}${why ? `; ${why}` : ''}; "skerry doctor" tells more`,
   );
 }
 
@@ -207,7 +236,7 @@ async function findCriu(options: {
   try {
     return await prepareCriu({ targetDir: imagesDir, signal });
   } catch (error) {
-    log.warn('memory of sandboxes is not kept over a pause: "skerry doctor" tells why', { error });
+    log.warn(MEMORY_IS_LOST, { error });
     return undefined;
   }
 }

@@ -19,6 +19,7 @@ import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
 import { readOut } from './read-out.ts';
+import { answeringLoss } from './runtime-lost.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
 import type { Directory } from './sandboxes/live.ts';
 import type { Store } from './store/store.ts';
@@ -96,7 +97,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   };
   const authenticate = createAuthenticate({ store, clock });
   const server = createServer<PlatformPaths, undefined>({
-    handlers,
+    handlers: answeringLoss(handlers),
     authenticate: async (headers) => {
       await authenticate(headers['x-api-key']);
       return undefined;

@@ -24,6 +24,17 @@ export class RuntimeError extends Error {
   }
 }
 
+/**
+ * The process that holds the driver ended, or is not up again yet: what was asked for may have been begun. Sandboxes run on, and the
+ * same call can be made again a moment later.
+ */
+export class RuntimeLostError extends RuntimeError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('unavailable', message, options);
+    this.name = 'RuntimeLostError';
+  }
+}
+
 /** Whether `error` is a RuntimeError, of that code when one is given. */
 export const isRuntimeError = (error: unknown, code?: RuntimeErrorCode): error is RuntimeError =>
   error instanceof RuntimeError && (code === undefined || error.code === code);

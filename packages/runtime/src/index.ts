@@ -1,12 +1,17 @@
 export { prepareAgentFolder } from './drivers/agent-folder.ts';
 export { prepareCriu } from './drivers/oci/criu/prepare-criu.ts';
 export { prepareRunsc } from './drivers/oci/gvisor/prepare-runsc.ts';
-export { isRuntimeError, RuntimeError, type RuntimeErrorCode } from './error.ts';
+export { type Remains, removeRemains } from './drivers/oci/remains/remains.ts';
+export { isRuntimeError, RuntimeError, type RuntimeErrorCode, RuntimeLostError } from './error.ts';
+export { identifyProcess, isAlive, type ProcessIdentity } from './kernel/process-identity.ts';
+export { checkHost } from './probes/check-host.ts';
 export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
+export { readNamespaceMend } from './probes/user.ts';
 export { type HelperGround, type HelperOptions, startHelper } from './remote/helper.ts';
+export { findHelper } from './remote/helper-record.ts';
 export { endGround, ensureGround, groundBaseId, toEnterCommand } from './rootless/ground.ts';
-export { toHelperGround } from './rootless/helper-ground.ts';
+export { describeGroundLimits, type GroundLimits, toHelperGround } from './rootless/helper-ground.ts';
 export type {
   Difference,
   Features,

@@ -20,13 +20,14 @@ interface UpFlags {
   baseMemory?: number;
   memory: boolean;
   isolation: Isolation;
+  maxHelperFaults: number;
   requireProtocolVersion: boolean;
   secureByDefault: boolean;
   sharedHost: string[];
   json?: boolean;
 }
 
-/** `skerry up`: serves in the foreground until SIGINT or SIGTERM; sandboxes outlive it. */
+/** `skerry up`: serves in the foreground until SIGINT or SIGTERM, or until its helper has died too often; sandboxes outlive it. */
 export function upCommand(): Command {
   return new Command('up')
     .description('start the service in the foreground; stops on Ctrl-C and leaves sandboxes running')
@@ -61,6 +62,12 @@ export function upCommand(): Command {
     )
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not fetch CRIU')
     .option(
+      '--max-helper-faults <count>',
+      'how many times the helper may die within a minute before the service ends with status 1, 0 for any number',
+      parseCount,
+      5,
+    )
+    .option(
       '--no-require-protocol-version',
       'take Connect calls without the header Connect-Protocol-Version, as some other servers do',
     )
@@ -77,6 +84,8 @@ export function upCommand(): Command {
     .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
     .action(async (flags: UpFlags) => {
       // The servers are most of this program, and no other command needs them.
+      const { refuseHost } = await import('../refuse-host.ts');
+      refuseHost();
       const { enterGround } = await import('../ground.ts');
       await enterGround();
       const stopping = new AbortController();
@@ -100,6 +109,7 @@ export function upCommand(): Command {
         ...(flags.baseMemory && { baseMemoryMb: flags.baseMemory }),
         keepsMemory: flags.memory,
         isolation: flags.isolation,
+        maxHelperFaults: flags.maxHelperFaults,
         requireProtocolVersion: flags.requireProtocolVersion,
         secureByDefault: flags.secureByDefault,
         sharedHosts: flags.sharedHost,
@@ -108,8 +118,9 @@ export function upCommand(): Command {
         signal: stopping.signal,
       });
       process.stdout.write(flags.json ? `${JSON.stringify(server.address)}\n` : welcome(server.address));
-      await stopped;
+      const failure = await Promise.race([stopped, server.failed]);
       await server.close();
+      if (failure) throw failure;
     });
 }
 

@@ -15,7 +15,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_USAGE_BYTES = 4 * 1024;
 
 /**
- * The private channel of the host: initialisation, the log of the sandbox, what it uses, and tunnels to ports inside. It
+ * The private channel of the host: initialisation, the log of the sandbox, what it uses, a self-test, and tunnels to ports inside. It
  * listens on a socket that only the host and the sandbox's own root can open, so reaching it is the proof that a change of the
  * token asks for.
  */
@@ -26,8 +26,10 @@ export const createControlServer = (options: {
   sandboxLog: SandboxLog;
   /** Called when an answer to an initialisation is on its way. */
   onInitialized: () => void;
+  /** Rejects with what is wrong where commands cannot be started. */
+  runSelfTest: () => Promise<void>;
 }): Server => {
-  const { settings, usage, log, sandboxLog, onInitialized } = options;
+  const { settings, usage, log, sandboxLog, onInitialized, runSelfTest } = options;
   let newestMs = 0;
 
   const initialize = async (req: IncomingMessage): Promise<void> => {
@@ -57,6 +59,10 @@ export const createControlServer = (options: {
       case 'POST /usage':
         usage.tell(await readJson(req, { maxBytes: MAX_USAGE_BYTES }));
         res.writeHead(204).end();
+        return;
+      case 'POST /self-test':
+        await runSelfTest();
+        res.writeHead(200).end();
         return;
       case 'GET /logs': {
         const wanted = new URLSearchParams(query);

@@ -25,6 +25,8 @@ import { USER } from './context.ts';
 import { toConnectError } from './error.ts';
 import { checkRpcRequest } from './request.ts';
 
+export { runSelfTest } from '../process/self-test.ts';
+
 // connect-es takes the global one, whose load would hold up the first call and stay in memory for good.
 globalThis.Headers = PlainHeaders as unknown as typeof Headers;
 

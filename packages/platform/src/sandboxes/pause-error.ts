@@ -1,5 +1,6 @@
 import { ApiError, invalid, unimplemented } from '@skerry/contract/error';
 import { type Features, isRuntimeError } from '@skerry/runtime';
+import { retryHeaders } from '../runtime-lost.ts';
 import type { PauseKind, SandboxState } from '../store/store.ts';
 
 /** Throws when this host cannot pause so, naming `field`, which asked for it: 400, or 501 where it cannot pause at all. */
@@ -36,7 +37,8 @@ export const toPauseError = (cause: unknown, state: SandboxState | undefined): A
     return new ApiError('unavailable', message, { cause, reason: NO_ROOM });
   }
   if (isRuntimeError(cause, 'unavailable')) {
-    return new ApiError('unavailable', `the pause was cut off; ${becomes}`, { cause });
+    const message = `the pause was cut off; ${becomes}`;
+    return new ApiError('unavailable', message, { cause, headers: retryHeaders(cause) });
   }
   return new ApiError('internal', `the sandbox could not be paused; ${becomes}`, { cause });
 };

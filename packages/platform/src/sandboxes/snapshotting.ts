@@ -3,6 +3,7 @@ import { isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Log } from '../log.ts';
+import { retryHeaders } from '../runtime-lost.ts';
 import type { PauseKind, SandboxRow, Store, TaggedSnapshot } from '../store/store.ts';
 import { findInstance } from './find-instance.ts';
 import { requireSnapshot } from './pause-error.ts';
@@ -201,7 +202,8 @@ const toSnapshotError = (
   }
   if (!isThere) return notRunning(row.id);
   if (isRuntimeError(cause, 'unavailable')) {
-    return new ApiError('unavailable', 'the snapshot was cut off; the sandbox is as it was', { cause });
+    const message = 'the snapshot was cut off; the sandbox is as it was';
+    return new ApiError('unavailable', message, { cause, headers: retryHeaders(cause) });
   }
   if (isRuntimeError(cause, 'unsupported')) {
     return invalid(

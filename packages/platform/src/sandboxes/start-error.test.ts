@@ -1,5 +1,5 @@
 import { toErrorBody } from '@skerry/contract/error';
-import { RuntimeError } from '@skerry/runtime';
+import { RuntimeError, RuntimeLostError } from '@skerry/runtime';
 import { describe, expect, it } from 'vitest';
 import { toStartError } from './start-error.ts';
 
@@ -25,6 +25,14 @@ describe('toStartError', () => {
       expect(error.headers).toEqual({});
     });
   }
+
+  it('answers 503 when the runtime is lost, and says when to try again', () => {
+    const error = toStartError(
+      'make the sandbox',
+      new RuntimeLostError('the connection to the runtime ended'),
+    );
+    expect(error).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
+  });
 
   it('answers 501 to what this server cannot do for it, and names that', () => {
     const cause = new RuntimeError('unsupported', 'sandbox x is of level gvisor, and this host starts none');

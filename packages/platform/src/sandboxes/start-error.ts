@@ -1,9 +1,11 @@
 import { ApiError, unimplemented } from '@skerry/contract/error';
-import { isRuntimeError } from '@skerry/runtime';
+import { isRuntimeError, RuntimeLostError } from '@skerry/runtime';
+import { toLostError } from '../runtime-lost.ts';
 
 /** What the caller of a create learns about a failed step; the cause is for the log. */
 export const toStartError = (step: string, cause: unknown): ApiError => {
   if (cause instanceof ApiError) return cause;
+  if (cause instanceof RuntimeLostError) return toLostError(cause);
   if (isRuntimeError(cause, 'exhausted')) {
     return new ApiError('unavailable', 'this host has no room for another sandbox now', {
       cause,

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import { promisify } from 'node:util';
-import koffi from 'koffi';
 import { RuntimeError } from '../error.ts';
+import koffi from './native.ts';
 
 const AF_NETLINK = 16;
 const SOCK_RAW = 3;

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readlinkSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import koffi from 'koffi';
 import { RuntimeError } from '../error.ts';
+import koffi from './native.ts';
 
 const CLONE_NEWNET = 0x40000000;
 const nativeEnter = koffi.load(null).func('int setns(int, int)');

@@ -1,7 +1,7 @@
 import { constants as fileConstants } from 'node:fs';
 import { constants } from 'node:os';
-import koffi from 'koffi';
 import { findProgram } from './find-program.ts';
+import koffi from './native.ts';
 import { SyscallError } from './syscalls.ts';
 
 /** A program that this process has started. */

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 import { getSystemErrorName, promisify } from 'node:util';
-import koffi from 'koffi';
+import koffi from './native.ts';
 
 /**
  * The system calls that Node does not offer, called in this process: starting `mount`, `losetup` or `mkfifo`
@@ -33,6 +33,10 @@ const OPEN_TREE_CLOEXEC = O_CLOEXEC;
 const MOVE_MOUNT_F_EMPTY_PATH = 4;
 const MOUNT_ATTR_IDMAP = 0x100000;
 
+/** The same on x86-64 and arm64. */
+const LIMITS = { openFiles: 7, coreBytes: 4 };
+export type Limit = keyof typeof LIMITS;
+
 export const MountFlag = {
   readOnly: 1,
   remount: 32,
@@ -50,6 +54,7 @@ const nativeMountAside = promisify(nativeMount.async) as (...args: unknown[]) =>
 const nativeUnmount = libc.func('int umount2(const char *, int)');
 const nativeUnmountAside = promisify(nativeUnmount.async) as (...args: unknown[]) => Promise<number>;
 const nativePipe = libc.func('int pipe2(void *, int)');
+const nativeSetLimit = libc.func('int setrlimit(int, void *)');
 const nativeMkfifo = libc.func('int mkfifo(const char *, unsigned int)');
 const nativeSeek = libc.func('int64_t lseek(int, int64_t, int)');
 const nativeIoctl = libc.func('int ioctl(int, unsigned long, uint64_t)');
@@ -107,6 +112,12 @@ export interface MountOptions {
   flags: number;
   data: string;
 }
+
+/** Sets the soft and the hard limit of this process (setrlimit(2)); what it starts inherits them. @throws SyscallError */
+export const setLimit = (resource: Limit, value: number): void => {
+  const limits = new BigUint64Array([BigInt(value), BigInt(value)]);
+  checked(`setrlimit ${resource} to ${value}`, nativeSetLimit(LIMITS[resource], limits));
+};
 
 /** mount(2). @throws SyscallError */
 export const mount = (options: MountOptions): void => {

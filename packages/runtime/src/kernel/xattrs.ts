@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import koffi from 'koffi';
+import koffi from './native.ts';
 import { SyscallError } from './syscalls.ts';
 
 const libc = koffi.load(null);

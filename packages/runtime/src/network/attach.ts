@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
-import koffi from 'koffi';
 import { RuntimeError } from '../error.ts';
+import koffi from '../kernel/native.ts';
 import { hasInterface, inNetworkNamespace, openNetworkNamespace } from '../kernel/network-namespace.ts';
 import { ensureHostNetwork } from './host.ts';
 import {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withHostLock } from '../kernel/host-lock.ts';
 import { hasInterface } from '../kernel/network-namespace.ts';
-import { runRules } from './nftables.ts';
+import { passDocker, passesDocker, removeFromDocker } from './docker-user.ts';
+import { hostFilter, type PacketFilter, runRules } from './nftables.ts';
 import { findResolvers } from './resolvers.ts';
 import { hostInterface, type Surroundings, toHostRules } from './rules.ts';
 import { defaultStateDir, releaseAbandonedSlots } from './slots.ts';
@@ -12,10 +13,11 @@ import { defaultStateDir, releaseAbandonedSlots } from './slots.ts';
 const forwardSwitch = '/proc/sys/net/ipv4/ip_forward';
 
 /**
- * Makes what all sandboxes of this host share, if it is not there already: the table of rules and IPv4 forwarding.
+ * Makes what all sandboxes of this host share, if it is not there already: the table of rules, a way through the firewall of
+ * Docker, and IPv4 forwarding.
  * Call it with a slot reserved: `removeHostNetwork` of another server then leaves it alone. Costs two small reads when
- * nothing is to be done. With `verify` it asks the kernel instead of its own record: somebody who reloads the host's
- * firewall flushes our table too.
+ * nothing is to be done. With `verify` it asks the kernel instead of its own record: a reload of the host's firewall
+ * flushes the table too.
  */
 export async function ensureHostNetwork(
   options: { stateDir?: string | undefined; verify?: boolean } & Partial<Surroundings> = {},
@@ -26,33 +28,42 @@ export async function ensureHostNetwork(
   const isMade = async (): Promise<boolean> =>
     (await readIfThere(markPath(stateDir))) === wanted &&
     readFileSync(forwardSwitch, 'utf8').trim() === '1' &&
-    (!verify || (await hasTable()));
+    (!verify || ((await hasTable()) && (await passesDocker())));
   if (await isMade()) return;
   await withHostLock(stateDir, async () => {
     if (await isMade()) return;
     await turnForwardingOn(stateDir);
     await runRules(rules);
+    await passDocker();
     await replaceFile(markPath(stateDir), wanted);
   });
 }
 
 /**
  * Takes back what `ensureHostNetwork` made and leaves the host as it was before the first sandbox. Does nothing while
- * any sandbox of any server on this host holds a slot. Idempotent.
+ * any sandbox of any server on this host holds a slot. Idempotent, and to be called again where it has rejected or was cut off.
  */
-export async function removeHostNetwork(options: { stateDir?: string | undefined } = {}): Promise<void> {
-  const { stateDir = defaultStateDir } = options;
+export async function removeHostNetwork(
+  options: {
+    stateDir?: string | undefined;
+    /** What changes the tables. Default: libnftables. */
+    filter?: PacketFilter;
+  } = {},
+): Promise<void> {
+  const { stateDir = defaultStateDir, filter = hostFilter } = options;
   await withHostLock(stateDir, async () => {
-    const mark = await readIfThere(markPath(stateDir));
+    const hadMark = existsSync(markPath(stateDir));
     await releaseAbandonedSlots({ stateDir, isInUse: (slot) => hasInterface(hostInterface(slot)) });
     // The mark goes first: who reserves a slot from here on does not find it, waits for this lock and makes all anew.
-    await rm(markPath(stateDir), { force: true });
+    if (hadMark) await rename(markPath(stateDir), leavingPath(stateDir));
     if (!(await removeIfEmpty(join(stateDir, 'slots')))) {
-      if (mark !== undefined) await replaceFile(markPath(stateDir), mark);
+      if (hadMark) await rename(leavingPath(stateDir), markPath(stateDir));
       return;
     }
-    if (mark !== undefined) {
-      await runRules('table inet skerry\ndelete table inet skerry\n');
+    if (existsSync(leavingPath(stateDir))) {
+      await filter.run('table inet skerry\ndelete table inet skerry\n');
+      await removeFromDocker(filter);
+      await rm(leavingPath(stateDir));
     }
     await putForwardingBack(stateDir);
     await removeIfEmpty(stateDir);
@@ -66,6 +77,8 @@ const hasTable = (): Promise<boolean> =>
   );
 
 const markPath = (stateDir: string): string => join(stateDir, 'network');
+/** The mark of a table that is being deleted. It stays when that fails, so that the next one tries again. */
+const leavingPath = (stateDir: string): string => join(stateDir, 'network-leaving');
 const forwardRecordPath = (stateDir: string): string => join(stateDir, 'ip-forward');
 
 /** Says which rules are in force, in which network namespace and since which boot; the kernel forgets them with either. */

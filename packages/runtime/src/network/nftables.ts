@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
-import koffi from 'koffi';
 import { RuntimeError } from '../error.ts';
+import koffi from '../kernel/native.ts';
 
 /** A way to change the packet filter of one network namespace. */
 export interface RuleSet {
@@ -15,6 +15,7 @@ export interface RuleSet {
 
 interface Library {
   create: (flags: number) => unknown;
+  setOutput: (context: unknown, flags: number) => void;
   free: (context: unknown) => Promise<unknown>;
   bufferErrors: (context: unknown) => number;
   errors: (context: unknown) => string;
@@ -23,19 +24,23 @@ interface Library {
   run: (context: unknown, text: string) => Promise<number>;
 }
 
+/** nftables/libnftables.h */
+const NFT_CTX_OUTPUT_HANDLE = 1 << 3;
+
 let loaded: Library | undefined;
 /** The library shares its parser's tables among all contexts. */
 let previous: Promise<unknown> = Promise.resolve();
 
 /**
  * Opens the packet filter of the network namespace that this thread is in now; it stays with that one. Uses
- * libnftables, which is what the `nft` command is made of: no process is started.
+ * libnftables, which is what the `nft` command is made of: no process is started. With `showsHandles` rules are listed with theirs.
  * @throws RuntimeError `unsupported` where the library is not installed
  */
-export function openRuleSet(): RuleSet {
+export function openRuleSet({ showsHandles = false } = {}): RuleSet {
   const library = load();
   const context = library.create(0);
   if (!context) throw new RuntimeError('internal', 'the packet filter could not be opened');
+  if (showsHandles) library.setOutput(context, NFT_CTX_OUTPUT_HANDLE);
   library.bufferErrors(context);
   library.bufferOutput(context);
   return {
@@ -52,9 +57,24 @@ export function openRuleSet(): RuleSet {
   };
 }
 
+/** The packet filter of the namespace of this process, by whatever carries out the language of nft. */
+export interface PacketFilter {
+  /** As `run` of a `RuleSet`. */
+  run(text: string): Promise<string>;
+  /** The same, with the handle of each rule that is listed, by which it can be deleted. */
+  list(text: string): Promise<string>;
+}
+
 /** Does the same for the namespace of this process, once. */
-export async function runRules(text: string): Promise<string> {
-  const rules = openRuleSet();
+export const runRules = (text: string): Promise<string> => runOnce(text, openRuleSet());
+
+/** As `runRules`, with the handle of each rule, by which it can be deleted. */
+const listRules = (text: string): Promise<string> => runOnce(text, openRuleSet({ showsHandles: true }));
+
+/** By libnftables. */
+export const hostFilter: PacketFilter = { run: runRules, list: listRules };
+
+async function runOnce(text: string, rules: RuleSet): Promise<string> {
   try {
     return await rules.run(text);
   } finally {
@@ -68,12 +88,15 @@ function load(): Library {
   try {
     library = koffi.load('libnftables.so.1');
   } catch (error) {
-    throw new RuntimeError('unsupported', 'libnftables is missing', { cause: error });
+    throw new RuntimeError('unsupported', 'libnftables.so.1 is missing: apt-get install -y libnftables1', {
+      cause: error,
+    });
   }
   const run = library.func('int nft_run_cmd_from_buffer(void *, const char *)');
   const free = library.func('void nft_ctx_free(void *)');
   loaded = {
     create: library.func('void *nft_ctx_new(uint32_t)'),
+    setOutput: library.func('void nft_ctx_output_set_flags(void *, unsigned int)'),
     free: promisify(free.async) as Library['free'],
     bufferErrors: library.func('int nft_ctx_buffer_error(void *)'),
     errors: library.func('const char *nft_ctx_get_error_buffer(void *)'),

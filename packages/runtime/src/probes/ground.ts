@@ -6,11 +6,10 @@ import { toSurroundings } from '../drivers/oci/user-means.ts';
 import { unmountEvery } from '../kernel/syscalls.ts';
 import { openLimitedUserNamespace } from '../kernel/user-namespace.ts';
 import { groundBaseId } from '../rootless/ground.ts';
+import { describeLimits } from './ground-limits.ts';
 import { probeNetwork } from './network.ts';
-import { aptInstall, type ProbedGround, type ProbeResult, probe } from './probe.ts';
+import { aptInstall, asRoot, type ProbedGround, type ProbeResult, probe } from './probe.ts';
 import { prepareProbeAgent, probeRuntime } from './sandbox.ts';
-
-const asRoot = 'run skerry as root: sudo skerry …';
 
 /** Says what this process has been given. */
 export function describeGround(): ProbeResult {
@@ -32,14 +31,13 @@ export async function probeGround(dir: string, ground: ProbedGround): Promise<Pr
   }
   const crun = await probeRuntime({ name: 'crun', needed: true, dir, agentDir, ground });
   const lacking: [string, string][] = [
-    ['limits', 'cpu, memory and disk of a sandbox have none; its processes have'],
     ['snapshots', 'a sandbox is paused with its files; it is not captured while it runs, or forked'],
     ['memory', 'pauses end the processes of a sandbox'],
   ];
   const missing = lacking.map(
     ([name, found]): ProbeResult => ({ name, ok: false, needed: false, found, mend: asRoot }),
   );
-  return [overlay, network, crun, ...missing];
+  return [overlay, network, crun, ...describeLimits(stateDir), ...missing];
 }
 
 const probeGroundOverlay = (dir: string): Promise<ProbeResult> =>

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { prepareAgentFolder } from '../drivers/agent-folder.ts';
 import { prepareCriu } from '../drivers/oci/criu/prepare-criu.ts';
 import { proveMemory } from '../drivers/oci/criu/prove-memory.ts';
 import { prepareRunsc } from '../drivers/oci/gvisor/prepare-runsc.ts';
@@ -8,10 +9,11 @@ import { type ProbeResult, probe } from './probe.ts';
 
 interface Place {
   dir: string;
-  agentDir: string;
+  /** Of the agent itself: a stand-in starts commands in a way of its own. */
+  agentBundle: string;
 }
 
-/** Pauses a real sandbox with its memory, wakes it and removes it. */
+/** Pauses a real sandbox with its memory, resumes it, starts a program in it and in a copy, and removes both. */
 export const probeMemory = (options: Place & { criuDir: string | undefined }): Promise<ProbeResult> => {
   const mend = 'let apt-get reach http://deb.debian.org; use Linux 5.19 or newer';
   return probe({ name: 'memory', needed: false, mend }, async () => {
@@ -29,12 +31,17 @@ export const probeGvisorMemory = (options: Place & { runscPath: string | undefin
 
 const tryMemory = async (
   name: string,
-  { dir, agentDir }: Place,
+  { dir, agentBundle }: Place,
   driver: Partial<OciOptions>,
 ): Promise<string> => {
   const [dataDir, rootfs] = [join(dir, `data-${name}`), join(dir, `rootfs-${name}`)];
   await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
   await mkdir(rootfs);
+  const agentDir = await prepareAgentFolder({
+    targetDir: join(dir, 'agent'),
+    nodePath: process.execPath,
+    bundleDir: agentBundle,
+  });
   const runtime = createOci({ dataDir, agentDir, ...driver });
   try {
     const { pauseMs, resumeMs } = await proveMemory(runtime, { rootfs });

@@ -1,13 +1,14 @@
 import { closeSync } from 'node:fs';
-import { mkdir, open, readFile, stat, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import koffi from 'koffi';
 import { mountRoot, prepareUpper } from '../drivers/oci/container/overlay.ts';
 import { createDiskFormatter, discardDisk, mountDisk } from '../drivers/oci/disk/disk.ts';
+import koffi from '../kernel/native.ts';
 import { unmountEvery } from '../kernel/syscalls.ts';
 import { openUserNamespace } from '../kernel/user-namespace.ts';
 import { slotCount, toBaseUid } from '../network/slots.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
+import { proveBound } from './prove-bound.ts';
 
 const diskBytes = 32 * 2 ** 20;
 const baseId = toBaseUid(slotCount - 1);
@@ -33,20 +34,9 @@ const probeDisk = (at: { dir: string; target: string }): Promise<ProbeResult> =>
     const image = join(at.dir, 'disk.ext4');
     await createDiskFormatter(at.dir)(image, diskBytes);
     await mountDisk({ image, target: at.target });
-    const { bsize, blocks } = await statfs(at.target);
-    if (bsize * blocks > diskBytes) throw new Error(`a disk of ${diskBytes} bytes holds ${bsize * blocks}`);
-    const error = await fill(join(at.target, 'full')).catch((reason: NodeJS.ErrnoException) => reason);
-    if (error?.code !== 'ENOSPC') throw new Error('a full disk still takes data');
+    await proveBound(at.target, diskBytes);
     return 'a file system on a loop device is bounded';
   });
-
-async function fill(path: string): Promise<undefined> {
-  await using file = await open(path, 'w');
-  const block = Buffer.alloc(2 ** 20, 1);
-  for (let written = 0; written <= diskBytes; written += block.length) await file.appendFile(block);
-  await file.sync();
-  return undefined;
-}
 
 const probeAttributes = (target: string): Promise<ProbeResult> =>
   probe(

@@ -10,22 +10,30 @@ import { prepareCriu } from '../drivers/oci/criu/prepare-criu.ts';
 import { prepareRunsc } from '../drivers/oci/gvisor/prepare-runsc.ts';
 import { inPrivateMounts } from '../kernel/private-mounts.ts';
 import { MountFlag, mount } from '../kernel/syscalls.ts';
+import { prepareSuiteBundle } from '../suite/agent.ts';
 import { openCheckout } from '../suite/checkout.ts';
 import { findTraces } from '../suite/traces.ts';
 import type { ProbeResult } from './probe.ts';
 import { probeHost } from './probe-host.ts';
 
 let dir: string;
+let bundles: string;
+let agentBundle: string;
 let criuDir: string;
 let runscPath: string;
 let results: ProbeResult[];
 beforeAll(async () => {
   const targetDir = '/var/cache/skerry';
   [criuDir, runscPath] = await Promise.all([prepareCriu({ targetDir }), prepareRunsc({ targetDir })]);
-  dir = await mkdtemp(join(tmpdir(), 'probes-'));
-  results = await probeHost({ scratchDir: dir, criuDir, runscPath });
+  bundles = await mkdtemp(join(tmpdir(), 'probes-agent-'));
+  // On a disk, where a data folder is meant to be.
+  dir = await mkdtemp('/var/tmp/probes-');
+  agentBundle = await prepareSuiteBundle(bundles);
+  results = await probeHost({ agentBundle, scratchDir: dir, criuDir, runscPath });
 });
-afterAll(() => rm(dir, { recursive: true, force: true }));
+afterAll(async () => {
+  for (const path of [dir, bundles]) await rm(path, { recursive: true, force: true });
+});
 
 const find = (name: string): ProbeResult | undefined => results.find((result) => result.name === name);
 
@@ -35,7 +43,7 @@ async function probeWithout(
   user?: { uid: number; gid: number },
 ): Promise<ProbeResult[]> {
   const module = fileURLToPath(new URL('./probe-host.ts', import.meta.url));
-  const script = `import { probeHost } from ${JSON.stringify(module)}; console.log(JSON.stringify(await probeHost(${JSON.stringify({ scratchDir: dir, criuDir, runscPath })})));`;
+  const script = `import { probeHost } from ${JSON.stringify(module)}; console.log(JSON.stringify(await probeHost(${JSON.stringify({ agentBundle, scratchDir: dir, criuDir, runscPath })})));`;
   const prepare = (): void => {
     for (const target of globSync(patterns))
       mount({ source: '/dev/null', target, type: 'none', flags: MountFlag.bind, data: '' });
@@ -52,6 +60,7 @@ describe('probeHost', () => {
     expect(results.filter(({ ok, needed }) => needed && !ok)).toEqual([]);
     expect(results.map(({ name }) => name)).toEqual([
       'root',
+      'kernel',
       'tini',
       'seccomp',
       'mmdebstrap',
@@ -59,6 +68,8 @@ describe('probeHost', () => {
       'user xattrs',
       'overlay',
       'network',
+      'way out',
+      'name servers',
       'crun',
       'runc',
       'memory',

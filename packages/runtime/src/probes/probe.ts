@@ -39,3 +39,6 @@ function toReason(error: unknown): string {
 }
 
 export const aptInstall = (...packages: string[]): string => `apt-get install -y ${packages.join(' ')}`;
+
+/** What gives more than an ordinary user can have. */
+export const asRoot = 'run skerry as root: sudo skerry …';

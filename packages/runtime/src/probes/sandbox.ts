@@ -6,6 +6,7 @@ import type { OciRuntime, OciRuntimeName } from '../drivers/oci/container/oci-ru
 import { prepareRunsc } from '../drivers/oci/gvisor/prepare-runsc.ts';
 import { readHost } from '../drivers/oci/host.ts';
 import { createOci } from '../drivers/oci/oci.ts';
+import { findProgram } from '../kernel/find-program.ts';
 import { runCommand } from '../kernel/run-command.ts';
 import { aptInstall, type ProbedGround, type ProbeResult, probe } from './probe.ts';
 
@@ -45,11 +46,19 @@ interface Place {
 export const probeRuntime = (
   options: Place & { name: OciRuntimeName; needed: boolean },
 ): Promise<ProbeResult> => {
-  const { name, needed } = options;
-  return probe({ name, needed, mend: aptInstall(name) }, () =>
+  const { name, needed, ground } = options;
+  const mend = ground ? aptInstall(name) : toRuntimeMend(name);
+  return probe({ name, needed, mend }, () =>
     trySandbox({ ...options, file: name, driver: { ociRuntime: name } }),
   );
 };
+
+/** Installing a program again mends nothing where it is there and refuses: then the other one may start sandboxes. */
+function toRuntimeMend(name: OciRuntimeName): string {
+  if (findProgram(name) === undefined) return aptInstall(name);
+  const other = name === 'crun' ? 'runc' : 'crun';
+  return findProgram(other) === undefined ? aptInstall(other) : `see ${other}: one of the two is enough`;
+}
 
 /** Starts a sandbox with a kernel of its own. */
 export const probeGvisor = (options: Place & { runscPath: string | undefined }): Promise<ProbeResult> =>
@@ -84,8 +93,8 @@ const trySandbox = async (
     try {
       checkConfined(await text(await instance.control()));
       const started = `${version} starts a sandbox in ${tookMs} ms`;
-      if (ground) return started;
-      return `${started}, limits hold by ${await checkLimits({ dataDir, driver, id })}`;
+      if (ground && ground.ground.cgroupFolder === undefined) return started;
+      return `${started}, limits hold by ${await checkLimits({ dataDir, driver, ground, id })}`;
     } finally {
       await instance.stop();
     }
@@ -118,11 +127,18 @@ const toLimitFiles = ({ toProcessLimit }: OciRuntime) =>
     ],
   }) as const;
 
-async function checkLimits(options: { dataDir: string; driver: Driver; id: string }): Promise<string> {
-  const host = readHost({ dataDir: options.dataDir, ...options.driver });
-  const { version } = host.cgroups;
+async function checkLimits(options: {
+  dataDir: string;
+  driver: Driver;
+  ground: ProbedGround | undefined;
+  id: string;
+}): Promise<string> {
+  const host = readHost({ dataDir: options.dataDir, ...options.driver, ...options.ground });
+  const { version, trees } = host.cgroups;
+  const root = version === 2 ? (trees[0] ?? '') : '/sys/fs/cgroup';
   for (const [controller, file, expected] of toLimitFiles(host.runtime)[version]) {
-    const path = join('/sys/fs/cgroup', controller, host.cgroup(options.id).path, file);
+    if (file === 'cpu.max' && !host.limits.cpu) continue;
+    const path = join(root, controller, host.cgroup(options.id).path, file);
     const actual = (await readFile(path, 'utf8')).trim();
     if (actual !== expected) throw new Error(`${file} is ${actual} instead of ${expected}`);
   }

@@ -2,6 +2,8 @@ import { open, readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { runCommand } from '../kernel/run-command.ts';
 import { findIdRange, neededIds, toFreeRange } from '../rootless/id-ranges.ts';
+import { persist } from './check-host.ts';
+import { type HostFacts, readHostFacts } from './host-facts.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 
 /** Who this is, and that root can have more. */
@@ -13,12 +15,12 @@ export const describeUser = (): Promise<ProbeResult> =>
   });
 
 /** Tries each thing that an ordinary user needs of this host for sandboxes, by using it. */
-export async function probeUser(): Promise<ProbeResult[]> {
+export async function probeUser(facts: HostFacts): Promise<ProbeResult[]> {
   return Promise.all([
     probeIds('/etc/subuid', 'subuids'),
     probeIds('/etc/subgid', 'subgids'),
     probeMapPrograms(),
-    probeNamespaces(),
+    probeNamespaces(facts),
     probeUplinkProgram(),
     probeTunnelDevice(),
   ]);
@@ -55,17 +57,27 @@ const switches = [
   ['user.max_user_namespaces', (value: number) => value === 0, 65_536],
 ] as const;
 
-const probeNamespaces = async (): Promise<ProbeResult> => {
-  const refusing: string[] = [];
-  for (const [name, refuses, wanted] of switches) {
+/** The line that lets ordinary users make user namespaces, by the settings that are in the way of that. */
+export const toNamespaceMend = (facts: Pick<HostFacts, 'setting'>): string =>
+  toSettingsMend(facts) ??
+  'let this user make user namespaces: the kernel, a container around it, or a security module refuses';
+
+function toSettingsMend({ setting }: Pick<HostFacts, 'setting'>): string | undefined {
+  const refusing = switches.flatMap(([name, refuses, wanted]) => {
     // A kernel without the switch does not refuse by it.
-    const value = await readFile(`/proc/sys/${name.replaceAll('.', '/')}`, 'utf8').catch(() => undefined);
-    if (value !== undefined && refuses(Number(value))) refusing.push(`${name}=${wanted}`);
-  }
-  const mend =
-    refusing.length > 0
-      ? `sysctl -w ${refusing.join(' ')}`
-      : 'let this user make user namespaces: the kernel, a container around it, or a security module refuses';
+    const value = setting(name);
+    return value !== undefined && refuses(value) ? [`${name}=${wanted}`] : [];
+  });
+  return refusing.length > 0 ? persist(...refusing) : undefined;
+}
+
+/** As `toNamespaceMend`, of this host; undefined where no setting is in the way. */
+export function readNamespaceMend(): string | undefined {
+  return toSettingsMend(readHostFacts());
+}
+
+const probeNamespaces = (facts: HostFacts): Promise<ProbeResult> => {
+  const mend = toNamespaceMend(facts);
   return probe({ name: 'namespaces', needed: true, mend }, async () => {
     // Where a security module lets the namespace be made but nothing be done in it, this is what fails.
     const args = ['--user', '--map-root-user', '--mount', '--net', 'mount', '-t', 'tmpfs', 'none', '/mnt'];

@@ -9,7 +9,7 @@ import {
   connectGuestSocket,
 } from '../drivers/guest-socket.ts';
 import { isInstanceId, parseInstanceSpec } from '../drivers/instance-spec.ts';
-import { isRuntimeError, RuntimeError } from '../error.ts';
+import { isRuntimeError, RuntimeError, RuntimeLostError } from '../error.ts';
 import type { Difference, SnapshotInfo } from '../runtime.ts';
 import { type CallOptions, type Connection, createConnection, UnsentError } from './connection.ts';
 import type { InstanceDescription, Item, Method, Params, Result } from './protocol.ts';
@@ -33,6 +33,8 @@ export const createRemoteRuntime = (options: {
 export async function createRemote(options: {
   dial: () => Promise<Socket>;
   signal?: AbortSignal | undefined;
+  /** Whether a connection that ended is made again at once, and not only for the next call or to hear of the end of a run. */
+  staysConnected?: boolean;
   /** Called at the end of `close`. */
   onClose?: () => Promise<void>;
 }): Promise<AddressedRuntime> {
@@ -49,7 +51,7 @@ export async function createRemote(options: {
       onExit: watches.tell,
       onClose: () => {
         connection = undefined;
-        void keepWatching();
+        void reconnect();
       },
     });
     for (const run of watches.runs()) watch(made, run);
@@ -60,14 +62,15 @@ export async function createRemote(options: {
     if (isClosed) return Promise.reject(new RuntimeError('unavailable', 'the runtime is closed'));
     connection ??= open().catch((error: unknown) => {
       connection = undefined;
-      throw new RuntimeError('unavailable', 'the runtime cannot be reached', { cause: error });
+      throw new RuntimeLostError('the runtime cannot be reached', { cause: error });
     });
     return connection;
   };
 
-  /** Whoever waits for the end of a run makes no call that would connect again. */
-  const keepWatching = async (): Promise<void> => {
-    for (let delayMs = 50; watches.runs().length > 0 && !isClosed; delayMs = Math.min(2 * delayMs, 5_000)) {
+  /** Those who wait for the end of a run make no call that would connect again. */
+  const reconnect = async (): Promise<void> => {
+    const isWanted = (): boolean => !isClosed && (options.staysConnected || watches.runs().length > 0);
+    for (let delayMs = 50; isWanted(); delayMs = Math.min(2 * delayMs, 5_000)) {
       try {
         await acquire();
         return;
@@ -155,7 +158,7 @@ export async function createRemote(options: {
               (on) => watch(on, run),
               () => undefined,
             );
-          else void keepWatching();
+          else void reconnect();
         }
         return () => watches.remove(id, run.runId, heard);
       },

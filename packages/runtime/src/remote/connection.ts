@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { RuntimeError } from '../error.ts';
+import { RuntimeError, RuntimeLostError } from '../error.ts';
 import { readLines } from './lines.ts';
 import {
   type Item,
@@ -17,9 +17,9 @@ export interface CallOptions {
 }
 
 /** The connection had ended before the other side could have read the call: nobody has acted on it. */
-export class UnsentError extends RuntimeError {
+export class UnsentError extends RuntimeLostError {
   constructor(cause: Error | undefined) {
-    super('unavailable', 'the connection to the runtime had ended', { cause });
+    super('the connection to the runtime had ended', { cause });
   }
 }
 
@@ -106,4 +106,4 @@ export function createConnection(
 }
 
 const ended = (cause: Error | undefined): RuntimeError =>
-  new RuntimeError('unavailable', 'the connection to the runtime ended', { cause });
+  new RuntimeLostError('the connection to the runtime ended', { cause });

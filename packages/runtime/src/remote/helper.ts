@@ -3,11 +3,13 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { AddressedRuntime } from '../drivers/guest-socket.ts';
-import { RuntimeError } from '../error.ts';
+import { RuntimeError, RuntimeLostError } from '../error.ts';
 import { systemPath } from '../kernel/run-command.ts';
 import { createRemote, dialSocket } from './client.ts';
+import { createFaultCount, type HelperFault } from './helper-faults.ts';
 
 export interface HelperOptions {
   /** Absolute path. Its `run/` must be there and belong to this user alone. */
@@ -28,7 +30,13 @@ export interface HelperOptions {
   startsNone?: boolean | undefined;
   /** Where this process is root of a user's ground. */
   ground?: HelperGround | undefined;
+  /** How many times the helper may die within a minute, the last of which it is not started again after. 0, the default: any number. */
+  faultLimit?: number | undefined;
+  /** Called each time it has died by itself, once it was up. */
+  onFault?: (fault: HelperFault) => void;
   signal?: AbortSignal | undefined;
+  /** Ends the helper at once by SIGKILL, whatever it does, and starts none again: all calls reject with `unavailable`. */
+  abandon?: AbortSignal | undefined;
 }
 
 export interface HelperGround {
@@ -36,35 +44,71 @@ export interface HelperGround {
   holderPid: number;
   /** Addresses of the host, which are closed to sandboxes. */
   hostAddresses: readonly string[];
+  /** The folder of a cgroup that is the user's, and whose processes this one may move. */
+  cgroupFolder?: string;
 }
 
 /**
  * Starts the helper, a process of its own that holds the driver, and resolves with its runtime. When the helper dies,
- * calls under way reject with `unavailable` and the next one starts another, which finds all sandboxes again. `close`
- * ends the helper and waits until it is gone; sandboxes live on. Rejects with `unavailable` when it does not start.
+ * calls under way reject with `unavailable` and another one is started after a moment, which finds all sandboxes again; calls in
+ * that moment wait for it. After too many deaths calls reject with `unavailable`. `close` ends the helper and waits until it is
+ * gone; sandboxes live on. Rejects with `unavailable` when it does not start.
  */
 export async function startHelper(options: HelperOptions): Promise<AddressedRuntime> {
   const socketPath = join(options.dataDir, 'run', 'runtime.sock');
+  const { abandon, onFault, faultLimit: limit = 0 } = options;
+  const faults = createFaultCount({ limit });
   let child: ChildProcess | undefined;
+  let isUp = false;
+  let isClosing = false;
+  let restart: Promise<unknown> | undefined;
+
+  const endChild = async (): Promise<void> => {
+    if (child) await end(child);
+  };
+
+  const noteFault = (how: string): void => {
+    if (!isUp || isClosing || abandon?.aborted) return;
+    const fault = faults.add(how);
+    const { restartInMs } = fault;
+    restart =
+      restartInMs === undefined
+        ? Promise.reject(new RuntimeLostError(`the helper died ${fault.count} times within a minute`))
+        : sleep(restartInMs);
+    // Those who call are told.
+    restart.catch(() => undefined);
+    onFault?.(fault);
+  };
 
   const dial = async (): Promise<Socket> => {
     // One helper at a time owns the data folder.
-    if (child) await end(child);
-    child = launch(options, socketPath);
-    await untilReady(child);
+    await endChild();
+    await restart;
+    abandon?.throwIfAborted();
+    const launched = launch(options, socketPath);
+    child = launched;
+    // One that lost its connection and is told to end does so with 0.
+    launched.once('exit', (code, signal) => code !== 0 && noteFault(signal ?? `status ${code}`));
+    launched.once('error', (error) => noteFault(error.message));
+    await untilReady(launched);
     return dialSocket(socketPath);
   };
 
+  abandon?.addEventListener('abort', () => child?.kill('SIGKILL'), { once: true });
   try {
-    return await createRemote({
+    const runtime = await createRemote({
       dial,
       signal: options.signal,
-      onClose: async () => {
-        if (child) await end(child);
+      staysConnected: true,
+      onClose: () => {
+        isClosing = true;
+        return endChild();
       },
     });
+    isUp = true;
+    return runtime;
   } catch (error) {
-    if (child) await end(child);
+    await endChild();
     throw error;
   }
 }
@@ -91,6 +135,7 @@ function launch(
   if (keepsMemory) args.push('--keep-memory');
   if (startsNone) args.push('--starts-none');
   if (ground) args.push('--ground', ...ground.hostAddresses.flatMap((address) => ['--closed', address]));
+  if (ground?.cgroupFolder !== undefined) args.push('--cgroup', ground.cgroupFolder);
   const [file, ...before] = ground
     ? ['nsenter', `--net=/proc/${ground.holderPid}/ns/net`, process.execPath]
     : [process.execPath];

@@ -12,10 +12,11 @@ import { withHostLock } from '../kernel/host-lock.ts';
 import { ensureHostNetwork, removeHostNetwork } from '../network/host.ts';
 import type { Surroundings } from '../network/rules.ts';
 import { listSlots } from '../network/slots.ts';
+import { removeHelperRecord, writeHelperRecord } from './helper-record.ts';
+import { normalizeProcess } from './normalize-process.ts';
 import { serveRuntime } from './server.ts';
 
-// Root inside, who is nobody out here, is on its way through folders of ours; those that are nobody's affair say so themselves.
-process.umask(0o022);
+normalizeProcess();
 
 const { values } = parseArgs({
   options: {
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     'starts-none': { type: 'boolean' },
     ground: { type: 'boolean' },
     closed: { type: 'string', multiple: true },
+    cgroup: { type: 'string' },
   },
 });
 const {
@@ -42,11 +44,13 @@ const {
 } = values;
 if (dataDir === undefined || socketPath === undefined || agentDir === undefined) {
   console.error(
-    'usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR] [--runsc PATH [--keep-memory]] [--starts-none] [--ground [--closed IP]...]',
+    'usage: main --data DIR --socket PATH --agent DIR [--state DIR] [--criu DIR] [--runsc PATH [--keep-memory]] [--starts-none] [--ground [--closed IP]... [--cgroup DIR]]',
   );
   process.exit(2);
 }
-const ground = values.ground ? { hostAddresses: values.closed ?? [] } : undefined;
+const ground = values.ground
+  ? { hostAddresses: values.closed ?? [], cgroupFolder: values.cgroup }
+  : undefined;
 
 /** Somebody who reloads the host's firewall flushes the rules of running sandboxes too. */
 async function keepHostNetwork(surroundings: Partial<Surroundings>): Promise<void> {
@@ -57,9 +61,6 @@ async function keepHostNetwork(surroundings: Partial<Surroundings>): Promise<voi
     console.error(error);
   }
 }
-
-/** A host that is busy just now is none that cannot keep memory. */
-const PROOF_START_MS = 60_000;
 
 /** What keeps memory here; nothing, and why on stderr, where it does not do what it is for. */
 async function findMemory(options: OciOptions): Promise<Pick<OciOptions, 'criuDir' | 'keepsMemory'>> {
@@ -72,7 +73,7 @@ async function findMemory(options: OciOptions): Promise<Pick<OciOptions, 'criuDi
           proofPath: join(options.dataDir, 'run', 'gvisor-memory.json'),
         };
   if (!keeper) return {};
-  const runtime = createOci({ ...options, ...keeper.with, startTimeoutMs: PROOF_START_MS });
+  const runtime = createOci({ ...options, ...keeper.with });
   try {
     const rootfs = join(options.dataDir, 'run', 'empty');
     await mkdir(rootfs, { recursive: true });
@@ -92,6 +93,7 @@ const tellRefusal = (name: string, reason: unknown): void =>
 
 // A helper whose parent was killed may still be undoing what it made; the lock is free when it is gone.
 await withHostLock(dirname(socketPath), async () => {
+  writeHelperRecord(dataDir);
   const options = { dataDir, agentDir, runscPath, ground, ...(stateDir === undefined ? {} : { stateDir }) };
   const surroundings = toSurroundings(ground);
   const memory = await findMemory(options);
@@ -111,5 +113,6 @@ await withHostLock(dirname(socketPath), async () => {
   await runtime.close();
   clearInterval(rounds);
   await removeHostNetwork({ stateDir });
+  removeHelperRecord(dataDir);
 });
 process.exit(0);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAlive, type ProcessIdentity } from '../kernel/process-identity.ts';
+import type { DelegatedGroup, LimitsRefusal } from './delegated-group.ts';
 
 /** What a user's servers agree on about their ground. */
 export interface GroundRecord {
@@ -14,6 +15,8 @@ export interface GroundRecord {
   userNamespace: number;
   /** The process that carries packets between the ground and the host's network. */
   uplink?: ProcessIdentity;
+  /** Where sandboxes get their limits; or why they have none. Of an unfinished record neither is known. */
+  limits?: DelegatedGroup | LimitsRefusal;
 }
 
 /** A pipe whose writing end the holder has: the uplink ends with it. */
@@ -39,6 +42,10 @@ export function readGround(stateDir: string): GroundRecord | undefined {
   const last = readLastGround(stateDir);
   return last && isAlive(last.holder) ? last : undefined;
 }
+
+/** Undefined where sandboxes of the ground have no cgroups. */
+export const toDelegated = ({ limits }: GroundRecord): DelegatedGroup | undefined =>
+  limits && 'unit' in limits ? limits : undefined;
 
 /** Replaces the record in one step. */
 export async function writeGround(stateDir: string, record: GroundRecord): Promise<void> {

@@ -12,6 +12,7 @@ import { identifyProcess, isAlive } from '../kernel/process-identity.ts';
 import { runCommand, systemPath } from '../kernel/run-command.ts';
 import { makeFifo } from '../kernel/syscalls.ts';
 import { listSlots } from '../network/slots.ts';
+import { delegateGroup, hasUserManager, joinDelegated, type LimitsRefusal } from './delegated-group.ts';
 import { endOrphans } from './end-orphans.ts';
 import {
   type GroundRecord,
@@ -19,6 +20,7 @@ import {
   readBootId,
   readGround,
   readLastGround,
+  toDelegated,
   writeGround,
 } from './ground-record.ts';
 import { groundVariable } from './ground-variable.ts';
@@ -43,19 +45,48 @@ echo ready
 exec sleep infinity </dev/null >/dev/null 2>&1`;
 
 /**
- * Resolves with the user's ground, made when there is none, with its way to the network. Rejects with `unsupported` and
- * the reason where this host does not let him have one; nothing of it is left then.
+ * Resolves with the user's ground, made when there is none, with its way to the network. Programs that this process starts may then
+ * put sandboxes into cgroups. With `startsNone`, for a process that only ends sandboxes, there may be neither. Rejects with
+ * `unsupported` and the reason where this host does not allow a ground; nothing of it is left then. Rejects with `unavailable` when
+ * sandboxes with limits run and the user's service manager does not take this process in; all goes on as it was then.
  */
-export async function ensureGround({ stateDir }: { stateDir: string }): Promise<GroundRecord> {
+export async function ensureGround(options: {
+  stateDir: string;
+  startsNone?: boolean;
+}): Promise<GroundRecord> {
+  const { stateDir, startsNone = false } = options;
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   return withHostLock(stateDir, async () => {
     try {
-      return await connect(stateDir, readGround(stateDir) ?? (await makeGround(stateDir)));
+      const ground = await openGround(stateDir);
+      return startsNone ? ground : await connect(stateDir, await enterGroup(stateDir, ground));
     } catch (error) {
       await endUnused(stateDir);
       throw error;
     }
   });
+}
+
+/** An unused ground without limits makes way for one that may have them. */
+async function openGround(stateDir: string): Promise<GroundRecord> {
+  const ground = readGround(stateDir);
+  if (!ground) return makeGround(stateDir);
+  if (toDelegated(ground) || !hasUserManager() || (await isUsed(stateDir, ground))) return ground;
+  await endHolder(ground);
+  return makeGround(stateDir);
+}
+
+async function enterGroup(stateDir: string, ground: GroundRecord): Promise<GroundRecord> {
+  const group = toDelegated(ground);
+  const refusal = group && (await joinDelegated(group));
+  if (!refusal) return ground;
+  if (await isUsed(stateDir, ground))
+    throw new RuntimeError(
+      'unavailable',
+      `sandboxes with limits run, and none can be started beside them: ${refusal.reason}; try again later`,
+    );
+  await endHolder(ground);
+  return makeGround(stateDir, refusal);
 }
 
 async function connect(stateDir: string, ground: GroundRecord): Promise<GroundRecord> {
@@ -66,7 +97,7 @@ async function connect(stateDir: string, ground: GroundRecord): Promise<GroundRe
   return connected;
 }
 
-async function makeGround(stateDir: string): Promise<GroundRecord> {
+async function makeGround(stateDir: string, refusal?: LimitsRefusal): Promise<GroundRecord> {
   const last = readLastGround(stateDir);
   if (last) await endOrphans(last);
   const ranges = await readIdRanges();
@@ -93,7 +124,9 @@ async function makeGround(stateDir: string): Promise<GroundRecord> {
     await writeGround(stateDir, record);
     child.stdin?.end('\n');
     await says('ready');
-    return record;
+    const limits = refusal ?? (await delegateGroup({ holderPid: holder.pid }));
+    await writeGround(stateDir, { ...record, limits });
+    return { ...record, limits };
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
@@ -159,19 +192,24 @@ export async function endGround({ stateDir }: { stateDir: string }): Promise<voi
 }
 
 async function endUnused(stateDir: string): Promise<void> {
-  // Those of a ground that ended with its host are for whoever takes the sandboxes down.
-  if ((await listSlots({ stateDir })).length > 0) return;
   const ground = readGround(stateDir);
-  if (ground) {
-    if (hasOthers(ground)) return;
-    process.kill(ground.holder.pid, 'SIGKILL');
-    const deadline = Date.now() + END_MS;
-    const isThere = (): boolean =>
-      isAlive(ground.holder) || (ground.uplink !== undefined && isAlive(ground.uplink));
-    while (isThere() && Date.now() < deadline) await sleep(5);
-  }
+  if (await isUsed(stateDir, ground)) return;
+  if (ground) await endHolder(ground);
   // With what was noted of the network that ended with it.
   await rm(stateDir, { recursive: true, force: true });
+}
+
+/** Slots of a ground that ended with its host are freed by taking down the sandboxes that have them. */
+async function isUsed(stateDir: string, ground: GroundRecord | undefined): Promise<boolean> {
+  if ((await listSlots({ stateDir })).length > 0) return true;
+  return ground !== undefined && hasOthers(ground);
+}
+
+async function endHolder({ holder, uplink }: GroundRecord): Promise<void> {
+  process.kill(holder.pid, 'SIGKILL');
+  const deadline = Date.now() + END_MS;
+  const isThere = (): boolean => isAlive(holder) || (uplink !== undefined && isAlive(uplink));
+  while (isThere() && Date.now() < deadline) await sleep(5);
 }
 
 /** Whether somebody else works in the ground. What he has started, and not ended yet, does not count. */

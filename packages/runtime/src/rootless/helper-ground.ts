@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { RuntimeError } from '../error.ts';
 import type { HelperGround } from '../remote/helper.ts';
-import { readGround } from './ground-record.ts';
+import { type LimitsRefusal, toLingerPath } from './delegated-group.ts';
+import { readGround, toDelegated } from './ground-record.ts';
 import { findHostAddresses } from './host-addresses.ts';
+import { unifiedRoot } from './unified-groups.ts';
 
 /**
  * What a helper is told in the ground that this process has entered.
@@ -10,5 +14,27 @@ import { findHostAddresses } from './host-addresses.ts';
 export function toHelperGround(stateDir: string): HelperGround {
   const ground = readGround(stateDir);
   if (!ground) throw new RuntimeError('unavailable', `the ground of ${stateDir} has ended`);
-  return { holderPid: ground.holder.pid, hostAddresses: findHostAddresses() };
+  const group = toDelegated(ground);
+  return {
+    holderPid: ground.holder.pid,
+    hostAddresses: findHostAddresses(),
+    ...(group && { cgroupFolder: join(unifiedRoot, group.path) }),
+  };
+}
+
+/** What the user's service manager does for the limits of sandboxes in a ground. */
+export type GroundLimits =
+  | {
+      unit: string;
+      user: string /** Whether sandboxes outlive the last session of the user. */;
+      lingers: boolean;
+    }
+  | LimitsRefusal;
+
+/** Undefined when there is no ground. */
+export function describeGroundLimits(stateDir: string): GroundLimits | undefined {
+  const ground = readGround(stateDir);
+  const group = ground && toDelegated(ground);
+  if (!group) return ground?.limits as LimitsRefusal | undefined;
+  return { unit: group.unit, user: group.user, lingers: existsSync(toLingerPath(group)) };
 }

@@ -3,10 +3,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { prepareAgentFolder } from '../drivers/agent-folder.ts';
 
-/** Puts the suite's guest in the place of the agent, in a folder below `base`; resolves with that folder. */
-export const prepareSuiteAgent = async (base: string): Promise<string> => {
+/** Makes a bundle of the suite's guest, to stand for that of the agent, in a folder below `base`; resolves with that folder. */
+export const prepareSuiteBundle = async (base: string): Promise<string> => {
   const bundleDir = join(base, 'bundle');
   await mkdir(bundleDir, { recursive: true });
   await copyFile(fileURLToPath(new URL('./guest.cjs', import.meta.url)), join(bundleDir, 'main.js'));
+  return bundleDir;
+};
+
+/** Puts the suite's guest in the place of the agent, in a folder below `base`; resolves with that folder. */
+export const prepareSuiteAgent = async (base: string): Promise<string> => {
+  const bundleDir = await prepareSuiteBundle(base);
   return prepareAgentFolder({ targetDir: join(base, 'agent'), nodePath: process.execPath, bundleDir });
 };

@@ -19,7 +19,14 @@ const run = ({ argv, uid = 0 }) =>
     child.on('close', (code) => resolve({ code, output }));
   });
 
+/** As the agent does it, see packages/envd/src/process/self-test.ts. */
+const selfTest = async (response) => {
+  const { code, output } = await run({ argv: ['/.envd/tini', '--version'] });
+  response.writeHead(code === 0 ? 200 : 500).end(code === 0 ? '' : output);
+};
+
 const handle = async (request, response) => {
+  if (request.url === '/self-test') return selfTest(response);
   if (request.url !== '/run') {
     response.end('ok');
     return;

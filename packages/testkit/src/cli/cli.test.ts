@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { spawn as spawnOnTerminal } from '@lydell/node-pty';
-import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFailed, onTestFinished } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
@@ -175,6 +178,20 @@ describe('skerry doctor', () => {
     }[];
     expect(results.filter(({ needed, ok }) => needed && !ok)).toEqual([]);
     expect(results.length).toBeGreaterThan(5);
+  });
+
+  it('removes what it has made when it is interrupted', async () => {
+    const dir = await mkdtemp('/var/tmp/doctor-');
+    onTestFinished(() => rm(dir, { recursive: true, force: true }));
+    const doctor = spawn(process.execPath, [program, 'doctor', '--data', join(dir, 'data')], {
+      stdio: 'ignore',
+    });
+    const exited = once(doctor, 'exit');
+    await expect.poll(() => readFile('/proc/self/mountinfo', 'utf8'), { interval: 5 }).toContain(dir);
+    doctor.kill('SIGINT');
+    expect(await exited).toEqual([1, null]);
+    expect(await readdir(dir)).toEqual([]);
+    expect(await readFile('/proc/self/mountinfo', 'utf8')).not.toContain(dir);
   });
 });
 

@@ -71,6 +71,8 @@ const listProcesses = (): string[] =>
 describe('skerry up of an ordinary user', () => {
   it('says which limits its sandboxes lack', () => {
     expect(stack.log()).toContain('sandboxes have no limit of cpu, memory, disk');
+    // The user of this test has no session, and so no service manager.
+    expect(stack.log()).toMatch(/limits do not hold: \S.+; mend: \S/);
   });
 
   it('gives sandboxes that run commands, keep files, let sudo work and lead out by its own resolver', async () => {
@@ -158,6 +160,26 @@ describe('skerry up of an ordinary user', () => {
     expect(data).toEqual([]);
     const sandbox = await create();
     expect(await run(sandbox, 'id -un')).toBe('user');
+  });
+
+  it('leaves nothing when it is taken down where no helper can be started', async () => {
+    await create();
+    await stack.stop();
+    const [file = '', ...args] = through;
+    const asUser = (...command: string[]): string =>
+      execFileSync(file, [...args, ...command], { encoding: 'utf8' });
+    // Where its socket is to be.
+    const obstacle = join(dir, 'home/data/run/runtime.sock');
+    asUser('mkdir', '-p', `${obstacle}/x`);
+    expect(asUser(process.execPath, cli, 'down', '--data', join(dir, 'home/data'))).toMatch(
+      /^stopped \d+ sandbox(es)?\n$/,
+    );
+    asUser('rm', '-r', obstacle);
+    await expect.poll(listProcesses, { timeout: 10_000 }).toEqual([]);
+    expect(readdirSync(join(dir, 'home/data/sandboxes'))).toEqual([]);
+    expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
+    await start();
+    await create();
   });
 
   it('leaves nothing when it is taken down', async () => {

@@ -126,7 +126,9 @@ describe('skerry down', () => {
     if (!isHostShared())
       expect(execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' })).not.toContain('skerry');
     // Idempotent, and the folder can be used again.
-    expect(await runProgram(program, ['down', '--data', dataDir])).toBe('stopped 0 sandboxes\n');
+    expect(await runProgram(program, ['down', '--data', dataDir])).toBe(
+      `nothing to stop: ${dataDir} has no server and no sandbox\n`,
+    );
     const again = await startStack({ dataDir });
     expect(await listed(again)).toEqual([]);
   });

@@ -77,6 +77,23 @@ describe('a sandbox that is paused with its memory', () => {
     await Promise.all(all.map((one) => one.kill()));
   }, 60_000);
 
+  it('starts commands after a resume and in forks, at an OOM score of 500 beside an agent at 0', async () => {
+    const sandbox = await create();
+    const look = (one: Sandbox) =>
+      one.commands.run('cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj', { user: 'root' });
+    const expected = { exitCode: 0, stdout: '500\n0\n', stderr: '' };
+    expect(await look(sandbox)).toMatchObject(expected);
+    await sandbox.pause();
+    const again = await Sandbox.connect(sandbox.sandboxId, stack.connection);
+    expect(await look(again)).toMatchObject(expected);
+    const copies = (await again.fork({ count: 2, timeoutMs: 60_000 })).filter(
+      (one) => one instanceof Sandbox,
+    );
+    expect(copies).toHaveLength(2);
+    for (const one of [again, ...copies]) expect(await look(one)).toMatchObject(expected);
+    for (const one of [again, ...copies]) await one.kill();
+  });
+
   it('keeps what the agent knows: commands, their input and output, a terminal, id, token and variables', async () => {
     const { sandboxId: id } = await stack.createSandbox({ envVars: { GREETING: 'hallo' } });
     const sandbox = await Sandbox.connect(id, stack.connection);

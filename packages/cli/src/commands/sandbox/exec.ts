@@ -30,6 +30,7 @@ export function execSandboxCommand(): Command {
   ).action(async (id: string, passed: string[], flags: Flags) => {
     // Options are passed through from the id on, and so is the mark that ends them.
     const words = passed[0] === '--' ? passed.slice(1) : passed;
+    if (passed[0]?.startsWith('-') && passed[0] !== '--') throw toMisplacedOption(id, passed);
     if (words.length === 0 && !flags.tty) throw new CliError('name a command after --, or give --tty');
     const sandbox = await Sandbox.connect(id, resolveConnection(flags));
     const place = { user: flags.user, cwd: flags.cwd };
@@ -57,6 +58,15 @@ export function execSandboxCommand(): Command {
     });
     process.exitCode = toExitStatus(exitCode);
   });
+}
+
+/** No command begins with a dash unless it stands after `--`. */
+function toMisplacedOption(id: string, passed: string[]): CliError {
+  const end = passed.indexOf('--');
+  const options = end === -1 ? passed : passed.slice(0, end);
+  const command = end === -1 ? ['COMMAND'] : passed.slice(end + 1);
+  const line = quoteWords(['skerry', 'sandbox', 'exec', ...options, id, '--', ...command]);
+  return new CliError(`options come before the id: ${line}`);
 }
 
 /** A process that a signal ended has no status of its own; shells answer with 128 and more. */

@@ -42,7 +42,7 @@ export const readHost = (options: {
 }): OciHost => {
   const { dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory = false, ground } = options;
   const means = ground ? createUserMeans({ dataDir, ground }) : createRootMeans({ dataDir });
-  const allowance = readHostAllowance({ isInGround: ground !== undefined });
+  const allowance = readHostAllowance();
   const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(means, ociRuntime && [ociRuntime]);
   return {
     ...means,
@@ -54,7 +54,7 @@ export const readHost = (options: {
       : { profile: runtime.seccompProfile },
     allowance,
     // A kernel in a process cannot be written down by it.
-    criu: means.makesCgroups && runtime.level === 'container' ? findCriu(criuDir, allowance) : undefined,
+    criu: means.makesCgroups && runtime.level === 'container' ? findCriu(criuDir) : undefined,
     ownKernel: keepsMemory ? runtime.ownKernel : undefined,
     snapshots: createSnapshots(dataDir),
     coverSettings: createSettingsCover(`${dataDir}/run`),

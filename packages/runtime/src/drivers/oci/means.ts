@@ -1,5 +1,5 @@
 import type { Surroundings } from '../../network/rules.ts';
-import type { Features } from '../../runtime.ts';
+import type { Features, Limits } from '../../runtime.ts';
 import type { Cgroup, CgroupLayout } from './cgroup/cgroup.ts';
 import type { Disks } from './disk/disks.ts';
 import type { SandboxRecord } from './record.ts';
@@ -8,6 +8,8 @@ import type { SandboxRecord } from './record.ts';
 export interface GroundOptions {
   /** Of the host, which are closed to sandboxes. */
   hostAddresses: readonly string[];
+  /** Of a delegated cgroup, whose members this process may move; sandboxes have limits by it. */
+  cgroupFolder?: string | undefined;
 }
 
 /** With what this process makes sandboxes: all that differs between root of a host and an ordinary user in his ground. */
@@ -27,6 +29,11 @@ export interface Means {
   cgroup(id: string): Cgroup;
   /** To be called some 10 ms before a process joins a cgroup, so that it need not wait for the kernel then. */
   expectJoin(): void;
+  /**
+   * Makes the cgroup of a run that is about to start, where no OCI runtime makes it, and resolves with the files that take its
+   * members; with none elsewhere.
+   */
+  prepareCgroup(id: string, limits: Limits): Promise<readonly string[]>;
   /** Whether OCI runtimes make cgroups. */
   readonly makesCgroups: boolean;
   /** What is not as it would be found out on the host. */

@@ -34,7 +34,10 @@ export interface OciOptions {
   agentDir: string;
   /** The first process inside, by its path there. */
   command?: readonly string[];
-  /** How long an agent may take to be ready, once it is its turn to start. */
+  /**
+   * How long an agent may take to be ready, once it is its turn to start; 60 s when absent. A caller that waits for less says so
+   * by its signal.
+   */
   startTimeoutMs?: number;
   /** Default: crun, or runc when that is missing. */
   ociRuntime?: OciRuntimeName;
@@ -68,7 +71,7 @@ const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '--v8-pool-size=1', 
  * @throws RuntimeError `unsupported` when this host has no OCI runtime
  */
 export const createOci = (options: OciOptions): AddressedRuntime => {
-  const { dataDir, agentDir, command = defaultCommand, startTimeoutMs = 15_000, stateDir } = options;
+  const { dataDir, agentDir, command = defaultCommand, startTimeoutMs = 60_000, stateDir } = options;
   // These would end the option of a mount and begin another.
   if (!isAbsolute(dataDir) || /[,:\\\s]/.test(dataDir)) {
     throw new RuntimeError(

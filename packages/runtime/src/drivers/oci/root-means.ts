@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { openUserNamespace } from '../../kernel/user-namespace.ts';
 import { toBaseUid } from '../../network/slots.ts';
 import { openCgroup, readCgroupLayout } from './cgroup/cgroup.ts';
+import { toCgroupParent } from './cgroup/cgroup-parent.ts';
 import { createExpectJoin } from './cgroup/expect-join.ts';
 import { createImageDisks } from './disk/image-disks.ts';
 import type { Means } from './means.ts';
@@ -9,7 +9,7 @@ import type { Means } from './means.ts';
 /** Of root: each sandbox has a range of ids, cgroups and a bounded disk of its own. */
 export const createRootMeans = ({ dataDir }: { dataDir: string }): Means => {
   const cgroups = readCgroupLayout();
-  const cgroupParent = `skerry-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
+  const cgroupParent = toCgroupParent(dataDir);
   return {
     toBaseId: toBaseUid,
     openUserNamespace: ({ slot }) => openUserNamespace(toBaseUid(slot)),
@@ -21,6 +21,7 @@ export const createRootMeans = ({ dataDir }: { dataDir: string }): Means => {
     cgroup: (id) => openCgroup(cgroups, cgroupParent, id),
     expectJoin: createExpectJoin(cgroups),
     makesCgroups: true,
+    prepareCgroup: async () => [],
     surroundings: {},
     limits: { cpu: true, memory: true, disk: true, processes: true },
   };

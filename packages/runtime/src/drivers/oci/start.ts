@@ -83,8 +83,8 @@ const prepareRoot = (
     cgroupPath: host.cgroup(spec.id).path,
     limitsSwap: host.cgroups.limitsSwap,
     seccomp: host.seccomp,
-    // runc sets them from outside, which needs the right to exceed them.
-    setsLimits: host.runtime.name === 'crun' || host.allowance.exceedsLimits,
+    // runc sets them from outside, which needs CAP_SYS_RESOURCE: there those of this process hold, which are the same.
+    setsLimits: host.runtime.name !== 'runc',
     host: host.allowance,
   });
   writeFileSync(folder.config, JSON.stringify(config), { mode: 0o600 });
@@ -130,13 +130,15 @@ const runContainer = async (options: {
   signal: AbortSignal;
 }): Promise<void> => {
   const { host, record, folder, agentDir, imagesDir, writeFd, signal } = options;
-  const { id, network } = record.spec;
-  await host.runtime
-    .start({
+  const { id, network, limits } = record.spec;
+  try {
+    const memberFiles = await host.prepareCgroup(id, limits);
+    await host.runtime.start({
       id,
       folder,
       agentDir,
       lifeFd: writeFd,
+      memberFiles,
       attach: (pid) =>
         attachNetwork({
           pid,
@@ -149,7 +151,9 @@ const runContainer = async (options: {
         }),
       imagesDir,
       signal,
-    })
+    });
+  } finally {
     // From here on only the sandbox's own processes hold this end.
-    .finally(() => closeSync(writeFd));
+    closeSync(writeFd);
+  }
 };

@@ -1,7 +1,12 @@
 import { openLimitedUserNamespace } from '../../kernel/user-namespace.ts';
 import type { Surroundings } from '../../network/rules.ts';
 import { groundBaseId } from '../../rootless/ground.ts';
+import { readControllers, unifiedRoot } from '../../rootless/unified-groups.ts';
 import { uplinkResolver } from '../../rootless/uplink.ts';
+import { type Cgroup, openCgroup, readDelegatedLayout } from './cgroup/cgroup.ts';
+import { toCgroupParent } from './cgroup/cgroup-parent.ts';
+import { createExpectJoin } from './cgroup/expect-join.ts';
+import { makeCgroup } from './cgroup/make-cgroup.ts';
 import { openProcessGroup, pinUserNamespace } from './container/process-group.ts';
 import { createFolderDisks } from './disk/folder-disks.ts';
 import type { GroundOptions, Means } from './means.ts';
@@ -11,6 +16,8 @@ import type { GroundOptions, Means } from './means.ts';
  * most hosts give a user no more than one.
  */
 export const createUserMeans = ({ dataDir, ground }: { dataDir: string; ground: GroundOptions }): Means => {
+  const delegated =
+    ground.cgroupFolder === undefined ? undefined : openDelegated(dataDir, ground.cgroupFolder);
   return {
     toBaseId: () => groundBaseId,
     openUserNamespace: async ({ spec, slot }) => {
@@ -20,19 +27,42 @@ export const createUserMeans = ({ dataDir, ground }: { dataDir: string; ground: 
         owner: groundBaseId + slot,
         processCount: spec.limits.processCount,
       });
-      await pinUserNamespace(dataDir, spec.id, namespace);
+      if (!delegated) await pinUserNamespace(dataDir, spec.id, namespace);
       return namespace;
     },
     shiftsImages: false,
     disks: createFolderDisks(),
     capturesDisks: false,
-    cgroups: { version: 2, hybrid: false, trees: [], limitsSwap: false },
-    cgroupParent: '',
-    cgroup: (id) => openProcessGroup(dataDir, id),
-    expectJoin: () => undefined,
+    ...(delegated ?? {
+      cgroups: { version: 2, hybrid: false, trees: [], limitsSwap: false },
+      cgroupParent: '',
+      cgroup: (id) => openProcessGroup(dataDir, id),
+      expectJoin: () => undefined,
+      prepareCgroup: async () => [],
+      limits: { cpu: false, memory: false, disk: false, processes: true },
+    }),
     makesCgroups: false,
     surroundings: toSurroundings(ground),
-    limits: { cpu: false, memory: false, disk: false, processes: true },
+  };
+};
+
+type GroupMeans = Pick<
+  Means,
+  'cgroups' | 'cgroupParent' | 'cgroup' | 'expectJoin' | 'prepareCgroup' | 'limits'
+>;
+
+/** By the cgroup that the user's service manager has handed over. */
+const openDelegated = (dataDir: string, folder: string): GroupMeans => {
+  const layout = readDelegatedLayout(folder);
+  const parent = toCgroupParent(dataDir);
+  const open = (id: string): Cgroup => openCgroup(layout, parent, id);
+  return {
+    cgroups: layout,
+    cgroupParent: parent,
+    cgroup: open,
+    expectJoin: createExpectJoin({ ...layout, trees: [unifiedRoot] }),
+    prepareCgroup: (id, limits) => makeCgroup(layout, open(id).path, limits),
+    limits: { cpu: readControllers(folder).includes('cpu'), memory: true, disk: false, processes: true },
   };
 };
 

@@ -27,9 +27,12 @@ export const findHelper = (stack: Stack): number =>
 
 /** Starts the first server. */
 export const createServerKeeper = async ({
-  server,
   onReturn,
+  ...options
 }: ServerKeeperOptions): Promise<ServerKeeper> => {
+  // It is killed here, as often as the run wants.
+  const args = [...(options.server.args ?? []), '--max-helper-faults', '0'];
+  const server: StackOptions = { ...options.server, args };
   let current = Promise.resolve(await startStack(server));
   let kills = 0;
   return {

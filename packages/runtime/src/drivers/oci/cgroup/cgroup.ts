@@ -16,7 +16,18 @@ export interface CgroupLayout {
   /** Every tree's folder; a cgroup has a folder of the same path in each. */
   trees: string[];
   limitsSwap: boolean;
+  /** Handed over to an ordinary user, who limits what its controllers can and may give no device away. */
+  isDelegated?: boolean;
 }
+
+/** The version 2 group at `folder`, which is handed over to this user, as the root of its sandboxes' groups. */
+export const readDelegatedLayout = (folder: string): CgroupLayout => ({
+  version: 2,
+  hybrid: false,
+  trees: [folder],
+  limitsSwap: existsSync(`${folder}/memory.swap.max`),
+  isDelegated: true,
+});
 
 export const readCgroupLayout = (): CgroupLayout => {
   const isVersion2 = (path: string): boolean => statfsSync(path).type === CGROUP2_SUPER_MAGIC;

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { arch } from 'node:os';
-import koffi from 'koffi';
+import koffi from '../../../kernel/native.ts';
 import { SyscallError } from '../../../kernel/syscalls.ts';
 import { usableDevices } from '../container/devices.ts';
 

@@ -38,19 +38,24 @@ const makeUnified = async (layout: CgroupLayout, path: string, limits: Limits): 
   const [root = ''] = layout.trees;
   const folder = `${root}${path}`;
   await mkdir(folder, { recursive: true });
-  const settings = toUnifiedSettings(layout, limits);
-  const needed = [...new Set(Object.keys(settings).map((file) => file.split('.')[0] ?? ''))];
+  const wanted = Object.entries(toUnifiedSettings(layout, limits));
   const offered = readFileSync(`${root}/cgroup.controllers`, 'utf8').trim().split(' ');
+  const isOffered = ([file]: [string, string]): boolean => offered.includes(toController(file));
+  const settings = layout.isDelegated ? wanted.filter(isOffered) : wanted;
+  const needed = [...new Set(settings.map(([file]) => toController(file)))];
   const missing = needed.filter((controller) => !offered.includes(controller));
   if (missing.length > 0)
     throw new RuntimeError('unsupported', `the host has no cgroup of ${missing.join(', ')}`);
   // Each group says what those below it may limit.
   for (const above of [root, dirname(folder)])
     writeFileSync(`${above}/cgroup.subtree_control`, needed.map((controller) => `+${controller}`).join(' '));
-  for (const [file, value] of Object.entries(settings)) writeFileSync(`${folder}/${file}`, value);
-  allowDevices(folder);
+  for (const [file, value] of settings) writeFileSync(`${folder}/${file}`, value);
+  // In a user namespace the kernel lets no device be made, and programs of cgroups are for root of the host.
+  if (!layout.isDelegated) allowDevices(folder);
   return `${folder}/cgroup.procs`;
 };
+
+const toController = (file: string): string => file.split('.')[0] ?? '';
 
 /** As an OCI runtime writes what the bundle says: memory and swap together are limited by the first, so none may be swap. */
 export const toUnifiedSettings = (

@@ -1,18 +1,21 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Begins to watch for processes of this one's cgroup that the kernel kills for want of memory: a program that loses a child
+ * Begins to watch for processes of this one's cgroup, or of the version 2 one at `folder`, that the kernel kills for want of memory: a program that loses a child
  * by that says no more than that it failed. Returns whether there was one since, whosever it was.
  */
-export const watchOomKills = (): (() => boolean) => {
-  const before = countOomKills();
-  return () => countOomKills() > before;
+export const watchOomKills = (folder?: string): (() => boolean) => {
+  const before = countOomKills(folder);
+  return () => countOomKills(folder) > before;
 };
 
 /** All there ever were; 0 where that is not counted. */
-const countOomKills = (): number => {
+const countOomKills = (folder: string | undefined): number => {
   try {
-    const events = readFileSync(findEvents(readFileSync('/proc/self/cgroup', 'utf8')), 'utf8');
+    const path = folder
+      ? `${folder}/memory.events.local`
+      : findEvents(readFileSync('/proc/self/cgroup', 'utf8'));
+    const events = readFileSync(path, 'utf8');
     return Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0);
   } catch {
     // The host has no memory cgroups, or shows this process none.

@@ -34,14 +34,13 @@ export interface BundleOptions {
 /** What this process may hand on to a sandbox. */
 export interface HostAllowance {
   openFiles: number;
-  /** Whether this process has CAP_SYS_RESOURCE. */
-  exceedsLimits: boolean;
+  /** The lowest `oom_score_adj` that a sandbox may have: 0, or that of this process where the kernel does not lower it. */
+  oomScore: number;
   /** Whether a socket of this kernel can be one of multipath TCP, which CRIU cannot write down. */
   hasMultipath: boolean;
 }
 
 const CPU_PERIOD_US = 100_000;
-const MAX_OPEN_FILES = 1_048_576;
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 const secure = ['nosuid', 'nodev', 'noexec'];
@@ -77,7 +76,6 @@ export const maskedPaths: readonly string[] = [
 /** The bundle's `config.json`, by version 1.0 of the OCI runtime specification. */
 export const toBundleConfig = (options: BundleOptions): object => {
   const { limits, seccomp, host } = options;
-  const openFiles = Math.min(host.openFiles, MAX_OPEN_FILES);
   const idMappings = [{ containerID: 0, hostID: options.baseId, size: ID_COUNT }];
   const hasProgram = 'program' in seccomp;
   return {
@@ -99,10 +97,11 @@ export const toBundleConfig = (options: BundleOptions): object => {
       capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
       // sudo must work. A setuid program gains ids of this sandbox only, and the filter is set before.
       noNewPrivileges: false,
-      ...(host.exceedsLimits ? { oomScoreAdj: -500 } : {}),
+      // Said also where it is what would be inherited: a server that a service manager protects must not protect sandboxes.
+      oomScoreAdj: host.oomScore,
       rlimits: options.setsLimits
         ? [
-            { type: 'RLIMIT_NOFILE', soft: openFiles, hard: openFiles },
+            { type: 'RLIMIT_NOFILE', soft: host.openFiles, hard: host.openFiles },
             { type: 'RLIMIT_CORE', soft: 0, hard: 0 },
           ]
         : [],

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findProgram } from '../../../kernel/find-program.ts';
 import { prepareSuiteAgent } from '../../../suite/agent.ts';
 import { chooseRuntime } from './choose-runtime.ts';
 
@@ -22,18 +23,20 @@ const makeDataDir = async (name: string): Promise<string> => {
   return dataDir;
 };
 
-/** Chooses on a host where these programs refuse everything. */
+/** Chooses on a host where these programs refuse everything, or where others stand in their place. */
 const chooseWithout = async (
   refusing: string[],
   dataDir: string,
+  replaced: Record<string, string> = {},
 ): Promise<{ name?: string; refused: string[] }> => {
   const module = fileURLToPath(new URL('./choose-runtime.ts', import.meta.url));
   const script = `import { chooseRuntime } from ${JSON.stringify(module)};
     const refused = [];
     const name = await chooseRuntime(${JSON.stringify({ dataDir, agentDir })}, (program) => refused.push(program));
     console.log(JSON.stringify({ name, refused }));`;
-  const hide = 'for name in $1; do mount --bind /bin/false $(command -v $name); done; shift; exec "$@"';
-  const args = ['--mount', '--propagation', 'private', 'sh', '-c', hide, 'sh', refusing.join(' ')];
+  const places = { ...Object.fromEntries(refusing.map((name) => [name, '/bin/false'])), ...replaced };
+  const hide = Object.entries(places).map(([name, path]) => `mount --bind ${path} $(command -v ${name})`);
+  const args = ['--mount', '--propagation', 'private', 'sh', '-c', `${hide.join('; ')}; exec "$@"`, 'sh'];
   const node = [process.execPath, '--input-type=module-typescript', '-e', script];
   const { stdout } = await promisify(execFile)('unshare', [...args, ...node]);
   return JSON.parse(stdout) as { name?: string; refused: string[] };
@@ -60,6 +63,34 @@ describe('the choice of an OCI runtime', () => {
     });
     expect(await chooseWithout(['crun', 'runc'], await makeDataDir('none'))).toEqual({
       refused: ['crun', 'runc'],
+    });
+  });
+
+  it('takes a runc that refuses mappings beside the path of a user namespace, as 1.1.15 does', async () => {
+    const program = findProgram('runc');
+    if (program === undefined) throw new Error('runc is not installed: apt-get install -y runc');
+    const [runc, own] = [join(dir, 'runc-1.1.15'), join(dir, 'runc-of-host')];
+    await copyFile(program, own);
+    // Else the folder is covered for the runtime, by one with nothing but the way to the sandbox.
+    await chmod(dir, 0o755);
+    // The runc of this host may need the mappings: those that were refused are put in again.
+    const script = `#!/bin/sh
+for word; do
+  if [ "$last" = --bundle ]; then
+    if grep -o '"uidMappings".*"gidMappings":[^]]*\\]' "$word/config.json" > ${dir}/mappings.new; then
+      mv ${dir}/mappings.new ${dir}/mappings
+      exit 1
+    fi
+    sed -i 's/"linux":{/&'"$(cat ${dir}/mappings),/" "$word/config.json"
+  fi
+  last=$word
+done
+exec ${own} "$@"
+`;
+    await writeFile(runc, script, { mode: 0o755 });
+    expect(await chooseWithout(['crun'], await makeDataDir('plain'), { runc })).toEqual({
+      name: 'runc',
+      refused: ['crun'],
     });
   });
 });

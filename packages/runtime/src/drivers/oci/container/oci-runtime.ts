@@ -4,6 +4,7 @@ import { findProgram } from '../../../kernel/find-program.ts';
 import { mount, unmountEvery } from '../../../kernel/syscalls.ts';
 import type { SandboxFolder } from '../folder.ts';
 import type { Means } from '../means.ts';
+import { startInForm } from './namespace-form.ts';
 import { readPid } from './read-pid.ts';
 import { runOciProgram } from './run-oci-program.ts';
 import { type SeccompProfile, seccompProfile } from './seccomp-rules.ts';
@@ -35,6 +36,8 @@ export interface OciRuntime {
     folder: SandboxFolder;
     agentDir: string;
     lifeFd: number;
+    /** The files that take the members of a cgroup which is there; none where the runtime makes it. */
+    memberFiles: readonly string[];
     /** Called with the pid of a process in the container's network, at the latest while its agent starts. */
     attach: (pid: number) => Promise<void>;
     /** What `OwnKernel.write` has written, to go on with instead: as it was then, held until `release`. */
@@ -111,7 +114,7 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
   toProcessLimit: (processCount) => processCount,
   takesTmp: false,
   ownKernel: undefined,
-  start: async ({ id, folder, agentDir, lifeFd, attach, signal }) => {
+  start: async ({ id, folder, agentDir, lifeFd, memberFiles, attach, signal }) => {
     const { program, options, hidesUnified } = invocation;
     const args = [
       ...options,
@@ -119,18 +122,23 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
       ...['run', '--detach', '--preserve-fds', '1'],
       ...['--bundle', folder.path, '--pid-file', folder.pidFile, id],
     ];
-    await runOciProgram({
-      program,
-      args,
-      // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
-      stdio: ['ignore', 'ignore', 'ignore', lifeFd],
-      passes: [folder.path, agentDir],
-      cover: hidesUnified ? coverUnifiedTree : undefined,
-      // A variable of its own, for where it makes a file for a moment.
-      env: { _LIBCONTAINER_STATEDIR: folder.ociState },
-      log: folder.ociLog,
-      signal,
-    });
+    const run = (): Promise<void> =>
+      runOciProgram({
+        program,
+        args,
+        memberFiles,
+        // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
+        stdio: ['ignore', 'ignore', 'ignore', lifeFd],
+        passes: [folder.path, agentDir],
+        cover: hidesUnified ? coverUnifiedTree : undefined,
+        // A variable of its own, for where it makes a file for a moment.
+        env: { _LIBCONTAINER_STATEDIR: folder.ociState },
+        log: folder.ociLog,
+        signal,
+      });
+    // crun takes both forms.
+    if (name === 'crun') await run();
+    else await startInForm({ program, configPath: folder.config, signal, start: run });
     await attach(await readPid(folder));
   },
 });

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { RuntimeError } from '../../../error.ts';
 import { findClosedWays, openWays } from '../../../kernel/open-way.ts';
 import { inPrivateMounts } from '../../../kernel/private-mounts.ts';
@@ -15,6 +15,8 @@ import { watchOomKills } from '../cgroup/watch-oom-kills.ts';
 export const runOciProgram = async (options: {
   program: string;
   args: readonly string[];
+  /** The files that take the members of the cgroups that the program runs in; none for this process's own. */
+  memberFiles?: readonly string[];
   stdio: ProgramOptions['stdio'];
   /** Beside PATH. */
   env?: Readonly<Record<string, string>>;
@@ -26,16 +28,16 @@ export const runOciProgram = async (options: {
   log: string;
   signal: AbortSignal;
 }): Promise<void> => {
-  const { program, args, stdio, env, cover, signal } = options;
+  const { program, args, memberFiles = [], stdio, env, cover, signal } = options;
   signal.throwIfAborted();
   const begin = (): Program =>
-    startProgram({ file: program, args, env: { PATH: systemPath, ...env }, stdio });
+    startProgram({ ...toCommand(program, args, memberFiles), env: { PATH: systemPath, ...env }, stdio });
   const ways = findClosedWays(options.passes);
   const prepare = (): void => {
     cover?.();
     openWays(ways);
   };
-  const wasShort = watchOomKills();
+  const wasShort = watchOomKills(memberFiles[0] && dirname(memberFiles[0]));
   const isPlain = cover === undefined && ways.size === 0;
   const child = isPlain ? begin() : inPrivateMounts(prepare, begin);
   const kill = (): void => child.kill();
@@ -45,7 +47,31 @@ export const runOciProgram = async (options: {
   signal.throwIfAborted();
   if (code === 'SIGKILL')
     throw new RuntimeError('exhausted', `${basename(program)} was killed, as on a host without memory`);
+  if (code === REFUSED)
+    throw new RuntimeError(
+      'internal',
+      `the kernel lets ${basename(program)} into no cgroup of ${memberFiles.join(', ')}`,
+    );
   const log = await readFile(options.log, 'utf8').catch(() => '');
   const reason = `${basename(program)} exited with ${code}: ${log.trim().slice(-2000)}`;
   throw new RuntimeError(wasShort() ? 'exhausted' : 'internal', reason);
 };
+
+/** No program of an OCI runtime exits with that. */
+const REFUSED = 97;
+
+// The number of a shell is that of the program which it becomes.
+const joinScript = `
+while [ "$1" != -- ]; do echo $$ > "$1" || exit ${REFUSED}; shift; done
+shift
+exec "$@"
+`;
+
+const toCommand = (
+  program: string,
+  args: readonly string[],
+  memberFiles: readonly string[],
+): Pick<ProgramOptions, 'file' | 'args'> =>
+  memberFiles.length === 0
+    ? { file: program, args }
+    : { file: 'sh', args: ['-c', joinScript, 'sh', ...memberFiles, '--', program, ...args] };

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, readSync } from 'node:fs';
-import koffi from 'koffi';
+import koffi from '../../../kernel/native.ts';
 import { createMemoryFile } from '../../../kernel/syscalls.ts';
 import type { SeccompArgument, SeccompProfile, SeccompRule } from './seccomp-rules.ts';
 

@@ -1,7 +1,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readHostAllowance } from '../cgroup/host-allowance.ts';
 import { type Criu, findCriu } from './criu.ts';
 
 let folder: string;
@@ -28,23 +27,21 @@ echo found > /run/criu.kdat
 };
 const readTurns = (): number => Number(readFileSync(`${folder}/turns`, 'utf8'));
 
-const allowance = readHostAllowance({ isInGround: false });
-
 describe('finding CRIU', () => {
   const killed = 'kill -9 $$';
 
   it('is tried again when somebody kills it, but not for ever', () => {
     writeLoader([killed, killed]);
-    expect(findCriu(folder, allowance)).toBeDefined();
+    expect(findCriu(folder)).toBeDefined();
     expect(readTurns()).toBe(3);
     writeLoader([killed, killed, killed]);
-    expect(findCriu(folder, allowance)).toBeUndefined();
+    expect(findCriu(folder)).toBeUndefined();
     expect(readTurns()).toBe(3);
   });
 
   it('takes its word that it cannot work here', () => {
     writeLoader(['exit 1']);
-    expect(findCriu(folder, allowance)).toBeUndefined();
+    expect(findCriu(folder)).toBeUndefined();
     expect(readTurns()).toBe(1);
   });
 });
@@ -52,7 +49,7 @@ describe('finding CRIU', () => {
 describe('making processes again', () => {
   it('fails without waiting for the line where the program cannot enter its cgroups', async () => {
     writeLoader([]);
-    const { restore } = findCriu(folder, allowance) as Criu;
+    const { restore } = findCriu(folder) as Criu;
     const restored = restore({
       imagesDir: folder,
       baseId: 900_000_000,

@@ -10,7 +10,6 @@ import { mount } from '../../../kernel/syscalls.ts';
 import type { Cgroup } from '../cgroup/cgroup.ts';
 import { joinCgroups } from '../cgroup/join-cgroups.ts';
 import { watchOomKills } from '../cgroup/watch-oom-kills.ts';
-import type { HostAllowance } from '../container/bundle.ts';
 import { createCriuHook, HOOK_DEADLINE_MS } from './criu-hook.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
 
@@ -88,7 +87,7 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 const silent = ['ignore', 'ignore', 'ignore'] as const;
 
 /** Undefined when there is none in the folder, or when it says that it cannot work on this kernel. */
-export const findCriu = (dir: string | undefined, allowance: HostAllowance): Criu | undefined => {
+export const findCriu = (dir: string | undefined): Criu | undefined => {
   if (dir === undefined || !existsSync(`${dir}/criu`)) return undefined;
   const toCommand = (name: string): string[] => [
     ...[`${dir}/lib/ld.so`, '--library-path', `${dir}/lib`],
@@ -103,7 +102,9 @@ export const findCriu = (dir: string | undefined, allowance: HostAllowance): Cri
   if (findings === undefined) return undefined;
   // It acts as the owner of the sandbox's user namespace: that one may do anything in it, whatever root may here, and
   // the namespace that a restore makes has the same owner.
-  const capabilities = allowance.exceedsLimits ? '+all' : '+all,-sys_resource';
+  // Without a right that not every root has: what CRIU does with it would be something else on those hosts. The lower bound of
+  // a restored process's OOM score is one such thing.
+  const capabilities = '+all,-sys_resource';
   const asOwner = (baseId: number, command: readonly string[]): string[] => [
     ...['setpriv', '--reuid', String(baseId), '--inh-caps', capabilities, '--ambient-caps', capabilities],
     ...command,

@@ -12,8 +12,8 @@ export interface MemoryProof {
 }
 
 /**
- * Makes a sandbox with an empty root, keeps its memory, wakes it and talks to its agent; resolves with how long that took.
- * And to that of a copy. Rejects with what went wrong. Nothing of the sandboxes is left.
+ * Makes a sandbox with an empty root, pauses it with its memory, resumes it and lets its agent start a program; the same in a
+ * copy. Resolves with how long pause and resume took. Rejects with what went wrong. Nothing of the sandboxes is left.
  */
 export const proveMemory = async (runtime: Runtime, options: { rootfs: string }): Promise<MemoryProof> => {
   if (!runtime.features.pause.memory) {
@@ -24,13 +24,13 @@ export const proveMemory = async (runtime: Runtime, options: { rootfs: string })
   const id = `memory${process.pid}`;
   const instance = await runtime.create({ id, rootfs: options.rootfs, ...settings });
   try {
-    await talk(instance);
+    await testAgent(instance, 'in a new sandbox');
     const begun = performance.now();
     await instance.pause({ memory: true });
     const paused = performance.now();
     await instance.resume({ memory: true });
     const resumeMs = Math.round(performance.now() - paused);
-    await talk(instance);
+    await testAgent(instance, 'in a sandbox that was resumed with its memory');
     await proveCopy(runtime, { instance, settings: { ...settings, hostname: 'copy' } });
     return { pauseMs: Math.round(paused - begun), resumeMs };
   } finally {
@@ -47,7 +47,7 @@ const proveCopy = async (
   try {
     const copy = await runtime.create({ id, snapshot: id, ...settings });
     try {
-      await talk(copy);
+      await testAgent(copy, 'in a copy of a running sandbox');
     } finally {
       await copy.stop();
     }
@@ -56,21 +56,35 @@ const proveCopy = async (
   }
 };
 
-/** Also where the host is busy: who is refused memory for being late is refused it for as long as this process lives. */
+/** Also where the host is busy: a host that answers late once keeps no memory for as long as this process lives. */
 const ANSWER_MS = 30_000;
 
-/** Whatever it answers: a process does. */
-const talk = async (instance: Instance): Promise<void> => {
-  const stream = await instance.control({ signal: AbortSignal.timeout(ANSWER_MS) });
-  stream.write('GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
-  const timer = setTimeout(() => stream.destroy(new Error('the agent does not answer')), ANSWER_MS);
+/** Resolves when the agent has started a program the way it starts commands. Rejects with `unavailable` and its reason otherwise. */
+const testAgent = async (instance: Instance, when: string): Promise<void> => {
+  const deadline = AbortSignal.timeout(ANSWER_MS);
+  const stream = await instance.control({ signal: deadline });
+  const destroy = (): void => void stream.destroy(new Error('the agent does not answer'));
+  deadline.addEventListener('abort', destroy);
   try {
-    if ((await text(stream)) === '') throw new Error('the agent does not answer');
+    stream.write(
+      'POST /self-test HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\nconnection: close\r\n\r\n',
+    );
+    const answer = await text(stream);
+    const [head = '', body = ''] = answer.split('\r\n\r\n', 2);
+    if (/^HTTP\/1\.1 200 /.test(head)) return;
+    throw new Error(
+      answer === '' ? 'the agent does not answer' : body.slice(0, 500) || head.split('\r\n', 1)[0],
+    );
+  } catch (error) {
+    throw new RuntimeError('unavailable', `no command can be started ${when}`, { cause: error });
   } finally {
-    clearTimeout(timer);
+    deadline.removeEventListener('abort', destroy);
     stream.destroy();
   }
 };
+
+/** To be raised when more is proved, so that a host with an older proof proves again. */
+const PROOF_VERSION = 2;
 
 /**
  * Whether memory can be kept here, proved by doing it: once for a kernel and the program that keeps it. Rejects with what went
@@ -83,6 +97,7 @@ export const ensureMemoryProof = async (
   const { program, proofPath: path, rootfs } = options;
   const { size, mtimeMs } = await stat(program);
   const proof = JSON.stringify({
+    version: PROOF_VERSION,
     kernel: [release(), version()],
     program: [size, mtimeMs],
     on: runtime.name,

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
-import koffi from 'koffi';
 import { createTurns } from '../../../../concurrency/turns.ts';
+import koffi from '../../../../kernel/native.ts';
 import type { Cgroup } from '../../cgroup/cgroup.ts';
 import { type Descriptor, listDescriptors, readDescriptor } from '../obstacles/descriptors.ts';
 

@@ -1,0 +1,174 @@
+import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { RuntimeError } from '../../../error.ts';
+import { findProgram } from '../../../kernel/find-program.ts';
+import { withHostLock } from '../../../kernel/host-lock.ts';
+import { hasInterface } from '../../../kernel/network-namespace.ts';
+import { runCommand } from '../../../kernel/run-command.ts';
+import { removeHostNetwork } from '../../../network/host.ts';
+import { hostInterface } from '../../../network/rules.ts';
+import { listSlots, type ReservedSlot, releaseSlot } from '../../../network/slots.ts';
+import { isInstanceId } from '../../instance-spec.ts';
+import { openCgroup, readCgroupLayout, readDelegatedLayout, removeCgroupParent } from '../cgroup/cgroup.ts';
+import { toCgroupParent } from '../cgroup/cgroup-parent.ts';
+import { openProcessGroup } from '../container/process-group.ts';
+import { toSandboxesDir, toSandboxFolder, toSnapshotsDir } from '../folder.ts';
+import type { GroundOptions } from '../means.ts';
+import { detachLoops, findMounts, unmountBelow } from './remaining-mounts.ts';
+import { endRemaining } from './remaining-processes.ts';
+
+export interface Remains {
+  /** Sandboxes of which something was there. */
+  sandboxes: number;
+  /** What was done, one sentence each; empty when nothing was left. */
+  done: string[];
+  /** What could not be removed and what mends that, one sentence each. Called again, it goes on from there. */
+  problems: string[];
+}
+
+/**
+ * Removes all sandboxes of a data folder without a driver, by what the records and the kernel show: processes, mounts, loop
+ * devices, cgroups, interfaces, slots, folders and, where no other server of this host needs it, the table of nftables. Snapshots
+ * stay. Does nothing where nothing is left. No helper of the folder may be alive; waits for the lock of one for a minute.
+ */
+export const removeRemains = async (options: {
+  dataDir: string;
+  stateDir?: string | undefined;
+  /** When this process is root of an ordinary user's rootless namespace, with which network and tables end. */
+  ground?: GroundOptions | undefined;
+}): Promise<Remains> => {
+  const { dataDir, stateDir, ground } = options;
+  const result: Remains = { sandboxes: 0, done: [], problems: [] };
+  /** Goes on with the next step after one that failed. */
+  const step = async <T>(act: () => Promise<T>, say: (result: T) => string | undefined): Promise<void> => {
+    try {
+      const said = say(await act());
+      if (said !== undefined) result.done.push(said);
+    } catch (error) {
+      result.problems.push((error as Error).message);
+    }
+  };
+
+  await withHostLock(join(dataDir, 'run'), async () => {
+    // The kernel's names have no symbolic links.
+    const real = realpathSync(dataDir);
+    const folders = [toSandboxesDir(real), toSnapshotsDir(real), join(real, 'run')];
+    const slots = await listSlots({ dataDir, stateDir });
+    const groups = openGroups(dataDir, ground);
+    const ids = [
+      ...new Set([...listIds(toSandboxesDir(dataDir)), ...slots.map(({ id }) => id), ...(groups?.ids ?? [])]),
+    ];
+    result.sandboxes = ids.length;
+    const cgroups = ids.map((id) => groups?.open(id) ?? openProcessGroup(dataDir, id));
+    const pipes = ids.flatMap((id) => {
+      const { lifeLine, dumpLine } = toSandboxFolder(real, id);
+      return [lifeLine, dumpLine];
+    });
+
+    await step(() => endRemaining({ cgroups, pipes }), counted('ended', 'process', 'processes'));
+    await step(() => unmountBelow(folders), counted('unmounted', 'file system', 'file systems'));
+    if (ground === undefined)
+      await step(() => detachLoops(folders), counted('detached', 'loop device', 'loop devices'));
+    await step(
+      async () => {
+        for (const cgroup of cgroups) await cgroup.remove();
+        groups?.removeParent();
+        return groups?.ids.length ?? 0;
+      },
+      counted('removed', 'cgroup', 'cgroups'),
+    );
+    if (ground === undefined)
+      await step(() => deleteLinks(slots), counted('removed', 'network interface', 'network interfaces'));
+    await step(
+      () => removeFolders(dataDir, { ids, mounts: findMounts(folders) }),
+      counted('removed', 'folder', 'folders'),
+    );
+    // A slot that was given back may have another sandbox at once, whose addresses and ids are those of the one before.
+    if (result.problems.length === 0)
+      await step(() => releaseSlots(slots, stateDir), counted('gave back', 'slot', 'slots'));
+    if (ground === undefined)
+      await step(
+        async () => {
+          let isDeleted = false;
+          const run = async (text: string): Promise<string> => {
+            const output = await runNft(text, []);
+            isDeleted = true;
+            return output;
+          };
+          await removeHostNetwork({ stateDir, filter: { run, list: (text) => runNft(text, ['--handle']) } });
+          return isDeleted;
+        },
+        (isDeleted) => (isDeleted ? 'deleted the table inet skerry of nftables' : undefined),
+      );
+  });
+  return result;
+};
+
+const counted =
+  (did: string, one: string, more: string) =>
+  (count: number): string | undefined =>
+    count === 0 ? undefined : `${did} ${count} ${count === 1 ? one : more}`;
+
+/** Undefined where sandboxes have none. */
+const openGroups = (dataDir: string, ground: GroundOptions | undefined) => {
+  if (ground !== undefined && ground.cgroupFolder === undefined) return undefined;
+  const layout =
+    ground?.cgroupFolder === undefined ? readCgroupLayout() : readDelegatedLayout(ground.cgroupFolder);
+  const parent = toCgroupParent(dataDir);
+  return {
+    ids: [...new Set(layout.trees.flatMap((tree) => listIds(`${tree}/${parent}`)))],
+    open: (id: string) => openCgroup(layout, parent, id),
+    removeParent: () => removeCgroupParent(layout, parent),
+  };
+};
+
+const listIds = (folder: string): string[] =>
+  existsSync(folder)
+    ? readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+        entry.isDirectory() && isInstanceId(entry.name) ? [entry.name] : [],
+      )
+    : [];
+
+/** Of the host; the other ends are gone with the network namespaces of the sandboxes. */
+const deleteLinks = async (slots: readonly ReservedSlot[]): Promise<number> => {
+  const links = slots.map(({ slot }) => hostInterface(slot)).filter(hasInterface);
+  for (const link of links) {
+    await runCommand({ file: 'ip', args: ['link', 'delete', 'dev', link] }).catch((error: unknown) => {
+      // It also goes by itself, a moment after the last process of its sandbox.
+      if (hasInterface(link)) throw error;
+    });
+  }
+  return links.length;
+};
+
+/** Refuses while something is mounted in one: what is removed then may be the host's. */
+const removeFolders = async (
+  dataDir: string,
+  { ids, mounts }: { ids: readonly string[]; mounts: readonly string[] },
+): Promise<number> => {
+  if (mounts.length > 0)
+    throw new RuntimeError(
+      'internal',
+      `folders stay, as there are mounts in them: unmount ${mounts.join(', ')}`,
+    );
+  const paths = ids.map((id) => toSandboxFolder(dataDir, id).path).filter((path) => existsSync(path));
+  for (const path of paths) rmSync(path, { recursive: true, force: true });
+  return paths.length;
+};
+
+const releaseSlots = async (
+  slots: readonly ReservedSlot[],
+  stateDir: string | undefined,
+): Promise<number> => {
+  for (const slot of slots) await releaseSlot({ ...slot, stateDir });
+  return slots.length;
+};
+
+const runNft = async (text: string, options: readonly string[]): Promise<string> => {
+  if (findProgram('nft') === undefined)
+    throw new RuntimeError(
+      'unsupported',
+      'the table inet skerry of nftables may be left, which only the program nft can delete here: "apt-get install -y nftables", then "skerry down" again',
+    );
+  return runCommand({ file: 'nft', args: [...options, '--file', '-'], input: text });
+};

@@ -1,0 +1,29 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { MAX_OPEN_FILES, oomScorePath, readHostAllowance } from '../drivers/oci/cgroup/host-allowance.ts';
+import { SyscallError, setLimit } from '../kernel/syscalls.ts';
+
+/**
+ * Puts this process into one state however it was started (a shell, a service manager, ssh), because sandboxes inherit it:
+ * umask 022, no core files, as many open files as this host allows but at most 1,048,576, and no OOM score above 0. Without
+ * CAP_SYS_RESOURCE the hard limit of open files stays what it is if it is lower, and so does an OOM score that was set by a
+ * process that had it. A score below 0 stays: the bundle of each sandbox has its own.
+ * @throws SyscallError
+ */
+export const normalizeProcess = (): void => {
+  // Root inside, which is an ordinary user of the host, passes through folders of this process.
+  process.umask(0o022);
+  setLimit('coreBytes', 0);
+  try {
+    setLimit('openFiles', MAX_OPEN_FILES);
+  } catch (error) {
+    if (!(error instanceof SyscallError && error.code === 'EPERM')) throw error;
+    setLimit('openFiles', readHostAllowance().openFiles);
+  }
+  if (Number(readFileSync(oomScorePath, 'utf8')) <= 0) return;
+  try {
+    writeFileSync(oomScorePath, '0');
+  } catch (error) {
+    // The lower bound of the score is above 0, and going below it takes CAP_SYS_RESOURCE.
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+  }
+};

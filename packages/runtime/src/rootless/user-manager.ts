@@ -1,0 +1,90 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { runCommand } from '../kernel/run-command.ts';
+
+/*
+ * The service manager of a user (`systemd --user`). What it is asked for here is the documented way to cgroups of one's own:
+ * StartTransientUnit with `Delegate`, and AttachProcessesToUnit, of org.freedesktop.systemd1(5).
+ */
+
+/** The socket of the user's bus and the folder that it is in; undefined where there is no bus. */
+export interface UserBus {
+  runtimeDir: string;
+  socketPath: string;
+}
+
+/** Where the sockets of a user are, also for a process that no session has started, as one of cron. */
+export const toRuntimeDir = (uid: number): string => `/run/user/${uid}`;
+
+/** The bus of a user, in the folder that the session names or in the usual one. */
+export const findUserBus = (
+  uid: number,
+  runtimeDirs = [process.env.XDG_RUNTIME_DIR, toRuntimeDir(uid)],
+): UserBus | undefined =>
+  runtimeDirs
+    .filter((dir) => dir !== undefined)
+    .map((runtimeDir) => ({ runtimeDir, socketPath: join(runtimeDir, 'bus') }))
+    .find(({ socketPath }) => isSocketOf(uid, socketPath));
+
+/** After su(1) the variable may still name the folder of another user. */
+const isSocketOf = (uid: number, path: string): boolean => {
+  try {
+    const found = statSync(path);
+    return found.isSocket() && found.uid === uid;
+  } catch {
+    return false; // It is not there, or in a folder that is closed to this user.
+  }
+};
+
+/**
+ * Asks for a scope that holds these processes and whose cgroup is theirs to divide. Resolves when the manager has taken the
+ * job, which it may still have to do. Rejects with `internal` when it refuses or has not answered by `timeoutMs`.
+ */
+export async function startScope(
+  bus: UserBus,
+  { unit, pids, timeoutMs }: { unit: string; pids: readonly number[]; timeoutMs: number },
+): Promise<void> {
+  const properties = [
+    ['Description', 's', 'sandboxes of skerry'],
+    ['Delegate', 'b', 'true'],
+    ['TasksMax', 't', String(2n ** 64n - 1n)],
+    // A sandbox that reaches its limit of memory must not end all others.
+    ['OOMPolicy', 's', 'continue'],
+    ['CollectMode', 's', 'inactive-or-failed'],
+    ['PIDs', 'au', String(pids.length), ...pids.map(String)],
+  ];
+  const args = [unit, 'fail', String(properties.length), ...properties.flat(), '0'];
+  await callManager(bus, { method: 'StartTransientUnit', signature: 'ssa(sv)a(sa(sv))', args, timeoutMs });
+}
+
+/** Resolves when the process is in the group `group` of the scope, which must be there. Rejects as `startScope`. */
+export async function attachToScope(
+  bus: UserBus,
+  { unit, group, pid, timeoutMs }: { unit: string; group: string; pid: number; timeoutMs: number },
+): Promise<void> {
+  const args = [unit, `/${group}`, '1', String(pid)];
+  await callManager(bus, { method: 'AttachProcessesToUnit', signature: 'ssau', args, timeoutMs });
+}
+
+const manager = ['org.freedesktop.systemd1', '/org/freedesktop/systemd1', 'org.freedesktop.systemd1.Manager'];
+
+async function callManager(
+  { runtimeDir, socketPath }: UserBus,
+  call: { method: string; signature: string; args: readonly string[]; timeoutMs: number },
+): Promise<void> {
+  await runCommand({
+    file: 'busctl',
+    // Its own limit would be 25 s.
+    args: [
+      '--user',
+      `--timeout=${Math.ceil(call.timeoutMs / 1000)}`,
+      'call',
+      ...manager,
+      call.method,
+      call.signature,
+      ...call.args,
+    ],
+    env: { XDG_RUNTIME_DIR: runtimeDir, DBUS_SESSION_BUS_ADDRESS: `unix:path=${socketPath}` },
+    timeoutMs: call.timeoutMs,
+  });
+}

@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { findTraces } from '@skerry/runtime/suite-traces';
+import { Sandbox } from '@skerry/sdk';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runProgram } from '../stack/run-program.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const program = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'skerry-down-'));
+});
+afterEach(async () => {
+  await runProgram(program, ['down', '--data', dataDir]);
+  rmSync(dataDir, { recursive: true });
+});
+
+const down = async (...args: string[]): Promise<{ stdout: string; stderr: string }> =>
+  promisify(execFile)(process.execPath, [program, 'down', '--data', dataDir, ...args]);
+
+const helperOf = (): number =>
+  (JSON.parse(readFileSync(join(dataDir, 'run/helper.json'), 'utf8')) as { pid: number }).pid;
+
+/** One that runs a process and one that is paused, whose ids it resolves with. */
+const createSome = async (stack: Stack): Promise<string[]> => {
+  const options = { ...stack.connection, timeoutMs: 600_000 };
+  const [running, paused] = await Promise.all([Sandbox.create(options), Sandbox.create(options)]);
+  await running.commands.run('sleep 1000', { background: true, timeoutMs: 0 });
+  await paused.pause({ memory: false });
+  return [running.sandboxId, paused.sandboxId];
+};
+
+/** Nothing is there to be found, and nothing for another one to do. */
+const expectNothing = async (ids: string[]): Promise<void> => {
+  expect(await findTraces({ dataDir, ids })).toEqual([]);
+  expect(await down()).toEqual({
+    stdout: `nothing to stop: ${dataDir} has no server and no sandbox\n`,
+    stderr: '',
+  });
+  const again = await startStack({ dataDir });
+  const { data } = await again.api.GET('/v2/sandboxes', {
+    params: { query: { state: ['running', 'paused'] } },
+  });
+  expect(data).toEqual([]);
+  await again.stop();
+};
+
+describe('skerry down', () => {
+  it('removes all sandboxes where no helper can be started, and says what it did', async () => {
+    const stack = await startStack({ dataDir });
+    const ids = await createSome(stack);
+    await stack.stop();
+    // Where its socket is to be.
+    const obstacle = join(dataDir, 'run/runtime.sock');
+    mkdirSync(join(obstacle, 'x'), { recursive: true });
+    const { stdout, stderr } = await down();
+    rmSync(obstacle, { recursive: true });
+    expect(stdout).toBe('stopped 2 sandboxes\n');
+    for (const line of [
+      /^skerry: the helper could not remove all sandboxes \([^\n]+ exited with 1\): removing them without it$/m,
+      /^skerry: ended \d+ processes$/m,
+      /^skerry: unmounted \d+ file systems$/m,
+      /^skerry: removed 2 folders$/m,
+    ])
+      expect(stderr).toMatch(line);
+    await expectNothing(ids);
+  });
+
+  it('kills a helper that was stopped and outlived its server', async () => {
+    const stack = await startStack({ dataDir });
+    const ids = await createSome(stack);
+    const helper = helperOf();
+    process.kill(helper, 'SIGSTOP');
+    await stack.kill();
+    // Long enough for another helper to start on a busy machine.
+    const { stdout, stderr } = await down('--deadline', '10');
+    expect(stdout).toBe('stopped 2 sandboxes\n');
+    expect(stderr).toBe(
+      `skerry: the helper of an earlier server has not ended in 10 s: killing it, process ${helper}\n`,
+    );
+    await expectNothing(ids);
+  });
+
+  it('ends a server that waits for a helper which does not answer', async () => {
+    const stack = await startStack({ dataDir });
+    const ids = await createSome(stack);
+    const helper = helperOf();
+    process.kill(helper, 'SIGSTOP');
+    const creating = Sandbox.create({ ...stack.connection, timeoutMs: 600_000 }).catch(
+      (error: unknown) => error,
+    );
+    const { stdout, stderr } = await down('--deadline', '1');
+    expect(stdout).toMatch(/^stopped [23] sandboxes\n$/);
+    expect(stderr).toContain(`has not ended in 1 s: killing its helper, process ${helper}\n`);
+    await creating;
+    await expectNothing(ids);
+  });
+});

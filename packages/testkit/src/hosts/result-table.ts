@@ -1,0 +1,73 @@
+import type { HostVersions, RowResult } from './row-result.ts';
+
+const marks = { passed: 'ok', failed: 'FAILED', skipped: 'skipped' } as const;
+const NOTE_CHARACTERS = 160;
+
+/** `75 s` or `12 min`. */
+export function toDuration(durationMs: number): string {
+  const seconds = Math.round(durationMs / 1000);
+  return seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+}
+
+/** The counts of a run, as its last line has them. */
+export function toCounts(results: readonly RowResult[]): string {
+  const count = (outcome: RowResult['outcome']): number =>
+    results.filter((result) => result.outcome === outcome).length;
+  return `${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`;
+}
+
+/** A table of hosts and rows for a terminal: what became of each, and how long it took. */
+export function toHostTable(results: readonly RowResult[]): string {
+  const hosts = [...new Set(results.map(({ host }) => host))];
+  const rows = [...new Set(results.map(({ row }) => row))];
+  const cell = (host: string, row: string): string => {
+    const result = results.find((found) => found.host === host && found.row === row);
+    if (!result) return '-';
+    const { outcome, durationMs } = result;
+    return outcome === 'skipped' ? marks.skipped : `${marks[outcome]} ${toDuration(durationMs)}`;
+  };
+  const table = [['', ...hosts], ...rows.map((row) => [row, ...hosts.map((host) => cell(host, row))])];
+  const widths =
+    table[0]?.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0))) ?? [];
+  return table
+    .map((line) =>
+      line
+        .map((text, column) => text.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** One host's table in Markdown, under a line that says when and on what it was run. */
+export function toMarkdown(options: {
+  results: readonly RowResult[];
+  shows: ReadonlyMap<string, string>;
+  versions: HostVersions;
+  /** Of skerry, as `git describe` has it. */
+  revision: string;
+  date: string;
+}): string {
+  const { results, shows, versions, revision, date } = options;
+  const { kernel, systemd, crun, runc } = versions;
+  const lines = results.map(({ row, outcome, durationMs, note }) =>
+    [
+      `\`${row}\``,
+      shows.get(row) ?? '',
+      outcome === 'skipped' ? marks.skipped : `${marks[outcome]}, ${toDuration(durationMs)}`,
+      toCell(note),
+    ].join(' | '),
+  );
+  return `${date}, skerry ${revision}: Linux ${kernel}, systemd ${systemd}, crun ${crun}, runc ${runc}; ${toCounts(results)}.
+
+| Row | Shows | Result | Note |
+| --- | --- | --- | --- |
+${lines.map((line) => `| ${line} |`).join('\n')}`;
+}
+
+/** One line, with nothing in it that would end a cell of a table. */
+function toCell(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  const cut = line.length > NOTE_CHARACTERS ? `${line.slice(0, NOTE_CHARACTERS - 1)}…` : line;
+  return cut.replaceAll('\\', '\\\\').replaceAll('|', '\\|').replaceAll('<', '&lt;');
+}
