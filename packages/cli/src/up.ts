@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { createEdge, edgeServerOptions } from '@skerry/edge';
 import { ensureBaseImage } from '@skerry/images';
 import {
@@ -52,7 +53,7 @@ export interface UpOptions {
   /** Whether a pause can keep the memory of a sandbox, where the host can do that. */
   keepsMemory: boolean;
   /** What stands between a sandbox and the host's kernel. */
-  isolation: Isolation;
+  isolation: IsolationLevel;
   /** How many times the helper may die within a minute; with the last of them the server has failed. 0: any number. */
   maxHelperFaults: number;
   /** Whether calls of sandboxes must say which version of the Connect protocol they speak. */
@@ -65,8 +66,6 @@ export interface UpOptions {
   onProgress: (message: string) => void;
   signal: AbortSignal;
 }
-
-export type Isolation = 'container' | 'gvisor';
 
 export interface RunningServer {
   address: ServerAddress;
@@ -122,9 +121,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     mainPath,
     dataDir,
     agentDir,
-    criuDir,
-    runscPath,
-    keepsMemory,
+    driver: { name: 'oci', criuDir, runscPath, keepsMemory },
     faultLimit: options.maxHelperFaults,
     onFault: ({ how, count, restartInMs }) => {
       log.warn('the helper died', { how, withinLastMinute: count, restartInMs });

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, invalid } from '@skerry/contract/error';
-import type { Target } from './directory.ts';
 import { sendJson, sendText } from './error-page.ts';
 import { type HostRules, parseTarget } from './host.ts';
 import { findInternalPath } from './internal-route.ts';
+import type { Target } from './target.ts';
 
 /** The target of an acceptable request; undefined when the request has been refused. */
 export const admit = (

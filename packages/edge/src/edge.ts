@@ -1,16 +1,17 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Directory, Route } from '@skerry/contract/directory';
 import { toErrorBody } from '@skerry/contract/error';
 import { requestIdOf } from '@skerry/contract/request-id';
 import { admit } from './admission.ts';
-import type { Directory, Route, Target } from './directory.ts';
 import { sendError, sendJson } from './error-page.ts';
 import { createFailureLog } from './failure-log.ts';
 import { type HostRules, parseTarget } from './host.ts';
 import { lacksProtocolVersion } from './protocol-version.ts';
 import { forward } from './proxy.ts';
 import { splice } from './splice.ts';
+import type { Target } from './target.ts';
 import { createUpstreams, isRefused } from './upstream.ts';
 
 export interface EdgeOptions {

@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
-import type { Target } from './directory.ts';
+import type { Target } from './target.ts';
 
 /** An answer that the edge itself gives about a sandbox. */
 export interface EdgeError {

@@ -1,4 +1,4 @@
-import type { Target } from './directory.ts';
+import type { Target } from './target.ts';
 
 /** Tells the operator of sandboxes that do not answer. What runs inside decides how often that happens, so it is bounded. */
 export interface FailureLog {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { invalid } from '@skerry/contract/error';
-import type { Target } from './directory.ts';
+import type { Target } from './target.ts';
 
 export interface HostRules {
   /** The domain under which sandboxes have their host names; a port in it is ignored. */

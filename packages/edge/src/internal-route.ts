@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
-import { agentPort, type Target } from './directory.ts';
+import { agentPort } from '@skerry/contract/directory';
+import type { Target } from './target.ts';
 
 const internalPaths = new Set([
   '/init',

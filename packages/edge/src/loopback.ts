@@ -7,7 +7,7 @@ import {
   type Socket,
   type Server as TcpServer,
 } from 'node:net';
-import type { Directory } from './directory.ts';
+import type { Directory } from '@skerry/contract/directory';
 import { createEdge, type Edge, type EdgeOptions } from './edge.ts';
 import { edgeServerOptions } from './server-options.ts';
 

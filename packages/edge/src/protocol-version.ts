@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { agentPort, type Target } from './directory.ts';
+import { agentPort } from '@skerry/contract/directory';
+import type { Target } from './target.ts';
 
 const call = /^\/(process\.Process|filesystem\.Filesystem)\//;
 

@@ -6,12 +6,13 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { agentPort } from '@skerry/contract/directory';
 import { notePassed } from '@skerry/contract/passing-buffers';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
-import { agentPort, type Target } from './directory.ts';
 import { hasBody, toForwardedHeaders } from './headers.ts';
 import { largeBodyBytes, passLargeBody } from './pass-large-body.ts';
 import { maxHeaderBytes } from './server-options.ts';
+import type { Target } from './target.ts';
 import { type Run, readerOf, reset } from './upstream.ts';
 
 export interface Exchange {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { SocketReader } from './directory.ts';
+import type { SocketReader } from '@skerry/contract/directory';
 
 /** About what the kernel hands over at once; less would mean more rounds for each body. */
 const slotBytes = 256 * 1024;

@@ -3,8 +3,9 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { callbackify } from 'node:util';
-import type { Route, Target } from './directory.ts';
+import type { Route } from '@skerry/contract/directory';
 import { RecycledReads } from './recycled-reads.ts';
+import type { Target } from './target.ts';
 
 /** Pauses between the attempts on a port that refuses: a server inside that is just starting gets a second. */
 const retryPausesMs = [50, 100, 200, 300, 350];

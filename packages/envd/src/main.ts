@@ -1,5 +1,6 @@
 import { mkdirSync, stat } from 'node:fs';
 import { join } from 'node:path';
+import { agentPort } from '@skerry/contract/directory';
 import { createControlServer } from './host/control.ts';
 import { createHostSockets } from './host/host-sockets.ts';
 import { createHostUsage } from './host/host-usage.ts';
@@ -11,7 +12,6 @@ import { createLog } from './log.ts';
 import { createSettingsStore } from './settings.ts';
 import { createUsers } from './system/users.ts';
 
-const PUBLIC_PORT = 49_983;
 const MAX_LOG_BYTES = 1024 * 1024;
 const PRELOAD_MS = 250;
 const REHEARSE_MS = 1_000;
@@ -26,7 +26,7 @@ const TRIM_MS = 4_000;
  * ENVD_PORT: the TCP port beside them; 49983 unless given, `0` for any free one, `off` for none.
  */
 const socketDir = process.env.ENVD_SOCKET_DIR ?? '/run/envd';
-const port = process.env.ENVD_PORT ?? String(PUBLIC_PORT);
+const port = process.env.ENVD_PORT ?? String(agentPort);
 
 // Meant for this program alone: what it starts finds the libraries of its own file system, and has memory of its own kind.
 delete process.env.LD_LIBRARY_PATH;

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Directory } from '@skerry/contract/directory';
 import { ApiError, toErrorBody } from '@skerry/contract/error';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
-import { createServer } from '@skerry/contract/serve';
 import type { Runtime } from '@skerry/runtime';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
+import { answeringLoss } from './handlers/answering-loss.ts';
 import { createForkHandlers } from './handlers/forking.ts';
 import { createInspectionHandlers } from './handlers/inspection.ts';
 import { createListHandlers } from './handlers/listing.ts';
@@ -15,13 +16,12 @@ import { createPauseHandlers } from './handlers/pausing.ts';
 import type { HandlerContext, PlatformHandlers, PlatformPaths } from './handlers/platform-handlers.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
+import { createServer } from './http/serve.ts';
 import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
 import { readOut } from './read-out.ts';
-import { answeringLoss } from './runtime-lost.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
-import type { Directory } from './sandboxes/live.ts';
 import type { Store } from './store/store.ts';
 
 export interface PlatformOptions {
@@ -66,16 +66,8 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const plane = createControlPlane({ ...options, clock, limits, ids });
 
   const context: HandlerContext = {
+    ...plane,
     store,
-    lifecycle: plane.lifecycle,
-    pausing: plane.pausing,
-    resuming: plane.resuming,
-    snapshotting: plane.snapshotting,
-    inspecting: plane.inspecting,
-    forking: plane.forking,
-    timeToLive: plane.timeToLive,
-    sampling: plane.observation.sampling,
-    shipping: plane.observation.shipping,
     clock,
     features: options.runtime.features,
     maxRunMs: limits.maxRunMs,

@@ -4,6 +4,5 @@ export { type Clock, createSystemClock } from './clock.ts';
 export type { Ids } from './ids.ts';
 export { defaultLimits, type Limits } from './limits.ts';
 export type { Log, LogFields } from './log.ts';
-export type { Directory, Route } from './sandboxes/live.ts';
 export { createStore } from './store/sqlite.ts';
 export type { Store } from './store/store.ts';

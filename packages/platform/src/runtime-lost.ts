@@ -1,6 +1,5 @@
 import { ApiError } from '@skerry/contract/error';
 import { RuntimeLostError } from '@skerry/runtime';
-import type { PlatformHandlers } from './handlers/platform-handlers.ts';
 
 /** By then the process that holds the driver has most likely been started again. */
 const RETRY_SECONDS = '1';
@@ -19,21 +18,3 @@ export const toLostError = (cause: RuntimeLostError): ApiError =>
       headers: retryHeaders(cause),
     },
   );
-
-/** The same handlers, whose calls are answered as by `toLostError` where the runtime is lost in the middle. */
-export const answeringLoss = (handlers: PlatformHandlers): PlatformHandlers => {
-  type Handler = (request: never) => unknown;
-  const wrapped = Object.entries<Handler>(handlers as unknown as Record<string, Handler>).map(
-    ([key, handle]) => [
-      key,
-      async (request: never) => {
-        try {
-          return await handle(request);
-        } catch (error) {
-          throw error instanceof RuntimeLostError ? toLostError(error) : error;
-        }
-      },
-    ],
-  );
-  return Object.fromEntries(wrapped) as PlatformHandlers;
-};

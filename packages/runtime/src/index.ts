@@ -1,7 +1,11 @@
 export { prepareAgentFolder } from './drivers/agent-folder.ts';
-export { prepareCriu } from './drivers/oci/criu/prepare-criu.ts';
-export { prepareRunsc } from './drivers/oci/gvisor/prepare-runsc.ts';
-export { type Remains, removeRemains } from './drivers/oci/remains/remains.ts';
+export {
+  type DriverChoice,
+  prepareCriu,
+  prepareRunsc,
+  type Remains,
+  removeRemains,
+} from './drivers/index.ts';
 export { isRuntimeError, RuntimeError, type RuntimeErrorCode, RuntimeLostError } from './error.ts';
 export { identifyProcess, isAlive, type ProcessIdentity } from './kernel/process-identity.ts';
 export { checkHost } from './probes/check-host.ts';
@@ -25,7 +29,6 @@ export type {
   SnapshotId,
   SnapshotInfo,
   Snapshots,
-  SocketReader,
   TreeOrigin,
   Usage,
 } from './runtime.ts';

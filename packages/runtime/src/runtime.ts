@@ -1,4 +1,6 @@
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
+import type { ConnectOptions } from '@skerry/contract/directory';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 
 /**
  * The one way to make a sandbox. A driver implements it for one technology; `suite.ts` is its definition in
@@ -51,14 +53,6 @@ export interface Limits {
   processCount: number;
 }
 
-/** How a socket is read (`onread` of `net.connect`). */
-export interface SocketReader {
-  /** Where the next read goes. */
-  nextBuffer(): Uint8Array;
-  /** Pushes what was read into the socket. False: it is not read on until somebody reads from it. */
-  receive(socket: Readable, sizeBytes: number, buffer: Uint8Array): boolean;
-}
-
 export interface Instance {
   readonly id: string;
   /**
@@ -73,7 +67,7 @@ export interface Instance {
    * the instance itself does not answer: it is paused or has ended. A `reader` takes over how the stream is read, where it
    * is a socket of this process.
    */
-  connect(port: number, options?: { signal?: AbortSignal; reader?: SocketReader }): Promise<Duplex>;
+  connect(port: number, options?: ConnectOptions): Promise<Duplex>;
   /** Opens a byte stream to the agent's private HTTP, which nothing inside the sandbox's network can reach. */
   control(options?: { signal?: AbortSignal }): Promise<Duplex>;
   /**
@@ -185,7 +179,9 @@ export interface Usage {
 /** What this driver can do on this host, found out by trying. Plain data. */
 export interface Features {
   /** What stands between the sandbox and the host's kernel. */
-  level: 'container' | 'gvisor' | 'microvm';
+  level: IsolationLevel;
+  /** Programs run inside. Without, a sandbox is its agent and the files of its image. */
+  programs: boolean;
   pause: { memory: boolean; filesystem: boolean };
   snapshot: { memory: boolean; filesystem: boolean };
   /** Sandboxes can have their own network with a way out. */

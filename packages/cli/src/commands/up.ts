@@ -1,8 +1,8 @@
+import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { defaultDataFolder, type ServerAddress } from '../data-folder.ts';
 import { createLog } from '../log.ts';
-import type { Isolation } from '../up.ts';
 import { parseCount } from './parse-count.ts';
 import { parseMebibytes } from './parse-mebibytes.ts';
 import { parsePort } from './parse-port.ts';
@@ -19,7 +19,7 @@ interface UpFlags {
   maxSandboxes: number;
   baseMemory?: number;
   memory: boolean;
-  isolation: Isolation;
+  isolation: IsolationLevel;
   maxHelperFaults: number;
   requireProtocolVersion: boolean;
   secureByDefault: boolean;
@@ -52,7 +52,7 @@ export function upCommand(): Command {
     )
     .addOption(
       new Option('--isolation <level>', 'what stands between a sandbox and the kernel of this host')
-        .choices(['container', 'gvisor'])
+        .choices(isolationLevels)
         .default('container'),
     )
     .option(

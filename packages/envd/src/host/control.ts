@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { controlPaths, parseLogQuery } from '@skerry/contract/agent-control';
 import { notFound } from '@skerry/contract/error';
 import { createHttpServer } from '../http/listen.ts';
 import { readJson } from '../http/read-json.ts';
@@ -52,24 +53,21 @@ export const createControlServer = (options: {
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const [path, query] = (req.url ?? '').split('?', 2);
     switch (`${req.method} ${path}`) {
-      case 'POST /init':
+      case `POST ${controlPaths.init}`:
         await initialize(req);
         res.writeHead(204).end(onInitialized);
         return;
-      case 'POST /usage':
+      case `POST ${controlPaths.usage}`:
         usage.tell(await readJson(req, { maxBytes: MAX_USAGE_BYTES }));
         res.writeHead(204).end();
         return;
-      case 'POST /self-test':
+      case `GET ${controlPaths.logs}`:
+        streamLog(res, { log: sandboxLog, usage, ...parseLogQuery(query) });
+        return;
+      case `POST ${controlPaths.selfTest}`:
         await runSelfTest();
         res.writeHead(200).end();
         return;
-      case 'GET /logs': {
-        const wanted = new URLSearchParams(query);
-        const follow = wanted.get('follow') === 'true';
-        streamLog(res, { log: sandboxLog, usage, after: wanted.get('after'), follow });
-        return;
-      }
       default:
         throw notFound(`no route ${req.method} ${req.url}`);
     }

@@ -1,16 +1,5 @@
+import type { SandboxUsage } from '@skerry/contract/agent-control';
 import { ApiError, invalid } from '@skerry/contract/error';
-
-/** What this sandbox uses, and of how much. Sizes are in bytes. */
-export interface SandboxUsage {
-  timestampMs: number;
-  cpuCount: number;
-  cpuUsedPct: number;
-  memoryTotalBytes: number;
-  memoryUsedBytes: number;
-  memoryCacheBytes: number;
-  diskTotalBytes: number;
-  diskUsedBytes: number;
-}
 
 /**
  * The way to figures that only the host sees: inside, the control groups are masked and /proc/meminfo is that of the whole host.

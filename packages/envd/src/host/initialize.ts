@@ -1,3 +1,4 @@
+import type { AgentInit } from '@skerry/contract/agent-control';
 import { invalid } from '@skerry/contract/error';
 import { NEW_SETTINGS, type Settings } from '../settings.ts';
 
@@ -15,7 +16,10 @@ const LACKING = ['volumeMounts', 'caBundle', 'hyperloopIP', 'lifecycleID'] as co
 const isAbsent = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
-const parseText = (body: Record<string, unknown>, name: string): string | undefined => {
+const parseText = (
+  body: Partial<Record<keyof AgentInit, unknown>>,
+  name: keyof AgentInit,
+): string | undefined => {
   const value = body[name];
   if (isAbsent(value)) return undefined;
   if (typeof value !== 'string' || value.includes('\0')) throw invalid(`${name} must be a string`);
@@ -47,7 +51,7 @@ export const parseEnvVars = (value: unknown, field: string): Record<string, stri
 export const parseInitialization = (body: unknown, current: Settings): Initialization => {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw invalid('body must be an object');
-  const fields = body as Record<string, unknown>;
+  const fields: Partial<Record<keyof AgentInit | (typeof LACKING)[number], unknown>> = body;
   for (const name of LACKING) {
     if (!isAbsent(fields[name])) throw invalid(`${name} is not supported`);
   }

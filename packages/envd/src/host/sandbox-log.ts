@@ -1,13 +1,7 @@
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+import type { LogEntry } from '@skerry/contract/agent-control';
 
-/** What is worth knowing for whoever owns the sandbox. Nothing secret goes in: no variables, no contents. */
-export interface LogEvent {
-  level: LogLevel;
-  /** The part of the agent that speaks, such as `process`. */
-  logger: string;
-  message: string;
-  fields?: Readonly<Record<string, string>>;
-}
+/** What the owner of the sandbox should know. Nothing secret goes in: no variables, no contents. */
+export type LogEvent = Omit<LogEntry, 'seq' | 'timestamp' | 'fields'> & Partial<Pick<LogEntry, 'fields'>>;
 
 /** One line of JSON without its end, numbered from 1 on. */
 export interface LogLine {
@@ -60,7 +54,8 @@ export const createSandboxLog = (): SandboxLog => {
     },
     write({ level, logger, message, fields = {} }) {
       lastSeq += 1;
-      const text = JSON.stringify({ seq: lastSeq, timestamp: Date.now(), level, logger, message, fields });
+      const entry: LogEntry = { seq: lastSeq, timestamp: Date.now(), level, logger, message, fields };
+      const text = JSON.stringify(entry);
       lines.push({ seq: lastSeq, text });
       sizeBytes += Buffer.byteLength(text);
       if (lines.length > MAX_LINES || sizeBytes > MAX_BYTES) makeRoom();

@@ -31,12 +31,12 @@ const toLine = ({ at, level, logger, message, fields }: LogEntryRow) => ({
 export const createLogHandlers = ({
   store,
   clock,
-  shipping,
-}: Pick<HandlerContext, 'store' | 'clock' | 'shipping'>): Pick<PlatformHandlers, LogRoute> => ({
+  observation,
+}: Pick<HandlerContext, 'store' | 'clock' | 'observation'>): Pick<PlatformHandlers, LogRoute> => ({
   'GET /sandboxes/{sandboxID}/logs': async ({ params, query }) => {
     const { id } = await requireObserved({ store, clock }, parseSandboxId(params));
     const { start, limit = MAX_ENTRIES } = query;
-    const rows = await shipping.list({ sandboxId: id, from: start, order: 'asc', limit });
+    const rows = await observation.shipping.list({ sandboxId: id, from: start, order: 'asc', limit });
     return { status: 200, body: { logs: rows.map(toLine), logEntries: rows.map(toLogEntry) } };
   },
 
@@ -47,7 +47,7 @@ export const createLogHandlers = ({
       direction === 'forward'
         ? ({ from: cursor, order: 'asc' } as const)
         : ({ to: cursor, order: 'desc' } as const);
-    const rows = await shipping.list({ sandboxId: id, ...place, level, search, limit });
+    const rows = await observation.shipping.list({ sandboxId: id, ...place, level, search, limit });
     return { status: 200, body: { logs: rows.map(toLogEntry) } };
   },
 });

@@ -28,8 +28,8 @@ const toSandboxMetric = (row: MetricRow, sandbox: SandboxRow): SandboxMetric => 
 export const createMetricHandlers = ({
   store,
   clock,
-  sampling,
-}: Pick<HandlerContext, 'store' | 'clock' | 'sampling'>): Pick<PlatformHandlers, MetricRoute> => ({
+  observation,
+}: Pick<HandlerContext, 'store' | 'clock' | 'observation'>): Pick<PlatformHandlers, MetricRoute> => ({
   'GET /sandboxes/{sandboxID}/metrics': async ({ params, query }) => {
     if (query.start !== undefined && query.end !== undefined && query.start > query.end) {
       throw invalid(`query.start must not be after query.end, got ${query.start} and ${query.end}`);
@@ -38,7 +38,7 @@ export const createMetricHandlers = ({
     const from = Math.max((query.start ?? 0) * 1000, sandbox.createdAt);
     // The whole of that second, since a second is all that can be said.
     const to = query.end === undefined ? clock.now() : query.end * 1000 + 999;
-    const rows = to < from ? [] : await sampling.list(sandbox.id, { from, to });
+    const rows = to < from ? [] : await observation.sampling.list(sandbox.id, { from, to });
     return { status: 200, body: rows.map((row) => toSandboxMetric(row, sandbox)) };
   },
 
@@ -47,7 +47,7 @@ export const createMetricHandlers = ({
     for (const given of query.sandbox_ids) {
       const sandbox = await store.findSandbox(parseSandboxId({ sandboxID: given }));
       if (sandbox === undefined || !isAlive(sandbox.state)) continue;
-      const row = await sampling.latest(sandbox.id);
+      const row = await observation.sampling.latest(sandbox.id);
       if (row !== undefined) sandboxes[given] = toSandboxMetric(row, sandbox);
     }
     return { status: 200, body: { sandboxes } };

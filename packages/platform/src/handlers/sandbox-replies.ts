@@ -1,7 +1,7 @@
-import { AGENT_VERSION } from '@skerry/contract/agent-version';
 import type { components } from '@skerry/platform-client';
 import type { SandboxRow } from '../store/store.ts';
 import { toAccessToken } from '../tokens.ts';
+import { AGENT_VERSION } from './agent-version.ts';
 
 type Schemas = components['schemas'];
 

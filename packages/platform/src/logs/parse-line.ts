@@ -1,5 +1,6 @@
+import { type LogEntry, type LogLevel, logLevels } from '@skerry/contract/agent-control';
 import { PLATFORM_LOGGER } from '../store/lifecycle-entry.ts';
-import { LOG_LEVELS, type LogEntryRow, type LogLevel } from '../store/log-store.ts';
+import type { LogEntryRow } from '../store/log-store.ts';
 
 /** One line of the log of an agent. The agent lives among hostile programs: nothing of it is true because it says so. */
 export type AgentLine =
@@ -41,14 +42,15 @@ export const parseLine = (text: string): AgentLine | undefined => {
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  const { origin, ask, seq, timestamp, level, logger, message, fields } = value as Record<string, unknown>;
+  const { origin, ask, seq, timestamp, level, logger, message, fields } = value as Partial<
+    Record<'origin' | 'ask' | keyof LogEntry, unknown>
+  >;
   if (isText(origin))
     return origin.length > 0 && origin.length <= 64 ? { case: 'origin', origin } : undefined;
   if (ask === 'usage') return { case: 'ask' };
   if (!Number.isSafeInteger(seq) || (seq as number) < 1) return undefined;
   if (!Number.isSafeInteger(timestamp) || !isText(message) || !isText(logger)) return undefined;
-  if (!LOG_LEVELS.includes(level as LogLevel) || logger === '' || logger === PLATFORM_LOGGER)
-    return undefined;
+  if (!logLevels.includes(level as LogLevel) || logger === '' || logger === PLATFORM_LOGGER) return undefined;
   return {
     case: 'entry',
     seq: seq as number,

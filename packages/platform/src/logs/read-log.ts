@@ -1,16 +1,12 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { controlPaths, type LogRequest, toLogQuery } from '@skerry/contract/agent-control';
 import type { Instance } from '@skerry/runtime';
 import { type Clock, passTime } from '../clock.ts';
-import type { LogSource } from '../store/log-store.ts';
 import type { ByteBudget } from './byte-budget.ts';
 
-export interface ReadLogOptions {
+export interface ReadLogOptions extends LogRequest {
   instance: Pick<Instance, 'control'>;
-  /** Where to go on. Undefined: from the beginning of what the agent has. */
-  after: Pick<LogSource, 'origin' | 'seq'> | undefined;
-  /** Goes on with what comes, until the agent ends it or the signal aborts. */
-  follow: boolean;
   onLine: (text: string) => void;
   budget: ByteBudget;
   clock: Clock;
@@ -36,7 +32,7 @@ const ask = (channel: Duplex, path: string, signal: AbortSignal) =>
   new Promise<IncomingMessage>((resolve, reject) => {
     request({ path, headers: { host: 'localhost' }, signal, createConnection: () => channel }, (response) => {
       if (response.statusCode === 200) resolve(response);
-      else reject(new Error(`the agent answered ${response.statusCode} to /logs`));
+      else reject(new Error(`the agent answered ${response.statusCode} to ${controlPaths.logs}`));
     })
       .on('error', reject)
       .end();
@@ -51,11 +47,8 @@ export const readLog = async (options: ReadLogOptions): Promise<void> => {
   const channel = await instance.control({ signal });
   const late = clock.after(ANSWER_MS, () => channel.destroy(new Error('the agent does not answer')));
   try {
-    const query = new URLSearchParams({
-      ...(after && { after: `${after.origin}:${after.seq}` }),
-      follow: String(follow),
-    });
-    const response = await ask(channel, `/logs?${query}`, signal);
+    const path = `${controlPaths.logs}?${toLogQuery({ after, follow })}`;
+    const response = await ask(channel, path, signal);
     late();
     const split = createLineSplitter(onLine);
     for await (const text of response.setEncoding('utf8') as AsyncIterable<string>) {

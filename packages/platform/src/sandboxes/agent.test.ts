@@ -5,8 +5,9 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
+import type { AgentInit } from '@skerry/contract/agent-control';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type AgentInit, initAgent } from './agent.ts';
+import { initAgent } from './agent.ts';
 
 const init: AgentInit = {
   sandboxId: 'i1',

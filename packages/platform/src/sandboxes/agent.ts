@@ -1,21 +1,9 @@
 import { request } from 'node:http';
+import { type AgentInit, type ControlBodies, controlPaths } from '@skerry/contract/agent-control';
 import type { Instance } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { NewSandbox } from '../store/store.ts';
 import { toAccessToken } from '../tokens.ts';
-
-/** What the agent of a sandbox receives before it answers anything else. */
-export interface AgentInit {
-  sandboxId: string;
-  templateId: string;
-  /** Replaces the variables that the agent had. */
-  envVars: Record<string, string>;
-  /** Without a token the agent answers every caller. */
-  accessToken?: string;
-  /** RFC 3339; the agent sets its clock by it and ignores an older one than it has seen. */
-  timestamp: string;
-  defaultUser: string;
-}
 
 /**
  * Gives the agent of a run what belongs to its sandbox: variables, token, default user, time. The same at the first start
@@ -47,15 +35,15 @@ export const initAgent = (
   instance: Pick<Instance, 'control'>,
   init: AgentInit,
   options: { signal: AbortSignal },
-): Promise<void> => postToAgent(instance, { path: '/init', body: init }, options);
+): Promise<void> => postToAgent(instance, { path: controlPaths.init, body: init }, options);
 
 /**
  * Posts JSON to the agent of a sandbox over its private channel. Resolves when the agent has taken it; rejects when the channel
  * fails, the agent refuses, or the signal aborts.
  */
-export const postToAgent = async (
+export const postToAgent = async <Path extends keyof ControlBodies>(
   instance: Pick<Instance, 'control'>,
-  { path, body }: { path: string; body: unknown },
+  { path, body }: { path: Path; body: ControlBodies[Path] },
   { signal }: { signal: AbortSignal },
 ): Promise<void> => {
   const channel = await instance.control({ signal });

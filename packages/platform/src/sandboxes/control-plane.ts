@@ -1,4 +1,5 @@
 import { freemem, totalmem } from 'node:os';
+import type { Directory } from '@skerry/contract/directory';
 import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
@@ -11,7 +12,7 @@ import { createExpiry } from './expiry.ts';
 import { createForking, type Forking } from './forking.ts';
 import { createInspecting, type Inspecting } from './inspecting.ts';
 import { createLifecycle, type Lifecycle, type LifecycleOptions, type Size } from './lifecycle.ts';
-import { createLive, type Directory } from './live.ts';
+import { createLive } from './live.ts';
 import { createObservation, type Observation } from './observation.ts';
 import { createPausing, type Pausing } from './pausing.ts';
 import { createReconcile } from './reconcile.ts';

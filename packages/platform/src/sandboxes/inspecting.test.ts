@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createMemoryRuntime } from '../testing/memory-runtime.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 
 let fixture: PlaneFixture;
@@ -39,7 +38,7 @@ describe('a comparison of files', () => {
   });
 
   it('is not offered where files cannot be captured', async () => {
-    fixture.runtime = createMemoryRuntime({ memory: false, filesystem: false });
+    fixture.useRuntime({ memory: false, filesystem: false });
     await fixture.startPlane();
     const { outcome } = await begin(await fixture.create());
     expect(await outcome).toBe('unimplemented');

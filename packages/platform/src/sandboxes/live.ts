@@ -1,19 +1,5 @@
-import type { Duplex } from 'node:stream';
-import type { Instance, SocketReader } from '@skerry/runtime';
-
-/** How to reach one run of a sandbox. A connection made under one run id is never used under another. */
-export interface Route {
-  readonly runId: string;
-  connect(port: number, options?: { signal?: AbortSignal; reader?: SocketReader }): Promise<Duplex>;
-}
-
-/** Which sandboxes can be reached now, and when one no longer can. */
-export interface Directory {
-  /** Undefined for a sandbox that is unknown, not yet usable, paused, or on its way out. */
-  find(sandboxId: string): Promise<Route | undefined>;
-  /** Calls the listener as soon as a run can no longer be found. The returned function takes the listener back. */
-  onEnd(listener: (sandboxId: string, runId: string) => void): () => void;
-}
+import type { Directory } from '@skerry/contract/directory';
+import type { Instance } from '@skerry/runtime';
 
 /** The running sandboxes that this process holds a handle of. */
 export interface Live {

@@ -1,3 +1,4 @@
+import { controlPaths, type SandboxUsage } from '@skerry/contract/agent-control';
 import type { Instance } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
@@ -26,7 +27,7 @@ export interface Observation {
 const MIB = 2 ** 20;
 const ANSWER_MS = 5_000;
 
-const toUsage = (metric: MetricRow, row: SandboxRow) => ({
+const toUsage = (metric: MetricRow, row: SandboxRow): SandboxUsage => ({
   timestampMs: metric.at,
   cpuCount: row.cpuCount,
   cpuUsedPct: metric.cpuUsedPct,
@@ -45,7 +46,7 @@ export const createObservation = (options: { store: Store; clock: Clock; log: Lo
       const metric = await sampling.measure(row.id);
       if (metric === undefined) return;
       const signal = AbortSignal.timeout(ANSWER_MS);
-      await postToAgent(instance, { path: '/usage', body: toUsage(metric, row) }, { signal });
+      await postToAgent(instance, { path: controlPaths.usage, body: toUsage(metric, row) }, { signal });
     },
   });
   return {

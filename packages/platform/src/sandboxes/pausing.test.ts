@@ -1,6 +1,5 @@
 import { RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createMemoryRuntime } from '../testing/memory-runtime.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 
 let fixture: PlaneFixture;
@@ -78,7 +77,7 @@ describe('pause', () => {
   });
 
   it('never keeps less than was asked for', async () => {
-    fixture.runtime = createMemoryRuntime({ memory: false, filesystem: true });
+    fixture.useRuntime({ memory: false, filesystem: true });
     await fixture.startPlane();
     const id = await fixture.create();
     await expect(fixture.plane.pausing.pause(id, 'memory')).rejects.toMatchObject({
@@ -87,7 +86,7 @@ describe('pause', () => {
     });
     expect((await fixture.rowOf(id))?.state).toBe('running');
     expect(fixture.runtime.log).toEqual([]);
-    fixture.runtime = createMemoryRuntime({ memory: false, filesystem: false });
+    fixture.useRuntime({ memory: false, filesystem: false });
     await fixture.startPlane();
     const other = await fixture.create();
     await expect(fixture.plane.pausing.pause(other, 'filesystem')).rejects.toMatchObject({

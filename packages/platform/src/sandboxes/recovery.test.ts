@@ -17,11 +17,6 @@ describe('after a server that was killed', () => {
     await fixture.store.changeState(id, { from: ['running'], to: state, set });
     return id;
   };
-  const instanceOf = (id: string) => {
-    const instance = fixture.runtime.instances.get(id);
-    if (instance === undefined) throw new Error('no instance');
-    return instance;
-  };
 
   it.each(['pausing', 'resuming'] as const)(
     'in the state %s a sandbox that runs is running',
@@ -38,7 +33,7 @@ describe('after a server that was killed', () => {
 
   it.each(['pausing', 'resuming'] as const)('in the state %s a paused one is paused', async (state) => {
     const id = await halfWay(state);
-    instanceOf(id).state = 'paused';
+    await (await fixture.runtime.get(id)).pause({ memory: true });
     await fixture.startPlane();
     await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
     expect(await fixture.rowOf(id)).toMatchObject({ pausedAt: 1, pausedWith: 'memory' });
@@ -47,7 +42,7 @@ describe('after a server that was killed', () => {
 
   it.each(['pausing', 'resuming'] as const)('in the state %s one that is gone is closed', async (state) => {
     const id = await halfWay(state);
-    fixture.runtime.instances.delete(id);
+    await fixture.runtime.vanish(id);
     await fixture.startPlane();
     await expect.poll(() => fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'lost' });
   });
@@ -73,7 +68,7 @@ describe('after a server that was killed', () => {
     const [kept, gone] = [await fixture.create(), await fixture.create()];
     for (const id of [kept, gone]) await fixture.plane.pausing.pause(id, 'filesystem');
     await fixture.plane.close();
-    fixture.runtime.instances.delete(gone);
+    await fixture.runtime.vanish(gone);
     await fixture.startPlane();
     expect((await fixture.rowOf(kept))?.state).toBe('paused');
     await expect.poll(() => fixture.rowOf(gone)).toMatchObject({ state: 'ended', cause: 'lost' });

@@ -31,7 +31,7 @@ describe('resume', () => {
       envVars: { A: 'b' },
     });
     await expect(fixture.plane.resuming.resume(id, resume)).rejects.toMatchObject({ code: 'conflict' });
-    fixture.runtime.instances.get(id)?.exit();
+    fixture.runtime.crash(id);
     await expect.poll(async () => (await fixture.rowOf(id))?.cause).toBe('exited');
     await expect(fixture.plane.resuming.resume(id, resume)).rejects.toMatchObject({ code: 'not_found' });
   });

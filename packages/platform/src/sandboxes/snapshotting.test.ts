@@ -61,7 +61,7 @@ describe('snapshotting', () => {
 
   it('keeps a sandbox reachable meanwhile, lets it be killed, and refuses anything else', async () => {
     const id = await fixture.create();
-    const release = fixture.runtime.hold('snapshot');
+    const release = fixture.runtime.hold('copy');
     const made = make(id);
     await expect.poll(() => fixture.runtime.log).toContain(`snapshot ${id} filesystem`);
     expect(await fixture.route(id)).toBeDefined();

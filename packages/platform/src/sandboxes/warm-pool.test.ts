@@ -81,7 +81,7 @@ describe('sandboxes that are started ahead', () => {
     await fixture.startPlane({ warmMin: 2, warmMax: 2 });
     const [gone] = await untilWaiting(2);
     await fixture.plane.close();
-    fixture.runtime.instances.delete(String(gone));
+    await fixture.runtime.vanish(String(gone));
     await fixture.startPlane();
     await untilWaiting(0);
     expect(fixture.runtime.instances.size).toBe(0);
@@ -90,7 +90,7 @@ describe('sandboxes that are started ahead', () => {
   it('are replaced when they end by themselves', async () => {
     await fixture.startPlane({ warmMin: 1, warmMax: 1 });
     const [first] = await untilWaiting(1);
-    fixture.runtime.instances.get(String(first))?.exit();
+    fixture.runtime.crash(String(first));
     await expect.poll(waiting).not.toContain(first);
     const id = await fixture.create();
     expect(id).not.toBe(first);

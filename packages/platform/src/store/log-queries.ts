@@ -1,6 +1,7 @@
+import { logLevels } from '@skerry/contract/agent-control';
 import { type ExpressionBuilder, sql } from 'kysely';
 import { PLATFORM_LOGGER } from './lifecycle-entry.ts';
-import { LOG_LEVELS, type LogEntryRow, type LogStore, type NewLogEntry } from './log-store.ts';
+import type { LogEntryRow, LogStore, NewLogEntry } from './log-store.ts';
 import type { Database } from './migrations.ts';
 import type { Schema } from './schema.ts';
 
@@ -9,7 +10,7 @@ const ROWS_A_STATEMENT = 500;
 const toValues = (entry: NewLogEntry) => ({
   sandbox_id: entry.sandboxId,
   at: entry.at,
-  level: LOG_LEVELS.indexOf(entry.level),
+  level: logLevels.indexOf(entry.level),
   logger: entry.logger,
   message: entry.message,
   fields: JSON.stringify(entry.fields),
@@ -127,7 +128,7 @@ export const createLogQueries = (db: Database): LogStore => ({
       .selectFrom('sandbox_logs')
       .select(['at', 'level', 'logger', 'message', 'fields'])
       .where('sandbox_id', '=', sandboxId)
-      .where('level', '>=', LOG_LEVELS.indexOf(level))
+      .where('level', '>=', logLevels.indexOf(level))
       .orderBy('at', order)
       .orderBy('id', order)
       .limit(limit);
@@ -137,7 +138,7 @@ export const createLogQueries = (db: Database): LogStore => ({
     return (await query.execute()).map(
       (row): LogEntryRow => ({
         at: row.at,
-        level: LOG_LEVELS[row.level] ?? 'info',
+        level: logLevels[row.level] ?? 'info',
         logger: row.logger,
         message: row.message,
         fields: JSON.parse(row.fields) as Record<string, string>,

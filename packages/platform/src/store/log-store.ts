@@ -1,3 +1,5 @@
+import type { LogLevel } from '@skerry/contract/agent-control';
+
 export interface LogStore {
   /** Writes entries of sandboxes whose rows exist and, in the same transaction, how far their agents' logs were read. */
   addLogEntries(entries: readonly NewLogEntry[], sources: readonly LogSource[]): Promise<void>;
@@ -6,10 +8,6 @@ export interface LogStore {
   /** Forgets what is too old and, the oldest first, what agents said beyond so many bytes of one sandbox, and of all. */
   deleteLogEntries(limits: { before: number; maxBytesOfSandbox: number; maxBytes: number }): Promise<void>;
 }
-
-/** From the least to the most serious. */
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface LogEntryRow {
   at: number;

@@ -6,7 +6,7 @@ export interface LogTable {
   id: Generated<number>;
   sandbox_id: string;
   at: number;
-  /** Place in `LOG_LEVELS`. */
+  /** Place in `logLevels`. */
   level: number;
   logger: string;
   message: string;

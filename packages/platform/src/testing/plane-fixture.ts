@@ -1,21 +1,24 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Route } from '@skerry/contract/directory';
+import type { Features } from '@skerry/runtime';
 import { createSystemClock } from '../clock.ts';
 import { createRandomIds } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
 import { type ControlPlane, createControlPlane } from '../sandboxes/control-plane.ts';
-import type { Route } from '../sandboxes/live.ts';
 import { createStore } from '../store/sqlite.ts';
 import type { PauseKind, SandboxRow, Store } from '../store/store.ts';
-import { createMemoryRuntime, type MemoryRuntime } from './memory-runtime.ts';
+import { createFaultyRuntime, type FaultyRuntime } from './faulty-runtime.ts';
 
 /** A control plane over a real store and a runtime of this process. */
 export interface PlaneFixture {
   readonly store: Store;
-  runtime: MemoryRuntime;
+  runtime: FaultyRuntime;
   /** Of the last `startPlane`. */
   plane: ControlPlane;
+  /** Makes another runtime the one of the next `startPlane`. */
+  useRuntime(pause: Features['pause']): void;
   /** Over what is there, as a server that starts after another one has ended makes it. */
   startPlane(limits?: Partial<Limits>): Promise<ControlPlane>;
   /** A running sandbox; resolves with its id. */
@@ -34,10 +37,16 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   const store = await createStore({ path: join(folder, 'skerry.db') });
   const planes: ControlPlane[] = [];
   const silent = () => undefined;
-  const runtime = createMemoryRuntime({ memory: true, filesystem: true });
+  const runtimes: FaultyRuntime[] = [];
+  const makeRuntime = (pause: Features['pause']): FaultyRuntime => {
+    const made = createFaultyRuntime({ dataDir: join(folder, `runtime${runtimes.length}`), pause });
+    runtimes.push(made);
+    return made;
+  };
+  const runtime = makeRuntime({ memory: true, filesystem: true });
   const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
   const template = { id: 't1', name: 'base', kind: 'image' as const, ...size };
-  const makePlane = async (on: MemoryRuntime, limits = {}): Promise<ControlPlane> => {
+  const makePlane = async (on: FaultyRuntime, limits = {}): Promise<ControlPlane> => {
     const made = createControlPlane({
       store,
       runtime: on,
@@ -56,6 +65,9 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
     store,
     runtime,
     plane: await makePlane(runtime),
+    useRuntime: (pause) => {
+      fixture.runtime = makeRuntime(pause);
+    },
     startPlane: async (limits) => {
       fixture.plane = await makePlane(fixture.runtime, limits);
       return fixture.plane;
@@ -68,6 +80,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
     route: (id) => fixture.plane.directory.find(id),
     close: async () => {
       for (const made of planes.splice(0)) await made.close();
+      for (const made of runtimes) await made.close();
       await store.close();
       await rm(folder, { recursive: true });
     },

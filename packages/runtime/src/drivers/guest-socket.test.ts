@@ -6,8 +6,9 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { agentPort } from '@skerry/contract/directory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { agentPort, connectGuest, connectGuestSocket, tunnel } from './guest-socket.ts';
+import { connectGuest, connectGuestSocket, tunnel } from './guest-socket.ts';
 
 let dir: string;
 const servers: (Server | HttpServer)[] = [];

@@ -2,8 +2,9 @@ import { constants, type FileHandle, open } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { agentPort, type SocketReader } from '@skerry/contract/directory';
 import { RuntimeError } from '../error.ts';
-import type { Instance, Runtime, SocketReader } from '../runtime.ts';
+import type { Instance, Runtime } from '../runtime.ts';
 
 /** The agent's two sockets as the host sees them: absolute paths in the sandbox's folder. */
 export interface GuestSockets {
@@ -23,9 +24,6 @@ export interface AddressedRuntime extends Runtime {
   get(id: string): Promise<AddressedInstance>;
   list(): AsyncIterable<AddressedInstance>;
 }
-
-/** The port of the agent's public HTTP. */
-export const agentPort = 49_983;
 
 /** An agent takes a millisecond. One that lies silent would otherwise hold a descriptor of ours for each try. */
 const handshakeTimeoutMs = 10_000;

@@ -8,7 +8,7 @@ import {
   connectGuest,
   connectGuestSocket,
 } from '../drivers/guest-socket.ts';
-import { isInstanceId, parseInstanceSpec } from '../drivers/instance-spec.ts';
+import { isInstanceId } from '../drivers/instance-spec.ts';
 import { isRuntimeError, RuntimeError, RuntimeLostError } from '../error.ts';
 import type { Difference, SnapshotInfo } from '../runtime.ts';
 import { type CallOptions, type Connection, createConnection, UnsentError } from './connection.ts';
@@ -172,7 +172,7 @@ export async function createRemote(options: {
     features,
     create: async (spec, { signal } = {}) => {
       if (signal?.aborted) throw new RuntimeError('unavailable', 'aborted', { cause: signal.reason });
-      return toInstance(await call('create', { spec: parseInstanceSpec(spec) }, { signal }));
+      return toInstance(await call('create', { spec }, { signal }));
     },
     get: async (id) => {
       if (!isInstanceId(id)) throw new RuntimeError('not_found', 'no sandbox has such an id');

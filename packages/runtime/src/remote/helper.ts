@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { AddressedRuntime } from '../drivers/guest-socket.ts';
+import { type DriverChoice, defaultDriver } from '../drivers/index.ts';
 import { RuntimeError, RuntimeLostError } from '../error.ts';
 import { systemPath } from '../kernel/run-command.ts';
 import { createRemote, dialSocket } from './client.ts';
@@ -20,12 +21,8 @@ export interface HelperOptions {
   mainPath?: string | undefined;
   /** Where this host's servers agree on slots, when it is not the usual place. */
   stateDir?: string | undefined;
-  /** What `prepareCriu` made; memory is not kept at level `container` without. */
-  criuDir?: string | undefined;
-  /** What `prepareRunsc` resolved with: sandboxes are of level `gvisor` then, and else of level `container`. */
-  runscPath?: string | undefined;
-  /** Whether memory is kept at level `gvisor`. */
-  keepsMemory?: boolean | undefined;
+  /** Default: the OCI driver at level `container`, which keeps no memory. */
+  driver?: DriverChoice | undefined;
   /** That sandboxes are only to be found and ended: what starts them is not tried then. */
   startsNone?: boolean | undefined;
   /** Where this process is root of a user's ground. */
@@ -114,25 +111,13 @@ export async function startHelper(options: HelperOptions): Promise<AddressedRunt
 }
 
 function launch(
-  {
-    dataDir,
-    agentDir,
-    mainPath,
-    stateDir,
-    criuDir,
-    runscPath,
-    keepsMemory,
-    startsNone,
-    ground,
-  }: HelperOptions,
+  { dataDir, agentDir, mainPath, stateDir, driver = defaultDriver, startsNone, ground }: HelperOptions,
   socketPath: string,
 ): ChildProcess {
   const main = mainPath ?? fileURLToPath(new URL('./main.ts', import.meta.url));
   const args = [main, '--data', dataDir, '--socket', socketPath, '--agent', agentDir];
+  args.push('--driver', JSON.stringify(driver));
   if (stateDir !== undefined) args.push('--state', stateDir);
-  if (criuDir !== undefined) args.push('--criu', criuDir);
-  if (runscPath !== undefined) args.push('--runsc', runscPath);
-  if (keepsMemory) args.push('--keep-memory');
   if (startsNone) args.push('--starts-none');
   if (ground) args.push('--ground', ...ground.hostAddresses.flatMap((address) => ['--closed', address]));
   if (ground?.cgroupFolder !== undefined) args.push('--cgroup', ground.cgroupFolder);

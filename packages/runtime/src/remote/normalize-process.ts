@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { MAX_OPEN_FILES, oomScorePath, readHostAllowance } from '../drivers/oci/cgroup/host-allowance.ts';
+import { MAX_OPEN_FILES, oomScorePath, readOpenFilesLimit } from '../kernel/inherited-limits.ts';
 import { SyscallError, setLimit } from '../kernel/syscalls.ts';
 
 /**
@@ -17,7 +17,7 @@ export const normalizeProcess = (): void => {
     setLimit('openFiles', MAX_OPEN_FILES);
   } catch (error) {
     if (!(error instanceof SyscallError && error.code === 'EPERM')) throw error;
-    setLimit('openFiles', readHostAllowance().openFiles);
+    setLimit('openFiles', readOpenFilesLimit());
   }
   if (Number(readFileSync(oomScorePath, 'utf8')) <= 0) return;
   try {

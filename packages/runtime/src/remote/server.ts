@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import type { AddressedInstance, AddressedRuntime } from '../drivers/guest-socket.ts';
+import { parseInstanceSpec } from '../drivers/instance-spec.ts';
 import { isRuntimeError, RuntimeError, toRuntimeError } from '../error.ts';
 import { readLines } from './lines.ts';
 import {
@@ -106,7 +107,7 @@ function serveConnection(
       case 'describe':
         return { name: runtime.name, features: runtime.features };
       case 'create':
-        return toDescription(await runtime.create(request.spec, { signal }));
+        return toDescription(await runtime.create(parseInstanceSpec(request.spec), { signal }));
       case 'get':
         return toDescription(await runtime.get(request.instance));
       case 'list':

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { agentPort } from '../drivers/guest-socket.ts';
+import { agentPort } from '@skerry/contract/directory';
 import type { Instance } from '../runtime.ts';
 
 export interface GuestResult {

@@ -35,32 +35,35 @@ export const snapshotSuite = (host: SuiteHost): void => {
       expect(host.runtime.features.snapshot.filesystem).toBe(true);
     });
 
-    it('holds every file as it was, for any number of others side by side, and they all diverge', async () => {
-      const source = await host.create();
-      const { runId } = source;
-      await runInside(source, toMakeTree(host.traits));
-      const before = await runInside(source, describeTree);
-      expect(before.output).toContain('./a/file f 644 1000:2000 5');
-      const snapshot = await capture(source);
-      await runInside(source, 'echo source > /srv/mine; rm /srv/a/long');
-      const copies = await Promise.all([1, 2].map(() => host.create({ snapshot })));
-      for (const copy of copies) expect(await runInside(copy, describeTree)).toEqual(before);
-      await Promise.all(copies.map((copy, index) => runInside(copy, `echo ${index} > /srv/mine; sync`)));
-      expect(await Promise.all([source, ...copies].map((one) => output(one, 'cat /srv/mine')))).toEqual([
-        'source\n',
-        '0\n',
-        '1\n',
-      ]);
-      // No process of the source is in them, and all of its processes are still in the source.
-      expect(await output(copies[0] as Instance, 'cat /proc/[0-9]*/cmdline')).not.toContain('sleep');
-      expect(await output(source, 'cat /proc/[0-9]*/cmdline')).toContain('sleep');
-      expect(source.runId).toBe(runId);
-      expect(await source.state()).toBe('running');
-      const third = await host.create({ snapshot });
-      expect(await runInside(third, describeTree)).toEqual(before);
-    });
+    host.inside(
+      'holds every file as it was, for any number of others side by side, and they all diverge',
+      async () => {
+        const source = await host.create();
+        const { runId } = source;
+        await runInside(source, toMakeTree(host.traits));
+        const before = await runInside(source, describeTree);
+        expect(before.output).toContain('./a/file f 644 1000:2000 5');
+        const snapshot = await capture(source);
+        await runInside(source, 'echo source > /srv/mine; rm /srv/a/long');
+        const copies = await Promise.all([1, 2].map(() => host.create({ snapshot })));
+        for (const copy of copies) expect(await runInside(copy, describeTree)).toEqual(before);
+        await Promise.all(copies.map((copy, index) => runInside(copy, `echo ${index} > /srv/mine; sync`)));
+        expect(await Promise.all([source, ...copies].map((one) => output(one, 'cat /srv/mine')))).toEqual([
+          'source\n',
+          '0\n',
+          '1\n',
+        ]);
+        // No process of the source is in them, and all of its processes are still in the source.
+        expect(await output(copies[0] as Instance, 'cat /proc/[0-9]*/cmdline')).not.toContain('sleep');
+        expect(await output(source, 'cat /proc/[0-9]*/cmdline')).toContain('sleep');
+        expect(source.runId).toBe(runId);
+        expect(await source.state()).toBe('running');
+        const third = await host.create({ snapshot });
+        expect(await runInside(third, describeTree)).toEqual(before);
+      },
+    );
 
-    it('outlives its instance and the runtime, and no instance needs it any more', async () => {
+    host.inside('outlives its instance and the runtime, and no instance needs it any more', async () => {
       const source = await host.create();
       await runInside(source, 'echo kept > /root/file');
       const snapshot = await capture(source);
@@ -75,7 +78,7 @@ export const snapshotSuite = (host: SuiteHost): void => {
       expect(await output(copy, 'echo more >> /root/file; cat /root/file')).toBe('kept\nmore\n');
     });
 
-    it('can be made of an instance that began with one, and of a paused one', async () => {
+    host.inside('can be made of an instance that began with one, and of a paused one', async () => {
       const first = await host.create();
       await runInside(first, 'echo 1 > /root/1');
       const second = await host.create({ snapshot: await capture(first) });
@@ -91,17 +94,20 @@ export const snapshotSuite = (host: SuiteHost): void => {
       expect(await output(third, 'cat /root/2; id -u')).toBe('2\n0\n');
     });
 
-    it('has what was written a moment before, also what was never synced or is still open', async () => {
-      const source = await host.create();
-      const write = `exec 3>/root/open; i=0; while [ $i -lt 300 ]; do echo $i >> /root/many; i=$((i+1)); done; echo open >&3
+    host.inside(
+      'has what was written a moment before, also what was never synced or is still open',
+      async () => {
+        const source = await host.create();
+        const write = `exec 3>/root/open; i=0; while [ $i -lt 300 ]; do echo $i >> /root/many; i=$((i+1)); done; echo open >&3
         head -c 3000000 /dev/zero | tr '\\0' z > /root/large; sleep 1000 >/dev/null 2>&1 &`;
-      await runInside(source, write);
-      const copy = await host.create({ snapshot: await capture(source) });
-      const look = 'cd /root; cat open; md5sum many large';
-      expect(await runInside(copy, look)).toEqual(await runInside(source, look));
-    });
+        await runInside(source, write);
+        const copy = await host.create({ snapshot: await capture(source) });
+        const look = 'cd /root; cat open; md5sum many large';
+        expect(await runInside(copy, look)).toEqual(await runInside(source, look));
+      },
+    );
 
-    it('is of one moment, while its instance writes without a break', async () => {
+    host.inside('is of one moment, while its instance writes without a break', async () => {
       const source = await host.create();
       // Turn after turn, block after block: whenever it stops, the blocks of one turn come before those of the last.
       const program = `const fs = require('fs'); const fd = fs.openSync('/root/turns', 'w+');
@@ -134,19 +140,22 @@ export const snapshotSuite = (host: SuiteHost): void => {
       expect(await code(host.runtime.snapshots.verify('none'))).toBe('not_found');
     });
 
-    it('reaches names through the host where the copy has a way out and its source had none', async () => {
-      const source = await host.create();
-      expect(await output(source, 'cat /etc/resolv.conf')).toBe('');
-      const snapshot = await capture(source);
-      const online = await host.create({ snapshot, network: { internet: true } });
-      expect(await output(online, 'cat /etc/resolv.conf; stat -c %u:%g:%a /etc/resolv.conf')).toMatch(
-        /nameserver [\d.]+\n(.*\n)*0:0:644\n$/,
-      );
-      const offline = await host.create({ snapshot: await capture(online) });
-      expect(await output(offline, 'cat /etc/resolv.conf')).toBe('');
-    });
+    host.inside(
+      'reaches names through the host where the copy has a way out and its source had none',
+      async () => {
+        const source = await host.create();
+        expect(await output(source, 'cat /etc/resolv.conf')).toBe('');
+        const snapshot = await capture(source);
+        const online = await host.create({ snapshot, network: { internet: true } });
+        expect(await output(online, 'cat /etc/resolv.conf; stat -c %u:%g:%a /etc/resolv.conf')).toMatch(
+          /nameserver [\d.]+\n(.*\n)*0:0:644\n$/,
+        );
+        const offline = await host.create({ snapshot: await capture(online) });
+        expect(await output(offline, 'cat /etc/resolv.conf')).toBe('');
+      },
+    );
 
-    it('does not let a copy write to the host where somebody made a link of /etc', async () => {
+    host.inside('does not let a copy write to the host where somebody made a link of /etc', async () => {
       const source = await host.create();
       await runInside(source, 'cp -a /etc /etc.old && rm -rf /etc && ln -s /tmp/elsewhere /etc');
       const snapshot = await capture(source);
@@ -154,7 +163,7 @@ export const snapshotSuite = (host: SuiteHost): void => {
       expect(await output(copy, 'readlink /etc')).toBe('/tmp/elsewhere\n');
     });
 
-    it('is refused for an id in use, for another size of disk, and for what has died', async () => {
+    host.inside('is refused for an id in use, for another size of disk, and for what has died', async () => {
       const instance = await host.create();
       const snapshot = await capture(instance);
       expect(await code(instance.snapshot({ id: snapshot, memory: false }))).toBe('already_exists');
@@ -168,7 +177,7 @@ export const snapshotSuite = (host: SuiteHost): void => {
       expect(await list()).toEqual([snapshot]);
     });
 
-    it('stops its instance for a moment only', async () => {
+    host.inside('stops its instance for a moment only', async () => {
       const instance = await host.create();
       const tick = `const fs = require('fs'); let last = performance.now(), longest = 0;
         setInterval(() => { const now = performance.now(); longest = Math.max(longest, now - last); last = now; }, 5);

@@ -6,6 +6,8 @@ export interface SuiteHost {
   readonly runtime: Runtime;
   readonly dataDir: string;
   readonly traits: LevelTraits;
+  /** `it` of a test that runs programs inside: skipped, with that reason, where none run. */
+  inside(title: string, test: () => Promise<void>): void;
   /** A spec with an id that no other test uses. */
   spec(change?: Partial<InstanceSpec>): InstanceSpec;
   create(change?: Partial<InstanceSpec>): Promise<Instance>;

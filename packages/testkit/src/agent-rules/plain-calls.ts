@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:ht
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { expect } from 'vitest';
-import { type StackClient, toRouting } from '../stack/stack-client.ts';
+import { toRouting } from '../stack/stack-client.ts';
 
 export interface PlainCall {
   headers?: Record<string, string>;
@@ -42,7 +42,10 @@ export const filesOf = (path: string): string => `/files?${new URLSearchParams({
 export const rawBody = { 'content-type': 'application/octet-stream' };
 
 export const createPlainCalls = (
-  ask: () => { stack: Pick<StackClient, 'address'>; sandbox: { sandboxId: string; accessToken: string } },
+  ask: () => {
+    stack: { address: { readonly sandboxUrl: string } };
+    sandbox: { sandboxId: string; accessToken: string };
+  },
 ): PlainCalls => {
   const open: PlainCalls['open'] = async (route, { headers = {}, body, token } = {}) => {
     const { stack, sandbox } = ask();

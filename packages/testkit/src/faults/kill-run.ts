@@ -1,14 +1,15 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { StackOptions } from '../stack/stack.ts';
 import { chooseMoments } from './kills/choose-moments.ts';
 import { createKillLane, type KillLane, type PlannedKill } from './kills/kill-lane.ts';
 import { createKillOperations } from './kills/kill-operations.ts';
 import { createKillReport, type KillReport } from './kills/kill-report.ts';
-import { type Level, toArgs } from './level.ts';
+import { toArgs } from './level.ts';
 import { createRandom } from './random.ts';
 
 export interface KillRunOptions {
   seed: number;
-  level?: Level;
+  level?: IsolationLevel;
   /** Besides what it takes to see the steps. */
   durationMs: number;
   /** How many servers, each with a sandbox, are killed at the same time. */

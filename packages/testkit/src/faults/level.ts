@@ -1,5 +1,4 @@
-/** What stands between a sandbox and the host's kernel, as `skerry up --isolation` takes it. */
-export type Level = 'container' | 'gvisor';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 
 /** What a server is started with. */
-export const toArgs = (level: Level): readonly string[] => ['--isolation', level];
+export const toArgs = (level: IsolationLevel): readonly string[] => ['--isolation', level];

@@ -2,9 +2,10 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { Sandbox, SandboxError } from '@skerry/sdk';
 import type { Stack } from '../stack/stack.ts';
-import { type Level, toArgs } from './level.ts';
+import { toArgs } from './level.ts';
 import { toComplaints } from './lifecycle/complaints.ts';
 import { type Content, findLosses, startCounter } from './lifecycle/kept-content.ts';
 import {
@@ -23,7 +24,7 @@ import { createRandom } from './random.ts';
 
 export interface LifecycleRunOptions {
   seed: number;
-  level?: Level;
+  level?: IsolationLevel;
   durationMs: number;
   /** How many operations are to be done, however long that takes. */
   leastOperations: number;

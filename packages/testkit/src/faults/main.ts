@@ -1,17 +1,18 @@
 // Faults for as long as one likes: pnpm test:faults --minutes 10 [--seed 1] [--only lifecycle] [--isolation gvisor]
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { startStack } from '../stack/stack.ts';
 import { runFaults } from './fault-run.ts';
 import { runKills } from './kill-run.ts';
 import type { KillReport } from './kills/kill-report.ts';
-import { type Level, toArgs } from './level.ts';
+import { toArgs } from './level.ts';
 import { runLifecycle } from './lifecycle-run.ts';
 
 interface Run {
   minutes: number;
   firstSeed: number;
-  level: Level;
+  level: IsolationLevel;
 }
 
 /** As it is published: it starts, after each of many kills, in less than half the time of its sources. */
@@ -95,10 +96,10 @@ if (!Number.isSafeInteger(firstSeed)) throw new Error(`--seed must be an integer
 const { only, isolation } = values;
 if (only !== undefined && runs[only] === undefined)
   throw new Error(`--only takes ${Object.keys(runs).join(', ')}, got ${only}`);
-if (isolation !== 'container' && isolation !== 'gvisor')
-  throw new Error(`--isolation takes container, gvisor, got ${isolation}`);
+const level = isolationLevels.find((known) => known === isolation);
+if (level === undefined) throw new Error(`--isolation takes ${isolationLevels.join(', ')}, got ${isolation}`);
 
 for (const [name, run] of Object.entries(runs)) {
   if (only !== undefined && name !== only) continue;
-  if (!(await run({ minutes, firstSeed, level: isolation }))) process.exitCode = 1;
+  if (!(await run({ minutes, firstSeed, level }))) process.exitCode = 1;
 }

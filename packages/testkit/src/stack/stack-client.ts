@@ -23,6 +23,8 @@ export interface StackSandbox {
   readonly sandboxId: string;
   readonly accessToken: string;
   readonly agent: EnvdClient;
+  /** The client of its agent whose calls act as that user. */
+  agentOf(user: string): EnvdClient;
   kill(): Promise<void>;
 }
 
@@ -57,10 +59,12 @@ export function createStackClient(options: {
         throw new Error(`create answered ${response.status}: ${JSON.stringify(error)}\n${log}`);
       }
       const { sandboxID: sandboxId, envdAccessToken: accessToken = '' } = data;
+      const access = { baseUrl: address.sandboxUrl, accessToken, headers: toRouting(sandboxId) };
       return {
         sandboxId,
         accessToken,
-        agent: createEnvdClient({ baseUrl: address.sandboxUrl, accessToken, headers: toRouting(sandboxId) }),
+        agent: createEnvdClient(access),
+        agentOf: (user) => createEnvdClient({ ...access, user }),
         async kill() {
           await api.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID: sandboxId } } });
         },

@@ -186,35 +186,3 @@ describe('POST /files with multipart', () => {
     expect((await agent.http({ path: '/health' })).status).toBe(204);
   });
 });
-
-describe('metadata of files', () => {
-  it('is stored with the file, told by Stat, and replaced as a whole by each upload', async () => {
-    const path = join(agent.dir, 'with-metadata');
-    const { json } = await put(path, 'x', { 'X-Metadata-Color': 'red', 'x-metadata-Size': 'L' });
-    expect(json).toEqual([
-      { path, name: 'with-metadata', type: 'file', metadata: { color: 'red', size: 'L' } },
-    ]);
-    expect((await agent.files().stat({ path })).entry?.metadata).toEqual({ color: 'red', size: 'L' });
-    await put(path, 'x', { 'x-metadata-color': 'blue' });
-    expect((await agent.files().stat({ path })).entry?.metadata).toEqual({ color: 'blue' });
-    expect((await put(path, 'x')).json).toEqual([{ path, name: 'with-metadata', type: 'file' }]);
-    expect((await agent.files().stat({ path })).entry?.metadata).toEqual({});
-  });
-
-  it('applies to every file of a multipart request', async () => {
-    const parts = ['m1', 'm2'].map((name) => ({ filename: join(agent.dir, name), body: name }));
-    const { json } = await multipart(undefined, parts, { 'x-metadata-k': 'v' });
-    expect(json).toMatchObject([{ metadata: { k: 'v' } }, { metadata: { k: 'v' } }]);
-  });
-
-  it.each([
-    ['a value that is not ASCII', { 'x-metadata-a': 'caf\u00e9' }],
-    ['an empty key', { 'x-metadata-': 'x' }],
-    ['a key that is too long', { [`x-metadata-${'k'.repeat(247)}`]: 'x' }],
-    ['more than 4096 bytes', { 'x-metadata-a': 'x'.repeat(4096) }],
-  ])('refuses %s', async (_what, headers) => {
-    const { status, json } = await put(join(agent.dir, 'refused'), 'x', headers);
-    expect([status, json]).toMatchObject([400, { code: 400 }]);
-    expect(existsSync(join(agent.dir, 'refused'))).toBe(false);
-  });
-});

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { freeSlots } from '../../network/free-slots.ts';
 import { listSlots } from '../../network/slots.ts';
 import { adoptLifeLine } from './container/life-line.ts';
 import { renameSockets } from './criu/dump.ts';
@@ -7,7 +8,6 @@ import { endDump } from './criu/end-dump.ts';
 import { letRunOn } from './criu/let-run-on.ts';
 import { toMemoryDeadlineMs } from './criu/memory-deadline.ts';
 import { toSandboxFolder } from './folder.ts';
-import { freeSlots } from './free-slots.ts';
 import { runOn } from './gvisor/hold-own-kernel.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';

@@ -13,7 +13,7 @@ import type { SandboxRecord } from './record.ts';
 import { beginResume } from './resume.ts';
 import { type CaptureTarget, capturePaused, captureRunning, type MemoryWriter } from './snapshots/capture.ts';
 import type { Captured } from './snapshots/snapshot-record.ts';
-import { toStartError } from './start-error.ts';
+import { toStepError } from './step-error.ts';
 
 /** What this process knows of a sandbox: its record as it was last written, and the life line of its present run. */
 export interface Run {
@@ -59,7 +59,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
   const isAlive = (): boolean => !isRemoved && run.line !== undefined && !run.line.isEnded();
 
   const keepFailed = async (error: unknown): Promise<never> => {
-    throw await toStartError(error, { step: `keeping sandbox ${id}`, dataDir: host.dataDir });
+    throw await toStepError(error, { step: `keeping sandbox ${id}`, dataDir: host.dataDir });
   };
 
   /** The record of the sandbox if it is paused, on the medium by then. */
@@ -121,7 +121,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     if (signal.aborted)
       throw new RuntimeError('unavailable', 'the resume was aborted', { cause: signal.reason });
     const record = await beginResume(host, paused, { memory: kept }).catch(async (error: unknown) => {
-      throw await toStartError(error, { step: `resuming sandbox ${id}`, dataDir: host.dataDir });
+      throw await toStepError(error, { step: `resuming sandbox ${id}`, dataDir: host.dataDir });
     });
     run = { record, line: undefined };
     try {

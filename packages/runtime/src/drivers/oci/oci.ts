@@ -1,31 +1,25 @@
-import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { createGate } from '../../concurrency/gate.ts';
 import { RuntimeError } from '../../error.ts';
-import { reserveSlot } from '../../network/slots.ts';
-import type { Features, InstanceSpec } from '../../runtime.ts';
-import type { AddressedInstance, AddressedRuntime } from '../guest-socket.ts';
-import { parseInstanceSpec } from '../instance-spec.ts';
+import type { Features } from '../../runtime.ts';
+import type { AddressedRuntime } from '../guest-socket.ts';
 import { createAdopter } from './adopt.ts';
 import type { LifeLine } from './container/life-line.ts';
 import type { OciRuntimeName } from './container/oci-runtime.ts';
+import { type Boot, createSandbox, removeSandbox } from './create.ts';
 import { toMemoryDeadlineMs } from './criu/memory-deadline.ts';
 import { wakeSandbox } from './criu/wake.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
-import { toRecordLevel } from './isolation.ts';
 import type { GroundOptions } from './means.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
-import { removeSandbox } from './remove.ts';
 import { reopenDisk } from './resume.ts';
 import { compareTrees } from './snapshots/compare-trees.ts';
-import { openOrigin } from './snapshots/origin.ts';
 import { startSandbox } from './start.ts';
-import { toStartError } from './start-error.ts';
+import { toStepError } from './step-error.ts';
 
 export interface OciOptions {
   /** Absolute path. One process at a time owns it. */
@@ -84,6 +78,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
   const hasMemory = host.criu !== undefined || host.ownKernel !== undefined;
   const features: Features = {
     level: host.runtime.level,
+    programs: true,
     pause: { memory: hasMemory, filesystem: true },
     snapshot: { memory: hasMemory, filesystem: host.capturesDisks },
     network: true,
@@ -150,21 +145,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     }
   };
 
-  const claimFolder = async (path: string): Promise<void> => {
-    await mkdir(toSandboxesDir(dataDir), { recursive: true, mode: 0o711 });
-    try {
-      await mkdir(path, { mode: 0o711 });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      throw new RuntimeError('already_exists', 'there is a sandbox of this id');
-    }
-  };
-
-  /** Makes the run that the record names. What was made is still there when it rejects. */
-  const boot = async (
-    record: SandboxRecord,
-    { signal, prepareDisk }: { signal: AbortSignal | undefined; prepareDisk: () => Promise<void> },
-  ): Promise<Run> => {
+  const boot: Boot = async (record, { signal, prepareDisk }) => {
     const { memory } = record;
     if (memory) {
       const wakeDir = record.agentDir ?? agentDir;
@@ -175,17 +156,15 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     const leave = await starts.enter(signal);
     const timer = setTimeout(leave, LONGEST_TURN_MS);
     try {
-      return await startAgent(record, { signal, prepareDisk });
+      return await start(record, { signal, prepareDisk });
     } finally {
       clearTimeout(timer);
       leave();
     }
   };
 
-  const startAgent = async (
-    record: SandboxRecord,
-    { signal, prepareDisk }: { signal: AbortSignal | undefined; prepareDisk: () => Promise<void> },
-  ): Promise<Run> => {
+  /** Boots without memory. */
+  const start: Boot = async (record, { signal, prepareDisk }) => {
     const deadline = AbortSignal.timeout(startTimeoutMs);
     const anySignal = signal ? AbortSignal.any([signal, deadline]) : deadline;
     const { id } = record.spec;
@@ -197,35 +176,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       return { record: ready, line };
     } catch (error) {
       line?.close();
-      throw await toStartError(error, { step: `starting sandbox ${id}`, dataDir, signal: anySignal });
-    }
-  };
-
-  const make = async (spec: InstanceSpec, signal: AbortSignal | undefined): Promise<AddressedInstance> => {
-    const { id, hostname, limits, network } = spec;
-    try {
-      const { prepareMemory, prepareDisk, rootfs, diskBaseId, ...origin } = await openOrigin(host, spec);
-      const slot = await reserveSlot({ dataDir, id, stateDir });
-      const record: SandboxRecord = {
-        version: 1,
-        spec: { id, rootfs, hostname, limits, network },
-        ...origin,
-        birthId: randomUUID(),
-        runId: randomUUID(),
-        ...toRecordLevel(host),
-        slot,
-        diskBaseId: diskBaseId ?? host.toBaseId(slot),
-        phase: 'starting',
-      };
-      await writeRecord(toSandboxFolder(dataDir, id).record, record);
-      prepareMemory(id);
-      const run = await boot(record, { signal, prepareDisk: () => prepareDisk(record) });
-      // Names of files that lie elsewhere, which are quickly gone.
-      if (record.memory) rmSync(toSandboxFolder(dataDir, id).memory, { recursive: true, force: true });
-      return remember(id, run);
-    } catch (error) {
-      await stop(id);
-      throw error;
+      throw await toStepError(error, { step: `starting sandbox ${id}`, dataDir, signal: anySignal });
     }
   };
 
@@ -233,16 +184,15 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     name: `oci-${host.runtime.name}`,
     features,
     create: async (spec, { signal } = {}) => {
-      parseInstanceSpec(spec);
-      if (starting.has(spec.id)) throw new RuntimeError('already_exists', 'this sandbox is being made');
-      starting.add(spec.id);
+      const { id } = spec;
+      if (starting.has(id)) throw new RuntimeError('already_exists', `sandbox ${id} is being made`);
+      starting.add(id);
       try {
-        await claimFolder(toSandboxFolder(dataDir, spec.id).path);
-        return await make(spec, signal);
+        return remember(id, await createSandbox(host, spec, { boot, remove: () => stop(id), signal }));
       } catch (error) {
-        throw await toStartError(error, { step: `creating sandbox ${spec.id}`, dataDir });
+        throw await toStepError(error, { step: `creating sandbox ${id}`, dataDir });
       } finally {
-        starting.delete(spec.id);
+        starting.delete(id);
       }
     },
     get: async (id) => {

@@ -1,6 +1,7 @@
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { settleAll } from '../../concurrency/settle-all.ts';
 import { unmountEveryAside } from '../../kernel/syscalls.ts';
+import { detachSlots, freeSlots } from '../../network/free-slots.ts';
 import { type PacketStop, stopPackets } from '../../network/packet-stop.ts';
 import { endProcesses } from './container/end-processes.ts';
 import { releaseOciState } from './container/oci-runtime.ts';
@@ -16,7 +17,6 @@ import { flushDisk } from './disk/close-disk.ts';
 import type { KeptDisk } from './disk/kept-disk.ts';
 import { writeOutMeanwhile } from './disk/write-out-meanwhile.ts';
 import { keptNames, type SandboxFolder, toSandboxFolder } from './folder.ts';
-import { detachSlots, freeSlots } from './free-slots.ts';
 import type { OciHost } from './host.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from './record.ts';
 

@@ -1,6 +1,6 @@
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { Sandbox, SandboxError } from '@skerry/sdk';
 import type { Stack } from '../../stack/stack.ts';
-import type { Level } from '../level.ts';
 import { type KnownSandbox, LIFE_MS } from '../lifecycle/operations.ts';
 
 export type SandboxState = 'running' | 'paused with memory' | 'paused files only';
@@ -17,7 +17,7 @@ export interface KillOperation {
   act: (stack: Stack, sandbox: KnownSandbox) => Promise<void>;
 }
 
-export const createKillOperations = (level: Level): Record<string, KillOperation> => ({
+export const createKillOperations = (level: IsolationLevel): Record<string, KillOperation> => ({
   create: {
     from: 'running',
     act: async ({ connection }) => {

@@ -36,7 +36,7 @@ const requireLimits = (context: TestContext): void => {
 it('a helper that gets no more memory, and may be killed for it, says so and loses no sandbox', async (context) => {
   requireLimits(context);
   const { agentDir, criuDir, dataDir, rootfs, settings, toId } = oci;
-  const helper = await startHelper({ dataDir, agentDir, criuDir });
+  const helper = await startHelper({ dataDir, agentDir, driver: { name: 'oci', criuDir } });
   const group = `${root}/short-${process.pid}`;
   await mkdir(group);
   const id = toId();

@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises';
+import type { IsolationLevel } from '@skerry/contract/isolation';
 import { RuntimeError } from '../../../error.ts';
 import { findProgram } from '../../../kernel/find-program.ts';
 import { mount, unmountEvery } from '../../../kernel/syscalls.ts';
@@ -70,8 +71,6 @@ export interface Container {
   /** Held by the programs that act on it, so that it shows as long as one of them lives. */
   lineFd?: number;
 }
-
-export type IsolationLevel = 'container' | 'gvisor';
 
 /** Those that run a container on the host's kernel. */
 export type OciRuntimeName = 'crun' | 'runc';

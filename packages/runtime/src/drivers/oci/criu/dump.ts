@@ -8,7 +8,7 @@ import { readPid } from '../container/read-pid.ts';
 import { type SandboxFolder, toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
 import type { SandboxRecord } from '../record.ts';
-import { toStartError } from '../start-error.ts';
+import { toStepError } from '../step-error.ts';
 import type { Criu } from './criu.ts';
 import { endDump } from './end-dump.ts';
 import { mendImages } from './images/mend-images.ts';
@@ -67,7 +67,7 @@ export const dumpMemory = async (
     const hostBootId = await readHostBootId();
     return { lifeLineId, needsNetwork, hostBootId, ...(bootId !== undefined && { bootId }) };
   } catch (error) {
-    const failure = await toStartError(error, {
+    const failure = await toStepError(error, {
       step: `writing the memory of sandbox ${record.spec.id}`,
       dataDir: host.dataDir,
     });

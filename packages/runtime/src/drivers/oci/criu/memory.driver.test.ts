@@ -247,14 +247,14 @@ while True:
 
   it('is offered by the helper too, and outlives it', async () => {
     const { agentDir, criuDir, rootfs } = oci;
-    const helper = await startHelper({ dataDir, agentDir, criuDir });
+    const helper = await startHelper({ dataDir, agentDir, driver: { name: 'oci', criuDir } });
     expect(helper.features.pause.memory).toBe(true);
     const instance = await helper.create({ id: toId(), rootfs, ...settings });
     await startCounter(instance);
     const before = await askCounter(instance);
     await instance.pause({ memory: true });
     await helper.close();
-    const next = await startHelper({ dataDir, agentDir, criuDir });
+    const next = await startHelper({ dataDir, agentDir, driver: { name: 'oci', criuDir } });
     const found = await next.get(instance.id);
     await found.resume();
     const after = await askCounter(found);

@@ -6,7 +6,7 @@ import type { OciHost } from '../host.ts';
 import type { Run } from '../instance.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from '../record.ts';
 import { startSandbox } from '../start.ts';
-import { toStartError } from '../start-error.ts';
+import { toStepError } from '../step-error.ts';
 import { isCriuMemory, type KeptMemory, requireUntouched, verifyImages } from './memory-image.ts';
 import { restoreMemory } from './restore.ts';
 
@@ -59,7 +59,7 @@ export const wakeSandbox = async (options: WakeOptions): Promise<Run> => {
     line?.close();
     throw (
       (await damage) ??
-      (await toStartError(error, { step: `waking sandbox ${id}`, dataDir: host.dataDir, signal }))
+      (await toStepError(error, { step: `waking sandbox ${id}`, dataDir: host.dataDir, signal }))
     );
   }
 };

@@ -10,7 +10,7 @@ import type { KeptMemory } from '../criu/memory-image.ts';
 import { toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
 import type { SandboxRecord } from '../record.ts';
-import { toStartError } from '../start-error.ts';
+import { toStepError } from '../step-error.ts';
 
 /**
  * Lets the kernel of a sandbox write what is inside to `imagesDir`, not yet to the medium, and calls `whileHeld`, all of that
@@ -31,7 +31,7 @@ export const holdOwnKernel = async <T>(
   const folder = toSandboxFolder(host.dataDir, id);
   const signal = AbortSignal.timeout(toMemoryDeadlineMs(limits.memoryBytes));
   const toFailure = (error: unknown): Promise<RuntimeError> =>
-    toStartError(error, { step: `keeping sandbox ${id}`, dataDir: host.dataDir });
+    toStepError(error, { step: `keeping sandbox ${id}`, dataDir: host.dataDir });
   await rm(folder.memory, { recursive: true, force: true });
   // Also tells whoever comes after a crash that something may stand still.
   await mkdir(folder.memory, { mode: 0o700 });

@@ -17,7 +17,7 @@ import { isCleanDisk } from '../disk/kept-disk.ts';
 import { describeSealedDisk, requireSealedDisk } from '../disk/sealed-disk.ts';
 import { type SnapshotFolder, toSnapshotFolder, toSnapshotsDir } from '../folder.ts';
 import { keepRecord } from '../record.ts';
-import { toStartError } from '../start-error.ts';
+import { toStepError } from '../step-error.ts';
 import type { Tree } from './diff-trees.ts';
 import { findDamagedFiles } from './find-damaged-files.ts';
 import { readManifest, writeManifest } from './manifest.ts';
@@ -97,8 +97,7 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
 
   const claim = async (id: SnapshotId): Promise<void> => {
     await mkdir(toFolder(id).path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST')
-        throw await toStartError(error, { step: `making snapshot ${id}`, dataDir });
+      if (error.code !== 'EEXIST') throw await toStepError(error, { step: `making snapshot ${id}`, dataDir });
       throw new RuntimeError('already_exists', 'there is a snapshot of this id');
     });
   };
@@ -117,7 +116,7 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     try {
       await work(toFolder(id));
     } catch (error) {
-      const failure = await toStartError(error, { step: `making snapshot ${id}`, dataDir });
+      const failure = await toStepError(error, { step: `making snapshot ${id}`, dataDir });
       // What is left is no snapshot, and the next who opens this folder removes it.
       await remove(id).catch(() => undefined);
       throw failure;

@@ -1,7 +1,7 @@
+import { invalid } from '@skerry/contract/error';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { JsonSchema, OperationDescription, OperationParameter } from './document.ts';
-import { invalid } from './error.ts';
 import { toViolationMessage } from './violation-message.ts';
 
 export interface RequestParts {

@@ -2,9 +2,9 @@ import { EventEmitter, once } from 'node:events';
 import { createServer as createHttpServer, request as httpRequest } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
+import { ApiError, invalid, notFound } from '@skerry/contract/error';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ApiError, invalid, notFound } from './error.ts';
 import type { Handlers } from './routes.ts';
 import { createServer } from './serve.ts';
 

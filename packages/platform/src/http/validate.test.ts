@@ -1,6 +1,6 @@
+import { ApiError } from '@skerry/contract/error';
 import { describe, expect, it } from 'vitest';
 import { openApiDocument, readOperation } from './document.ts';
-import { ApiError } from './error.ts';
 import { createValidators, type RequestParts } from './validate.ts';
 
 const validators = createValidators();

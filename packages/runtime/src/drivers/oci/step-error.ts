@@ -2,10 +2,11 @@ import { statfs } from 'node:fs/promises';
 import { isRuntimeError, RuntimeError, toRuntimeError } from '../../error.ts';
 
 /**
- * Says of whatever made a start or a capture fail which of the port's codes that is. To be asked before anything is removed
- * that may have filled the disk of the data folder.
+ * Turns what made a step fail into an error of the port: `unavailable` when the signal aborted, the error itself where it says
+ * more than `internal`, `exhausted` when the host has no room left, and else `internal`. Call it before anything is removed that
+ * may have filled the disk of the data folder.
  */
-export const toStartError = async (
+export const toStepError = async (
   error: unknown,
   { step, dataDir, signal }: { step: string; dataDir: string; signal?: AbortSignal },
 ): Promise<RuntimeError> => {

@@ -1,4 +1,4 @@
-import document from './gen/openapi.json' with { type: 'json' };
+import document from '../gen/openapi.json' with { type: 'json' };
 
 export type JsonSchema = Record<string, unknown>;
 

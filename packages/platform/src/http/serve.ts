@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError, invalid, notFound, toApiError, toErrorBody } from '@skerry/contract/error';
+import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { allowAnyOrigin } from './cross-origin.ts';
 import { type OperationDescription, openApiDocument, readOperation } from './document.ts';
-import { ApiError, invalid, notFound, toApiError, toErrorBody } from './error.ts';
-import { REQUEST_ID, requestIdOf } from './request-id.ts';
 import type { Handlers } from './routes.ts';
 import { createValidators, type Validators } from './validate.ts';
 

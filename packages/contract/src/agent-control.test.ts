@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { parseLogQuery, toLogQuery } from './agent-control.ts';
+
+describe('the query of GET /logs', () => {
+  it('reads what it wrote, also when the origin holds a colon', () => {
+    const follow = { after: { origin: 'a:b', seq: 3 }, follow: true };
+    expect(parseLogQuery(toLogQuery(follow))).toEqual(follow);
+    const rest = { after: undefined, follow: false };
+    expect(parseLogQuery(toLogQuery(rest))).toEqual(rest);
+  });
+
+  it.each(['after=a', 'after=:1', 'after=a:0', 'after=a:x', 'after=a:1.5'])(
+    'reads no position from "%s"',
+    (query) => {
+      expect(parseLogQuery(query)).toEqual({ after: undefined, follow: false });
+    },
+  );
+
+  it('does not follow without a query', () => {
+    expect(parseLogQuery(undefined)).toEqual({ after: undefined, follow: false });
+  });
+});

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import type { RequestListener } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { type Features, type Instance, type Runtime, RuntimeError } from '@skerry/runtime';
+import { createMemory } from '@skerry/runtime/memory';
+
+type Held = 'pause' | 'resume' | 'snapshot' | 'copy';
+type Act = 'create' | 'pause' | 'resume' | 'init' | 'state' | 'snapshot' | 'stop';
+
+/** The memory driver, of which a test may see what was done, and make acts fail. */
+export interface FaultyRuntime extends Runtime {
+  /** The ids of the sandboxes and of the snapshots that there are. */
+  readonly instances: ReadonlySet<string>;
+  readonly snapshotIds: ReadonlySet<string>;
+  /** What was done, as in `pause i1 filesystem`, and the bodies that agents received at `/init`. */
+  readonly log: string[];
+  readonly inits: Record<string, unknown>[];
+  /** The next act of this kind does nothing and rejects so. */
+  fail(act: Act, error: Error): void;
+  /** The next act of this kind gets through, but its answer is lost. */
+  loseAnswer(act: 'pause' | 'resume' | 'snapshot'): void;
+  /** The next act of this kind waits for the returned function; "copy" is what is left of a snapshot after its capture. */
+  hold(act: Held): () => void;
+  /** Ends the run of a sandbox, as the death of its agent does. */
+  crash(id: string): void;
+  /** Removes a sandbox without the runtime being asked for it. */
+  vanish(id: string): Promise<void>;
+}
+
+export const createFaultyRuntime = ({
+  dataDir,
+  pause,
+}: {
+  dataDir: string;
+  pause: Features['pause'];
+}): FaultyRuntime => {
+  const log: string[] = [];
+  const inits: Record<string, unknown>[] = [];
+  const instances = new Set<string>();
+  const snapshotIds = new Set<string>();
+  const failures = new Map<Act, Error>();
+  const lost = new Set<Act>();
+  const held = new Map<Act | Held, Promise<void>>();
+
+  const takeFailure = (kind: Act): Error | undefined => {
+    const failure = failures.get(kind);
+    failures.delete(kind);
+    return failure;
+  };
+
+  const agent: RequestListener = (request, response) => {
+    if (request.url !== '/init') {
+      // These agents have nothing to report.
+      response.writeHead(404).end();
+      return;
+    }
+    void json(request).then((body) => {
+      inits.push(body as Record<string, unknown>);
+      const refusal = takeFailure('init');
+      response.writeHead(refusal === undefined ? 204 : 500).end(refusal?.message);
+    });
+  };
+  const memory = createMemory({ dataDir, agent: () => agent, keeps: { pause } });
+
+  const released = (kind: Act | Held): Promise<void> | undefined => {
+    const wait = held.get(kind);
+    held.delete(kind);
+    return wait;
+  };
+
+  const act = async <T>(kind: Act, run: () => Promise<T>): Promise<T> => {
+    await released(kind);
+    const failure = takeFailure(kind);
+    if (failure !== undefined) throw failure;
+    const result = await run();
+    if (lost.delete(kind)) throw new RuntimeError('unavailable', 'the answer was lost');
+    return result;
+  };
+
+  const vanish = async (id: string): Promise<void> => {
+    await (await memory.get(id)).stop();
+    instances.delete(id);
+  };
+
+  const wrap = (inner: Instance): Instance => {
+    const { id } = inner;
+    const acts: Partial<Instance> = {
+      state: () => act('state', () => inner.state()),
+      pause: async (options) => {
+        if ((await inner.state()) === 'paused') return;
+        log.push(`pause ${id} ${options.memory ? 'memory' : 'filesystem'}`);
+        await act('pause', () => inner.pause(options));
+      },
+      resume: async (options = {}) => {
+        log.push(`resume ${id}${options.memory === undefined ? '' : ` memory: ${options.memory}`}`);
+        await act('resume', () => inner.resume(options));
+      },
+      snapshot: async (options) => {
+        log.push(`snapshot ${id} ${options.memory ? 'memory' : 'filesystem'}`);
+        await act('snapshot', async () => {
+          await inner.snapshot(options);
+          snapshotIds.add(options.id);
+          await released('copy');
+        });
+      },
+      stop: async () => {
+        log.push(`stop ${id}`);
+        await act('stop', async () => {
+          await inner.stop();
+          instances.delete(id);
+        });
+      },
+    };
+    // All else, the changing run id too, is that of the instance itself.
+    return Object.assign(Object.create(inner) as Instance, acts);
+  };
+
+  return {
+    name: memory.name,
+    features: memory.features,
+    instances,
+    snapshotIds,
+    log,
+    inits,
+    crash: memory.crash,
+    vanish,
+    fail: (kind, error) => failures.set(kind, error),
+    loseAnswer: (kind) => lost.add(kind),
+    hold: (kind) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held.set(kind, promise);
+      return resolve;
+    },
+    create: async (spec, options) => {
+      const made = await act('create', () => memory.create(spec, options));
+      instances.add(spec.id);
+      return wrap(made);
+    },
+    get: async (id) => wrap(await memory.get(id)),
+    list: async function* () {
+      for await (const instance of memory.list()) yield wrap(instance);
+    },
+    snapshots: {
+      ...memory.snapshots,
+      // Takes until the signal aborts.
+      diff: (_from, _to, { signal } = {}) => ({
+        [Symbol.asyncIterator]: () => ({
+          next: async () => {
+            if (signal?.aborted === false) await once(signal, 'abort');
+            throw new RuntimeError('unavailable', 'the signal aborted');
+          },
+        }),
+      }),
+      delete: async (id) => {
+        log.push(`delete snapshot ${id}`);
+        await memory.snapshots.delete(id);
+        snapshotIds.delete(id);
+      },
+    },
+    close: async () => {
+      for (const id of [...instances]) await vanish(id);
+    },
+  };
+};

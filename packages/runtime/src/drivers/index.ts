@@ -1,0 +1,37 @@
+import { createMemory } from './memory/memory.ts';
+import { type OciPlace, type OciSettings, openOci } from './oci/open.ts';
+import type { OpenedDriver } from './opened-driver.ts';
+
+export { prepareCriu } from './oci/criu/prepare-criu.ts';
+export { prepareRunsc } from './oci/gvisor/prepare-runsc.ts';
+export { type Remains, removeRemains } from './oci/remains/remains.ts';
+
+/** A driver and its settings, as plain data: a server hands it to its helper as JSON. */
+export type DriverChoice = ({ name: 'oci' } & OciSettings) | { name: 'memory' };
+
+/** Where the helper works, whichever driver it holds. */
+export type DriverPlace = OciPlace;
+
+/** The OCI driver at level `container`, which keeps no memory. */
+export const defaultDriver: DriverChoice = { name: 'oci' };
+
+const names = ['oci', 'memory'] as const satisfies readonly DriverChoice['name'][];
+
+/** Reads a choice from JSON. Throws when it names no driver. Its settings are those of the server that started this process. */
+export const parseDriver = (json: string): DriverChoice => {
+  const choice = JSON.parse(json) as DriverChoice | null;
+  if (names.some((name) => name === choice?.name)) return choice as DriverChoice;
+  throw new Error(`--driver is JSON whose "name" is one of ${names.join(', ')}, got ${json}`);
+};
+
+/** Opens the driver. Rejects when this host cannot run it. */
+export const openDriver = async (choice: DriverChoice, place: DriverPlace): Promise<OpenedDriver> => {
+  switch (choice.name) {
+    case 'oci':
+      return openOci(choice, place);
+    case 'memory': {
+      const runtime = createMemory(place);
+      return { runtime, close: () => runtime.close() };
+    }
+  }
+};

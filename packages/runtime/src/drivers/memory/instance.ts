@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
+import { RuntimeError, toRuntimeError } from '../../error.ts';
+import type { Features, InstanceState, SnapshotId } from '../../runtime.ts';
+import { type AddressedInstance, connectGuest, connectGuestSocket } from '../guest-socket.ts';
+import { type AgentSockets, openAgentSockets } from './agent-sockets.ts';
+
+export interface MemorySnapshot {
+  readonly rootfs: string;
+  readonly memory: boolean;
+  readonly lasting: boolean;
+}
+
+export interface MemoryInstance extends AddressedInstance {
+  readonly rootfs: string;
+  /** Begins the first run. */
+  start(): Promise<void>;
+  /** Ends the run, as the death of the agent does. */
+  crash(): void;
+}
+
+interface Run {
+  readonly id: string;
+  readonly agent: AgentSockets;
+  /** Resolves when the run is over. */
+  readonly over: PromiseWithResolvers<void>;
+}
+
+export const createMemoryInstance = (options: {
+  id: string;
+  rootfs: string;
+  folder: string;
+  features: Features;
+  /** Of all instances. */
+  snapshots: Map<SnapshotId, MemorySnapshot>;
+  agent: ((id: string, socket: 'http' | 'control') => RequestListener) | undefined;
+  nextRunId: () => string;
+  onStop: () => void;
+}): MemoryInstance => {
+  const { id, rootfs, folder, features, snapshots, agent = () => answerNothing } = options;
+  const sockets = { http: join(folder, 'http.sock'), control: join(folder, 'control.sock') };
+  let state: InstanceState = 'stopped';
+  let run: Run | undefined;
+  let keptMemory = false;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  /** One change at a time, in the order of the calls. */
+  const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(change);
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
+
+  const begin = async (): Promise<void> => {
+    const listeners = { http: agent(id, 'http'), control: agent(id, 'control') };
+    const opened = await openAgentSockets(sockets, listeners);
+    run = { id: options.nextRunId(), agent: opened, over: Promise.withResolvers() };
+    state = 'running';
+  };
+
+  const end = async (next: InstanceState): Promise<void> => {
+    state = next;
+    await run?.agent.close();
+    run?.over.resolve();
+  };
+
+  const requireAlive = (): void => {
+    if (state === 'stopped') throw new RuntimeError('unavailable', `sandbox ${id} has ended`);
+  };
+
+  const requireFeature = (kind: 'pause' | 'snapshot', memory: boolean): void => {
+    if (features[kind][memory ? 'memory' : 'filesystem']) return;
+    const what = memory ? 'memory' : 'files';
+    throw new RuntimeError('unsupported', `this runtime is set up to keep no ${what} in a ${kind}`);
+  };
+
+  return {
+    id,
+    rootfs,
+    birthId: randomUUID(),
+    sockets,
+    get runId() {
+      return run?.id ?? '';
+    },
+    start: () => inTurn(begin),
+    crash: () => void inTurn(() => end('stopped')),
+    state: async () => state,
+    connect: (port, connectOptions = {}) => connectGuest({ sockets, port, ...connectOptions }),
+    control: ({ signal } = {}) => connectGuestSocket({ path: sockets.control, signal }),
+    pause: async ({ memory }) => {
+      requireFeature('pause', memory);
+      await inTurn(async () => {
+        if (state === 'paused') return;
+        requireAlive();
+        keptMemory = memory;
+        await end('paused');
+      });
+    },
+    resume: async ({ memory, signal } = {}) => {
+      const { pause } = features;
+      if (!pause.memory && !pause.filesystem) requireFeature('pause', false);
+      await inTurn(async () => {
+        if (state === 'running') return;
+        requireAlive();
+        if (memory === true && !keptMemory)
+          throw new RuntimeError('unsupported', `sandbox ${id} was paused without its memory`);
+        if (signal?.aborted)
+          throw new RuntimeError('unavailable', 'the resume was aborted', { cause: signal.reason });
+        await begin().catch((error: unknown) => {
+          throw toRuntimeError(error, `resuming sandbox ${id}`);
+        });
+      });
+    },
+    snapshot: async ({ id: snapshotId, memory, lasting = true }) => {
+      requireFeature('snapshot', memory);
+      await inTurn(async () => {
+        requireAlive();
+        if (memory && state === 'paused' && !keptMemory)
+          throw new RuntimeError('unsupported', `sandbox ${id} was paused without its memory`);
+        if (snapshots.has(snapshotId))
+          throw new RuntimeError('already_exists', `there is a snapshot ${snapshotId}`);
+        if (memory) run?.agent.interrupt();
+        snapshots.set(snapshotId, { rootfs, memory, lasting });
+      });
+    },
+    usage: async () => ({ cpuTimeMs: 0, memoryBytes: 0, cacheBytes: 0, diskBytes: 0, processCount: 0 }),
+    stop: () =>
+      inTurn(async () => {
+        await end('stopped');
+        await rm(folder, { recursive: true, force: true });
+        options.onStop();
+      }),
+    onExit: (listener) => {
+      let isListening = true;
+      void (run?.over.promise ?? Promise.resolve()).then(() => {
+        if (isListening) listener();
+      });
+      return () => {
+        isListening = false;
+      };
+    },
+  };
+};
+
+const answerNothing: RequestListener = (_request, response) => void response.writeHead(204).end();

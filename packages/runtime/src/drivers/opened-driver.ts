@@ -1,0 +1,8 @@
+import type { AddressedRuntime } from './guest-socket.ts';
+
+/** A driver in the process that holds it. */
+export interface OpenedDriver {
+  readonly runtime: AddressedRuntime;
+  /** Closes the runtime, and removes what the driver keeps on the host beside sandboxes. Sandboxes live on. */
+  close(): Promise<void>;
+}
