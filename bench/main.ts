@@ -1,4 +1,4 @@
-// Usage: pnpm bench [--only NAME]… [--runs N] [--quick] [--install-references] [--write] [--check]
+// Usage: pnpm bench [--only NAME]… [--runs N] [--quick] [--install-references] [--json FILE] [--write] [--check]
 // Measures skerry beside references in one run and prints a table; figures are worth comparing only within a run.
 import { parseArgs } from 'node:util';
 import { agentExec } from './src/agent-exec.ts';
@@ -25,7 +25,7 @@ import { describeMachine } from './src/machine.ts';
 import { memoryIdle } from './src/memory-idle.ts';
 import { pauseResume1g, pauseResume64m } from './src/pause-resume.ts';
 import { podmanRun } from './src/podman-run.ts';
-import { findStale, readReport, writeReport } from './src/report.ts';
+import { findStale, readReport, writeReport, writeRows } from './src/report.ts';
 import { type Row, toTable } from './src/row.ts';
 import { runBenchmarks } from './src/run-benchmarks.ts';
 import { runcRun } from './src/runc-run.ts';
@@ -75,6 +75,8 @@ const { values } = parseArgs({
     'install-references': { type: 'boolean', default: false },
     /** Keeps the result and writes it into the pages. */
     write: { type: 'boolean', default: false },
+    /** Also writes the rows into this file, as a JSON array. */
+    json: { type: 'string' },
     /** Measures nothing: whether the pages say what was kept. */
     check: { type: 'boolean', default: false },
   },
@@ -129,6 +131,7 @@ try {
   process.exit(130);
 }
 console.log(toTable(machine, rows));
+if (values.json !== undefined) writeRows(values.json, rows);
 if (failed.length > 0) {
   console.error(`failed: ${failed.join(' ')}; nothing is kept of this run`);
   process.exit(1);

@@ -1,5 +1,6 @@
 // Usage: node generate-openapi.ts platform|sandbox OUTPUT
-// Writes the types of one address space of specs/openapi.yaml, without the components that nothing in it reaches.
+// Writes the types of one address space of specs/openapi.yaml, without the components that nothing in it reaches, and beside
+// them types.ts, which has a name for each schema.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,11 +21,20 @@ const blob = ts.factory.createTypeReferenceNode('Blob');
 const nodes = await openapiTS(JSON.stringify(document), {
   alphabetize: true,
   defaultNonNullable: false,
-  enumValues: true,
   transform: (schema) => (schema.format === 'binary' ? blob : undefined),
 });
+const head = '// Generated from specs/openapi.yaml by "pnpm gen". Do not edit.\n';
 mkdirSync(dirname(output), { recursive: true });
-writeFileSync(
-  output,
-  `// Generated from specs/openapi.yaml by "pnpm gen". Do not edit.\n${astToString(nodes)}`,
-);
+writeFileSync(output, `${head}${astToString(nodes)}`);
+
+const schemas = document.components?.schemas ?? {};
+const named = Object.keys(schemas)
+  .toSorted()
+  .map((name) => {
+    if (name in globalThis) throw new Error(`the schema ${name} has the name of a global: name it otherwise`);
+    const { description = '' } = schemas[name] as { description?: string };
+    const comment = `/** ${description.trim().replaceAll(/\s+/g, ' ').replaceAll('*/', '* /')} */\n`;
+    return `${description === '' ? '' : comment}export type ${name} = components['schemas']['${name}'];\n`;
+  });
+const types = `${head}import type { components } from './schema.ts';\n\n${named.join('\n')}`;
+writeFileSync(join(dirname(output), 'types.ts'), types);

@@ -9,11 +9,11 @@ export interface OpenApiDocument {
 
 /**
  * Returns a copy of the document with the paths of one address space and only the components that they reach.
- * A path belongs to the sandbox space exactly when it carries its own `servers`.
+ * A path without `servers` of its own belongs to the platform; others belong to the spaces of their servers.
  */
 export function splitDocument(document: OpenApiDocument, space: AddressSpace): OpenApiDocument {
   const paths = Object.fromEntries(
-    Object.entries(document.paths).filter(([, item]) => (item.servers ? 'sandbox' : 'platform') === space),
+    Object.entries(document.paths).filter(([, { servers }]) => spacesOf(servers).includes(space)),
   );
   const reached = reachableComponents(document, paths);
   const components = Object.fromEntries(
@@ -32,6 +32,10 @@ export function splitDocument(document: OpenApiDocument, space: AddressSpace): O
       .filter(([, entries]) => Object.keys(entries).length > 0),
   );
   return { ...document, paths, components };
+}
+
+function spacesOf(servers: { url: string }[] | undefined): AddressSpace[] {
+  return servers?.map(({ url }) => (url.includes('{sandboxID}') ? 'sandbox' : 'platform')) ?? ['platform'];
 }
 
 function reachableComponents(document: OpenApiDocument, from: unknown): Set<string> {

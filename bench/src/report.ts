@@ -26,6 +26,19 @@ export function writeReport(report: Report): void {
   }
 }
 
+/**
+ * Writes rows as a JSON array of `{ name, unit, p50, p95, n, reference?, ratio? }`, for programs that compare runs. A row that was
+ * not measured has null for its figures.
+ */
+export function writeRows(path: string, rows: readonly Row[]): void {
+  const plain = rows.map(({ name, unit, p50, p95, n, reference, ratio }) => ({
+    ...{ name, unit, p50, p95, n },
+    ...(reference !== undefined && { reference }),
+    ...(ratio !== undefined && { ratio }),
+  }));
+  writeFileSync(path, `${JSON.stringify(plain, null, 2)}\n`);
+}
+
 /** The pages whose figures are not those of the report. */
 export function findStale(report: Report): string[] {
   return pages.filter((page) => {

@@ -60,6 +60,10 @@ export interface UpOptions {
   maxHelperFaults: number;
   /** Whether calls of sandboxes must say which version of the Connect protocol they speak. */
   requireProtocolVersion: boolean;
+  /** Whether `POST /sandboxes` without `secure` makes a sandbox that asks for its token. */
+  secureByDefault: boolean;
+  /** Further host names, without port, on which the routing headers count. */
+  sharedHosts: readonly string[];
   log: Log;
   onProgress: (message: string) => void;
   signal: AbortSignal;
@@ -78,7 +82,8 @@ export interface RunningServer {
  * Resolves when requests are served. Rejects, with nothing left running, when the folder is in use or a part cannot start.
  */
 export async function startServer(options: UpOptions): Promise<RunningServer> {
-  const { host, keepsMemory, isolation, requireProtocolVersion, log, onProgress, signal } = options;
+  const { host, keepsMemory, isolation, requireProtocolVersion, secureByDefault, sharedHosts } = options;
+  const { log, onProgress, signal } = options;
   const locations = findLocations();
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => leaveGround());
@@ -166,6 +171,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     images: { base },
     domain,
     log,
+    secureByDefault,
     limits: {
       maxSandboxes: options.maxSandboxes,
       ...(options.baseMemoryMb && { memoryMb: options.baseMemoryMb }),
@@ -173,7 +179,13 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     },
   });
   cleanup.defer(() => platform.close());
-  const edge = createEdge({ directory: platform.directory, domain, log, requireProtocolVersion });
+  const edge = createEdge({
+    directory: platform.directory,
+    domain,
+    sharedHosts,
+    log,
+    requireProtocolVersion,
+  });
   cleanup.defer(() => edge.close());
 
   server.on('checkContinue', (request, response) => {

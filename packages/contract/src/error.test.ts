@@ -25,7 +25,15 @@ describe('toErrorBody', () => {
     });
   });
 
-  it('adds error_code only when a reason was given', () => {
+  it('gives every 503 an error_code, since clients retry on it', () => {
+    expect(toErrorBody(new ApiError('unavailable', 'cut off'))).toEqual({
+      code: 503,
+      message: 'cut off',
+      error_code: 'temporarily_unavailable',
+    });
+  });
+
+  it('adds the reason that was given as error_code', () => {
     expect(
       toErrorBody(new ApiError('unavailable', 'full', { reason: 'sandbox_capacity_unavailable' })),
     ).toEqual({

@@ -84,8 +84,11 @@ export const unimplemented = (message: string, options?: ApiErrorOptions): ApiEr
 export const toApiError = (error: unknown): ApiError =>
   error instanceof ApiError ? error : new ApiError('internal', 'internal server error', { cause: error });
 
+/** Clients retry on this without knowing the finer causes, so no 503 is without one. */
+const DEFAULT_REASONS: Partial<Record<ErrorCode, string>> = { unavailable: 'temporarily_unavailable' };
+
 /** The JSON body that a caller gets for whatever was thrown. */
 export const toErrorBody = (error: unknown): ErrorBody => {
-  const { status, message, reason } = toApiError(error);
+  const { code, status, message, reason = DEFAULT_REASONS[code] } = toApiError(error);
   return reason === undefined ? { code: status, message } : { code: status, message, error_code: reason };
 };

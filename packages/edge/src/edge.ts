@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Directory, Route } from '@skerry/contract/directory';
 import { toErrorBody } from '@skerry/contract/error';
+import { requestIdOf } from '@skerry/contract/request-id';
 import { admit } from './admission.ts';
 import { sendError, sendJson } from './error-page.ts';
 import { createFailureLog } from './failure-log.ts';
@@ -80,7 +81,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
       addsProtocolVersion: !requireProtocolVersion && lacksProtocolVersion(target, request),
       onFailure(error) {
         explain(error, { request, response, target, route, release }).catch((cause: unknown) =>
-          fail(response, cause),
+          fail(request, response, cause),
         );
       },
       ...(change === undefined
@@ -114,8 +115,8 @@ export const createEdge = (options: EdgeOptions): Edge => {
     sendError(request, response, { status: 502, message, target, namesPort: true });
   };
 
-  const fail = (response: ServerResponse, cause: unknown): void => {
-    log.warn('a request to a sandbox failed', { error: cause });
+  const fail = (request: IncomingMessage, response: ServerResponse, cause: unknown): void => {
+    log.warn('a request to a sandbox failed', { requestId: requestIdOf(request), error: cause });
     const body = toErrorBody(cause);
     sendJson(response, body.code, body);
   };
@@ -130,12 +131,12 @@ export const createEdge = (options: EdgeOptions): Edge => {
       }
     },
     handle(request, response) {
-      serve(request, response).catch((cause: unknown) => fail(response, cause));
+      serve(request, response).catch((cause: unknown) => fail(request, response, cause));
     },
     upgrade(request, socket, head) {
       const response = toResponse(request, socket as Socket);
       serve(request, response, readEarly(socket as Socket, head)).catch((cause: unknown) =>
-        fail(response, cause),
+        fail(request, response, cause),
       );
     },
     async close() {

@@ -1,4 +1,5 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import type { Target } from './target.ts';
 
 /** An answer that the edge itself gives about a sandbox. */
@@ -18,6 +19,7 @@ export interface EdgeError {
  */
 export const sendError = (request: IncomingMessage, response: ServerResponse, error: EdgeError): void => {
   const { status, message, target } = error;
+  if (allowPreflight(request, response)) return;
   if (isNavigation(request)) {
     send(response, status, 'text/html; charset=utf-8', toPage(error));
     return;
@@ -43,6 +45,7 @@ export const sendText = (response: ServerResponse, status: number, text: string)
 
 const send = (response: ServerResponse, status: number, type: string, body: string): void => {
   if (response.headersSent) return;
+  const { req: request } = response;
   const content = Buffer.from(body);
   // A page here depends on what runs at this moment, so nobody may keep it.
   // The status text is named because a failed attempt to pass an answer on may have left one behind.
@@ -50,8 +53,33 @@ const send = (response: ServerResponse, status: number, type: string, body: stri
     'content-type': type,
     'content-length': content.byteLength,
     'cache-control': 'no-store',
+    [REQUEST_ID]: requestIdOf(request),
+    ...(request.headers.origin === undefined ? {} : readableByPages),
   });
   response.end(content);
+};
+
+/** Lets a page of any origin read what the edge says, as the agent does with its answers. */
+const readableByPages = { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' };
+
+/**
+ * Answers a preflight where nothing inside can: a browser that gets an error here shows the page none, and the request that
+ * follows gets the error itself. Returns whether it was one.
+ */
+const allowPreflight = (request: IncomingMessage, response: ServerResponse): boolean => {
+  const { headers, method } = request;
+  const wanted = headers['access-control-request-method'];
+  if (method !== 'OPTIONS' || headers.origin === undefined || wanted === undefined) return false;
+  if (response.headersSent) return true;
+  response.writeHead(204, {
+    ...readableByPages,
+    'access-control-allow-methods': wanted,
+    'access-control-allow-headers': headers['access-control-request-headers'] ?? '*',
+    'cache-control': 'no-store',
+    [REQUEST_ID]: requestIdOf(request),
+  });
+  response.end();
+  return true;
 };
 
 /** A person's browser that opens an address, as opposed to a program or a script in a page. */

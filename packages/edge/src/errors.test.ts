@@ -17,6 +17,50 @@ describe('errors', () => {
     });
   });
 
+  it('lets a page of another origin read the 502, also behind a preflight', async () => {
+    const origin = 'https://page.test';
+    const answer = await ask({ host: host(49_983, 'iunknown'), origin });
+    expect(answer).toMatchObject({
+      status: 502,
+      headers: { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' },
+    });
+    const preflight = await ask(
+      {
+        host: host(49_983, 'iunknown'),
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'x-access-token',
+      },
+      { method: 'OPTIONS' },
+    );
+    expect(preflight).toMatchObject({
+      status: 204,
+      headers: {
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': 'POST',
+        'access-control-allow-headers': 'x-access-token',
+      },
+    });
+    const plain = await ask({ host: host(49_983, 'iunknown') });
+    expect(plain.headers).not.toHaveProperty('access-control-allow-origin');
+  });
+
+  it('passes the id of a request to the agent and back, one of its own where there is none', async () => {
+    const seen: unknown[] = [];
+    for (const port of [49_983, 3000])
+      await net.serve(id, port, (req, res) => {
+        seen.push(req.headers['x-request-id']);
+        res.end();
+      });
+    const given = await ask({ host: host(49_983), 'x-request-id': 'mine-1' });
+    const made = await ask({ host: host(49_983), 'x-request-id': 'two words' });
+    const users = await ask({ host: host(3000), 'x-request-id': 'two words' });
+    expect(given.headers['x-request-id']).toBe('mine-1');
+    expect(made.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(users.headers['x-request-id']).toBeUndefined();
+    expect(seen).toEqual(['mine-1', made.headers['x-request-id'], 'two words']);
+  });
+
   it('answers 502 with the port after a second of trying when nothing listens', async () => {
     const begin = performance.now();
     const answer = await ask({ host: host(3000) });

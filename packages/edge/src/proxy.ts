@@ -6,7 +6,9 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { agentPort } from '@skerry/contract/directory';
 import { notePassed } from '@skerry/contract/passing-buffers';
+import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { hasBody, toForwardedHeaders } from './headers.ts';
 import { maxHeaderBytes } from './server-options.ts';
 import type { Target } from './target.ts';
@@ -73,7 +75,7 @@ export const forward = (exchange: Exchange): void => {
   upstream.on('response', (answer) => {
     answer.on('error', fail);
     try {
-      passBack(answer, response, request.method);
+      passBack(answer, exchange);
       answered = true;
       answer.once('end', () => {
         // Node tells a request whose answer has ended no more when it may write on, so the rest of the body would wait for ever.
@@ -103,8 +105,10 @@ export const forward = (exchange: Exchange): void => {
   });
 };
 
-const toRequestHeaders = ({ request, onUpgrade, addsProtocolVersion }: Exchange): string[] => {
+const toRequestHeaders = ({ request, target, onUpgrade, addsProtocolVersion }: Exchange): string[] => {
   const headers = toForwardedHeaders(request);
+  // For the log of the agent. What another server inside gets is what the client sent.
+  if (target.port === agentPort) setRequestId(headers, requestIdOf(request));
   if (addsProtocolVersion) headers.push('Connect-Protocol-Version', '1');
   if (onUpgrade !== undefined)
     headers.push('Connection', 'Upgrade', 'Upgrade', request.headers.upgrade ?? '');
@@ -113,6 +117,13 @@ const toRequestHeaders = ({ request, onUpgrade, addsProtocolVersion }: Exchange)
     // Without it Node announces a chunked body, which simple servers do not read.
     headers.push('Content-Length', '0');
   return headers;
+};
+
+/** Changes the list, names and values in turn, so that it has the header once. */
+const setRequestId = (headers: string[], id: string): void => {
+  for (let index = headers.length - 2; index >= 0; index -= 2)
+    if (headers[index]?.toLowerCase() === REQUEST_ID) headers.splice(index, 2);
+  headers.push('X-Request-Id', id);
 };
 
 const mayHaveBody = new Set(['POST', 'PUT', 'PATCH']);
@@ -128,11 +139,13 @@ const isStale = (upstream: ClientRequest, request: IncomingMessage, error: Error
 /** Methods that may be sent again (RFC 9110, 9.2.2). */
 const repeatable = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
-const passBack = (answer: IncomingMessage, response: ServerResponse, method: string | undefined): void => {
-  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, toForwardedHeaders(answer));
+const passBack = (answer: IncomingMessage, { request, response, target }: Exchange): void => {
+  const headers = toForwardedHeaders(answer);
+  if (target.port === agentPort) setRequestId(headers, requestIdOf(request));
+  response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers);
   const sizeBytes = largeBodyBytes(answer);
   const reader = readerOf(answer.socket);
-  if (sizeBytes === undefined || reader === undefined || method === 'HEAD')
+  if (sizeBytes === undefined || reader === undefined || request.method === 'HEAD')
     answer.on('data', notePassed).pipe(response);
   else passLargeBody(answer, response, { reader, sizeBytes });
   // A head whose body takes its time goes out now; one that came together with its body shares a packet with it.

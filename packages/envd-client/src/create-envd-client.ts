@@ -12,15 +12,15 @@ export interface EnvdClientOptions {
   /** Base URL of one sandbox's agent, for example `http://49983-{sandboxID}.localhost:4000`. */
   baseUrl: string;
   /** Sent as `X-Access-Token`. A secured sandbox refuses every call but `/health` without it. */
-  accessToken?: string;
+  accessToken?: string | undefined;
   /** User whose home, rights and ownership process and filesystem calls take. The sandbox has a default. */
-  user?: string;
+  user?: string | undefined;
   /** Replaces the global `fetch`. It is called with a `Request` for files and with a URL and its settings for messages. */
-  fetch?: typeof globalThis.fetch;
+  fetch?: typeof globalThis.fetch | undefined;
   /** Sent with every call. */
-  headers?: Record<string, string>;
+  headers?: Record<string, string> | undefined;
   /** Default `json`. */
-  codec?: Codec;
+  codec?: Codec | undefined;
 }
 
 export interface EnvdClient {

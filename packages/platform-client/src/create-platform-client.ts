@@ -7,9 +7,9 @@ export interface PlatformClientOptions {
   /** Sent as `X-API-Key` with every call. */
   apiKey: string;
   /** Replaces the global `fetch`, for a proxy or for tests. It is called with a `Request`. */
-  fetch?: (request: Request) => Promise<Response>;
+  fetch?: ((request: Request) => Promise<Response>) | undefined;
   /** Sent with every call, after the API key, which they may not replace. */
-  headers?: Record<string, string>;
+  headers?: Record<string, string> | undefined;
 }
 
 export type PlatformClient = Client<paths>;

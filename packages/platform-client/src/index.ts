@@ -4,3 +4,4 @@ export {
   type PlatformClientOptions,
 } from './create-platform-client.ts';
 export type { components, operations, paths } from './gen/schema.ts';
+export type * from './gen/types.ts';

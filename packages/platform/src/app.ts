@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Directory } from '@skerry/contract/directory';
 import { ApiError, toErrorBody } from '@skerry/contract/error';
-import type { paths } from '@skerry/platform-client';
+import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import type { Runtime } from '@skerry/runtime';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
@@ -13,7 +13,7 @@ import { createLogHandlers } from './handlers/logs.ts';
 import { createMetricHandlers } from './handlers/metrics.ts';
 import { notImplemented } from './handlers/not-implemented.ts';
 import { createPauseHandlers } from './handlers/pausing.ts';
-import type { HandlerContext, PlatformHandlers } from './handlers/platform-handlers.ts';
+import type { HandlerContext, PlatformHandlers, PlatformPaths } from './handlers/platform-handlers.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
 import { createServer } from './http/serve.ts';
@@ -35,6 +35,8 @@ export interface PlatformOptions {
   domain: string | null;
   log: Log;
   limits?: Partial<Limits>;
+  /** Whether `POST /sandboxes` without `secure` makes a sandbox that asks for its token; true when absent. */
+  secureByDefault?: boolean;
   clock?: Clock;
   ids?: Ids;
   /** Also checks every answer against the document, for tests. */
@@ -69,6 +71,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     clock,
     features: options.runtime.features,
     maxRunMs: limits.maxRunMs,
+    secureByDefault: options.secureByDefault ?? true,
     maxSandboxes: limits.maxSandboxes,
     secret,
     domain,
@@ -85,7 +88,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });
-  const server = createServer<paths, undefined>({
+  const server = createServer<PlatformPaths, undefined>({
     handlers: answeringLoss(handlers),
     authenticate: async (headers) => {
       await authenticate(headers['x-api-key']);
@@ -106,7 +109,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   let closing = false;
   return {
     routing: (request, response) => {
-      if (closing) refuse(response);
+      if (closing) refuse(request, response);
       else server.routing(request, response);
     },
     directory: plane.directory,
@@ -131,9 +134,15 @@ export const createPlatform = (options: PlatformOptions): Platform => {
 };
 
 /** Fastify would answer this by itself, but without the numeric code that clients read. */
-const refuse = (response: ServerResponse): void => {
-  const error = new ApiError('unavailable', 'the server is shutting down');
+const refuse = (request: IncomingMessage, response: ServerResponse): void => {
+  const error = new ApiError('unavailable', 'the server is shutting down', {
+    reason: 'server_shutting_down',
+  });
   response
-    .writeHead(error.status, { 'content-type': 'application/json', connection: 'close' })
+    .writeHead(error.status, {
+      'content-type': 'application/json',
+      connection: 'close',
+      [REQUEST_ID]: requestIdOf(request),
+    })
     .end(JSON.stringify(toErrorBody(error)));
 };

@@ -1,8 +1,9 @@
-import { randomInt } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 
 export interface Ids {
   sandboxId(): string;
   templateId(): string;
+  /** A UUID without its dashes: `toBuildId` makes what callers see. */
   snapshotId(): string;
 }
 
@@ -18,5 +19,9 @@ const randomText = (length: number): string => {
 export const createRandomIds = (): Ids => ({
   sandboxId: () => `i${randomText(20)}`,
   templateId: () => randomText(20),
-  snapshotId: () => randomText(20),
+  snapshotId: () => randomUUID().replaceAll('-', ''),
 });
+
+/** The UUID by which callers know a snapshot as a build. */
+export const toBuildId = (snapshotId: string): string =>
+  snapshotId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

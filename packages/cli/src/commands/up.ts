@@ -23,6 +23,8 @@ interface UpFlags {
   isolation: IsolationLevel;
   maxHelperFaults: number;
   requireProtocolVersion: boolean;
+  secureByDefault: boolean;
+  sharedHost: string[];
   json?: boolean;
 }
 
@@ -71,6 +73,16 @@ export function upCommand(): Command {
       '--no-require-protocol-version',
       'take Connect calls without the header Connect-Protocol-Version, as some other servers do',
     )
+    .option(
+      '--no-secure-by-default',
+      'let POST /sandboxes make sandboxes without an access token unless it says "secure": true',
+    )
+    .option(
+      '--shared-host <name>',
+      'host name on which the headers E2b-Sandbox-Id and E2b-Sandbox-Port choose the sandbox; may be repeated',
+      (name: string, names: string[]) => [...names, name.toLowerCase()],
+      [] as string[],
+    )
     .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
     .action(async (flags: UpFlags) => {
       // The servers are most of this program, and no other command needs them.
@@ -102,6 +114,8 @@ export function upCommand(): Command {
         isolation: flags.isolation,
         maxHelperFaults: flags.maxHelperFaults,
         requireProtocolVersion: flags.requireProtocolVersion,
+        secureByDefault: flags.secureByDefault,
+        sharedHosts: flags.sharedHost,
         log: createLog({ write: (line) => process.stderr.write(line) }),
         onProgress: (message) => process.stderr.write(`${message}\n`),
         signal: stopping.signal,

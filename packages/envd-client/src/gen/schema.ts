@@ -95,7 +95,7 @@ export interface paths {
          * @description Writes the sources one after another into a new file, gives it the destination's name in one step, and then deletes
          *     the sources. Until that step the destination is what it was, and whatever fails before it, the caller's going away
          *     included, changes nothing but missing parents that were made. Where a source is a symbolic link, what it leads to is
-         *     read and the link is deleted. A source that somebody has replaced or written to meanwhile stays.
+         *     read and the link is deleted. A source that was replaced or written to meanwhile stays.
          *
          *     A destination that exists keeps its mode and owner and loses its metadata; through a symbolic link it is the file
          *     that the link leads to. A new one gets 0644 and belongs to the user, like missing parents. Sources and result are on the
@@ -116,9 +116,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Probe a sandbox
-         * @description 204 while the sandbox runs, 502 as soon as it does not. Needs no token. Asking a paused sandbox that wakes on traffic
-         *     wakes it.
+         * Probe a sandbox or the service
+         * @description Of a sandbox: 204 while it runs, 502 as soon as it does not. Of the platform API: 200 while the service answers requests.
+         *     Neither needs a token or key.
          */
         get: operations["getHealth"];
         put?: never;
@@ -153,14 +153,24 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description What the sandbox uses now, as the agent reports it. */
         AgentMetrics: {
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description CPU cores that it may use.
+             */
             cpu_count: number;
             /** @description Since the sample before, some seconds ago at most. 100 when all `cpu_count` cores are busy. */
             cpu_used_pct: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Disk that it may use.
+             */
             disk_total: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Disk that its files take.
+             */
             disk_used: number;
             /**
              * Format: int64
@@ -172,14 +182,20 @@ export interface components {
              * @description In bytes, as all that are not named otherwise.
              */
             mem_total: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description `mem_total` in MiB.
+             */
             mem_total_mib: number;
             /**
              * Format: int64
-             * @description Without pages of files that nobody has used lately.
+             * @description Without pages of files that were not used lately.
              */
             mem_used: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description `mem_used` in MiB.
+             */
             mem_used_mib: number;
             /**
              * Format: int64
@@ -188,7 +204,7 @@ export interface components {
             ts: number;
         };
         /** @description Every error of the platform API and of the sandbox API. */
-        Error: {
+        ErrorBody: {
             /**
              * Format: int32
              * @description Equal to the HTTP status.
@@ -199,6 +215,7 @@ export interface components {
             /** @description For people; may change. Programs decide on `code`. */
             message: string;
         };
+        /** @description Which files to join, and where the result goes. */
         FileComposition: {
             /** @description Where the result goes. Paths mean what they mean in `/files`. */
             destination: string;
@@ -214,6 +231,7 @@ export interface components {
              * @description Always 502.
              */
             code: number;
+            /** @description For people. The texts are fixed, since older clients compare them. */
             message: string;
             /**
              * Format: int32
@@ -222,8 +240,29 @@ export interface components {
             port?: number;
             /** @description The spelling that older clients read. */
             sandboxId: string;
+            /** @description Id of the sandbox. */
             sandboxID: string;
         };
+        /** @description Answered by the edge in place of a busy sandbox. Both spellings of the id hold the same value. */
+        TooManyConnectionsError: {
+            /**
+             * Format: int32
+             * @description Always 429.
+             */
+            code: number;
+            /**
+             * Format: int32
+             * @description How many requests one sandbox may have under way.
+             */
+            connectionLimit: number;
+            /** @description For people; may change. */
+            message: string;
+            /** @description The spelling that older clients read. */
+            sandboxId: string;
+            /** @description Id of the sandbox. */
+            sandboxID: string;
+        };
+        /** @description One file that was written. */
         UploadedFile: {
             /** @description What `X-Metadata-*` headers attached. Absent when nothing was. */
             metadata?: {
@@ -247,16 +286,18 @@ export interface components {
          */
         BadPath: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
                 "text/plain": string;
             };
         };
         /** @description The host name or the `E2b-Sandbox-*` headers name no port and sandbox. A short text from the edge. */
         BadSandboxHost: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -266,46 +307,63 @@ export interface components {
         /** @description The token or the signature is missing, wrong or expired, or the user does not exist in the sandbox. */
         FileAccessDenied: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description There is no such file. */
         FileNotFound: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The disk of the sandbox is full. */
         InsufficientStorage: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description Something unexpected went wrong in the server, whose log has the cause. */
         InternalServerError: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description No supported encoding is acceptable. The message lists the supported ones. */
         NotAcceptable: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The file is not as `If-Match` or `If-Unmodified-Since` asks for. */
+        PreconditionFailed: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                "Last-Modified": components["headers"]["LastModified"];
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The range lies beyond the end of the file. */
@@ -313,10 +371,13 @@ export interface components {
             headers: {
                 /** @description The size of the file, as `bytes *\/{size}`. */
                 "Content-Range"?: string;
+                ETag: components["headers"]["ETag"];
+                "Last-Modified": components["headers"]["LastModified"];
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
@@ -325,25 +386,52 @@ export interface components {
          */
         SandboxNotFound: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["SandboxNotFoundError"];
+                "text/html": string;
             };
         };
-        /** @description No capacity at the moment. Nothing has changed; try again. */
+        /** @description No capacity at the moment, or the server is ending. Nothing has changed; try again. `error_code` is always there. */
         ServiceUnavailable: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The sandbox has as many requests under way as the edge allows for one. Wait until some have ended. */
+        TooManyConnections: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["TooManyConnectionsError"];
+                "text/html": string;
             };
         };
     };
     parameters: never;
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description Always `bytes`. */
+        AcceptRanges: string;
+        /** @description `inline`, with the name of the file. */
+        ContentDisposition: string;
+        /** @description Version of the file. Absent when the body is compressed. */
+        ETag: string;
+        /** @description When the file was last changed. */
+        LastModified: string;
+        /** @description Always `nosniff`. */
+        NoSniff: string;
+        /** @description Names the request in the log of the server. It is the value that the request had under this name, if that consists of 1 to 64 letters, digits, `_`, `.` and `-`, and a new one otherwise. */
+        RequestId: string;
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -360,6 +448,7 @@ export interface operations {
             /** @description Name to value. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -368,8 +457,12 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["BadSandboxHost"];
             401: components["responses"]["FileAccessDenied"];
+            429: components["responses"]["TooManyConnections"];
+            500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     downloadFile: {
@@ -415,12 +508,16 @@ export interface operations {
             /** @description The file. */
             200: {
                 headers: {
-                    /** @description `inline`, with the name of the file. */
-                    "Content-Disposition"?: string;
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
                     /** @description Bytes that follow. Absent when they are compressed. */
                     "Content-Length"?: number;
+                    ETag: components["headers"]["ETag"];
+                    "Last-Modified": components["headers"]["LastModified"];
                     /** @description Always `Accept-Encoding`. */
                     Vary?: string;
+                    "X-Content-Type-Options": components["headers"]["NoSniff"];
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -430,8 +527,14 @@ export interface operations {
             /** @description The requested range. */
             206: {
                 headers: {
+                    "Accept-Ranges": components["headers"]["AcceptRanges"];
+                    "Content-Disposition": components["headers"]["ContentDisposition"];
                     /** @description Which bytes these are, and of how many. */
                     "Content-Range"?: string;
+                    ETag: components["headers"]["ETag"];
+                    "Last-Modified": components["headers"]["LastModified"];
+                    "X-Content-Type-Options": components["headers"]["NoSniff"];
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -441,6 +544,9 @@ export interface operations {
             /** @description Unchanged since the moment given in `If-Modified-Since`, or the version given in `If-None-Match`. */
             304: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Last-Modified": components["headers"]["LastModified"];
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -449,9 +555,12 @@ export interface operations {
             401: components["responses"]["FileAccessDenied"];
             404: components["responses"]["FileNotFound"];
             406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
             416: components["responses"]["RangeNotSatisfiable"];
+            429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     uploadFiles: {
@@ -503,6 +612,7 @@ export interface operations {
             /** @description What was written, in the order of the parts. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -511,8 +621,10 @@ export interface operations {
             };
             400: components["responses"]["BadPath"];
             401: components["responses"]["FileAccessDenied"];
+            429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
         };
     };
@@ -532,6 +644,7 @@ export interface operations {
             /** @description What was written. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -541,8 +654,10 @@ export interface operations {
             400: components["responses"]["BadPath"];
             401: components["responses"]["FileAccessDenied"];
             404: components["responses"]["FileNotFound"];
+            429: components["responses"]["TooManyConnections"];
             500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
             507: components["responses"]["InsufficientStorage"];
         };
     };
@@ -555,17 +670,32 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The service answers requests. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
             /** @description The sandbox runs and its agent answers. */
             204: {
                 headers: {
                     /** @description Always `no-store`. */
                     "Cache-Control"?: string;
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
             };
             400: components["responses"]["BadSandboxHost"];
+            401: components["responses"]["FileAccessDenied"];
+            429: components["responses"]["TooManyConnections"];
+            500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getAgentMetrics: {
@@ -580,25 +710,19 @@ export interface operations {
             /** @description One sample. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AgentMetrics"];
                 };
             };
+            400: components["responses"]["BadSandboxHost"];
             401: components["responses"]["FileAccessDenied"];
+            429: components["responses"]["TooManyConnections"];
+            500: components["responses"]["InternalServerError"];
             502: components["responses"]["SandboxNotFound"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };
 }
-type FlattenedDeepRequired<T> = {
-    [K in keyof T]-?: FlattenedDeepRequired<T[K] extends unknown[] | undefined | null ? Extract<T[K], unknown[]>[number] : T[K]>;
-};
-type ReadonlyArray<T> = [
-    Exclude<T, undefined>
-] extends [
-    unknown[]
-] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
-export const pathsFilesPostParametersHeaderContentEncodingValues: ReadonlyArray<FlattenedDeepRequired<paths>["/files"]["post"]["parameters"]["header"]["Content-Encoding"]> = ["gzip", "identity"];
-export const uploadedFileTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["UploadedFile"]["type"]> = ["file", "directory"];

@@ -1,11 +1,8 @@
 import { create } from '@bufbuild/protobuf';
 import type { HandlerContext } from '@connectrpc/connect';
 import { type EntryInfo, EntryInfoSchema } from '@skerry/envd-client/filesystem';
+import { isStrict } from '../rpc/strict-client.ts';
 import type { FilesystemEventInit } from './watch-tree.ts';
-
-/** Early Python clients, which name nothing but their library, fail on any field that came after the first version. */
-const isStrict = ({ requestHeader }: HandlerContext): boolean =>
-  requestHeader.get('user-agent') === 'connect-python';
 
 /** The entry as the client of this call can decode it. */
 export const toEntryFor = (context: HandlerContext, entry: EntryInfo): EntryInfo => {

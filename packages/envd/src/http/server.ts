@@ -45,12 +45,23 @@ const isRpc = (path: string): boolean =>
   path.startsWith('/process.Process/') || path.startsWith('/filesystem.Filesystem/');
 
 /** Tells of what the agent could not do, and of files that did not arrive whoever was to blame. */
-const logFailure = (log: SandboxLog, { method, url = '' }: IncomingMessage, error: ApiError): void => {
+const logFailure = (
+  log: SandboxLog,
+  { method, url = '', headers }: IncomingMessage,
+  error: ApiError,
+): void => {
   const [path = ''] = url.split('?', 1);
   const isUpload = method === 'POST' && path.startsWith('/files');
   if (error.status < 500 && !(isUpload && error.code !== 'unauthenticated')) return;
   const request = `${method} ${path.slice(0, 200)}`;
-  const fields = { request, status: String(error.status), error: error.message.slice(0, 500) };
+  const requestId = headers['x-request-id'];
+  const fields = {
+    request,
+    status: String(error.status),
+    error: error.message.slice(0, 500),
+    // Given by the edge, so that this line can be found from what the caller saw.
+    ...(typeof requestId === 'string' && { requestId: requestId.slice(0, 64) }),
+  };
   if (isUpload) log.write({ level: 'warn', logger: 'files', message: 'upload failed', fields });
   else log.write({ level: 'error', logger: 'agent', message: 'request failed', fields });
 };

@@ -4,11 +4,18 @@ import { type Process, type ProcessInput, Signal } from '@skerry/envd-client/pro
 import { follow, SILENCE } from '../host/event-queue.ts';
 import type { SandboxLog } from '../host/sandbox-log.ts';
 import { keepaliveMsOf, userOf, whenGone } from '../rpc/context.ts';
+import { isStrict } from '../rpc/strict-client.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { ExitStatus } from './exit-status.ts';
 import { createOutputBudget } from './output/output-budget.ts';
-import type { OutputKind } from './output/output-journal.ts';
-import { SlowReaderError } from './output/process-output.ts';
+import type { OutputKind, OutputOffsets } from './output/output-journal.ts';
+import {
+  LostOutputError,
+  type ProcessOutput,
+  SlowReaderError,
+  type SubscribeOptions,
+  type Subscription,
+} from './output/process-output.ts';
 import { writeStream } from './output/write-stream.ts';
 import { createProcessTable, type ProcessEntry } from './process-table.ts';
 import type { RunningProcess } from './running-process.ts';
@@ -18,30 +25,59 @@ import { parseTerminalSize } from './terminal-size.ts';
 
 const MAX_HOLD_MS = 30_000;
 
-const startEvent = (value: { pid: number; offset?: bigint }) => ({
+interface EventsOptions {
+  offset?: number | undefined;
+  resumeFrom?: OutputOffsets | undefined;
+  holdMs: number | undefined;
+}
+
+const startEvent = (value: { pid: number; offsets?: PlainOffsets; skerryOffset?: bigint }) => ({
   event: { event: { case: 'start' as const, value } },
 });
 const endEvent = (value: ExitStatus) => ({ event: { event: { case: 'end' as const, value } } });
-const dataEvent = (kind: OutputKind, value: Uint8Array) => ({
-  event: { event: { case: 'data' as const, value: { output: { case: kind, value } } } },
+const dataEvent = (value: { output: { case: OutputKind; value: Uint8Array }; offset?: bigint }) => ({
+  event: { event: { case: 'data' as const, value } },
 });
 const KEEPALIVE = { event: { event: { case: 'keepalive' as const, value: {} } } };
+
+type PlainOffsets = Record<OutputKind, bigint>;
+
+const toMessage = ({ stdout, stderr, pty }: OutputOffsets): PlainOffsets => ({
+  stdout: BigInt(stdout),
+  stderr: BigInt(stderr),
+  pty: BigInt(pty),
+});
+
+const fromMessage = ({ stdout, stderr, pty }: PlainOffsets): OutputOffsets => ({
+  stdout: Number(stdout),
+  stderr: Number(stderr),
+  pty: Number(pty),
+});
 
 /** `start`, then what the output delivers. */
 async function* events(
   { pid, output }: ProcessEntry,
-  { offset, holdMs = 0, tellsOffset }: { offset?: number; holdMs?: number | undefined; tellsOffset: boolean },
-  context: HandlerContext,
+  { offset, resumeFrom, holdMs = 0 }: EventsOptions,
+  { asked, context }: { asked: boolean; context: HandlerContext },
 ) {
   const keepaliveMs = keepaliveMsOf(context);
-  const reader = output.subscribe({ offset, holdMs: Math.min(holdMs, MAX_HOLD_MS) });
+  const reader = subscribe(output, { offset, resumeFrom, holdMs: Math.min(holdMs, MAX_HOLD_MS) });
   whenGone(context, reader.unsubscribe);
+  // A client that is strict about fields knows these only when it asked with one of them.
+  const hasOffsets = resumeFrom !== undefined || !isStrict(context);
   try {
-    yield startEvent(tellsOffset ? { pid, offset: BigInt(reader.offset) } : { pid });
+    yield startEvent({
+      pid,
+      ...(hasOffsets && { offsets: toMessage(reader.positions) }),
+      ...(asked && { skerryOffset: BigInt(reader.offset) }),
+    });
     for await (const event of follow(reader, { signal: context.signal, keepaliveMs })) {
       if (event === SILENCE) yield KEEPALIVE;
       else if (event.case === 'end') yield endEvent(event.value);
-      else yield dataEvent(event.case, event.value);
+      else {
+        const piece = { case: event.case, value: event.value };
+        yield dataEvent(hasOffsets ? { output: piece, offset: BigInt(event.position) } : { output: piece });
+      }
     }
   } catch (error) {
     if (error instanceof SlowReaderError) throw new ConnectError(error.message, Code.Aborted);
@@ -50,6 +86,15 @@ async function* events(
     reader.unsubscribe();
   }
 }
+
+const subscribe = (output: ProcessOutput, options: SubscribeOptions): Subscription => {
+  try {
+    return output.subscribe(options);
+  } catch (error) {
+    if (error instanceof LostOutputError) throw new ConnectError(error.message, Code.OutOfRange);
+    throw error;
+  }
+};
 
 const toInfo = ({ pid, tag, config }: ProcessEntry) => ({
   pid,
@@ -88,7 +133,7 @@ export const createProcessService = ({ settings, log }: { settings: SettingsStor
     list: () => ({ processes: table.live().map(toInfo) }),
 
     async *start(request, context) {
-      const { process: config, pty, tag, stdin, holdMs } = request;
+      const { process: config, pty, tag, stdin, skerryHoldMs: holdMs } = request;
       if (config === undefined) throw invalid('process is missing');
       // A bad header must fail before anything runs.
       keepaliveMsOf(context);
@@ -104,14 +149,19 @@ export const createProcessService = ({ settings, log }: { settings: SettingsStor
         terminalSize: pty && parseTerminalSize(pty.size),
         lifetimeMs: context.timeoutMs(),
       });
-      yield* events(entry, { offset: 0, holdMs, tellsOffset: false }, context);
+      yield* events(entry, { offset: 0, holdMs }, { asked: false, context });
     },
 
-    async *connect({ process, offset, holdMs }, context) {
-      // Who gave no offset may not know the field of the reply, and may be strict about it.
-      const from =
-        offset === undefined ? { tellsOffset: false } : { offset: Number(offset), tellsOffset: true };
-      yield* events(table.find(process?.selector), { ...from, holdMs }, context);
+    async *connect({ process, resumeFrom, skerryOffset, skerryHoldMs }, context) {
+      if (resumeFrom !== undefined && skerryOffset !== undefined)
+        throw invalid('resume_from and skerry_offset exclude each other; set one of them');
+      const entry = table.find(process?.selector);
+      const from = {
+        offset: skerryOffset === undefined ? undefined : Number(skerryOffset),
+        resumeFrom: resumeFrom && fromMessage(resumeFrom),
+        holdMs: skerryHoldMs,
+      };
+      yield* events(entry, from, { asked: skerryOffset !== undefined, context });
     },
 
     update(request) {

@@ -1,5 +1,26 @@
 // Generated from specs/openapi.yaml by "pnpm gen". Do not edit.
 export interface paths {
+    "/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Probe a sandbox or the service
+         * @description Of a sandbox: 204 while it runs, 502 as soon as it does not. Of the platform API: 200 while the service answers requests.
+         *     Neither needs a token or key.
+         */
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandboxes": {
         parameters: {
             query?: never;
@@ -9,19 +30,21 @@ export interface paths {
         };
         /**
          * List running sandboxes
+         * @deprecated
          * @description All running sandboxes, newest first, in one answer. To see paused ones, or to page, use `GET /v2/sandboxes`.
          */
-        get: operations["listRunningSandboxes"];
+        get: operations["listSandboxesV1"];
         put?: never;
         /**
          * Create a sandbox
+         * @deprecated
          * @description Starts a sandbox from a template. 201 means usable: the agent answers and variables and token are in place, so there
          *     is nothing to poll for.
          *
          *     This is the older form: without `timeout` the sandbox lives for 15 seconds only, and `secure` may be switched off.
          *     New programs use `POST /v2/sandboxes`.
          */
-        post: operations["createSandbox"];
+        post: operations["createSandboxV1"];
         delete?: never;
         options?: never;
         head?: never;
@@ -76,12 +99,13 @@ export interface paths {
         put?: never;
         /**
          * Connect to a sandbox
+         * @deprecated
          * @description Makes sure that a sandbox is running and lives for at least `timeout` seconds more. On a running sandbox it only ever
          *     extends: a shorter `timeout` leaves the end exactly as it was. A paused one is resumed and lives for `timeout`.
          *
          *     This is the older form, which demands `timeout`. `POST /v2/sandboxes/{sandboxID}/connect` has defaults.
          */
-        post: operations["connectSandbox"];
+        post: operations["connectSandboxV1"];
         delete?: never;
         options?: never;
         head?: never;
@@ -132,6 +156,7 @@ export interface paths {
         };
         /**
          * Get the log of a sandbox
+         * @deprecated
          * @description Entries from `start` on, oldest first, kept for 7 days, also after the end of the sandbox: how it ended is the last of
          *     them. `logs` and `logEntries` hold the same entries: each `line` of `logs` is a JSON object as text with at least `level`,
          *     `logger` and `message`.
@@ -139,7 +164,7 @@ export interface paths {
          *     What `logger` is `platform` was written by the service, everything else by the agent inside, whose word is not proven:
          *     it lives among the programs of the sandbox.
          */
-        get: operations["getSandboxLogs"];
+        get: operations["getSandboxLogsV1"];
         put?: never;
         post?: never;
         delete?: never;
@@ -196,6 +221,8 @@ export interface paths {
          * Replace the network rules
          * @description Takes effect on the running sandbox at once and survives pause and resume. Everything is replaced: a key that is left
          *     out is cleared.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         put: operations["updateSandboxNetwork"];
         post?: never;
@@ -370,6 +397,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/skerry/v1/snapshots/{snapshotID}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/prepared:default
+                 */
+                snapshotID: components["parameters"]["SnapshotID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Where a snapshot comes from
+         * @description The snapshot, then the one that its sandbox had begun with, and so on back to a template's image.
+         */
+        get: operations["getSnapshotLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/snapshots/{snapshotID}/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/prepared:default
+                 */
+                snapshotID: components["parameters"]["SnapshotID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify a snapshot
+         * @description Reads all of a snapshot and compares it with what was written down when it was made.
+         */
+        post: operations["verifySnapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/snapshots/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare files
+         * @description What became of the files of `from` in `to`, ordered by path. Both are a snapshot, a template, or a running or paused
+         *     sandbox, which is looked at as it is now; they must be made on the same image. Refused with 400 where the answer would
+         *     have more than 32 MiB, and ended with 409 when a sandbox comes to its end meanwhile.
+         */
+        get: operations["diffSnapshots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/snapshots": {
         parameters: {
             query?: never;
@@ -391,81 +492,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/snapshots/{snapshotID}/log": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
-                 * @example team/prepared:default
-                 */
-                snapshotID: components["parameters"]["SnapshotID"];
-            };
-            cookie?: never;
-        };
-        /**
-         * Where a snapshot comes from
-         * @description The snapshot, then the one that its sandbox had begun with, and so on back to a template's image. An operation of
-         *     skerry's own.
-         */
-        get: operations["getSnapshotLog"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/snapshots/{snapshotID}/verify": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
-                 * @example team/prepared:default
-                 */
-                snapshotID: components["parameters"]["SnapshotID"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Verify a snapshot
-         * @description Reads all of a snapshot and compares it with what was written down when it was made. An operation of skerry's own.
-         */
-        post: operations["verifySnapshot"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/snapshots/diff": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Compare files
-         * @description What became of the files of `from` in `to`, ordered by path. Both are a snapshot, a template, or a running or paused
-         *     sandbox, which is looked at as it is now; they must be made on the same image. Refused with 400 where the answer would
-         *     have more than 32 MiB, and ended with 409 when a sandbox comes to its end meanwhile. An operation of skerry's own.
-         */
-        get: operations["diffSnapshots"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/templates": {
         parameters: {
             query?: never;
@@ -476,6 +502,8 @@ export interface paths {
         /**
          * List templates
          * @description All templates of the caller, in one answer.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         get: operations["listTemplates"];
         put?: never;
@@ -535,6 +563,8 @@ export interface paths {
          * Follow a build
          * @description State and log of a build. Pass the number of entries received so far as `logsOffset`. After `ready` or `error`, ask on
          *     until a page has no entries.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         get: operations["getTemplateBuildStatus"];
         put?: never;
@@ -568,6 +598,8 @@ export interface paths {
          * @description Tells whether the server has the files, and where to `PUT` them as a tar archive, plain or gzip. The link needs no key
          *     and is valid for at least 30 minutes. It comes also when the files are present, for clients that want to replace
          *     them.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         get: operations["getTemplateFiles"];
         put?: never;
@@ -594,6 +626,8 @@ export interface paths {
         /**
          * List the tags of a template
          * @description Each tag and the build it names.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         get: operations["listTemplateTags"];
         put?: never;
@@ -620,6 +654,8 @@ export interface paths {
         /**
          * Look up an alias
          * @description 403 means that the alias exists and is not yours, so the name is taken.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         get: operations["getTemplateByAlias"];
         put?: never;
@@ -642,11 +678,15 @@ export interface paths {
         /**
          * Assign tags
          * @description Points tags at the build that `target` names. A tag in use moves.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         post: operations["assignTemplateTags"];
         /**
          * Delete tags
          * @description The only DELETE with a body. The tag `default` cannot be deleted; that is a 400. The builds stay.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         delete: operations["deleteTemplateTags"];
         options?: never;
@@ -676,7 +716,7 @@ export interface paths {
          *     is nothing to poll for. Without `timeout` it lives for 300 seconds. It is always secured: keep `envdAccessToken`, the
          *     sandbox API refuses calls without it.
          */
-        post: operations["createSandboxV2"];
+        post: operations["createSandbox"];
         delete?: never;
         options?: never;
         head?: never;
@@ -704,7 +744,7 @@ export interface paths {
          *     running sandbox it only ever extends: a shorter `timeout` leaves the end exactly as it was. A paused one is resumed
          *     and lives for `timeout`. The body may be left out.
          */
-        post: operations["connectSandboxV2"];
+        post: operations["connectSandbox"];
         delete?: never;
         options?: never;
         head?: never;
@@ -728,7 +768,7 @@ export interface paths {
          * Search the log of a sandbox
          * @description The same entries as from the other operation, in either direction and filtered.
          */
-        get: operations["getSandboxLogsV2"];
+        get: operations["getSandboxLogs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -750,6 +790,8 @@ export interface paths {
          * Register a build
          * @deprecated
          * @description The form of early clients of `POST /v3/templates`. It answers the whole template.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         post: operations["createTemplateV2"];
         delete?: never;
@@ -780,6 +822,8 @@ export interface paths {
         /**
          * Change a template
          * @description Makes a template public, for every team, or private.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         patch: operations["updateTemplate"];
         trace?: never;
@@ -811,6 +855,8 @@ export interface paths {
          *     Exactly one of `fromImage` and `fromTemplate` says what to build on. Steps run in order, as root until the user `user`
          *     has been made and as that user afterwards. Then `startCmd` is started and captured running in the template, once
          *     `readyCmd` succeeds.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         post: operations["startTemplateBuild"];
         delete?: never;
@@ -836,6 +882,8 @@ export interface paths {
          *
          *     The name of a template you have adds a build to it; builds of it that were never started then fail as superseded. A
          *     tag inside `name` joins `tags`; without any, the tag is `default`.
+         *
+         *     This server does not offer the operation yet: it answers 501.
          */
         post: operations["createTemplate"];
         delete?: never;
@@ -848,35 +896,51 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Tags, and the build that they are to lead to. */
         AssignTags: {
+            /** @description Tags to set. */
             tags: components["schemas"]["Tag"][];
             /** @description `name` or `name:tag` */
             target: string;
         };
+        /** @description Where a build stands, and a page of its log. */
         BuildInfo: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the build.
+             */
             buildID: string;
+            /** @description A page of the log. */
             logEntries: components["schemas"]["BuildLogEntry"][];
             /** @description The older form of the log; may be empty. */
             logs: string[];
             /** @description Why the build failed. */
             reason?: {
+                /** @description The last entries before the failure. */
                 logEntries?: components["schemas"]["BuildLogEntry"][];
+                /** @description What went wrong, for people. */
                 message: string;
                 /** @description `base`, `finalize`, or the number of the step from 1. */
                 step?: string;
             };
             status: components["schemas"]["BuildStatus"];
+            /** @description Id of the template. */
             templateID: string;
         };
+        /** @description One entry of the log of a build. */
         BuildLogEntry: {
             level: components["schemas"]["LogLevel"];
+            /** @description What happened. */
             message: string;
             /** @description `base`, `finalize`, or the number of the step from 1. */
             step?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was written.
+             */
             timestamp: string;
         };
+        /** @description A build to register. */
         BuildRequest: {
             /**
              * @deprecated
@@ -910,16 +974,26 @@ export interface components {
              * @description Without effect; the key decides.
              */
             teamID?: string;
-        };
+        } | unknown | unknown;
+        /** @description The build that was registered. */
         BuildRequested: {
+            /** @description Names of the template without namespace. */
             aliases: string[];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the build.
+             */
             buildID: string;
+            /** @description Names of the template, each with its namespace. */
             names: string[];
+            /** @description Whether every team may use the template. */
             public: boolean;
+            /** @description Tags that will lead to the build. */
             tags: string[];
+            /** @description Id of the template. */
             templateID: string;
         };
+        /** @description A build to register, in the form of early clients. */
         BuildRequestV2: {
             /** @description `[namespace/]alias[:tag]` */
             alias: string;
@@ -941,6 +1015,7 @@ export interface components {
              */
             teamID?: string;
         };
+        /** @description What to build. */
         BuildStart: {
             /**
              * @description Run the whole build regardless of the cache.
@@ -959,11 +1034,17 @@ export interface components {
             readyCmd?: string;
             /** @description Command started after the steps and captured running. */
             startCmd?: string;
+            /** @description Steps to run, in this order. */
             steps?: components["schemas"]["BuildStep"][];
-        };
-        /** @enum {string} */
+        } & (unknown | unknown);
+        /**
+         * @description Where a build stands.
+         * @enum {string}
+         */
         BuildStatus: "waiting" | "building" | "ready" | "error";
+        /** @description One step of a build. */
         BuildStep: {
+            /** @description What the step works on, as `type` says. */
             args: string[];
             /** @description Hash under which the files were uploaded. */
             filesHash?: string;
@@ -987,6 +1068,7 @@ export interface components {
          * @enum {string}
          */
         CaptureMode: "full" | "filesystem";
+        /** @description How long the sandbox is to live. */
         ConnectSandbox: {
             memory?: components["schemas"]["ResumeMemory"];
             /**
@@ -996,6 +1078,7 @@ export interface components {
              */
             timeout?: number;
         };
+        /** @description How long the sandbox is to live, in the older form. */
         ConnectSandboxV1: {
             memory?: components["schemas"]["ResumeMemory"];
             /**
@@ -1004,8 +1087,11 @@ export interface components {
              */
             timeout: number;
         };
+        /** @description Tags to delete. */
         DeleteTags: {
+            /** @description Name of the template. */
             name: string;
+            /** @description Tags to delete. */
             tags: components["schemas"]["Tag"][];
         };
         /** @description A SOCKS5 proxy that all outgoing connections take. */
@@ -1014,6 +1100,7 @@ export interface components {
             address: string;
             /** @description Never returned. */
             password?: string;
+            /** @description User name for the proxy. */
             username?: string;
         } | null;
         /** @description Environment variables for every process of the sandbox. Each command may override them. */
@@ -1021,7 +1108,7 @@ export interface components {
             [key: string]: string;
         };
         /** @description Every error of the platform API and of the sandbox API. */
-        Error: {
+        ErrorBody: {
             /**
              * Format: int32
              * @description Equal to the HTTP status.
@@ -1032,19 +1119,25 @@ export interface components {
             /** @description For people; may change. Programs decide on `code`. */
             message: string;
         };
+        /** @description One file that is not the same on both sides. */
         FileDifference: {
-            /** @enum {string} */
+            /**
+             * @description What happened to the file.
+             * @enum {string}
+             */
             change: "added" | "removed" | "changed";
             /** @description Of what changed. Times do not count. */
             fields?: ("type" | "mode" | "uid" | "gid" | "sizeBytes" | "target" | "device" | "xattrs" | "content")[];
             /** @description Absolute. Bytes that are no UTF-8 stand as lone surrogates, U+DC80 to U+DCFF. */
             path: string;
         };
-        /** @description Exactly one of the two. */
+        /** @description The copy, or why there is none. */
         ForkResult: {
-            error?: components["schemas"]["Error"];
-            sandbox?: components["schemas"]["Sandbox"];
+            sandbox: components["schemas"]["Sandbox"];
+        } | {
+            error: components["schemas"]["ErrorBody"];
         };
+        /** @description How many copies to start, and how long they live. */
         ForkSandbox: {
             /**
              * Format: int32
@@ -1064,18 +1157,25 @@ export interface components {
          *     returned.
          */
         ImageRegistry: {
+            /** @description For `aws`: id of the access key. */
             awsAccessKeyId?: string;
+            /** @description For `aws`: region of the registry. */
             awsRegion?: string;
+            /** @description For `aws`: the access key. */
             awsSecretAccessKey?: string;
             /** @description For `registry`. */
             password?: string;
             /** @description For `gcp`. */
             serviceAccountJson?: string;
-            /** @enum {string} */
+            /**
+             * @description Kind of the registry.
+             * @enum {string}
+             */
             type?: "registry" | "aws" | "gcp";
             /** @description For `registry`. */
             username?: string;
         };
+        /** @description One sandbox in a list. */
         ListedSandbox: {
             /** @description Alias of the template. */
             alias?: string;
@@ -1117,18 +1217,28 @@ export interface components {
             state: components["schemas"]["SandboxState"];
             /** @description Template the sandbox was created from. */
             templateID: string;
+            /** @description Volumes of the sandbox. */
             volumeMounts?: components["schemas"]["VolumeMount"][];
         };
+        /** @description One entry of a log. */
         LogEntry: {
+            /** @description Details, by name; `logger` names the part that wrote the entry. */
             fields: {
                 [key: string]: string;
             };
             level: components["schemas"]["LogLevel"];
+            /** @description What happened. */
             message: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was written.
+             */
             timestamp: string;
         };
-        /** @enum {string} */
+        /**
+         * @description How serious an entry is, from the least to the most.
+         * @enum {string}
+         */
         LogLevel: "debug" | "info" | "warn" | "error";
         /** @description Free key-value pairs, by which listings can be filtered. At most 64 KiB in all. */
         Metadata: {
@@ -1165,6 +1275,7 @@ export interface components {
          */
         NetworkRules: {
             [key: string]: {
+                /** @description How a request is changed. */
                 transform?: {
                     /**
                      * @description Headers to set, replacing those of the same name. A value may hold `${e2b.secrets.NAME}` or
@@ -1176,6 +1287,7 @@ export interface components {
                 };
             }[];
         };
+        /** @description Rules that replace those of the sandbox. */
         NetworkUpdate: {
             /** @description `false` is the same as denying `0.0.0.0/0`. */
             allow_internet_access?: boolean;
@@ -1186,6 +1298,7 @@ export interface components {
             egressProxy?: components["schemas"]["EgressProxy"];
             rules?: components["schemas"]["NetworkRules"];
         };
+        /** @description A sandbox to create. */
         NewSandbox: components["schemas"]["NewSandboxCommon"] & {
             /**
              * @description Sandboxes made here are always secured, so only `true` is accepted.
@@ -1199,6 +1312,7 @@ export interface components {
              */
             timeout?: number;
         };
+        /** @description What both forms of a create take. */
         NewSandboxCommon: {
             /**
              * @description `false` is the same as denying `0.0.0.0/0`. Private, loopback and link-local ranges are never reachable.
@@ -1217,33 +1331,37 @@ export interface components {
              * @default true
              */
             autoPauseMemory?: boolean;
-            /** @description Wake a paused sandbox when a request reaches one of its ports. */
+            /** @description Restore a paused sandbox when a request reaches one of its ports. Planned: `enabled: true` is refused with 400. */
             autoResume?: {
+                /** @description `true` asks for it. */
                 enabled: boolean;
             };
             envVars?: components["schemas"]["EnvVars"];
-            /** @description Identity tokens for the sandbox, by name. */
+            /** @description Identity tokens for the sandbox, by name. Planned: any token is refused with 400. */
             iam?: {
+                /** @description What each token is for, by its name. */
                 tokens?: {
                     [key: string]: {
+                        /** @description For which service the token is made. */
                         audience: string;
+                        /** @description Kind of the token. */
                         tokenType: string;
                     };
                 };
             };
-            /**
-             * @description Configuration of an MCP gateway. The server does not act on it: the client starts the gateway itself as a command
-             *     in the sandbox.
-             */
+            /** @description Configuration of an MCP gateway. Planned: one that is not empty is refused with 400. */
             mcp?: {
                 [key: string]: unknown;
             } | null;
             metadata?: components["schemas"]["Metadata"];
+            /** @description Rules for what may go in and out. Planned: whatever differs from the defaults is refused with 400. */
             network?: components["schemas"]["NetworkConfig"];
             /** @description Id, alias or `namespace/alias` of a template, each with an optional `:tag`, or the id of a snapshot. */
             templateID: string;
+            /** @description Volumes to mount. Planned: a list that is not empty is refused with 400. */
             volumeMounts?: components["schemas"]["VolumeMount"][];
         };
+        /** @description A sandbox to create, in the older form. */
         NewSandboxV1: components["schemas"]["NewSandboxCommon"] & {
             /**
              * @description `false` makes a sandbox whose API asks for no token. Refused together with `network.allowPublicTraffic: false`.
@@ -1257,6 +1375,7 @@ export interface components {
              */
             timeout?: number;
         };
+        /** @description What a snapshot keeps, and its name. */
         NewSnapshot: {
             /**
              * @description Keep memory and processes as well as files.
@@ -1267,6 +1386,7 @@ export interface components {
             /** @description Name of the template, `[namespace/]alias[:tag]`. Without one it has only an id. */
             name?: string;
         };
+        /** @description What a pause keeps. */
         PauseSandbox: {
             /**
              * @description Keep memory and processes as well as files.
@@ -1275,6 +1395,7 @@ export interface components {
             memory?: boolean;
             mode?: components["schemas"]["CaptureMode"];
         };
+        /** @description How long the sandbox is to live at least. */
         RefreshSandbox: {
             /**
              * Format: int32
@@ -1284,11 +1405,12 @@ export interface components {
             duration?: number;
         };
         /**
-         * @description `false` resumes from the files alone, with a fresh boot and no processes; the kept memory stays as it is. A server
+         * @description `false` resumes from the files alone, with a fresh boot and no processes; the checkpoint stays as it is. A server
          *     that cannot do so refuses it with 400.
          * @default true
          */
         ResumeMemory: boolean;
+        /** @description How to restore a paused sandbox. */
         ResumeSandbox: {
             /**
              * @deprecated
@@ -1303,6 +1425,7 @@ export interface components {
              */
             timeout?: number;
         };
+        /** @description What a program needs to use a sandbox. */
         Sandbox: {
             /** @description Alias of the template. */
             alias?: string;
@@ -1327,6 +1450,7 @@ export interface components {
             /** @description Token for the sandbox's own ports when public traffic is off, else null. */
             trafficAccessToken?: string | null;
         };
+        /** @description Everything about one sandbox. */
         SandboxDetail: components["schemas"]["ListedSandbox"] & {
             /** @description What was asked for at creation; null when nothing was. */
             allowInternetAccess?: boolean | null;
@@ -1334,8 +1458,9 @@ export interface components {
             domain?: string | null;
             /** @description Token for the sandbox API. Absent when the sandbox was created with `secure` false. */
             envdAccessToken?: string;
+            /** @description What happens to the sandbox by itself. */
             lifecycle?: {
-                /** @description Whether traffic wakes it when it is paused. */
+                /** @description Whether traffic restores it when it is paused. */
                 autoResume: boolean;
                 /**
                  * @description What happens at the end of its time to live.
@@ -1345,44 +1470,67 @@ export interface components {
             };
             network?: components["schemas"]["SandboxNetwork"];
         };
+        /** @description The latest sample of several sandboxes. */
         SandboxesMetrics: {
             /** @description By sandbox id. */
             sandboxes: {
                 [key: string]: components["schemas"]["SandboxMetric"];
             };
         };
+        /** @description The same entries in two forms. */
         SandboxLogs: {
+            /** @description The entries with their parts. */
             logEntries: components["schemas"]["LogEntry"][];
+            /** @description The older form. */
             logs: {
                 /** @description A JSON object as text. */
                 line: string;
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description When it was written.
+                 */
                 timestamp: string;
             }[];
         };
+        /** @description What a sandbox used at one moment. */
         SandboxMetric: {
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description CPU cores that it may use.
+             */
             cpuCount: number;
             /** @description Since the sample before. 100 when all `cpuCount` cores are busy. */
             cpuUsedPct: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Disk that it may use.
+             */
             diskTotal: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Disk that its files take.
+             */
             diskUsed: number;
             /**
              * Format: int64
              * @description Pages of files that are kept in memory.
              */
             memCache: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Memory that it may use.
+             */
             memTotal: number;
             /**
              * Format: int64
-             * @description In bytes, as all that follow. Without pages of files that nobody has used lately: they are given up before anything
+             * @description In bytes, as all that follow. Without pages of files that were not used lately: they are given up before anything
              *     is refused.
              */
             memUsed: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the sample was taken.
+             */
             timestamp: string;
             /**
              * Format: int64
@@ -1392,19 +1540,50 @@ export interface components {
         };
         /** @description The rules in force. The password of a proxy is not among them. */
         SandboxNetwork: {
+            /** @description Addresses and domains it may reach. */
             allowOut?: string[];
+            /** @description Whether its ports answer requests without a traffic token. */
             allowPublicTraffic?: boolean;
+            /** @description Addresses it may not reach. */
             denyOut?: string[];
+            /** @description The proxy that outgoing connections take. */
             egressProxy?: {
+                /** @description `host:port` */
                 address: string;
+                /** @description User name for the proxy. */
                 username?: string;
             } | null;
+            /** @description Ports on which the sandbox speaks TLS. */
             httpsPorts?: number[];
+            /** @description Host header that programs in the sandbox see. */
             maskRequestHost?: string;
             rules?: components["schemas"]["NetworkRules"];
         };
-        /** @enum {string} */
+        /** @description Answered by the edge in place of a sandbox that cannot. Both spellings of the id hold the same value. */
+        SandboxNotFoundError: {
+            /**
+             * Format: int32
+             * @description Always 502.
+             */
+            code: number;
+            /** @description For people. The texts are fixed, since older clients compare them. */
+            message: string;
+            /**
+             * Format: int32
+             * @description The port on which nothing listens. Present when the sandbox itself is running.
+             */
+            port?: number;
+            /** @description The spelling that older clients read. */
+            sandboxId: string;
+            /** @description Id of the sandbox. */
+            sandboxID: string;
+        };
+        /**
+         * @description `running`, or `paused`: kept on disk, with no process running.
+         * @enum {string}
+         */
         SandboxState: "running" | "paused";
+        /** @description When the sandbox is to end. */
         SandboxTimeout: {
             /**
              * Format: int32
@@ -1412,6 +1591,7 @@ export interface components {
              */
             timeout: number;
         };
+        /** @description One snapshot. */
         SnapshotInfo: {
             /** @description Full names, each with namespace and tag. */
             names: string[];
@@ -1421,10 +1601,17 @@ export interface components {
              */
             snapshotID: string;
         };
+        /** @description One step of the way by which a snapshot came about. */
         SnapshotLogEntry: {
-            /** @description Id of this one snapshot, whatever its names lead to later. */
+            /**
+             * Format: uuid
+             * @description Id of this one snapshot, whatever its names lead to later.
+             */
             buildID: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             createdAt: string;
             /** @description The sandbox that it was made of. */
             sandboxID: string;
@@ -1436,14 +1623,21 @@ export interface components {
              */
             state: "ready" | "removed";
         };
+        /** @description What a check of a snapshot has found. */
         SnapshotVerification: {
             /** @description What is not as it was when the snapshot was made, in words. None when it is whole. */
             problems: string[];
         };
+        /** @description A name that leads to one build of a template. */
         Tag: string;
+        /** @description One template and its latest build. */
         Template: {
+            /** @description Names of the template without namespace. */
             aliases: string[];
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description How many builds it has.
+             */
             buildCount: number;
             /**
              * Format: uuid
@@ -1451,29 +1645,58 @@ export interface components {
              */
             buildID: string;
             buildStatus: components["schemas"]["BuildStatus"];
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description CPU cores of each sandbox.
+             */
             cpuCount: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was registered.
+             */
             createdAt: string;
+            /** @description The user who registered it; null when that is not known. */
             createdBy: {
+                /** @description Address of the user. */
                 email: string;
+                /** @description Id of the user. */
                 id: string;
             } | null;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Disk of each sandbox in MiB.
+             */
             diskSizeMB: number;
+            /** @description Version of the agent in its sandboxes. */
             envdVersion: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When a sandbox was last created from it; null when none was.
+             */
             lastSpawnedAt: string | null;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Memory of each sandbox in MiB.
+             */
             memoryMB: number;
+            /** @description Names of the template, each with its namespace. */
             names: string[];
+            /** @description Whether every team may use the template. */
             public: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description How many sandboxes were created from it.
+             */
             spawnCount: number;
+            /** @description Id of the template. */
             templateID: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
         };
+        /** @description Whether files have to be uploaded, and where. */
         TemplateFiles: {
             /** @description Headers to send with the archive. */
             headers?: {
@@ -1484,16 +1707,46 @@ export interface components {
             /** @description Where to `PUT` the archive, without any credentials. */
             url?: string;
         };
+        /** @description A tag and the build that it leads to. */
         TemplateTag: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the build.
+             */
             buildID: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the tag was set.
+             */
             createdAt: string;
+            /** @description The tag. */
             tag: string;
         };
+        /** @description What to change in a template. */
         TemplateUpdate: {
+            /** @description Whether every team may use the template. */
             public?: boolean;
         };
+        /** @description Answered by the edge in place of a busy sandbox. Both spellings of the id hold the same value. */
+        TooManyConnectionsError: {
+            /**
+             * Format: int32
+             * @description Always 429.
+             */
+            code: number;
+            /**
+             * Format: int32
+             * @description How many requests one sandbox may have under way.
+             */
+            connectionLimit: number;
+            /** @description For people; may change. */
+            message: string;
+            /** @description The spelling that older clients read. */
+            sandboxId: string;
+            /** @description Id of the sandbox. */
+            sandboxID: string;
+        };
+        /** @description A volume, and where it appears. */
         VolumeMount: {
             /** @description Name of the volume. */
             name: string;
@@ -1505,78 +1758,121 @@ export interface components {
         /** @description The request cannot be right. The message names the field, where it stands and what is allowed. */
         BadRequest: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The host name or the `E2b-Sandbox-*` headers name no port and sandbox. A short text from the edge. */
+        BadSandboxHost: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "text/plain": string;
             };
         };
         /** @description The present state, or a transition that is under way, rules this out. */
         Conflict: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The token or the signature is missing, wrong or expired, or the user does not exist in the sandbox. */
+        FileAccessDenied: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The caller is known, and may not do this. */
         Forbidden: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description Starting took too long and was undone. */
         GatewayTimeout: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description Something unexpected went wrong in the server, whose log has the cause. */
         InternalServerError: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description There is no such thing, or it belongs to somebody else. */
+        /** @description There is no such thing, or it belongs to another team. */
         NotFound: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description This server does not offer the operation. */
+        /** @description This server, or the host it runs on, does not offer the operation. */
         NotImplemented: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The sandbox runs and can be used. */
         SandboxCreated: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["Sandbox"];
             };
         };
+        /**
+         * @description The sandbox is unknown, killed, expired or paused; or it runs and nothing listens on the port, and then `port` is
+         *     there too. A browser that navigates gets a page instead of JSON.
+         */
+        SandboxNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["SandboxNotFoundError"];
+                "text/html": string;
+            };
+        };
         /** @description The sandbox was paused and runs again, with the same id, metadata, variables, rules and tokens. */
         SandboxResumed: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -1586,19 +1882,32 @@ export interface components {
         /** @description The sandbox was running already. */
         SandboxWasRunning: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["Sandbox"];
             };
         };
-        /** @description No capacity at the moment. Nothing has changed; try again. */
+        /** @description No capacity at the moment, or the server is ending. Nothing has changed; try again. `error_code` is always there. */
         ServiceUnavailable: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The sandbox has as many requests under way as the edge allows for one. Wait until some have ended. */
+        TooManyConnections: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["TooManyConnectionsError"];
+                "text/html": string;
             };
         };
         /**
@@ -1608,19 +1917,21 @@ export interface components {
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /** @description The API key is missing, malformed or unknown. */
         Unauthorized: {
             headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
     };
@@ -1662,6 +1973,8 @@ export interface components {
     headers: {
         /** @description Pass it as `nextToken` to get the next page. Absent on the last page. */
         NextToken: string;
+        /** @description Names the request in the log of the server. It is the value that the request had under this name, if that consists of 1 to 64 letters, digits, `_`, `.` and `-`, and a new one otherwise. */
+        RequestId: string;
         /** @description Whole seconds to wait. Present only where waiting helps, so not when a concurrency limit is reached. */
         RetryAfter: number;
         /** @description Running sandboxes that match the filter, over all pages. Absent when running ones were not asked for. */
@@ -1671,7 +1984,44 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    listRunningSandboxes: {
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The service answers requests. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description The sandbox runs and its agent answers. */
+            204: {
+                headers: {
+                    /** @description Always `no-store`. */
+                    "Cache-Control"?: string;
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadSandboxHost"];
+            401: components["responses"]["FileAccessDenied"];
+            429: components["responses"]["TooManyConnections"];
+            500: components["responses"]["InternalServerError"];
+            502: components["responses"]["SandboxNotFound"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listSandboxesV1: {
         parameters: {
             query?: {
                 /**
@@ -1692,6 +2042,7 @@ export interface operations {
             /** @description The running sandboxes, newest first. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1702,9 +2053,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    createSandbox: {
+    createSandboxV1: {
         parameters: {
             query?: never;
             header?: never;
@@ -1724,6 +2076,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
         };
@@ -1746,6 +2099,7 @@ export interface operations {
             /** @description The sandbox. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1757,6 +2111,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     killSandbox: {
@@ -1777,6 +2132,7 @@ export interface operations {
             /** @description The sandbox is gone. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1786,9 +2142,10 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    connectSandbox: {
+    connectSandboxV1: {
         parameters: {
             query?: never;
             header?: never;
@@ -1815,6 +2172,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
         };
@@ -1841,6 +2199,7 @@ export interface operations {
             /** @description One entry a copy. */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1857,7 +2216,7 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    getSandboxLogs: {
+    getSandboxLogsV1: {
         parameters: {
             query?: {
                 /** @description Most entries to return. */
@@ -1883,6 +2242,7 @@ export interface operations {
             /** @description The entries. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1894,6 +2254,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getSandboxMetrics: {
@@ -1925,6 +2286,7 @@ export interface operations {
             /** @description The samples. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1936,6 +2298,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     updateSandboxNetwork: {
@@ -1960,6 +2323,7 @@ export interface operations {
             /** @description The rules are in force. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1971,6 +2335,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     pauseSandbox: {
@@ -1995,6 +2360,7 @@ export interface operations {
             /** @description The sandbox is paused. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2031,6 +2397,7 @@ export interface operations {
             /** @description The sandbox lives for that long. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2041,6 +2408,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     resumeSandbox: {
@@ -2069,6 +2437,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
         };
@@ -2095,6 +2464,7 @@ export interface operations {
             /** @description The snapshot. */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2133,6 +2503,7 @@ export interface operations {
             /** @description The new end is in force. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2143,6 +2514,7 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getSandboxesMetrics: {
@@ -2165,6 +2537,7 @@ export interface operations {
             /** @description The samples. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2175,6 +2548,113 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getSnapshotLog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/prepared:default
+                 */
+                snapshotID: components["parameters"]["SnapshotID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotLogEntry"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    verifySnapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/prepared:default
+                 */
+                snapshotID: components["parameters"]["SnapshotID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outcome. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotVerification"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    diffSnapshots: {
+        parameters: {
+            query: {
+                /**
+                 * @description Id or name of a snapshot or template, or id of a sandbox. Default is what `to` began with.
+                 * @example team/prepared
+                 */
+                from?: string;
+                /**
+                 * @description Id or name of a snapshot or template, or id of a sandbox.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                to: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All differences. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileDifference"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listSnapshots: {
@@ -2205,6 +2685,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Next-Token": components["headers"]["NextToken"];
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2216,106 +2697,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
-        };
-    };
-    getSnapshotLog: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
-                 * @example team/prepared:default
-                 */
-                snapshotID: components["parameters"]["SnapshotID"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The newest first. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SnapshotLogEntry"][];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-        };
-    };
-    verifySnapshot: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Id or name of a snapshot, with an optional `:tag`; `/` and `:` percent-encoded.
-                 * @example team/prepared:default
-                 */
-                snapshotID: components["parameters"]["SnapshotID"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The outcome. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SnapshotVerification"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-        };
-    };
-    diffSnapshots: {
-        parameters: {
-            query: {
-                /**
-                 * @description Id or name of a snapshot or template, or id of a sandbox. Default is what `to` began with.
-                 * @example team/prepared
-                 */
-                from?: string;
-                /**
-                 * @description Id or name of a snapshot or template, or id of a sandbox.
-                 * @example i4k2m9x7q1w8e3r5t6y0z
-                 */
-                to: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description All differences. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FileDifference"][];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
-            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listTemplates: {
@@ -2333,6 +2715,7 @@ export interface operations {
             /** @description The templates. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2344,6 +2727,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteTemplate: {
@@ -2364,6 +2748,7 @@ export interface operations {
             /** @description It is gone. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2374,6 +2759,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getTemplateBuildStatus: {
@@ -2406,6 +2792,7 @@ export interface operations {
             /** @description The build. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2418,6 +2805,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getTemplateFiles: {
@@ -2443,6 +2831,7 @@ export interface operations {
             /** @description What to do. */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2455,6 +2844,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listTemplateTags: {
@@ -2475,6 +2865,7 @@ export interface operations {
             /** @description The tags. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2488,6 +2879,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getTemplateByAlias: {
@@ -2508,11 +2900,14 @@ export interface operations {
             /** @description The template behind it. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
+                        /** @description Whether every team may use the template. */
                         public: boolean;
+                        /** @description Id of the template. */
                         templateID: string;
                     };
                 };
@@ -2524,6 +2919,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     assignTemplateTags: {
@@ -2542,12 +2938,17 @@ export interface operations {
             /** @description The tags and the build they name. */
             201: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description Id of the build.
+                         */
                         buildID: string;
+                        /** @description Tags that lead to the build now. */
                         tags: string[];
                     };
                 };
@@ -2558,6 +2959,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteTemplateTags: {
@@ -2576,6 +2978,7 @@ export interface operations {
             /** @description The tags are gone. */
             204: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2586,6 +2989,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     listSandboxes: {
@@ -2635,6 +3039,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Next-Token": components["headers"]["NextToken"];
+                    "X-Request-Id": components["headers"]["RequestId"];
                     "X-Total-Running": components["headers"]["TotalRunning"];
                     [name: string]: unknown;
                 };
@@ -2646,9 +3051,10 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    createSandboxV2: {
+    createSandbox: {
         parameters: {
             query?: never;
             header?: never;
@@ -2668,11 +3074,12 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
         };
     };
-    connectSandboxV2: {
+    connectSandbox: {
         parameters: {
             query?: never;
             header?: never;
@@ -2699,11 +3106,12 @@ export interface operations {
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];
         };
     };
-    getSandboxLogsV2: {
+    getSandboxLogs: {
         parameters: {
             query?: {
                 /**
@@ -2736,10 +3144,12 @@ export interface operations {
             /** @description The entries. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
+                        /** @description The entries, in the direction that was asked for. */
                         logs: components["schemas"]["LogEntry"][];
                     };
                 };
@@ -2749,6 +3159,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     createTemplateV2: {
@@ -2767,6 +3178,7 @@ export interface operations {
             /** @description The build waits for its start. */
             202: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2780,6 +3192,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     updateTemplate: {
@@ -2804,10 +3217,12 @@ export interface operations {
             /** @description Full names of the template. */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
+                        /** @description Names of the template, each with its namespace. */
                         names: string[];
                     };
                 };
@@ -2818,6 +3233,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     startTemplateBuild: {
@@ -2847,6 +3263,7 @@ export interface operations {
             /** @description The build has started. */
             202: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2859,6 +3276,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     createTemplate: {
@@ -2877,6 +3295,7 @@ export interface operations {
             /** @description The build waits for its start. */
             202: {
                 headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2890,26 +3309,7 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
 }
-type FlattenedDeepRequired<T> = {
-    [K in keyof T]-?: FlattenedDeepRequired<T[K] extends unknown[] | undefined | null ? Extract<T[K], unknown[]>[number] : T[K]>;
-};
-type ReadonlyArray<T> = [
-    Exclude<T, undefined>
-] extends [
-    unknown[]
-] ? Readonly<Exclude<T, undefined>> : Readonly<Exclude<T, undefined>[]>;
-export const pathsV2SandboxesGetParametersQueryOrderValues: ReadonlyArray<FlattenedDeepRequired<paths>["/v2/sandboxes"]["get"]["parameters"]["query"]["order"]> = ["asc", "desc"];
-export const pathsV2SandboxesSandboxIDLogsGetParametersQueryDirectionValues: ReadonlyArray<FlattenedDeepRequired<paths>["/v2/sandboxes/{sandboxID}/logs"]["get"]["parameters"]["query"]["direction"]> = ["forward", "backward"];
-export const buildStatusValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BuildStatus"]> = ["waiting", "building", "ready", "error"];
-export const buildStepTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["BuildStep"]["type"]> = ["COPY", "ADD", "RUN", "ENV", "ARG", "WORKDIR", "USER"];
-export const captureModeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["CaptureMode"]> = ["full", "filesystem"];
-export const fileDifferenceChangeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FileDifference"]["change"]> = ["added", "removed", "changed"];
-export const fileDifferenceFieldsValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["FileDifference"]["fields"]> = ["type", "mode", "uid", "gid", "sizeBytes", "target", "device", "xattrs", "content"];
-export const imageRegistryTypeValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["ImageRegistry"]["type"]> = ["registry", "aws", "gcp"];
-export const logLevelValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["LogLevel"]> = ["debug", "info", "warn", "error"];
-export const sandboxDetailLifecycleOnTimeoutValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SandboxDetail"]["lifecycle"]["onTimeout"]> = ["kill", "pause"];
-export const sandboxStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SandboxState"]> = ["running", "paused"];
-export const snapshotLogEntryStateValues: ReadonlyArray<FlattenedDeepRequired<components>["schemas"]["SnapshotLogEntry"]["state"]> = ["ready", "removed"];

@@ -1,4 +1,5 @@
 import { notFound } from '@skerry/contract/error';
+import { toBuildId } from '../ids.ts';
 import type { Inspected } from '../sandboxes/inspecting.ts';
 import { isAlive } from '../sandboxes/running.ts';
 import type { TaggedSnapshot } from '../store/store.ts';
@@ -7,9 +8,9 @@ import { toSnapshotId } from './snapshots.ts';
 import { requireTemplate } from './template-reference.ts';
 
 type InspectionRoute =
-  | 'GET /snapshots/diff'
-  | 'POST /snapshots/{snapshotID}/verify'
-  | 'GET /snapshots/{snapshotID}/log';
+  | 'GET /skerry/v1/snapshots/diff'
+  | 'POST /skerry/v1/snapshots/{snapshotID}/verify'
+  | 'GET /skerry/v1/snapshots/{snapshotID}/log';
 
 /** Looking at what is in snapshots, and where they come from. */
 export const createInspectionHandlers = ({
@@ -29,16 +30,16 @@ export const createInspectionHandlers = ({
   };
 
   return {
-    'GET /snapshots/diff': async ({ query, signal }) => {
+    'GET /skerry/v1/snapshots/diff': async ({ query, signal }) => {
       const to = await requireFiles(query.to, 'query.to');
       const from = query.from === undefined ? undefined : await requireFiles(query.from, 'query.from');
       return { status: 200, body: await inspecting.diff({ from, to, signal }) };
     },
-    'POST /snapshots/{snapshotID}/verify': async ({ params }) => ({
+    'POST /skerry/v1/snapshots/{snapshotID}/verify': async ({ params }) => ({
       status: 200,
       body: { problems: await inspecting.verify((await requireSnapshot(params)).id) },
     }),
-    'GET /snapshots/{snapshotID}/log': async ({ params }) => {
+    'GET /skerry/v1/snapshots/{snapshotID}/log': async ({ params }) => {
       const rows = await inspecting.log(await requireSnapshot(params));
       const tagged = await Promise.all(
         rows.map(async (row) => ({ row, tag: await store.findTagOf(row.id) })),
@@ -46,7 +47,7 @@ export const createInspectionHandlers = ({
       return {
         status: 200,
         body: tagged.map(({ row, tag }) => ({
-          buildID: row.id,
+          buildID: toBuildId(row.id),
           ...(tag && { snapshotID: toSnapshotId(tag) }),
           sandboxID: row.sandboxId,
           createdAt: new Date(row.createdAt).toISOString(),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseNewSandbox } from './new-sandbox.ts';
 
 type Body = components['schemas']['NewSandboxV1'];
-const defaults = { timeoutSeconds: 15, maxRunMs: 3_600_000 };
+const defaults = { timeoutSeconds: 15, secure: true, maxRunMs: 3_600_000 };
 const parse = (body: Partial<Body>) => parseNewSandbox({ templateID: 'base', ...body }, defaults);
 
 describe('parseNewSandbox', () => {
@@ -28,6 +28,8 @@ describe('parseNewSandbox', () => {
   it('tells an internet access that was asked for from one that was not', () => {
     expect(parse({ allow_internet_access: true }).allowInternet).toBe(true);
     expect(parse({ allow_internet_access: false }).allowInternet).toBe(false);
+    const open = parseNewSandbox({ templateID: 'base' }, { ...defaults, secure: false });
+    expect([open.secure, parse({ secure: true }).secure]).toEqual([false, true]);
   });
 
   it('takes values that ask for no more than the default', () => {

@@ -11,6 +11,7 @@ type NetworkConfig = components['schemas']['NetworkConfig'];
 /** What an absent field means, which differs by the generation of the route. */
 export interface NewSandboxDefaults {
   timeoutSeconds: number;
+  secure: boolean;
   maxRunMs: number;
 }
 
@@ -74,7 +75,7 @@ export const parseTimeout = (seconds: number, maxRunMs: number): number => {
  */
 export const parseNewSandbox = (
   body: NewSandbox | NewSandboxV1,
-  { timeoutSeconds, maxRunMs }: NewSandboxDefaults,
+  { timeoutSeconds, secure, maxRunMs }: NewSandboxDefaults,
 ): Omit<CreateRequest, 'template' | 'snapshot'> => {
   const refused = refusals(body).map((field) => `body.${field}`);
   if (refused.length > 0) throw invalid(`${refused.join(', ')}: not supported by this server`);
@@ -82,7 +83,7 @@ export const parseNewSandbox = (
     timeoutMs: parseTimeout(body.timeout ?? timeoutSeconds, maxRunMs),
     metadata: parseMetadata(body.metadata ?? {}),
     envVars: parseEnvVars('body.envVars', body.envVars ?? {}),
-    secure: body.secure ?? true,
+    secure: body.secure ?? secure,
     allowInternet: body.allow_internet_access ?? null,
     autoPause: parseAutoPause(body),
   };

@@ -6,9 +6,12 @@ import type { ControlPlane } from '../sandboxes/control-plane.ts';
 import type { Store } from '../store/store.ts';
 import type { ReplyContext } from './sandbox-replies.ts';
 
+/** `/health` asks for no key and is answered beside the handlers. */
+export type PlatformPaths = Omit<paths, '/health'>;
+
 /** One handler for each operation of the platform API. */
-export type PlatformHandlers = Handlers<paths>;
-export type PlatformRoute = RouteKey<paths>;
+export type PlatformHandlers = Handlers<PlatformPaths>;
+export type PlatformRoute = RouteKey<PlatformPaths>;
 
 /** What handlers may use. A new service of the control plane is at their hand without being named here. */
 export interface HandlerContext extends ReplyContext, ControlPlane {
@@ -17,6 +20,8 @@ export interface HandlerContext extends ReplyContext, ControlPlane {
   features: Features;
   clock: Clock;
   maxRunMs: number;
+  /** Whether a create of the older form that does not say `secure` makes a secured sandbox. */
+  secureByDefault: boolean;
   /** How many may run at the same time. */
   maxSandboxes: number;
 }

@@ -22,10 +22,10 @@ const MIN_REFRESH_SECONDS = 15;
 
 /** Creating, finding and ending one sandbox. */
 export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHandlers, SandboxRoute> => {
-  const { store, lifecycle, timeToLive, resuming, features, maxRunMs } = context;
+  const { store, lifecycle, timeToLive, resuming, features, maxRunMs, secureByDefault } = context;
 
-  const create = async (body: CreateBody, timeoutSeconds: number) => {
-    const request = parseNewSandbox(body, { timeoutSeconds, maxRunMs });
+  const create = async (body: CreateBody, defaults: { timeoutSeconds: number; secure: boolean }) => {
+    const request = parseNewSandbox(body, { ...defaults, maxRunMs });
     if (request.autoPause !== null) requirePause(features, request.autoPause, 'body.autoPauseMemory');
     const origin = await requireTemplate(store, body.templateID);
     const row = await lifecycle.create({ ...request, ...origin });
@@ -41,8 +41,10 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
   };
 
   return {
-    'POST /sandboxes': ({ body }) => create(body, DEFAULT_TIMEOUT_SECONDS.v1),
-    'POST /v2/sandboxes': ({ body }) => create(body, DEFAULT_TIMEOUT_SECONDS.v2),
+    'POST /sandboxes': ({ body }) =>
+      create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v1, secure: secureByDefault }),
+    'POST /v2/sandboxes': ({ body }) =>
+      create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v2, secure: true }),
     'GET /sandboxes/{sandboxID}': async ({ params }) => ({
       status: 200,
       body: toSandboxDetail(await lifecycle.get(parseSandboxId(params)), context),

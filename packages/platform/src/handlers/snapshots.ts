@@ -53,11 +53,11 @@ export const createSnapshotHandlers = (
     },
     'GET /snapshots': async ({ query }) => {
       const { limit = 100, nextToken } = query;
+      // A wrong token is refused also where the name leads to nothing.
+      const cursor = nextToken === undefined ? undefined : parseCursor(nextToken, 'desc');
       const filter = await parseFilter(query);
-      if (nextToken !== undefined && filter !== undefined) {
-        const { startedAt: createdAt, id } = parseCursor(nextToken, 'desc');
-        filter.after = { createdAt, id };
-      }
+      if (cursor !== undefined && filter !== undefined)
+        filter.after = { createdAt: cursor.startedAt, id: cursor.id };
       // One row more than asked for tells whether there is a next page.
       const rows = filter ? await store.listSnapshots({ ...filter, limit: limit + 1 }) : [];
       const page = rows.slice(0, limit);

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
 const EXPOSED_HEADERS = [
+  'X-Request-Id',
   'X-Next-Token',
   'X-Total-Running',
   'Retry-After',

@@ -287,6 +287,21 @@ describe('createServer', () => {
     });
   });
 
+  it('names each request in its answer and in the log, by the id of the caller where there is one', async () => {
+    const { server, logged } = start();
+    const ask = async (url: string, id?: string) => {
+      const headers = { 'x-api-key': 'e2b_1', ...(id !== undefined && { 'x-request-id': id }) };
+      const options = { method: 'POST' as const, url, headers, payload: { templateID: 'broken' } };
+      return (await server.inject(options)).headers['x-request-id'];
+    };
+    expect(await ask('/v2/sandboxes', 'mine-1')).toBe('mine-1');
+    const made = await ask('/v2/sandboxes', 'two words');
+    expect(made).toMatch(/^[0-9a-f-]{36}$/);
+    expect(logged.map(({ requestId }) => requestId)).toEqual(['mine-1', made]);
+    for (const url of ['/nowhere', '/%zz', `/sandboxes/${'x'.repeat(2000)}`])
+      expect(await ask(url, 'mine-2')).toBe('mine-2');
+  });
+
   it('sends only the fields that the document names', async () => {
     const { call } = start();
     expect(await call('POST', '/v2/sandboxes', { templateID: 'base' })).toMatchObject({
@@ -300,7 +315,7 @@ describe('createServer', () => {
     const { call, logged } = start({ validateResponses: true });
     expect((await call('POST', '/v2/sandboxes', { templateID: 'base' })).status).toBe(201);
     expect((await call('POST', '/v2/sandboxes', { templateID: 'wrong' })).status).toBe(500);
-    expect(String(logged[0]?.error)).toContain('createSandboxV2 answered 201 wrongly');
+    expect(String(logged[0]?.error)).toContain('createSandbox answered 201 wrongly');
   });
 
   it('refuses to start with a handler for an operation that the document does not have', () => {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError, invalid, notFound, toApiError, toErrorBody } from '@skerry/contract/error';
+import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { allowAnyOrigin } from './cross-origin.ts';
 import { type OperationDescription, openApiDocument, readOperation } from './document.ts';
@@ -47,6 +48,9 @@ export const createServer = <Paths, Context>(options: ServerOptions<Paths, Conte
       void renderError(reply, invalid(message));
     },
   });
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header(REQUEST_ID, requestIdOf(request.raw));
+  });
   allowAnyOrigin(server);
   server.setErrorHandler((error, request, reply) => {
     const apiError = fromFastify(error);
@@ -55,7 +59,9 @@ export const createServer = <Paths, Context>(options: ServerOptions<Paths, Conte
     const worthKnowing =
       apiError.code === 'internal' || (apiError.status > 500 && apiError.cause !== undefined);
     if (worthKnowing && !callerLeft) {
-      options.log.error('request failed', { method: request.method, path: request.routeOptions.url, error });
+      const requestId = requestIdOf(request.raw);
+      const { method } = request;
+      options.log.error('request failed', { requestId, method, path: request.routeOptions.url, error });
     }
     return renderError(reply, apiError);
   });
@@ -167,7 +173,10 @@ const toRoutePattern = (path: string): string => path.replaceAll(/\{(\w+)\}/g, '
 const pathOf = (request: FastifyRequest): string => (request.url.split('?')[0] ?? '').slice(0, 200);
 
 const renderError = (reply: FastifyReply, error: ApiError): FastifyReply =>
-  reply.headers(error.headers).code(error.status).send(toErrorBody(error));
+  reply
+    .headers({ ...error.headers, [REQUEST_ID]: requestIdOf(reply.request.raw) })
+    .code(error.status)
+    .send(toErrorBody(error));
 
 /** Fastify's own refusals are the caller's mistakes, though not all with a status that the protocol knows. */
 const fromFastify = (error: unknown): ApiError => {

@@ -135,8 +135,8 @@ describe('forResponse', () => {
 
   it.each([
     [202, [], 'answered 202, which is not declared'],
-    [201, [{}], 'body[0] must have at least 1 key'],
-    [201, [{ sandbox, error: { code: 1, message: '' } }], 'body[0] must have at most 1 key'],
+    [201, [{}], 'body[0] must have exactly one of sandbox, error'],
+    [201, [{ sandbox, error: { code: 1, message: '' } }], 'body[0] must have exactly one of sandbox, error'],
     [201, [{ sandbox: { ...sandbox, domain: 7 } }], 'body[0].sandbox.domain must be a string or null, got 7'],
     [201, undefined, 'body must be an array'],
   ])('refuses %s with %j', (status, body, message) => {

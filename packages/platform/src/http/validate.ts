@@ -32,7 +32,10 @@ export const createValidators = (): Validators => {
   };
   const strict = new Ajv2020(options);
   const coercing = new Ajv2020({ ...options, coerceTypes: 'array' });
-  for (const ajv of [strict, coercing]) formats.default(ajv);
+  for (const ajv of [strict, coercing]) {
+    formats.default(ajv);
+    ajv.addVocabulary(['x-skerry', 'x-skerry-status']);
+  }
 
   return {
     forRequest: (operation) => {
@@ -118,6 +121,11 @@ const splitAtCommas = (raw: unknown): unknown[] | undefined => {
 };
 
 const toFirstMessage = (place: string, check: ValidateFunction): string => {
-  const [error] = check.errors ?? [];
+  const errors = check.errors ?? [];
+  const choice = errors.findLast(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf');
+  // The errors of the branches come first; of them only one that lies deeper says more than that no branch fits.
+  const deeper =
+    choice && errors.find(({ instancePath }) => instancePath.length > choice.instancePath.length);
+  const error = deeper ?? choice ?? errors[0];
   return error ? toViolationMessage(place, error) : `${place} is not valid`;
 };

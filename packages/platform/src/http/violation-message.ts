@@ -59,6 +59,11 @@ const toRule = ({ keyword, params, schema, parentSchema = {}, message }: ErrorOb
     case 'minProperties':
     case 'maxProperties':
       return `have at ${keyword === 'minProperties' ? 'least' : 'most'} ${counted(schema, 'key')}`;
+    case 'oneOf':
+    case 'anyOf': {
+      const keys = (schema as { required?: string[] }[]).flatMap(({ required = [] }) => required);
+      return `have ${keyword === 'oneOf' ? 'exactly' : 'at least'} one of ${keys.join(', ')}`;
+    }
     default:
       return message?.replace(/^must /, '') ?? `satisfy ${keyword}`;
   }

@@ -197,9 +197,7 @@ const toSnapshotError = (
     return new ApiError(
       'unavailable',
       'this host has no room for the snapshot now; the sandbox is as it was',
-      {
-        cause,
-      },
+      { cause, reason: 'sandbox_capacity_unavailable' },
     );
   }
   if (!isThere) return notRunning(row.id);

@@ -7,10 +7,10 @@ import { listenToProcess } from './listen-to-process.ts';
 import {
   attachProcess,
   fromNowOn,
-  holdMs,
   type OpenedProcess,
   type OpenProcessOptions,
   openProcess,
+  skerryHoldMs,
 } from './open-process.ts';
 import { OutputLostError } from './output-lost-error.ts';
 import { closeStdin, killProcess, type StdinData, sendInput, streamInput } from './process-input.ts';
@@ -78,7 +78,7 @@ export class Commands {
                 ...(cwd === undefined ? {} : { cwd }),
               },
               stdin,
-              holdMs,
+              skerryHoldMs,
             },
             rpc,
           ),

@@ -29,7 +29,7 @@ export interface ProcessCallOptions {
 }
 
 /** For how long the sandbox may hold a command back while nobody is connected, so that fast output is not lost either. */
-export const holdMs = 10_000;
+export const skerryHoldMs = 10_000;
 
 /** As an offset: new output only. */
 export const fromNowOn = 2n ** 64n - 1n;
@@ -47,7 +47,7 @@ export async function openProcess(
     events.stream.abort();
     throw toSandboxError('internal', 'the first message of the stream was not its start');
   }
-  const { pid, offset } = start.value;
+  const { pid, skerryOffset: offset } = start.value;
   return { pid, offset: offset === undefined ? undefined : Number(offset), events };
 }
 
@@ -57,5 +57,7 @@ export function attachProcess(
   { pid, offset, ...options }: OpenProcessOptions & { pid: number; offset: bigint },
 ): Promise<OpenedProcess> {
   const process = { selector: { case: 'pid' as const, value: pid } };
-  return openProcess(agent, options, (rpc) => agent.client.process.connect({ process, offset, holdMs }, rpc));
+  return openProcess(agent, options, (rpc) =>
+    agent.client.process.connect({ process, skerryOffset: offset, skerryHoldMs }, rpc),
+  );
 }

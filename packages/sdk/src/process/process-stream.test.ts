@@ -8,7 +8,10 @@ import { type LostOutput, OutputLostError } from './output-lost-error.ts';
 
 const toEvent = <T>(event: T) => ({ event: { event } });
 const start = (offset?: bigint) =>
-  toEvent({ case: 'start' as const, value: { pid: 7, ...(offset === undefined ? {} : { offset }) } });
+  toEvent({
+    case: 'start' as const,
+    value: { pid: 7, ...(offset === undefined ? {} : { skerryOffset: offset }) },
+  });
 const stdout = (value: Uint8Array) =>
   toEvent({ case: 'data' as const, value: { output: { case: 'stdout' as const, value } } });
 const end = toEvent({ case: 'end' as const, value: { exitCode: 0, exited: true } });
@@ -58,7 +61,7 @@ const serve = async ({ text, cuts, keptFrom = 0, knowsOffsets = true, ...script 
             served.seen.at(-1)?.socket.destroy();
             return;
           }
-          const { offset } = request;
+          const { skerryOffset: offset } = request;
           if (!knowsOffsets || offset === undefined) {
             yield start();
             yield* write(all.length);
@@ -84,7 +87,7 @@ it('attaches again where it stood: no byte is missing and none comes twice, in t
   const handle = await commands.run('x', { background: true, onStdout: (piece) => void pieces.push(piece) });
   expect(await handle.wait()).toMatchObject({ stdout: text, exitCode: 0 });
   expect(pieces.join('')).toBe(text);
-  expect(asked.map(({ offset }) => offset)).toEqual([5n, 6n, 10n, 12n, 12n, 19n]);
+  expect(asked.map(({ skerryOffset }) => skerryOffset)).toEqual([5n, 6n, 10n, 12n, 12n, 19n]);
   expect(asked[0]?.process?.selector).toEqual({ case: 'pid', value: 7 });
   expect(handle.offset).toBe(sizeBytes);
 });

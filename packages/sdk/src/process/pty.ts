@@ -4,10 +4,10 @@ import { listenToProcess } from './listen-to-process.ts';
 import {
   attachProcess,
   fromNowOn,
-  holdMs,
   type OpenedProcess,
   type OpenProcessOptions,
   openProcess,
+  skerryHoldMs,
 } from './open-process.ts';
 import { killProcess, type StdinData, sendInput, streamInput } from './process-input.ts';
 import { PtyHandle, type PtyListeners, type PtySize, resizePty } from './pty-handle.ts';
@@ -57,7 +57,7 @@ export class Pty {
               ...(cwd === undefined ? {} : { cwd }),
             },
             pty: { size: { cols, rows } },
-            holdMs,
+            skerryHoldMs,
           },
           rpc,
         ),

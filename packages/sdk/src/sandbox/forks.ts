@@ -7,11 +7,9 @@ import { fromResponse } from '../transport/from-response.ts';
 export interface ForkOptions extends CallOptions {
   /** How many copies to make, 1 to 100. Default 1. */
   count?: number | undefined;
-  /** Life of each copy in milliseconds, rounded up to whole seconds. Default: 5 minutes. */
+  /** Life of each copy in milliseconds, rounded up to whole seconds. Default: that of the service, 15 seconds. */
   timeoutMs?: number | undefined;
 }
-
-const defaultTimeoutMs = 300_000;
 
 /**
  * One entry for each copy that was asked for: the sandbox as the service describes it, or why there is none.
@@ -23,16 +21,20 @@ export async function forkSandbox(
   sandboxId: string,
   options: ForkOptions,
 ): Promise<(components['schemas']['Sandbox'] | SandboxError)[]> {
-  const { count, timeoutMs = defaultTimeoutMs } = options;
+  const { count, timeoutMs } = options;
   const { data } = await callApi(connection, options, (api, signal) =>
     api.POST('/sandboxes/{sandboxID}/fork', {
       params: { path: { sandboxID: sandboxId } },
-      body: { timeout: Math.ceil(timeoutMs / 1000), ...(count === undefined ? {} : { count }) },
+      body: {
+        ...(timeoutMs === undefined ? {} : { timeout: Math.ceil(timeoutMs / 1000) }),
+        ...(count === undefined ? {} : { count }),
+      },
       signal,
     }),
   );
-  return data.map(
-    ({ sandbox, error }) =>
-      sandbox ?? fromResponse({ status: error?.code ?? 500, headers: new Headers(), body: error }),
+  return data.map((entry) =>
+    'sandbox' in entry
+      ? entry.sandbox
+      : fromResponse({ status: entry.error.code, headers: new Headers(), body: entry.error }),
   );
 }

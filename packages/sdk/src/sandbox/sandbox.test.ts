@@ -273,3 +273,16 @@ it('asks for metrics in whole seconds and gives them with units', async () => {
     diskTotalBytes: 5,
   });
 });
+
+it('forks with what was asked for and leaves the rest to the service', async () => {
+  const { sent, options } = await serve(() => ({ status: 201, body: [{ sandbox: reply }] }));
+  await Sandbox.fork(sandboxID, options);
+  await Sandbox.fork(sandboxID, { ...options, count: 2, timeoutMs: 1_500 });
+  expect(sent.map(({ body }) => body)).toEqual([{}, { count: 2, timeout: 2 }]);
+});
+
+it('reports a fork that the service does not offer, without another attempt', async () => {
+  const { sent, options } = await serve(() => ({ status: 501, body: { code: 501, message: 'no' } }));
+  await expect(Sandbox.fork(sandboxID, options)).rejects.toMatchObject({ code: 'unimplemented' });
+  expect(sent).toHaveLength(1);
+});

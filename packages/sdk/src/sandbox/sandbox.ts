@@ -1,7 +1,7 @@
+import { createSignature } from '@skerry/envd-client';
 import type { components } from '@skerry/platform-client';
 import { SandboxError } from '../errors.ts';
 import { Files } from '../files/files.ts';
-import { createSignature } from '../files/signature.ts';
 import { Commands } from '../process/commands.ts';
 import { Pty } from '../process/pty.ts';
 import { type Agent, createAgent } from '../transport/agent.ts';

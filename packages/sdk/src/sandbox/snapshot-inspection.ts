@@ -45,7 +45,10 @@ export async function verifySnapshot(
   options: CallOptions,
 ): Promise<string[]> {
   const { data } = await callApi(connection, options, (api, signal) =>
-    api.POST('/snapshots/{snapshotID}/verify', { params: { path: { snapshotID: snapshotId } }, signal }),
+    api.POST('/skerry/v1/snapshots/{snapshotID}/verify', {
+      params: { path: { snapshotID: snapshotId } },
+      signal,
+    }),
   );
   return data.problems;
 }
@@ -57,7 +60,10 @@ export async function readSnapshotLog(
   options: CallOptions,
 ): Promise<SnapshotLogEntry[]> {
   const { data } = await callApi(connection, options, (api, signal) =>
-    api.GET('/snapshots/{snapshotID}/log', { params: { path: { snapshotID: snapshotId } }, signal }),
+    api.GET('/skerry/v1/snapshots/{snapshotID}/log', {
+      params: { path: { snapshotID: snapshotId } },
+      signal,
+    }),
   );
   return data.map(({ buildID, snapshotID, sandboxID, createdAt, state }) => ({
     buildId: buildID,
@@ -77,7 +83,7 @@ export async function diffFiles(
   const { from } = options;
   const query = { to, ...(from === undefined ? {} : { from }) };
   const { data } = await callApi(connection, options, (api, signal) =>
-    api.GET('/snapshots/diff', { params: { query }, signal }),
+    api.GET('/skerry/v1/snapshots/diff', { params: { query }, signal }),
   );
   return data.map(({ path, change, fields = [] }) => ({ path, change, fields }));
 }

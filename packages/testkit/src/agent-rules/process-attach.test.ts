@@ -35,7 +35,7 @@ const startAndLeave = async (request: Parameters<EnvdClient['process']['start']>
 const untilWritten = async (pid: number, text: string): Promise<void> => {
   const controller = new AbortController();
   const { rest } = await begin(
-    agent.process.connect({ ...byPid(pid), offset: 0n }, { signal: controller.signal }),
+    agent.process.connect({ ...byPid(pid), skerryOffset: 0n }, { signal: controller.signal }),
   );
   let seen = '';
   for await (const { event } of rest) {
@@ -51,7 +51,7 @@ describe('Connect', () => {
   it('rule 6.2-3, 6.3-13: any number of callers get start, then what comes from now on', async () => {
     const script = 'echo old; read a; echo "new $a"; echo err >&2; exit 3';
     const { pid } = await begin(agent.process.start({ ...sh(script), tag: 'many' }));
-    const first = trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
+    const first = trace(agent.process.connect({ ...byPid(pid), skerryOffset: 0n }));
     await untilWritten(pid, 'old\n');
     const others = await Promise.all(
       Array.from({ length: 20 }, (_, at) =>
@@ -106,7 +106,7 @@ describe('a stream from an offset on', () => {
     await untilWritten(pid, 'one\n');
     await goOn();
     await untilWritten(pid, 'two\n');
-    const attached = await begin(agent.process.connect({ ...byPid(pid), offset: 2n }));
+    const attached = await begin(agent.process.connect({ ...byPid(pid), skerryOffset: 2n }));
     await goOn();
     const { offset, stdout, stderr, kinds } = await traceRest(attached);
     expect([offset, stdout, stderr, kinds]).toEqual([
@@ -122,7 +122,7 @@ describe('a stream from an offset on', () => {
     const { pid } = await runScript(agent, 'for ((at = 0; at < 20000; at++)); do echo "line $at"; done');
     for (const from of [0, 1, 65_536, text.length - 1, text.length]) {
       const { offset, stdout, end } = await trace(
-        agent.process.connect({ ...byPid(pid), offset: BigInt(from) }),
+        agent.process.connect({ ...byPid(pid), skerryOffset: BigInt(from) }),
       );
       expect([offset, end?.exitCode]).toEqual([BigInt(from), 0]);
       expect(stdout === text.slice(from)).toBe(true);
@@ -136,7 +136,7 @@ describe('a stream from an offset on', () => {
     await expect
       .poll(async () => (await runScript(agent, 'ls /tmp/written')).end?.exitCode, { timeout: 20_000 })
       .toBe(0);
-    const { offset = 0n, rest } = await begin(agent.process.connect({ ...byPid(pid), offset: 1n }));
+    const { offset = 0n, rest } = await begin(agent.process.connect({ ...byPid(pid), skerryOffset: 1n }));
     // At most 2 MiB are kept for nobody.
     expect(sizeBytes - Number(offset)).toBeLessThanOrEqual(2 * 1024 * 1024);
     expect(sizeBytes - Number(offset)).toBeGreaterThan(MEGABYTE);
@@ -152,10 +152,12 @@ describe('a stream from an offset on', () => {
     const sizeBytes = 30 * MEGABYTE;
     const pid = await startAndLeave({
       ...sh(`head -c ${sizeBytes} /dev/zero; echo end >&2`),
-      holdMs: 10_000,
+      skerryHoldMs: 10_000,
     });
     await delay(500);
-    const { offset, stdout, stderr } = await trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
+    const { offset, stdout, stderr } = await trace(
+      agent.process.connect({ ...byPid(pid), skerryOffset: 0n }),
+    );
     expect([offset, stdout.length, stderr]).toEqual([0n, sizeBytes, 'end\n']);
   });
 
@@ -163,7 +165,7 @@ describe('a stream from an offset on', () => {
     const request = { ...sh('printf first; read a; printf second'), pty: { size: { cols: 80, rows: 24 } } };
     const pid = await startAndLeave(request);
     await untilWritten(pid, 'first');
-    const reading = trace(agent.process.connect({ ...byPid(pid), offset: 2n }));
+    const reading = trace(agent.process.connect({ ...byPid(pid), skerryOffset: 2n }));
     const input = { input: { case: 'pty' as const, value: Buffer.from('x\r') } };
     await agent.process.sendInput({ ...byPid(pid), input });
     expect((await reading).pty).toBe('rstx\r\nsecond');
@@ -172,30 +174,84 @@ describe('a stream from an offset on', () => {
   it('rule 6.3-22: one behind the end begins at the end, which start tells', async () => {
     const pid = await startAndLeave(sh('printf 12345; read _; printf 678'));
     await untilWritten(pid, '12345');
-    const attached = await begin(agent.process.connect({ ...byPid(pid), offset: 2n ** 64n - 1n }));
+    const attached = await begin(agent.process.connect({ ...byPid(pid), skerryOffset: 2n ** 64n - 1n }));
     await agent.process.sendInput({ ...byPid(pid), input: stdin('\n') });
     const { offset, stdout } = await traceRest(attached);
     expect([offset, stdout]).toEqual([5n, '678']);
   });
 
-  it('rule 6.3-22: a client that does not know of offsets gets the fields it knows and no others', async () => {
+  it('rule 6.3-23: start and every piece carry offsets by kind, and resume_from goes on behind them', async () => {
+    const pid = await startAndLeave(sh('printf one; read _; printf two >&2; read _; printf three'));
+    const goOn = () => agent.process.sendInput({ ...byPid(pid), input: stdin('\n') });
+    await untilWritten(pid, 'one');
+    await goOn();
+    await untilWritten(pid, 'two');
+    const { offsets, rest } = await begin(
+      agent.process.connect({ ...byPid(pid), resumeFrom: { stdout: 1n, stderr: 3n } }),
+    );
+    expect(offsets).toMatchObject({ stdout: 1n, stderr: 3n, pty: 0n });
+    await goOn();
+    const pieces: unknown[] = [];
+    for await (const { event } of rest)
+      if (event?.event.case === 'data') {
+        const { output, offset } = event.event.value;
+        pieces.push([output.case, Buffer.from(output.value ?? []).toString(), offset]);
+      }
+    expect(pieces).toEqual([
+      ['stdout', 'ne', 1n],
+      ['stdout', 'three', 3n],
+    ]);
+    expect((await begin(agent.process.connect(byPid(pid)))).offsets).toMatchObject({
+      stdout: 8n,
+      stderr: 3n,
+    });
+  });
+
+  it('rule 6.3-23: resume_from answers out_of_range for output that is gone, invalid_argument for what is not written', async () => {
+    const pid = await startAndLeave(sh(`head -c ${10 * MEGABYTE} /dev/zero; echo end >&2; sleep 60`));
+    await untilWritten(pid, 'end\n');
+    const resume = (resumeFrom: { stdout: bigint; stderr: bigint }) =>
+      begin(agent.process.connect({ ...byPid(pid), resumeFrom }));
+    const all = BigInt(10 * MEGABYTE);
+    await expect(resume({ stdout: 1n, stderr: 0n })).rejects.toMatchObject({
+      code: Code.OutOfRange,
+      rawMessage: expect.stringMatching(/^resume_from\.stdout is 1, but only output from \d+ on is kept/),
+    });
+    await expect(resume({ stdout: all, stderr: 5n })).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+      rawMessage: 'resume_from.stderr is 5, but the process has written 4 bytes to it',
+    });
+    await expect(
+      begin(agent.process.connect({ ...byPid(pid), resumeFrom: { stdout: all }, skerryOffset: 0n })),
+    ).rejects.toMatchObject({ code: Code.InvalidArgument });
+    await resume({ stdout: all, stderr: 0n });
+  });
+
+  it('rule 6.3-22: a client that is strict about fields gets the offsets that it asked for and no others', async () => {
     const { pid } = await runScript(agent, 'echo text');
+    const headers = { 'user-agent': 'connect-python' };
     const messages = [{ process: { pid } }];
-    const connected = await postStream(stack, sandbox, { procedure: 'process.Process/Connect', messages });
+    const connected = await postStream(stack, sandbox, {
+      procedure: 'process.Process/Connect',
+      messages,
+      headers,
+    });
     expect(connected.envelopes.map(({ json }) => json)).toEqual([
       { event: { start: { pid } } },
       { event: { end: { exited: true, status: 'exit status 0' } } },
       {},
     ]);
-    const asking = [{ process: { pid }, offset: '2' }];
+    const asking = [{ process: { pid }, skerryOffset: '2' }];
     const attached = await postStream(stack, sandbox, {
       procedure: 'process.Process/Connect',
       messages: asking,
+      headers,
     });
-    expect(attached.envelopes[0]?.json).toEqual({ event: { start: { pid, offset: '2' } } });
+    expect(attached.envelopes[0]?.json).toEqual({ event: { start: { pid, skerryOffset: '2' } } });
     const started = await postStream(stack, sandbox, {
       procedure: 'process.Process/Start',
       messages: [sh('true')],
+      headers,
     });
     expect(started.envelopes[0]?.json).toEqual({ event: { start: { pid: expect.any(Number) } } });
   });

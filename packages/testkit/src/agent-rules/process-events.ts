@@ -1,5 +1,5 @@
 import type { EnvdClient } from '@skerry/envd-client';
-import type { ProcessEvent, ProcessEvent_EndEvent } from '@skerry/envd-client/process';
+import type { OutputOffsets, ProcessEvent, ProcessEvent_EndEvent } from '@skerry/envd-client/process';
 
 export type ProcessStream = AsyncIterable<{ event?: ProcessEvent | undefined }>;
 
@@ -23,28 +23,30 @@ export const byTag = (value: string) => ({ process: { selector: { case: 'tag' as
 export const stdin = (text: string) => ({ input: { case: 'stdin' as const, value: Buffer.from(text) } });
 export const pty = (text: string) => ({ input: { case: 'pty' as const, value: Buffer.from(text) } });
 
+export interface BegunStream {
+  pid: number;
+  /** Of both kinds together, when the request gave one. */
+  offset?: bigint;
+  offsets?: OutputOffsets;
+  rest: ProcessStream;
+}
+
 /** Reads the start message, which must be the first, and gives the stream behind it. */
-export const begin = async (
-  stream: ProcessStream,
-): Promise<{ pid: number; offset?: bigint; rest: ProcessStream }> => {
+export const begin = async (stream: ProcessStream): Promise<BegunStream> => {
   const iterator = stream[Symbol.asyncIterator]();
   const next = await iterator.next();
   const first = next.done ? undefined : next.value.event?.event;
   if (first?.case !== 'start') throw new Error(`the first message is ${first?.case}, not start`);
   const rest: ProcessStream = { [Symbol.asyncIterator]: () => iterator };
-  const { pid, offset } = first.value;
-  return { pid, ...(offset === undefined ? {} : { offset }), rest };
+  const { pid, skerryOffset: offset, offsets } = first.value;
+  return { pid, ...(offset === undefined ? {} : { offset }), ...(offsets && { offsets }), rest };
 };
 
 /** Reads a stream to its end. Rejects when something comes before `start` or after `end`. */
 export const trace = async (stream: ProcessStream): Promise<ProcessTrace> => traceRest(await begin(stream));
 
 /** The same for a stream that has begun. */
-export const traceRest = async ({
-  pid,
-  offset,
-  rest,
-}: Awaited<ReturnType<typeof begin>>): Promise<ProcessTrace> => {
+export const traceRest = async ({ pid, offset, rest }: BegunStream): Promise<ProcessTrace> => {
   const chunks: Record<'stdout' | 'stderr' | 'pty', Uint8Array[]> = { stdout: [], stderr: [], pty: [] };
   const kinds: string[] = [];
   const pieceBytes: number[] = [];

@@ -49,7 +49,7 @@ describe('SendInput', () => {
       if (event?.event.case === 'data') text += Buffer.from(event.event.value.output.value ?? []).toString();
     expect(text).toBe('got one\n');
     const terminal = await begin(agent.process.start({ ...sh('read a; echo "[$a]"'), pty: { size } }));
-    const reading = trace(agent.process.connect({ ...byPid(terminal.pid), offset: 0n }));
+    const reading = trace(agent.process.connect({ ...byPid(terminal.pid), skerryOffset: 0n }));
     await agent.process.sendInput({ ...byPid(terminal.pid), input: pty('two\r') });
     expect((await reading).pty).toContain('\r\n[two]\r\n');
   });
@@ -77,7 +77,7 @@ describe('SendInput', () => {
 describe('CloseStdin', () => {
   it('rule 6.2-8, 6.3-17: it ends standard input after what was written, and a second time is a success', async () => {
     const { pid } = await begin(agent.process.start(sh('cat; echo end; sleep 0.5')));
-    const reading = trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
+    const reading = trace(agent.process.connect({ ...byPid(pid), skerryOffset: 0n }));
     await agent.process.sendInput({ ...byPid(pid), input: stdin('text ') });
     for (let times = 0; times < 2; times += 1) {
       const answer = await postCall(stack, sandbox, 'process.Process/CloseStdin', { process: { pid } });
@@ -88,7 +88,7 @@ describe('CloseStdin', () => {
 
   it('rule 6.3-17: of a terminal it is unknown, and the terminal goes on', async () => {
     const { pid } = await begin(agent.process.start({ ...sh('read a; echo "[$a]"'), pty: { size } }));
-    const reading = trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
+    const reading = trace(agent.process.connect({ ...byPid(pid), skerryOffset: 0n }));
     await expect(agent.process.closeStdin(byPid(pid))).rejects.toMatchObject({ code: Code.Unknown });
     await agent.process.sendInput({ ...byPid(pid), input: pty('still\r') });
     expect((await reading).pty).toContain('[still]');
@@ -135,7 +135,7 @@ describe('StreamInput', () => {
     const { length } = pieces.join('');
     const script = `sleep 0.5; head -c ${length} | sha256sum; read a; echo "then $a"`;
     const { pid } = await begin(agent.process.start(sh(script)));
-    const reading = trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
+    const reading = trace(agent.process.connect({ ...byPid(pid), skerryOffset: 0n }));
     await stream([start(pid), ...pieces.flatMap((text) => [KEEPALIVE, data(stdin(text))])]);
     await agent.process.sendInput({ ...byPid(pid), input: stdin('more\n') });
     const hash = createHash('sha256').update(pieces.join('')).digest('hex');
@@ -144,7 +144,7 @@ describe('StreamInput', () => {
 
   it('rule 10-35: the input of a data message is field 2 and is named input, and the answer is {} and the end of the stream', async () => {
     const { pid } = await begin(agent.process.start(sh('read a; echo "$a"')));
-    const reading = trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
+    const reading = trace(agent.process.connect({ ...byPid(pid), skerryOffset: 0n }));
     const messages = [{ start: { process: { pid } } }, { data: { input: { stdin: btoa('in\n') } } }];
     const answer = await postStream(stack, sandbox, { procedure: 'process.Process/StreamInput', messages });
     expect(answer.status).toBe(200);
@@ -155,7 +155,7 @@ describe('StreamInput', () => {
     expect((await reading).stdout).toBe('in\n');
     // The same by number, as a binary message has it: field 2 (data), in it field 2 (input), in it field 1 (stdin).
     const { pid: next } = await begin(agent.process.start(sh('read a; echo "$a"')));
-    const echoed = trace(agent.process.connect({ ...byPid(next), offset: 0n }));
+    const echoed = trace(agent.process.connect({ ...byPid(next), skerryOffset: 0n }));
     const varint = next < 128 ? [next] : [(next & 0x7f) | 0x80, next >> 7];
     const selector = [0x08, ...varint];
     const { envelopes } = await postStream(stack, sandbox, {

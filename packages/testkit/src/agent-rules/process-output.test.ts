@@ -70,11 +70,11 @@ describe('the order of a stream', () => {
     expect(status).toBe(200);
     expect(envelopes.map(({ flags }) => flags)).toEqual([0, 0, 0, 0, 2]);
     const [start, ...rest] = envelopes.map(({ json }) => json);
-    expect(start).toEqual({ event: { start: { pid: expect.any(Number) } } });
+    expect(start).toEqual({ event: { start: { pid: expect.any(Number), offsets: {} } } });
     expect(rest.slice(0, 2)).toEqual(
       expect.arrayContaining([
-        { event: { data: { stdout: btoa('out\n') } } },
-        { event: { data: { stderr: btoa('err\n') } } },
+        { event: { data: { stdout: btoa('out\n'), offset: '0' } } },
+        { event: { data: { stderr: btoa('err\n'), offset: '0' } } },
       ]),
     );
     const status2 = 'exit status 2';
@@ -108,7 +108,7 @@ describe('the end of a process', () => {
 
   it('rule 6.3-11, 10-34: after a signal through the API it does not wait, and what was written before is there', async () => {
     const { pid, rest } = await begin(agent.process.start(sh('sleep 1000 & echo before; wait')));
-    const reading = trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
+    const reading = trace(agent.process.connect({ ...byPid(pid), skerryOffset: 0n }));
     const first = (await rest[Symbol.asyncIterator]().next()).value?.event?.event;
     expect(first?.case).toBe('data');
     await agent.process.sendSignal({ ...byPid(pid), signal: Signal.SIGTERM });

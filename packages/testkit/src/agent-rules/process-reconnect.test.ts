@@ -87,7 +87,7 @@ describe('the library, when its connection is cut', () => {
     // Until all is written, which may take longer than the library tries in vain.
     line.cut({ staysDown: 'waiting' });
     // Somebody else comes and reads everything, so nothing holds the command back for the one that is cut off.
-    const other = await begin(sandbox.agent.process.connect({ ...byPid(handle.pid), offset: 0n }));
+    const other = await begin(sandbox.agent.process.connect({ ...byPid(handle.pid), skerryOffset: 0n }));
     await runScript(sandbox.agent, 'touch /tmp/read');
     let otherBytes = 0;
     for await (const { event } of other.rest) {

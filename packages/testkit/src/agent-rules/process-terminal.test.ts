@@ -68,7 +68,7 @@ describe('a terminal', () => {
     'rule 11-12: an Update with %s is an invalid argument and leaves the size as it was',
     async (_title, update) => {
       const { pid } = await begin(agent.process.start({ ...sh('read a; stty size'), ...sized(90, 20) }));
-      const reading = trace(agent.process.connect({ ...byPid(pid), offset: 0n }));
+      const reading = trace(agent.process.connect({ ...byPid(pid), skerryOffset: 0n }));
       await expect(agent.process.update({ ...byPid(pid), ...update })).rejects.toMatchObject({
         code: Code.InvalidArgument,
       });

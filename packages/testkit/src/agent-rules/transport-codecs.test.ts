@@ -47,8 +47,8 @@ describe('the codecs', () => {
     expect([text.status, text.headers['content-type']]).toEqual([200, 'application/connect+json']);
     expect(text.messages.map(({ flags }) => flags)).toEqual([0, 0, 0, 2]);
     expect(jsonOf(text)).toEqual([
-      { event: { start: { pid: expect.any(Number) } } },
-      { event: { data: { stdout: 'aGk=' } } },
+      { event: { start: { pid: expect.any(Number), offsets: {} } } },
+      { event: { data: { stdout: 'aGk=', offset: '0' } } },
       { event: { end: { exited: true, status: 'exit status 0' } } },
       {},
     ]);
@@ -198,7 +198,7 @@ describe('JSON', () => {
     });
     expect(modifiedTime).toMatch(/^2024-02-29T12:34:56\.789\d*Z$/);
     const started = await stream(start, [{ process: { cmd: 'true' } }]);
-    expect(jsonOf(started)[0]).toEqual({ event: { start: { pid: expect.any(Number) } } });
+    expect(jsonOf(started)[0]).toEqual({ event: { start: { pid: expect.any(Number), offsets: {} } } });
   });
 
   it('rule 6.1-6, 10-37: writes a size that no number holds exactly as text', async () => {

@@ -35,7 +35,7 @@ const leave = async (message: unknown, headers: Record<string, string> = {}): Pr
 
 /** Resolves with the first that a process has written. */
 const untilWritten = async (tag: string): Promise<string> => {
-  const target = { process: { selector: { case: 'tag' as const, value: tag } }, offset: 0n };
+  const target = { process: { selector: { case: 'tag' as const, value: tag } }, skerryOffset: 0n };
   for await (const { event } of sandbox.agent.process.connect(target)) {
     if (event?.event.case === 'data') return Buffer.from(event.event.value.output.value ?? []).toString();
   }
@@ -48,7 +48,10 @@ describe('Connect-Timeout-Ms', () => {
     const answer = await stream(start, [sleep('limited')], { 'connect-timeout-ms': '1500' });
     const tookMs = performance.now() - begunMs;
     expect(answer.status).toBe(200);
-    expect(jsonOf(answer)).toEqual([{ event: { start: { pid: expect.any(Number) } } }, deadlineExceeded]);
+    expect(jsonOf(answer)).toEqual([
+      { event: { start: { pid: expect.any(Number), offsets: {} } } },
+      deadlineExceeded,
+    ]);
     expect(tookMs).toBeGreaterThan(1_490);
     await expect.poll(() => isLive('limited')).toBe(false);
   });
@@ -64,7 +67,10 @@ describe('Connect-Timeout-Ms', () => {
     await leave(sleep('kept'));
     const limit = { 'connect-timeout-ms': '1500' };
     const attached = await stream('process.Process/Connect', [{ process: { tag: 'kept' } }], limit);
-    expect(jsonOf(attached)).toEqual([{ event: { start: { pid: expect.any(Number) } } }, deadlineExceeded]);
+    expect(jsonOf(attached)).toEqual([
+      { event: { start: { pid: expect.any(Number), offsets: {} } } },
+      deadlineExceeded,
+    ]);
     expect(await isLive('kept')).toBe(true);
     const watch = await stream('filesystem.Filesystem/WatchDir', [{ path: '/tmp' }], limit);
     expect(jsonOf(watch)).toEqual([{ start: {} }, deadlineExceeded]);

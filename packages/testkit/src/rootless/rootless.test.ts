@@ -123,7 +123,7 @@ describe('skerry up of an ordinary user', () => {
     expect(snapshot.response.status).toBe(501);
     const fork = await stack.api.POST('/sandboxes/{sandboxID}/fork', { ...toPath(sandboxId), body: {} });
     expect(fork.response.status).toBe(501);
-    const diff = await stack.api.GET('/snapshots/diff', { params: { query: { to: sandboxId } } });
+    const diff = await stack.api.GET('/skerry/v1/snapshots/diff', { params: { query: { to: sandboxId } } });
     expect(diff.response.status).toBe(501);
     await stack.api.DELETE('/sandboxes/{sandboxID}', toPath(sandboxId));
   });

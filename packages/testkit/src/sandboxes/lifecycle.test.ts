@@ -75,6 +75,58 @@ describe('create', () => {
   });
 });
 
+describe('a sandbox made with allow_internet_access false', () => {
+  it('says so, works, and reaches no address of the internet', async () => {
+    const { data } = await stack.api.POST('/v2/sandboxes', {
+      body: { templateID: 'base', allow_internet_access: false },
+    });
+    const id = data?.sandboxID ?? '';
+    expect(await get(id)).toMatchObject({ allowInternetAccess: false });
+    const sandbox = await Sandbox.connect(id, stack.connection);
+    const script = `timeout 3 bash -c ': < /dev/tcp/1.1.1.1/443' 2> /dev/null && echo reached || echo unreachable`;
+    expect((await sandbox.commands.run(script)).stdout).toBe('unreachable\n');
+    await kill(id);
+  });
+});
+
+describe('a server with settings of its own', () => {
+  it('makes open sandboxes by POST /sandboxes when told so, and routes by headers on a shared host', async () => {
+    const args = ['--no-secure-by-default', '--shared-host', 'boxes.test'];
+    await using own = await startStack({ args });
+    const body = { templateID: 'base', timeout: 60 };
+    const { data: open } = await own.api.POST('/sandboxes', { body });
+    const { data: secured } = await own.api.POST('/v2/sandboxes', { body });
+    expect([open?.envdAccessToken, typeof secured?.envdAccessToken]).toEqual([undefined, 'string']);
+    const ask = (host: string) =>
+      fetchByHost(`${own.address.apiUrl}/envs`, {
+        host,
+        headers: { 'E2b-Sandbox-Id': open?.sandboxID ?? '', 'E2b-Sandbox-Port': '49983' },
+      });
+    expect([(await ask('boxes.test')).status, (await ask('others.test')).status]).toEqual([200, 404]);
+  });
+});
+
+describe('request ids', () => {
+  it('stand in every answer of the platform, the edge and the agent, as the caller gave them', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    const { apiUrl, domain } = stack.address;
+    for (const url of [
+      `${apiUrl}/health`,
+      `${apiUrl}/sandboxes/none`,
+      `http://49983-${sandboxId}.${domain}/health`,
+      `http://49983-${sandboxId}.${domain}/files?path=x`,
+      `http://49983-inone.${domain}/health`,
+      `http://99999-inone.${domain}/health`,
+    ]) {
+      const made = (await fetchByHost(url)).headers['x-request-id'];
+      expect(made, url).toMatch(/^[0-9a-f-]{36}$/);
+      const given = { 'x-request-id': 'my-request.1' };
+      expect((await fetchByHost(url, { headers: given })).headers['x-request-id'], url).toBe('my-request.1');
+    }
+    await kill(sandboxId);
+  });
+});
+
 describe('list', () => {
   it('shows running sandboxes, newest first, filtered by metadata in either encoding, and page by page', async () => {
     const metadata = { 'user id': 'a&b=c/d' };
@@ -131,6 +183,43 @@ describe('time to live', () => {
     const endAt = Date.parse((await get(sandboxID))?.endAt ?? '');
     expect(endAt).toBeGreaterThanOrEqual(askedAt + 30_000);
     expect(endAt).toBeLessThanOrEqual(answeredAt + 30_000);
+    await kill(sandboxID);
+  });
+
+  it('is extended by refreshes, by 15 s at least, and never shortened', async () => {
+    const { data } = await stack.api.POST('/sandboxes', { body: { templateID: 'base', timeout: 30 } });
+    const sandboxID = data?.sandboxID ?? '';
+    const refresh = async (body?: { duration?: number }): Promise<number> => {
+      const params = { path: { sandboxID } };
+      const path = '/sandboxes/{sandboxID}/refreshes';
+      const { response } = await stack.api.POST(path, body === undefined ? { params } : { params, body });
+      return response.status;
+    };
+    const before = await get(sandboxID);
+    expect([await refresh(), await refresh({ duration: 0 }), await refresh({ duration: 10 })]).toEqual([
+      204, 204, 204,
+    ]);
+    expect((await get(sandboxID))?.endAt).toBe(before?.endAt);
+    const askedAt = Date.now();
+    expect(await refresh({ duration: 3600 })).toBe(204);
+    expect(Date.parse((await get(sandboxID))?.endAt ?? '')).toBeGreaterThanOrEqual(askedAt + 3_600_000);
+    expect(await refresh({ duration: 3601 })).toBe(400);
+    await kill(sandboxID);
+    expect(await refresh()).toBe(404);
+  });
+
+  it('is at most 24 hours: a create that asks for more is refused, later calls are cut off there', async () => {
+    const tooLong = await stack.api.POST('/v2/sandboxes', { body: { templateID: 'base', timeout: 86_401 } });
+    expect(tooLong.response.status).toBe(400);
+    expect(tooLong.error?.message).toBe('body.timeout must be at most 86400, got 86401');
+    const { sandboxId: sandboxID } = await stack.createSandbox();
+    const params = { path: { sandboxID } };
+    const { response } = await stack.api.POST('/sandboxes/{sandboxID}/timeout', {
+      params,
+      body: { timeout: 200_000 },
+    });
+    expect(response.status).toBe(204);
+    expect(await lifeOf(sandboxID)).toBe(86_400_000);
     await kill(sandboxID);
   });
 

@@ -129,8 +129,11 @@ describe('a sandbox that is paused without its memory', () => {
   it('is resumed by the call of early clients, for 15 s or as long as they say', async () => {
     const { sandboxId: id } = await create();
     await pause(id);
+    const token = (await get(id))?.envdAccessToken;
     const { data, response } = await resume(id);
     expect([response.status, data?.sandboxID]).toEqual([201, id]);
+    expect(token).toMatch(/^[0-9a-f]{64}$/);
+    expect(data?.envdAccessToken).toBe(token);
     expect(await remaining(id)).toBeLessThanOrEqual(15_000);
     expect((await resume(id)).response.status).toBe(409);
     await pause(id);

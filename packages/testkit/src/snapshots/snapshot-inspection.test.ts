@@ -128,7 +128,7 @@ describe('skerry snapshot', () => {
       change: expect.any(String),
     });
     expect(await skerry('snapshot', 'log', 'by-hand')).toMatch(
-      new RegExp(`^[a-z0-9]{20}  [\\d-]+T[\\d:.]+Z  of ${source.sandboxId}  ready  ${snapshotId}\\n$`),
+      new RegExp(`^[0-9a-f-]{36}  [\\d-]+T[\\d:.]+Z  of ${source.sandboxId}  ready  ${snapshotId}\\n$`),
     );
   });
 

@@ -4,9 +4,10 @@ import { text } from 'node:stream/consumers';
 import { inject } from 'vitest';
 import type { SharedStackState } from './shared-stack-setup.ts';
 import { createStackClient, type StackClient, type StackSandbox } from './stack-client.ts';
+import { refuseUndeclared } from './undeclared.ts';
 
 export interface SharedStack extends StackClient {
-  /** Kills the sandboxes that were made through this. */
+  /** Kills the sandboxes that were made through this. Rejects when the server has sent an answer that the document lacks. */
   leave(): Promise<void>;
 }
 
@@ -27,6 +28,7 @@ export async function joinStack(): Promise<SharedStack> {
     },
     leave: async () => {
       await Promise.all(made.map((sandbox) => sandbox.kill()));
+      refuseUndeclared((await askState()).log);
     },
   };
 }

@@ -7,7 +7,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createStackClient, type StackAddress, type StackClient } from './stack-client.ts';
+import { refuseUndeclared } from './undeclared.ts';
 
+const answerCheck = new URL('check-answers.ts', import.meta.url).href;
 const workspace = fileURLToPath(new URL('../../../..', import.meta.url));
 
 export interface StackOptions {
@@ -32,7 +34,10 @@ export interface Stack extends StackClient, AsyncDisposable {
   stop(): Promise<void>;
   /** Ends the server with SIGKILL and waits. */
   kill(): Promise<void>;
-  /** `skerry down`, then deletes the data folder if this stack made it. Idempotent. */
+  /**
+   * `skerry down`, then deletes the data folder if this stack made it. Idempotent. Rejects when the server has sent an answer
+   * that the document does not declare.
+   */
   down(): Promise<void>;
 }
 
@@ -45,7 +50,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'skerry-stack-'));
   const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(workspace, '.skerry/images');
   const env = { ...process.env, SKERRY_IMAGES_DIR: imagesDir };
-  const args = [program, 'up', '--host', '127.0.0.1', '--port', '0', '--data', dataDir, '--json'];
+  // Another user cannot read this checkout.
+  const checked = options.through === undefined ? ['--import', answerCheck] : [];
+  const args = [...checked, program, 'up', '--host', '127.0.0.1', '--port', '0', '--data', dataDir, '--json'];
   const [file, ...before] = [...(options.through ?? []), process.execPath];
   const child = spawn(file, [...before, ...args, ...(options.args ?? [])], {
     env,
@@ -72,6 +79,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true });
     }
     await untilGone(child);
+    refuseUndeclared(log);
   };
   return {
     ...createStackClient({ address, dataDir, readLog: async () => log }),

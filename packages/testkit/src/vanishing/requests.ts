@@ -66,13 +66,13 @@ export const createRequests = (address: StackAddress, sandbox: StackSandbox, pid
     stream('Start of a silent process', 'process.Process/Start', script('sleep 0.3')),
     stream('Start that may come back', 'process.Process/Start', {
       ...script('head -c 3000000 /dev/zero'),
-      holdMs: 500,
+      skerryHoldMs: 500,
     }),
     stream('Start of a terminal', 'process.Process/Start', {
       ...script('seq 20000'),
       pty: { size: { cols: 80, rows: 24 } },
     }),
-    stream('Connect', 'process.Process/Connect', { process: { pid }, offset: '0' }),
+    stream('Connect', 'process.Process/Connect', { process: { pid }, skerryOffset: '0' }),
     {
       name: 'StreamInput',
       head: toHead('POST /process.Process/StreamInput', {

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file process/process.proto.
  */
 export const file_process_process: GenFile = /*@__PURE__*/
-  fileDesc("ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MiDQoLTGlzdFJlcXVlc3QiNwoMTGlzdFJlc3BvbnNlEicKCXByb2Nlc3NlcxgBIAMoCzIULnByb2Nlc3MuUHJvY2Vzc0luZm8iuQEKDFN0YXJ0UmVxdWVzdBInCgdwcm9jZXNzGAEgASgLMhYucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnEh4KA3B0eRgCIAEoCzIMLnByb2Nlc3MuUFRZSACIAQESEAoDdGFnGAMgASgJSAGIAQESEgoFc3RkaW4YBCABKAhIAogBARIUCgdob2xkX21zGAUgASgNSAOIAQFCBgoEX3B0eUIGCgRfdGFnQggKBl9zdGRpbkIKCghfaG9sZF9tcyI1Cg1TdGFydFJlc3BvbnNlEiQKBWV2ZW50GAEgASgLMhUucHJvY2Vzcy5Qcm9jZXNzRXZlbnQifQoOQ29ubmVjdFJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yEhMKBm9mZnNldBgCIAEoBEgAiAEBEhQKB2hvbGRfbXMYAyABKA1IAYgBAUIJCgdfb2Zmc2V0QgoKCF9ob2xkX21zIjcKD0Nvbm5lY3RSZXNwb25zZRIkCgVldmVudBgBIAEoCzIVLnByb2Nlc3MuUHJvY2Vzc0V2ZW50ImIKDVVwZGF0ZVJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yEh4KA3B0eRgCIAEoCzIMLnByb2Nlc3MuUFRZSACIAQFCBgoEX3B0eSIQCg5VcGRhdGVSZXNwb25zZSJjChBTZW5kSW5wdXRSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIkCgVpbnB1dBgCIAEoCzIVLnByb2Nlc3MuUHJvY2Vzc0lucHV0IhMKEVNlbmRJbnB1dFJlc3BvbnNlIsICChJTdHJlYW1JbnB1dFJlcXVlc3QSNwoFc3RhcnQYASABKAsyJi5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5TdGFydEV2ZW50SAASNQoEZGF0YRgCIAEoCzIlLnByb2Nlc3MuU3RyZWFtSW5wdXRSZXF1ZXN0LkRhdGFFdmVudEgAEjoKCWtlZXBhbGl2ZRgDIAEoCzIlLnByb2Nlc3MuU3RyZWFtSW5wdXRSZXF1ZXN0LktlZXBBbGl2ZUgAGjcKClN0YXJ0RXZlbnQSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yGjEKCURhdGFFdmVudBIkCgVpbnB1dBgCIAEoCzIVLnByb2Nlc3MuUHJvY2Vzc0lucHV0GgsKCUtlZXBBbGl2ZUIHCgVldmVudCIVChNTdHJlYW1JbnB1dFJlc3BvbnNlIl8KEVNlbmRTaWduYWxSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIfCgZzaWduYWwYAiABKA4yDy5wcm9jZXNzLlNpZ25hbCIUChJTZW5kU2lnbmFsUmVzcG9uc2UiPgoRQ2xvc2VTdGRpblJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yIhQKEkNsb3NlU3RkaW5SZXNwb25zZSKhAQoNUHJvY2Vzc0NvbmZpZxILCgNjbWQYASABKAkSDAoEYXJncxgCIAMoCRIuCgRlbnZzGAMgAygLMiAucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnLkVudnNFbnRyeRIQCgNjd2QYBCABKAlIAIgBARorCglFbnZzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIGCgRfY3dkIlwKC1Byb2Nlc3NJbmZvEiYKBmNvbmZpZxgBIAEoCzIWLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZxILCgNwaWQYAiABKA0SEAoDdGFnGAMgASgJSACIAQFCBgoEX3RhZyI7Cg9Qcm9jZXNzU2VsZWN0b3ISDQoDcGlkGAEgASgNSAASDQoDdGFnGAIgASgJSABCCgoIc2VsZWN0b3IiSgoDUFRZEh8KBHNpemUYASABKAsyES5wcm9jZXNzLlBUWS5TaXplGiIKBFNpemUSDAoEY29scxgBIAEoDRIMCgRyb3dzGAIgASgNIjcKDFByb2Nlc3NJbnB1dBIPCgVzdGRpbhgBIAEoDEgAEg0KA3B0eRgCIAEoDEgAQgcKBWlucHV0Is8DCgxQcm9jZXNzRXZlbnQSMQoFc3RhcnQYASABKAsyIC5wcm9jZXNzLlByb2Nlc3NFdmVudC5TdGFydEV2ZW50SAASLwoEZGF0YRgCIAEoCzIfLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkRhdGFFdmVudEgAEi0KA2VuZBgDIAEoCzIeLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkVuZEV2ZW50SAASNAoJa2VlcGFsaXZlGAQgASgLMh8ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuS2VlcEFsaXZlSAAaOQoKU3RhcnRFdmVudBILCgNwaWQYASABKA0SEwoGb2Zmc2V0GAIgASgESACIAQFCCQoHX29mZnNldBpICglEYXRhRXZlbnQSEAoGc3Rkb3V0GAEgASgMSAASEAoGc3RkZXJyGAIgASgMSAASDQoDcHR5GAMgASgMSABCCAoGb3V0cHV0GlsKCEVuZEV2ZW50EhEKCWV4aXRfY29kZRgBIAEoERIOCgZleGl0ZWQYAiABKAgSDgoGc3RhdHVzGAMgASgJEhIKBWVycm9yGAQgASgJSACIAQFCCAoGX2Vycm9yGgsKCUtlZXBBbGl2ZUIHCgVldmVudCpICgZTaWduYWwSFgoSU0lHTkFMX1VOU1BFQ0lGSUVEEAASEgoOU0lHTkFMX1NJR0tJTEwQCRISCg5TSUdOQUxfU0lHVEVSTRAPMpEECgdQcm9jZXNzEjMKBExpc3QSFC5wcm9jZXNzLkxpc3RSZXF1ZXN0GhUucHJvY2Vzcy5MaXN0UmVzcG9uc2USOAoFU3RhcnQSFS5wcm9jZXNzLlN0YXJ0UmVxdWVzdBoWLnByb2Nlc3MuU3RhcnRSZXNwb25zZTABEj4KB0Nvbm5lY3QSFy5wcm9jZXNzLkNvbm5lY3RSZXF1ZXN0GhgucHJvY2Vzcy5Db25uZWN0UmVzcG9uc2UwARI5CgZVcGRhdGUSFi5wcm9jZXNzLlVwZGF0ZVJlcXVlc3QaFy5wcm9jZXNzLlVwZGF0ZVJlc3BvbnNlEkIKCVNlbmRJbnB1dBIZLnByb2Nlc3MuU2VuZElucHV0UmVxdWVzdBoaLnByb2Nlc3MuU2VuZElucHV0UmVzcG9uc2USSgoLU3RyZWFtSW5wdXQSGy5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdBocLnByb2Nlc3MuU3RyZWFtSW5wdXRSZXNwb25zZSgBEkUKClNlbmRTaWduYWwSGi5wcm9jZXNzLlNlbmRTaWduYWxSZXF1ZXN0GhsucHJvY2Vzcy5TZW5kU2lnbmFsUmVzcG9uc2USRQoKQ2xvc2VTdGRpbhIaLnByb2Nlc3MuQ2xvc2VTdGRpblJlcXVlc3QaGy5wcm9jZXNzLkNsb3NlU3RkaW5SZXNwb25zZWIGcHJvdG8z");
+  fileDesc("ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MiDQoLTGlzdFJlcXVlc3QiNwoMTGlzdFJlc3BvbnNlEicKCXByb2Nlc3NlcxgBIAMoCzIULnByb2Nlc3MuUHJvY2Vzc0luZm8iyAEKDFN0YXJ0UmVxdWVzdBInCgdwcm9jZXNzGAEgASgLMhYucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnEh4KA3B0eRgCIAEoCzIMLnByb2Nlc3MuUFRZSACIAQESEAoDdGFnGAMgASgJSAGIAQESEgoFc3RkaW4YBCABKAhIAogBARIcCg5za2VycnlfaG9sZF9tcxjoByABKA1IA4gBAUIGCgRfcHR5QgYKBF90YWdCCAoGX3N0ZGluQhEKD19za2VycnlfaG9sZF9tcyI1Cg1TdGFydFJlc3BvbnNlEiQKBWV2ZW50GAEgASgLMhUucHJvY2Vzcy5Qcm9jZXNzRXZlbnQi3QEKDkNvbm5lY3RSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIwCgtyZXN1bWVfZnJvbRgCIAEoCzIWLnByb2Nlc3MuT3V0cHV0T2Zmc2V0c0gAiAEBEhsKDXNrZXJyeV9vZmZzZXQY6AcgASgESAGIAQESHAoOc2tlcnJ5X2hvbGRfbXMY6QcgASgNSAKIAQFCDgoMX3Jlc3VtZV9mcm9tQhAKDl9za2Vycnlfb2Zmc2V0QhEKD19za2VycnlfaG9sZF9tcyI3Cg9Db25uZWN0UmVzcG9uc2USJAoFZXZlbnQYASABKAsyFS5wcm9jZXNzLlByb2Nlc3NFdmVudCJiCg1VcGRhdGVSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIeCgNwdHkYAiABKAsyDC5wcm9jZXNzLlBUWUgAiAEBQgYKBF9wdHkiEAoOVXBkYXRlUmVzcG9uc2UiYwoQU2VuZElucHV0UmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISJAoFaW5wdXQYAiABKAsyFS5wcm9jZXNzLlByb2Nlc3NJbnB1dCITChFTZW5kSW5wdXRSZXNwb25zZSLCAgoSU3RyZWFtSW5wdXRSZXF1ZXN0EjcKBXN0YXJ0GAEgASgLMiYucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QuU3RhcnRFdmVudEgAEjUKBGRhdGEYAiABKAsyJS5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5EYXRhRXZlbnRIABI6CglrZWVwYWxpdmUYAyABKAsyJS5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5LZWVwQWxpdmVIABo3CgpTdGFydEV2ZW50EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchoxCglEYXRhRXZlbnQSJAoFaW5wdXQYAiABKAsyFS5wcm9jZXNzLlByb2Nlc3NJbnB1dBoLCglLZWVwQWxpdmVCBwoFZXZlbnQiFQoTU3RyZWFtSW5wdXRSZXNwb25zZSJfChFTZW5kU2lnbmFsUmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISHwoGc2lnbmFsGAIgASgOMg8ucHJvY2Vzcy5TaWduYWwiFAoSU2VuZFNpZ25hbFJlc3BvbnNlIj4KEUNsb3NlU3RkaW5SZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvciIUChJDbG9zZVN0ZGluUmVzcG9uc2UioQEKDVByb2Nlc3NDb25maWcSCwoDY21kGAEgASgJEgwKBGFyZ3MYAiADKAkSLgoEZW52cxgDIAMoCzIgLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZy5FbnZzRW50cnkSEAoDY3dkGAQgASgJSACIAQEaKwoJRW52c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX2N3ZCJcCgtQcm9jZXNzSW5mbxImCgZjb25maWcYASABKAsyFi5wcm9jZXNzLlByb2Nlc3NDb25maWcSCwoDcGlkGAIgASgNEhAKA3RhZxgDIAEoCUgAiAEBQgYKBF90YWciOwoPUHJvY2Vzc1NlbGVjdG9yEg0KA3BpZBgBIAEoDUgAEg0KA3RhZxgCIAEoCUgAQgoKCHNlbGVjdG9yIkoKA1BUWRIfCgRzaXplGAEgASgLMhEucHJvY2Vzcy5QVFkuU2l6ZRoiCgRTaXplEgwKBGNvbHMYASABKA0SDAoEcm93cxgCIAEoDSI8Cg1PdXRwdXRPZmZzZXRzEg4KBnN0ZG91dBgBIAEoBBIOCgZzdGRlcnIYAiABKAQSCwoDcHR5GAMgASgEIjcKDFByb2Nlc3NJbnB1dBIPCgVzdGRpbhgBIAEoDEgAEg0KA3B0eRgCIAEoDEgAQgcKBWlucHV0IqcECgxQcm9jZXNzRXZlbnQSMQoFc3RhcnQYASABKAsyIC5wcm9jZXNzLlByb2Nlc3NFdmVudC5TdGFydEV2ZW50SAASLwoEZGF0YRgCIAEoCzIfLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkRhdGFFdmVudEgAEi0KA2VuZBgDIAEoCzIeLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkVuZEV2ZW50SAASNAoJa2VlcGFsaXZlGAQgASgLMh8ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuS2VlcEFsaXZlSAAacQoKU3RhcnRFdmVudBILCgNwaWQYASABKA0SJwoHb2Zmc2V0cxgCIAEoCzIWLnByb2Nlc3MuT3V0cHV0T2Zmc2V0cxIbCg1za2Vycnlfb2Zmc2V0GOgHIAEoBEgAiAEBQhAKDl9za2Vycnlfb2Zmc2V0GmgKCURhdGFFdmVudBIQCgZzdGRvdXQYASABKAxIABIQCgZzdGRlcnIYAiABKAxIABINCgNwdHkYAyABKAxIABITCgZvZmZzZXQYBCABKARIAYgBAUIICgZvdXRwdXRCCQoHX29mZnNldBpbCghFbmRFdmVudBIRCglleGl0X2NvZGUYASABKBESDgoGZXhpdGVkGAIgASgIEg4KBnN0YXR1cxgDIAEoCRISCgVlcnJvchgEIAEoCUgAiAEBQggKBl9lcnJvchoLCglLZWVwQWxpdmVCBwoFZXZlbnQqSAoGU2lnbmFsEhYKElNJR05BTF9VTlNQRUNJRklFRBAAEhIKDlNJR05BTF9TSUdLSUxMEAkSEgoOU0lHTkFMX1NJR1RFUk0QDzKRBAoHUHJvY2VzcxIzCgRMaXN0EhQucHJvY2Vzcy5MaXN0UmVxdWVzdBoVLnByb2Nlc3MuTGlzdFJlc3BvbnNlEjgKBVN0YXJ0EhUucHJvY2Vzcy5TdGFydFJlcXVlc3QaFi5wcm9jZXNzLlN0YXJ0UmVzcG9uc2UwARI+CgdDb25uZWN0EhcucHJvY2Vzcy5Db25uZWN0UmVxdWVzdBoYLnByb2Nlc3MuQ29ubmVjdFJlc3BvbnNlMAESOQoGVXBkYXRlEhYucHJvY2Vzcy5VcGRhdGVSZXF1ZXN0GhcucHJvY2Vzcy5VcGRhdGVSZXNwb25zZRJCCglTZW5kSW5wdXQSGS5wcm9jZXNzLlNlbmRJbnB1dFJlcXVlc3QaGi5wcm9jZXNzLlNlbmRJbnB1dFJlc3BvbnNlEkoKC1N0cmVhbUlucHV0EhsucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QaHC5wcm9jZXNzLlN0cmVhbUlucHV0UmVzcG9uc2UoARJFCgpTZW5kU2lnbmFsEhoucHJvY2Vzcy5TZW5kU2lnbmFsUmVxdWVzdBobLnByb2Nlc3MuU2VuZFNpZ25hbFJlc3BvbnNlEkUKCkNsb3NlU3RkaW4SGi5wcm9jZXNzLkNsb3NlU3RkaW5SZXF1ZXN0GhsucHJvY2Vzcy5DbG9zZVN0ZGluUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * @generated from message process.ListRequest
@@ -76,11 +76,11 @@ export type StartRequest = Message<"process.StartRequest"> & {
   stdin?: boolean | undefined;
 
   /**
-   * As in ConnectRequest. An extension of this server.
+   * As in ConnectRequest. An extension of skerry.
    *
-   * @generated from field: optional uint32 hold_ms = 5;
+   * @generated from field: optional uint32 skerry_hold_ms = 1000;
    */
-  holdMs?: number | undefined;
+  skerryHoldMs?: number | undefined;
 };
 
 /**
@@ -117,27 +117,37 @@ export type ConnectRequest = Message<"process.ConnectRequest"> & {
   process?: ProcessSelector | undefined;
 
   /**
-   * Where to begin: the number of bytes of output before it, of stdout, stderr and terminal together in the order of their
-   * events, counted from the start of the process. A Start stream begins at 0, so whoever adds up the lengths of its data
-   * knows where it stands, and can go on there after a broken connection. What is no longer kept is left out, and an offset
-   * behind the end means the end, so the largest number attaches to new output only; `StartEvent.offset` tells which it was.
-   * The latest 2 MiB of each process are kept, 8 MiB where a caller gave `hold_ms`, and 32 MiB of all processes together,
-   * until 30 seconds after the end.
+   * Begin behind these bytes of each kind of output, which is what the caller has read: `StartEvent.offsets` plus the length
+   * of every later piece. Absent: new output only. Send it only where `start` carried offsets: older servers ignore it.
    *
-   * An extension of this server. Others ignore the field, which shows in a `start` without an offset.
+   * Fails with `out_of_range` when output behind it is no longer kept, and with `invalid_argument` when it names bytes that
+   * were not written yet, or when `skerry_offset` is there too. The latest 2 MiB of each process are kept, 8 MiB where a
+   * caller gave `skerry_hold_ms`, and 32 MiB of all processes together, until 30 seconds after the end.
    *
-   * @generated from field: optional uint64 offset = 2;
+   * @generated from field: optional process.OutputOffsets resume_from = 2;
    */
-  offset?: bigint | undefined;
+  resumeFrom?: OutputOffsets | undefined;
+
+  /**
+   * Where to begin: the number of bytes of output before it, of stdout, stderr and terminal together in the order of their
+   * events, counted from the start of the process. A Start stream begins at 0. Output that is no longer kept is left out, and
+   * an offset behind the end means the end, so the largest number attaches to new output only; `StartEvent.skerry_offset`
+   * says which it was.
+   *
+   * An extension of skerry. Other servers ignore the field, which shows in a `start` without `skerry_offset`.
+   *
+   * @generated from field: optional uint64 skerry_offset = 1000;
+   */
+  skerryOffset?: bigint | undefined;
 
   /**
    * How many milliseconds the process may be held back when this connection breaks, so that nothing is lost however much it
    * writes: it waits as for a caller that does not read, until one attaches with an offset. At most 30000. Absent: not at
-   * all. An extension of this server.
+   * all. An extension of skerry.
    *
-   * @generated from field: optional uint32 hold_ms = 3;
+   * @generated from field: optional uint32 skerry_hold_ms = 1001;
    */
-  holdMs?: number | undefined;
+  skerryHoldMs?: number | undefined;
 };
 
 /**
@@ -538,6 +548,36 @@ export const PTY_SizeSchema: GenMessage<PTY_Size> = /*@__PURE__*/
   messageDesc(file_process_process, 19, 0);
 
 /**
+ * How many bytes a process has written before a certain place, by kind of output. Each kind is counted for itself, from the
+ * start of the process.
+ *
+ * @generated from message process.OutputOffsets
+ */
+export type OutputOffsets = Message<"process.OutputOffsets"> & {
+  /**
+   * @generated from field: uint64 stdout = 1;
+   */
+  stdout: bigint;
+
+  /**
+   * @generated from field: uint64 stderr = 2;
+   */
+  stderr: bigint;
+
+  /**
+   * @generated from field: uint64 pty = 3;
+   */
+  pty: bigint;
+};
+
+/**
+ * Describes the message process.OutputOffsets.
+ * Use `create(OutputOffsetsSchema)` to create a new message.
+ */
+export const OutputOffsetsSchema: GenMessage<OutputOffsets> = /*@__PURE__*/
+  messageDesc(file_process_process, 20);
+
+/**
  * @generated from message process.ProcessInput
  */
 export type ProcessInput = Message<"process.ProcessInput"> & {
@@ -568,7 +608,7 @@ export type ProcessInput = Message<"process.ProcessInput"> & {
  * Use `create(ProcessInputSchema)` to create a new message.
  */
 export const ProcessInputSchema: GenMessage<ProcessInput> = /*@__PURE__*/
-  messageDesc(file_process_process, 20);
+  messageDesc(file_process_process, 21);
 
 /**
  * @generated from message process.ProcessEvent
@@ -611,7 +651,7 @@ export type ProcessEvent = Message<"process.ProcessEvent"> & {
  * Use `create(ProcessEventSchema)` to create a new message.
  */
 export const ProcessEventSchema: GenMessage<ProcessEvent> = /*@__PURE__*/
-  messageDesc(file_process_process, 21);
+  messageDesc(file_process_process, 22);
 
 /**
  * @generated from message process.ProcessEvent.StartEvent
@@ -623,12 +663,20 @@ export type ProcessEvent_StartEvent = Message<"process.ProcessEvent.StartEvent">
   pid: number;
 
   /**
-   * The offset of the first byte that follows. Present exactly when ConnectRequest gave one. When it is larger than that,
-   * the bytes between are lost. When it is smaller, nothing has been written there yet.
+   * Where the stream begins: what was written before. Absent from servers that do not keep output.
    *
-   * @generated from field: optional uint64 offset = 2;
+   * @generated from field: process.OutputOffsets offsets = 2;
    */
-  offset?: bigint | undefined;
+  offsets?: OutputOffsets | undefined;
+
+  /**
+   * The offset of the first byte that follows, as in ConnectRequest and present exactly when that gave one. When it is
+   * larger than that, the bytes between are lost. When it is smaller, nothing has been written there yet. An extension of
+   * skerry.
+   *
+   * @generated from field: optional uint64 skerry_offset = 1000;
+   */
+  skerryOffset?: bigint | undefined;
 };
 
 /**
@@ -636,7 +684,7 @@ export type ProcessEvent_StartEvent = Message<"process.ProcessEvent.StartEvent">
  * Use `create(ProcessEvent_StartEventSchema)` to create a new message.
  */
 export const ProcessEvent_StartEventSchema: GenMessage<ProcessEvent_StartEvent> = /*@__PURE__*/
-  messageDesc(file_process_process, 21, 0);
+  messageDesc(file_process_process, 22, 0);
 
 /**
  * A piece of output, never empty: at most 32 KiB of stdout or stderr, 16 KiB of a terminal. It may begin or end in the
@@ -667,6 +715,13 @@ export type ProcessEvent_DataEvent = Message<"process.ProcessEvent.DataEvent"> &
     value: Uint8Array;
     case: "pty";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * How many bytes of this kind of output came before the piece.
+   *
+   * @generated from field: optional uint64 offset = 4;
+   */
+  offset?: bigint | undefined;
 };
 
 /**
@@ -674,7 +729,7 @@ export type ProcessEvent_DataEvent = Message<"process.ProcessEvent.DataEvent"> &
  * Use `create(ProcessEvent_DataEventSchema)` to create a new message.
  */
 export const ProcessEvent_DataEventSchema: GenMessage<ProcessEvent_DataEvent> = /*@__PURE__*/
-  messageDesc(file_process_process, 21, 1);
+  messageDesc(file_process_process, 22, 1);
 
 /**
  * @generated from message process.ProcessEvent.EndEvent
@@ -714,7 +769,7 @@ export type ProcessEvent_EndEvent = Message<"process.ProcessEvent.EndEvent"> & {
  * Use `create(ProcessEvent_EndEventSchema)` to create a new message.
  */
 export const ProcessEvent_EndEventSchema: GenMessage<ProcessEvent_EndEvent> = /*@__PURE__*/
-  messageDesc(file_process_process, 21, 2);
+  messageDesc(file_process_process, 22, 2);
 
 /**
  * @generated from message process.ProcessEvent.KeepAlive
@@ -727,7 +782,7 @@ export type ProcessEvent_KeepAlive = Message<"process.ProcessEvent.KeepAlive"> &
  * Use `create(ProcessEvent_KeepAliveSchema)` to create a new message.
  */
 export const ProcessEvent_KeepAliveSchema: GenMessage<ProcessEvent_KeepAlive> = /*@__PURE__*/
-  messageDesc(file_process_process, 21, 3);
+  messageDesc(file_process_process, 22, 3);
 
 /**
  * Numbers follow the kernel's. Names carry the kernel's own prefix after ours.
@@ -799,9 +854,9 @@ export const Process: GenService<{
     output: typeof StartResponseSchema;
   },
   /**
-   * Attaches to a process: `start` first, then new output only, then `end`. Nothing is replayed unless `offset` asks for
-   * it; a process that ended less than 30 seconds ago still answers like this. Any number of callers may attach.
-   * Here `Connect-Timeout-Ms` ends the stream only. Fails with `not_found`.
+   * Attaches to a process: `start` first, then new output only, then `end`. Nothing is replayed unless `resume_from` or
+   * `skerry_offset` asks for it; a process that ended less than 30 seconds ago still answers like this. Any number of callers
+   * may attach. Here `Connect-Timeout-Ms` ends the stream only. Fails with `not_found`.
    *
    * No caller waits for another. One that needs output older than what is kept, because others read on while it did not,
    * is dropped with `aborted`; before, it has half a second to catch up. When no caller of a process reads, the

@@ -42,6 +42,33 @@ describe('an output journal', () => {
     expect(journal.read(6)).toBeUndefined();
   });
 
+  it('counts each kind for itself and finds a byte by its number, as long as it is kept', () => {
+    const journal = createOutputJournal();
+    journal.append('stdout', Buffer.from('abc'));
+    journal.append('stderr', Buffer.from('de'));
+    journal.append('stdout', Buffer.from('f'));
+    expect([0, 2, 4, 5, 6].map((offset) => Object.values(journal.positionsAt(offset)))).toEqual([
+      [0, 0, 0],
+      [2, 0, 0],
+      [3, 1, 0],
+      [3, 2, 0],
+      [4, 2, 0],
+    ]);
+    expect([journal.find('stdout', 2), journal.find('stdout', 3), journal.find('stderr', 1)]).toEqual([
+      2, 5, 4,
+    ]);
+    expect([journal.find('stdout', 4), journal.find('pty', 0)]).toEqual([6, 6]);
+    expect(journal.read(5)).toMatchObject({ kind: 'stdout', position: 3 });
+    journal.dropBefore(6);
+    journal.append('stdout', Buffer.from('g'));
+    expect([journal.find('stdout', 3), journal.find('stdout', 4), journal.find('stderr', 2)]).toEqual([
+      undefined,
+      6,
+      7,
+    ]);
+    expect(journal.positionsAt(6)).toEqual({ stdout: 4, stderr: 2, pty: 0 });
+  });
+
   it('keeps pieces of any size and mixture byte for byte, in messages of the allowed length', () => {
     const journal = createOutputJournal();
     const kinds = ['stdout', 'stderr', 'pty'] as const;

@@ -3,8 +3,13 @@ import { countIncompleteBytes } from './incomplete-character.ts';
 
 export type OutputKind = 'stdout' | 'stderr' | 'pty';
 
+/** A number of bytes for each kind of output. */
+export type OutputOffsets = Readonly<Record<OutputKind, number>>;
+
 export interface OutputPiece {
   kind: OutputKind;
+  /** How many bytes of this kind were written before it. */
+  position: number;
   /** Good for as long as `lender` is owed something, and else until the next call of the journal. */
   bytes: Uint8Array;
   lender: Lender;
@@ -23,6 +28,13 @@ export interface OutputJournal {
   readonly start: number;
   /** Offset that the next byte will have. */
   readonly end: number;
+  /** How many bytes of each kind were written before `offset`, which must be at least `start`. */
+  positionsAt(offset: number): OutputOffsets;
+  /**
+   * Offset of the byte of this kind before which `position` bytes of the kind were written; `end` when it is the next to come.
+   * Undefined when it is no longer kept. `position` must not be larger than what was written.
+   */
+  find(kind: OutputKind, position: number): number | undefined;
   /** Memory that it takes, for the bytes and for where they change their kind. */
   readonly costBytes: number;
   /** Keeps a copy of the bytes. */
@@ -48,9 +60,17 @@ const FIRST_BLOCK_BYTES = 1024;
 /** From this size on bytes that come together stay in one block: cut at its end, they would become one message more. */
 const MIN_WHOLE_BYTES = 16 * 1024;
 /** What the place where the kind changes takes, about. */
-const RUN_BYTES = 32;
+const RUN_BYTES = 40;
 /** As `process.proto` limits its events. */
 const MAX_PIECE_BYTES = { stdout: 32 * 1024, stderr: 32 * 1024, pty: 16 * 1024 };
+
+/** Bytes of one kind in a row. */
+interface Run {
+  at: number;
+  kind: OutputKind;
+  /** How many bytes of this kind were written before it. */
+  position: number;
+}
 
 /** Index of the last entry at or before an offset. */
 const indexAt = (entries: readonly { at: number }[], offset: number): number => {
@@ -67,7 +87,8 @@ const indexAt = (entries: readonly { at: number }[], offset: number): number => 
 /** The bytes are gathered in blocks. A block begins small, since most processes write little. */
 export const createOutputJournal = (): OutputJournal => {
   let blocks: Block[] = [];
-  let runs: { at: number; kind: OutputKind }[] = [];
+  let runs: Run[] = [];
+  const written = { stdout: 0, stderr: 0, pty: 0 };
   let end = 0;
   let blockBytes = 0;
   const startOf = (): number => blocks[0]?.at ?? end;
@@ -128,11 +149,30 @@ export const createOutputJournal = (): OutputJournal => {
     get end() {
       return end;
     },
+    positionsAt(offset) {
+      const positions = { ...written };
+      if (offset >= end) return positions;
+      // From the last run to the one at `offset`: of each kind the first run behind the place counts.
+      for (let index = runs.length - 1; index >= 0; index -= 1) {
+        const run = runs[index] as Run;
+        positions[run.kind] = run.position + Math.max(offset - run.at, 0);
+        if (run.at <= offset) break;
+      }
+      return positions;
+    },
+    find(kind, position) {
+      if (position === written[kind]) return end;
+      const run = runs.findLast((each) => each.kind === kind && each.position <= position);
+      const offset = run && run.at + position - run.position;
+      return offset !== undefined && offset >= startOf() ? offset : undefined;
+    },
     get costBytes() {
       return blockBytes + runs.length * RUN_BYTES;
     },
     append(kind, bytes) {
-      if (bytes.length > 0 && runs.at(-1)?.kind !== kind) runs.push({ at: end, kind });
+      if (bytes.length > 0 && runs.at(-1)?.kind !== kind)
+        runs.push({ at: end, kind, position: written[kind] });
+      written[kind] += bytes.length;
       for (let from = 0; from < bytes.length; ) {
         const block = roomFor(bytes.length - from);
         const part = bytes.subarray(from, from + block.bytes.length - block.usedBytes);
@@ -144,13 +184,15 @@ export const createOutputJournal = (): OutputJournal => {
     },
     read(offset) {
       const block = blocks[indexAt(blocks, offset)];
-      const run = indexAt(runs, offset);
-      const kind = runs[run]?.kind;
-      if (block === undefined || kind === undefined || offset >= end) return undefined;
-      const runEnd = runs[run + 1]?.at ?? end;
+      const index = indexAt(runs, offset);
+      const run = runs[index];
+      if (block === undefined || run === undefined || offset >= end) return undefined;
+      const { kind } = run;
+      const runEnd = runs[index + 1]?.at ?? end;
       const until = Math.min(block.at + block.usedBytes, runEnd, offset + MAX_PIECE_BYTES[kind]);
       const bytes = block.bytes.subarray(offset - block.at, until - block.at);
-      const piece = { kind, bytes, lender: block, isBegun: false };
+      const position = run.position + offset - run.at;
+      const piece = { kind, position, bytes, lender: block, isBegun: false };
       const begunBytes = kind === 'pty' ? 0 : countIncompleteBytes(bytes);
       // Where the kind changes, the rest of the character comes after something else, if at all.
       if (begunBytes === 0 || (until === runEnd && runEnd !== end)) return piece;

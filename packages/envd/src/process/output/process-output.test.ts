@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createOutputBudget, type OutputBudget } from './output-budget.ts';
 import {
   createProcessOutput,
+  LostOutputError,
   type ProcessOutput,
   SlowReaderError,
   type Subscription,
@@ -43,9 +44,46 @@ describe('reading from an offset', () => {
     expect([reader.offset, (await reader.take())?.value]).toEqual([4, new Uint8Array(Buffer.from('two '))]);
     const next = reader.take();
     output.write('stderr', Buffer.from('three'));
-    expect(await next).toEqual({ case: 'stderr', value: new Uint8Array(Buffer.from('three')) });
+    expect(await next).toEqual({ case: 'stderr', value: new Uint8Array(Buffer.from('three')), position: 0 });
     output.end(END);
     expect([await reader.take(), await reader.take()]).toEqual([{ case: 'end', value: END }, undefined]);
+  });
+
+  it('resumes each kind behind what the reader has, and says where each piece stands in its kind', async () => {
+    const { output } = create();
+    output.write('stdout', Buffer.from('out1'));
+    output.write('stderr', Buffer.from('err1'));
+    output.write('stdout', Buffer.from('out2'));
+    output.write('stderr', Buffer.from('err2'));
+    const whole = output.subscribe({ resumeFrom: { stdout: 2, stderr: 8, pty: 0 } });
+    expect(whole.positions).toEqual({ stdout: 2, stderr: 8, pty: 0 });
+    output.write('stderr', Buffer.from('err3'));
+    output.end(END);
+    const seen: unknown[] = [];
+    for (let event = await whole.take(); event?.case !== 'end'; event = await whole.take())
+      seen.push(event && [event.case, Buffer.from(event.value).toString(), event.position]);
+    expect(seen).toEqual([
+      ['stdout', 't1', 2],
+      ['stdout', 'out2', 4],
+      ['stderr', 'err3', 8],
+    ]);
+    const mixed = output.subscribe({ resumeFrom: { stdout: 6, stderr: 2, pty: 0 } });
+    expect((await drain(mixed)).text).toBe('r1t2err2err3');
+    expect(output.subscribe({ offset: 6 }).positions).toEqual({ stdout: 4, stderr: 2, pty: 0 });
+    expect(output.subscribe().positions).toEqual({ stdout: 8, stderr: 12, pty: 0 });
+  });
+
+  it('refuses to resume where output is no longer kept, and behind what was written', () => {
+    const { output } = create();
+    output.write('stderr', Buffer.from('early'));
+    writeMebibytes(output, 4);
+    const stdout = 4 * MEBIBYTE;
+    expect(() => output.subscribe({ resumeFrom: { stdout, stderr: 4, pty: 0 } })).toThrow(LostOutputError);
+    expect(() => output.subscribe({ resumeFrom: { stdout: 1, stderr: 5, pty: 0 } })).toThrow(LostOutputError);
+    expect(() => output.subscribe({ resumeFrom: { stdout, stderr: 6, pty: 0 } })).toThrow(
+      expect.objectContaining({ code: 'invalid_argument' }),
+    );
+    expect(output.subscribe({ resumeFrom: { stdout, stderr: 5, pty: 0 } }).offset).toBe(stdout + 5);
   });
 
   it('begins at the end without an offset, and with one behind it', async () => {

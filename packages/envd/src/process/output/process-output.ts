@@ -1,14 +1,19 @@
+import { invalid } from '@skerry/contract/error';
 import type { ExitStatus } from '../exit-status.ts';
 import type { OutputBudget, OutputHolder } from './output-budget.ts';
 import { noteDelivered } from './output-garbage.ts';
-import { createOutputJournal, type Lender, type OutputKind } from './output-journal.ts';
+import { createOutputJournal, type Lender, type OutputKind, type OutputOffsets } from './output-journal.ts';
 
-export type OutputEvent = { case: OutputKind; value: Uint8Array } | { case: 'end'; value: ExitStatus };
+export type OutputEvent =
+  /** `position`: how many bytes of this kind were written before. */
+  { case: OutputKind; value: Uint8Array; position: number } | { case: 'end'; value: ExitStatus };
 
 /** One reader of the output of one process. */
 export interface Subscription {
   /** Where it begins. */
   readonly offset: number;
+  /** The same by kind: how many bytes of each were written before. */
+  readonly positions: OutputOffsets;
   /** Takes the next piece; `end` is the last, then undefined. Fails with `SlowReaderError`. Only one call may wait at a time. */
   take(): Promise<OutputEvent | undefined>;
   /** Makes a waiting and all later calls of `take` fail. */
@@ -20,6 +25,8 @@ export interface Subscription {
 export interface SubscribeOptions {
   /** Where to begin: moved up to the oldest byte that is kept, and down to the end. Default: the end. */
   offset?: number | undefined;
+  /** Where to begin by kind, instead of `offset`: how many bytes of each the reader has. */
+  resumeFrom?: OutputOffsets | undefined;
   /** How long the process may be held back for this reader after it has gone, so that it finds all when it comes back. */
   holdMs?: number | undefined;
 }
@@ -27,11 +34,15 @@ export interface SubscribeOptions {
 /** A subscriber was dropped because it did not keep up. */
 export class SlowReaderError extends Error {}
 
+/** A reader asked for output that is no longer kept. */
+export class LostOutputError extends Error {}
+
 /** What a process writes, and everybody who reads it: live and for a while after its end. */
 export interface ProcessOutput {
   /** Ignored after the end. */
   write(kind: OutputKind, bytes: Uint8Array): void;
   end(status: ExitStatus): void;
+  /** Throws `LostOutputError`, or `invalid_argument` when `resumeFrom` is behind what was written. */
   subscribe(options?: SubscribeOptions): Subscription;
   /** Nobody will subscribe any more: the memory goes with the last reader. */
   forget(): void;
@@ -53,6 +64,8 @@ interface Reader {
   fail(error: Error): void;
   wake(): void;
 }
+
+const OUTPUT_KINDS = ['stdout', 'stderr', 'pty'] as const satisfies readonly OutputKind[];
 
 /** A reader this far behind counts as full; the process is held back when every reader is. */
 const FULL_BYTES = 256 * 1024;
@@ -164,6 +177,25 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
     budget.remove(holder);
   };
 
+  /** Where a reader that has these bytes has to begin: with the first byte that it lacks. */
+  const findFirst = (positions: OutputOffsets): number => {
+    const written = journal.positionsAt(journal.end);
+    const offsets = OUTPUT_KINDS.map((kind) => {
+      const [wanted, limitBytes] = [positions[kind], written[kind]];
+      if (wanted > limitBytes)
+        throw invalid(
+          `resume_from.${kind} is ${wanted}, but the process has written ${limitBytes} bytes to it`,
+        );
+      const offset = journal.find(kind, wanted);
+      if (offset !== undefined) return offset;
+      const oldest = journal.positionsAt(journal.start)[kind];
+      throw new LostOutputError(
+        `resume_from.${kind} is ${wanted}, but only output from ${oldest} on is kept; attach without resume_from`,
+      );
+    });
+    return Math.min(...offsets);
+  };
+
   return {
     write(kind, bytes) {
       if (status !== undefined) return;
@@ -186,7 +218,8 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
       budget.markEnded(holder);
       balance();
     },
-    subscribe({ offset, holdMs = 0 } = {}) {
+    subscribe({ offset: given, resumeFrom, holdMs = 0 } = {}) {
+      const offset = resumeFrom === undefined ? given : findFirst(resumeFrom);
       const wanted = offset ?? journal.end;
       // Whoever knows a place in what was written is the one that was waited for.
       if (offset !== undefined && offset <= journal.end) for (const gone of expected.keys()) leave(gone);
@@ -214,10 +247,17 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
       balance();
       return {
         offset: reader.cursor,
+        positions: resumeFrom ?? journal.positionsAt(reader.cursor),
         async take() {
           for (;;) {
             if (failure !== undefined) throw failure;
             const piece = journal.read(reader.cursor);
+            const knownBytes = piece && resumeFrom ? resumeFrom[piece.kind] - piece.position : 0;
+            if (piece !== undefined && knownBytes > 0) {
+              reader.cursor += Math.min(knownBytes, piece.bytes.length);
+              if (isHeldBack) balance();
+              continue;
+            }
             const isAwaited = piece?.isBegun === true && status === undefined && overdueAt !== journal.end;
             if (piece !== undefined && !isAwaited) {
               reader.cursor += piece.bytes.length;
@@ -228,7 +268,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
               lender.borrowerCount += 1;
               if (reader.grace !== undefined && !isFull(reader)) catchUp(reader);
               if (isHeldBack) balance();
-              return { case: piece.kind, value: piece.bytes };
+              return { case: piece.kind, value: piece.bytes, position: piece.position };
             }
             let timer: NodeJS.Timeout | undefined;
             if (isAwaited) {

@@ -21,7 +21,7 @@ const sh = (script: string) => ({ process: { cmd: '/bin/sh', args: ['-c', script
 /** How much a process has written: a look at it as one more reader, who leaves at once. */
 const writtenBytesOf = async (pid: number): Promise<bigint> => {
   const abort = new AbortController();
-  const request = { ...byPid(pid), offset: 2n ** 64n - 1n };
+  const request = { ...byPid(pid), skerryOffset: 2n ** 64n - 1n };
   const { offset = 0n } = await open(agent.processes().connect(request, { signal: abort.signal }));
   abort.abort();
   return offset;
@@ -33,7 +33,7 @@ const open = async (stream: Stream) => {
   const rest = stream[Symbol.asyncIterator]();
   const event = (await rest.next()).value?.event?.event;
   if (event?.case !== 'start') throw new Error(`first event is ${event?.case}`);
-  return { ...event.value, rest: { [Symbol.asyncIterator]: () => rest } };
+  return { ...event.value, offset: event.value.skerryOffset, rest: { [Symbol.asyncIterator]: () => rest } };
 };
 
 /** A hash of stdout, its length, and the last event, without keeping the output. */
@@ -110,19 +110,19 @@ describe('the memory of the agent', () => {
   const sizeBytes = 100 * MEGABYTE;
 
   it.each([
-    ['one reader', { readers: 1, stuck: 0, holdMs: 0 }],
-    ['one reader that means to come back', { readers: 1, stuck: 0, holdMs: 5_000 }],
-    ['four readers', { readers: 4, stuck: 0, holdMs: 0 }],
-    ['a reader beside one that is stuck', { readers: 1, stuck: 1, holdMs: 0 }],
+    ['one reader', { readers: 1, stuck: 0, skerryHoldMs: 0 }],
+    ['one reader that means to come back', { readers: 1, stuck: 0, skerryHoldMs: 5_000 }],
+    ['four readers', { readers: 4, stuck: 0, skerryHoldMs: 0 }],
+    ['a reader beside one that is stuck', { readers: 1, stuck: 1, skerryHoldMs: 0 }],
   ])(
     'stays below 64 MiB more while 100 MB flow to %s',
-    async (_title, { readers, stuck, holdMs }) => {
+    async (_title, { readers, stuck, skerryHoldMs }) => {
       const processes = agent.processes();
       // Loads everything first.
       await collectOutput(processes.start(sh('echo')));
       const rise = await risenBytes(async () => {
         const gate = createGate(agent.dir);
-        const request = { ...sh(`${gate.wait}; head -c ${sizeBytes} /dev/zero`), holdMs };
+        const request = { ...sh(`${gate.wait}; head -c ${sizeBytes} /dev/zero`), skerryHoldMs };
         const { pid, rest } = await open(processes.start(request));
         const others = await Promise.all(
           Array.from({ length: readers - 1 + stuck }, () => open(processes.connect(byPid(pid)))),
@@ -158,7 +158,7 @@ describe('Connect with an offset', () => {
     expect(await next()).toMatchObject(saying('one\n'));
     gates[0].open();
     expect(await next()).toMatchObject(saying('two\n'));
-    const resumed = await open(processes.connect({ ...byPid(pid), offset: 4n }));
+    const resumed = await open(processes.connect({ ...byPid(pid), skerryOffset: 4n }));
     expect(resumed.offset).toBe(4n);
     gates[1].open();
     const missed = await collectOutput(resumed.rest);
@@ -169,11 +169,11 @@ describe('Connect with an offset', () => {
 
   it('replays the output and the end of a process that has ended', async () => {
     const { pid } = await collectOutput(agent.processes().start(sh('echo gone; exit 4')));
-    const request = { ...byPid(pid ?? 0), offset: 2n };
+    const request = { ...byPid(pid ?? 0), skerryOffset: 2n };
     const { stdout, end } = await collectOutput(agent.processes().connect(request));
     expect([stdout, end?.exitCode]).toEqual(['ne\n', 4]);
     const missing = await collectOutput(agent.processes().start({ process: { cmd: 'no-such-program' } }));
-    const replay = agent.processes().connect({ ...byPid(missing.pid ?? 0), offset: 0n });
+    const replay = agent.processes().connect({ ...byPid(missing.pid ?? 0), skerryOffset: 0n });
     expect(await collectOutput(replay)).toMatchObject({ stderr: missing.stderr, end: { exitCode: 127 } });
   });
 
@@ -187,7 +187,7 @@ describe('Connect with an offset', () => {
     abort.abort();
     await expect.poll(() => writtenBytesOf(pid)).toBe(BigInt(sizeBytes));
     gate.open();
-    const { offset = 0n, rest } = await open(processes.connect({ ...byPid(pid), offset: 0n }));
+    const { offset = 0n, rest } = await open(processes.connect({ ...byPid(pid), skerryOffset: 0n }));
     expect(Number(offset)).toBeGreaterThan(17 * MEGABYTE);
     const tail = `${keystream(sizeBytes)} | tail -c +${offset + 1n} | sha256sum | head -c 64`;
     const expected = (await collectOutput(processes.start(sh(tail)))).stdout;
@@ -203,16 +203,16 @@ describe('Connect with an offset', () => {
     const expected = await keystreamDigest(sizeBytes);
     const abort = new AbortController();
     const processes = agent.processes({ binary: true });
-    const request = { ...sh(keystream(sizeBytes)), holdMs: 5_000 };
+    const request = { ...sh(keystream(sizeBytes)), skerryHoldMs: 5_000 };
     const { pid } = await open(processes.start(request, { signal: abort.signal }));
     abort.abort();
     await delay(300);
-    const { offset, rest } = await open(processes.connect({ ...byPid(pid), offset: 0n }));
+    const { offset, rest } = await open(processes.connect({ ...byPid(pid), skerryOffset: 0n }));
     expect(offset).toBe(0n);
     expect(await digest(rest)).toEqual({ hash: expected, sizeBytes, last: 'end' });
   });
 
-  it('sends callers that give none exactly the fields they know', async () => {
+  it('sends only the first fields to a client that is strict about them', async () => {
     const { pid } = await collectOutput(agent.processes().start(sh('echo x')));
     const request = (body: object): Buffer => {
       const text = Buffer.from(JSON.stringify(body));
@@ -224,14 +224,18 @@ describe('Connect with an offset', () => {
       const { body: answer } = await agent.http({
         method: 'POST',
         path: '/process.Process/Connect',
-        headers: { 'content-type': 'application/connect+json', 'connect-protocol-version': '1' },
+        headers: {
+          'content-type': 'application/connect+json',
+          'connect-protocol-version': '1',
+          'user-agent': 'connect-python',
+        },
         body: request(body),
       });
       return JSON.parse(answer.subarray(5, 5 + answer.readUInt32BE(1)).toString());
     };
     expect(await first({ process: { pid } })).toEqual({ event: { start: { pid } } });
-    expect(await first({ process: { pid }, offset: '1' })).toEqual({
-      event: { start: { pid, offset: '1' } },
+    expect(await first({ process: { pid }, skerryOffset: '1' })).toEqual({
+      event: { start: { pid, skerryOffset: '1' } },
     });
   });
 });

@@ -43,7 +43,7 @@ export async function checkLimits(connection: Connection, { disk = true } = {}):
 
   await sandbox.files.write('/home/user/memory.py', takeMemory);
   const memory = await shell(sandbox, 'python3 memory.py; echo ended with $?');
-  assert.match(memory, /ended with (137|1)$/, 'a process that takes more memory than there is');
+  assert.match(memory, /^ended with (137|1)$/m, 'a process that takes more memory than there is');
   await checkWork(sandbox);
 
   await sandbox.files.write('/home/user/fork.py', forkUntilRefused);

@@ -6,11 +6,11 @@ export interface SignatureInput {
   user: string;
   accessToken: string;
   /** Unix time in seconds. Absent means that the signature never expires. */
-  expiresAt?: number;
+  expiresAt?: number | undefined;
 }
 
 /**
- * Signs the download or upload of one file, so that whoever has the URL needs no token:
+ * Signs the download or upload of one file, so that a program with the URL needs no token:
  * `v1_` and the unpadded base64 of SHA-256 over `path:operation:user:token[:expiresAt]`.
  */
 export async function createSignature(input: SignatureInput): Promise<string> {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import vectors from '../../../../specs/vectors/signatures.json' with { type: 'json' };
+import vectors from '../../../specs/vectors/signatures.json' with { type: 'json' };
 import { createSignature } from './signature.ts';
 
 it.each(vectors.signatures)(

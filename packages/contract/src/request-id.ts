@@ -1,0 +1,20 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+/** The header that names a request, both ways, in lower case. */
+export const REQUEST_ID = 'x-request-id';
+
+const ids = new WeakMap<IncomingMessage, string>();
+
+/**
+ * The name of a request, in its answer and in the log: what the caller gave as `X-Request-Id`, if that is 1 to 64 letters,
+ * digits, `_`, `.` and `-`, and a new UUID otherwise. The same for each call with one request.
+ */
+export const requestIdOf = (request: IncomingMessage): string => {
+  const known = ids.get(request);
+  if (known !== undefined) return known;
+  const given = request.headers[REQUEST_ID];
+  const id = typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+  ids.set(request, id);
+  return id;
+};
