@@ -150,7 +150,11 @@ describe('GET /metrics', () => {
     const { status, json } = await agent.http({ path: '/metrics' });
     expect([status, json]).toEqual([
       503,
-      { code: 503, message: 'the host does not say what this sandbox uses' },
+      {
+        code: 503,
+        message: 'the host does not say what this sandbox uses',
+        error_code: 'temporarily_unavailable',
+      },
     ]);
   });
 
