@@ -10,7 +10,7 @@ import { bootGuest, type Guest } from './guest.ts';
 import { ensureGuestImage } from './guest-image.ts';
 import { runHost } from './host-run.ts';
 import { type LabHost, labHosts } from './hosts.ts';
-import { replaceSection } from './marked-section.ts';
+import { readSection, replaceSection } from './marked-section.ts';
 import { ensureReleaseDisk } from './release.ts';
 import { toCounts, toHostTable, toMarkdown } from './result-table.ts';
 import type { HostVersions, RowResult } from './row-result.ts';
@@ -36,10 +36,10 @@ const emulator = await ensureEmulator({ cacheDir });
 const extraDisks = [await ensureReleaseDisk({ root, cacheDir })];
 if (rows.some(({ name }) => name === 'drivers'))
   extraDisks.push(await ensureCheckoutDisk({ root, cacheDir }));
-const revision = execFileSync('git', ['describe', '--always', '--dirty'], {
-  cwd: root,
-  encoding: 'utf8',
-}).trim();
+const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+// The page that this run writes is not what it tries.
+const isChanged = git('status', '--porcelain', '--', 'packages', 'specs') !== '';
+const revision = `${git('rev-parse', '--short', 'HEAD')}${isChanged ? ' changed' : ''}`;
 
 const all: RowResult[] = [];
 for (const host of chooseHosts(options)) {
@@ -75,12 +75,14 @@ function chooseRows({ rows: named, short }: LabArguments): readonly LabRow[] {
 }
 
 function write(name: string, results: readonly RowResult[], versions: HostVersions): void {
+  const page = readFileSync(hostsPage, 'utf8');
   const content = toMarkdown({
     ...{ results, versions, revision },
+    before: readSection(page, name),
     shows: new Map(labRows.map((row) => [row.name, row.shows])),
     date: new Date().toISOString().slice(0, 10),
   });
-  writeFileSync(hostsPage, replaceSection(readFileSync(hostsPage, 'utf8'), { name, content }));
+  writeFileSync(hostsPage, replaceSection(page, { name, content }));
 }
 
 /** Runs each line of standard input as root in the guest until that ends. */

@@ -26,26 +26,35 @@ describe('the table of hosts and rows', () => {
 });
 
 describe('the table of one host in Markdown', () => {
+  const versions = { kernel: '6.1', systemd: '252', crun: '1.8.1', runc: '1.1.5' };
+  const shows = new Map([
+    ['boot', 'it boots'],
+    ['create', ''],
+    ['down', 'nothing is left'],
+  ]);
   const markdown = toMarkdown({
     results: results.slice(0, 2),
-    shows: new Map([['boot', 'it boots']]),
-    versions: { kernel: '6.1', systemd: '252', crun: '1.8.1', runc: '1.1.5' },
+    before:
+      '| `down`   | nothing is left | ok, 9 s | 2026-11-01, 123 | a \\| b |\n| `boot` | it boots | FAILED, 1 s | x | |',
+    shows,
+    versions,
     revision: 'abc',
     date: '2026-11-22',
   });
 
-  it('says when and on what it was run', () => {
+  it('says on what it was run, and counts all rows', () => {
     expect(markdown.split('\n')[0]).toBe(
-      '2026-11-22, skerry abc: Linux 6.1, systemd 252, crun 1.8.1, runc 1.1.5; 1 passed, 1 failed, 0 skipped.',
+      'Linux 6.1, systemd 252, crun 1.8.1, runc 1.1.5: 2 passed, 1 failed, 0 skipped.',
     );
   });
 
-  it('keeps every row on one line of four cells, whatever its note holds', () => {
+  it('keeps every row on one line of five cells, and those of an earlier run that this one has not', () => {
     expect(markdown.split('\n').slice(2)).toEqual([
-      '| Row | Shows | Result | Note |',
-      '| --- | --- | --- | --- |',
-      '| `boot` | it boots | ok, 44 s | in 44 s |',
-      '| `create` |  | FAILED, 2 min | a \\| b second &lt;line> |',
+      '| Row | Shows | Result | Run | Note |',
+      '| --- | --- | --- | --- | --- |',
+      '| `boot` | it boots | ok, 44 s | 2026-11-22, abc | in 44 s |',
+      '| `create` |  | FAILED, 2 min | 2026-11-22, abc | a \\| b second &lt;line> |',
+      '| `down` | nothing is left | ok, 9 s | 2026-11-01, 123 | a \\| b |',
     ]);
   });
 });

@@ -39,30 +39,46 @@ export function toHostTable(results: readonly RowResult[]): string {
     .join('\n');
 }
 
-/** One host's table in Markdown, under a line that says when and on what it was run. */
+/**
+ * One host's table in Markdown, under a line that says on what it was run. Each row says when and with which skerry it was run:
+ * rows of `before`, which is such a table, stay where `results` has none of that name.
+ */
 export function toMarkdown(options: {
   results: readonly RowResult[];
+  before: string;
+  /** Row → what it shows, in the order of the table. */
   shows: ReadonlyMap<string, string>;
   versions: HostVersions;
   /** Of skerry, as `git describe` has it. */
   revision: string;
   date: string;
 }): string {
-  const { results, shows, versions, revision, date } = options;
+  const { results, before, shows, versions, revision, date } = options;
   const { kernel, systemd, crun, runc } = versions;
-  const lines = results.map(({ row, outcome, durationMs, note }) =>
-    [
-      `\`${row}\``,
-      shows.get(row) ?? '',
-      outcome === 'skipped' ? marks.skipped : `${marks[outcome]}, ${toDuration(durationMs)}`,
-      toCell(note),
-    ].join(' | '),
-  );
-  return `${date}, skerry ${revision}: Linux ${kernel}, systemd ${systemd}, crun ${crun}, runc ${runc}; ${toCounts(results)}.
+  const fresh = results.map(({ row, outcome, durationMs, note }) => {
+    const became = outcome === 'skipped' ? marks.skipped : `${marks[outcome]}, ${toDuration(durationMs)}`;
+    return [row, [became, `${date}, ${revision}`, toCell(note)]] as const;
+  });
+  const cells = new Map<string, readonly string[]>([...readRows(before), ...fresh]);
+  const rows = [...shows].flatMap(([row, shown]) => {
+    const found = cells.get(row);
+    return found === undefined ? [] : [[`\`${row}\``, shown, ...found]];
+  });
+  const count = (mark: string): number => rows.filter((row) => row[2]?.startsWith(mark)).length;
+  return `Linux ${kernel}, systemd ${systemd}, crun ${crun}, runc ${runc}: ${count(marks.passed)} passed, ${count(marks.failed)} failed, ${count(marks.skipped)} skipped.
 
-| Row | Shows | Result | Note |
-| --- | --- | --- | --- |
-${lines.map((line) => `| ${line} |`).join('\n')}`;
+| Row | Shows | Result | Run | Note |
+| --- | --- | --- | --- | --- |
+${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}`;
+}
+
+/** The rows of such a table: name → the cells from the result on. */
+function readRows(table: string): [string, string[]][] {
+  return table.split('\n').flatMap((line) => {
+    const [, name = '', , ...rest] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+    const row = /^`([\w-]+)`$/.exec(name)?.[1];
+    return row === undefined ? [] : [[row, rest.slice(0, 3)] as [string, string[]]];
+  });
 }
 
 /** One line, with nothing in it that would end a cell of a table. */
