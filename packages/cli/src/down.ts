@@ -54,7 +54,7 @@ async function stopByHelper(
 ): Promise<{ stopped: number; failure?: unknown }> {
   const abandoning = new AbortController();
   const timer = setTimeout(() => {
-    abandoning.abort(new CliError(`it did nothing for ${deadlineMs / 1000} s`));
+    abandoning.abort(new CliError(`the helper ended no sandbox for ${deadlineMs / 1000} s`));
   }, deadlineMs);
   let stopped = 0;
   try {

@@ -5,9 +5,9 @@ import { enterGround, leaveGround, toGroundOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
 
 /**
- * Tries what sandboxes of this user need: of an ordinary one first what a ground takes and, where that is all there, the
- * rest in one, in this process that runs its command anew there. Works beside what is in the data folder, or where that
- * would be made, so that its file system is the one that is tried.
+ * Tries what sandboxes of this user need. For an ordinary user it first checks what a rootless namespace needs; when that is
+ * there, it re-executes this command in the namespace and checks the rest. Works beside the data folder, or where that would be
+ * made, so that its file system is the one that is tried.
  */
 export async function examineHost({
   dataDir,

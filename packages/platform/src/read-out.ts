@@ -4,9 +4,9 @@ const MAX_BYTES = 1 << 20;
 const MAX_WAIT_MS = 1_000;
 
 /**
- * Resolves when what a caller sends, who wants the connection closed after the answer, has come, so that the answer reaches
- * him: a connection that is closed with bytes unread is reset, and takes with it what he has not read yet (RFC 9112, 9.6).
- * Waits for a second and for a MiB at most. Reads nothing of a body that somebody reads, and never rejects.
+ * Reads the rest of a request that has `Connection: close`. If the server closes a socket with unread bytes, TCP resets the
+ * connection, and the client loses the response (RFC 9112, 9.6). Waits for a second and for a MiB at most. Does nothing when the
+ * body is being read elsewhere, and never rejects.
  */
 export const readOut = (request: IncomingMessage): Promise<void> => {
   const isLast = request.headers.connection?.toLowerCase() === 'close';

@@ -9,7 +9,7 @@ interface Place {
   path: string;
 }
 
-/** What is asked for last holds, also of what comes while the one before is still under way. */
+/** The latest call wins, even while an earlier one runs. */
 export interface HostSockets {
   /** Opens them in their order: when the last one appears, the host may use all. Does nothing while they are open. */
   open(): Promise<void>;
@@ -21,8 +21,8 @@ export interface HostSockets {
 }
 
 /**
- * The sockets that lead to the host. Half of each is outside of the sandbox, so that a kernel that writes down all it has can
- * do so only without them.
+ * The sockets that lead to the host. One end of each socket is on the host: gVisor's sentry cannot checkpoint while they are
+ * open.
  */
 export const createHostSockets = (places: readonly Place[]): HostSockets => {
   const connections = new Set<Socket>();

@@ -45,8 +45,8 @@ export const parseEnvVars = (value: unknown, field: string): Record<string, stri
 };
 
 /**
- * Turns the body of `POST /init` into settings. `envVars` replaces the variables of before; any other field that is left
- * out keeps its value, unless the sandbox is another one: what that was told, its token above all, is none of this one's. Throws `invalid_argument` naming the field.
+ * Turns the body of `POST /init` into settings. `envVars` replaces the variables of before. An omitted field keeps its value. After
+ * a fork, which shows by another id, an omitted field is cleared, the token too. Throws `invalid_argument` naming the field.
  */
 export const parseInitialization = (body: unknown, current: Settings): Initialization => {
   if (typeof body !== 'object' || body === null || Array.isArray(body))

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * Reads what is left of a body once the answer is out, whoever stopped reading where. Whoever stops and keeps the place, as
- * connect-es does at the first error, would leave more than the stream buffers in the connection, and hold up every request
- * behind it. The body must be read with `for await`; stopping early then leaves the connection usable for the answer.
+ * Drains the rest of a request body after the response. connect-es stops at the first error and keeps its iterator open; unread
+ * bytes would block the next request on the connection. The body must be read with `for await`; stopping early then leaves the
+ * connection usable for the answer.
  */
 export const dropUnread = (req: IncomingMessage, res: ServerResponse): void => {
   const body = req.iterator({ destroyOnReturn: false });

@@ -18,8 +18,8 @@ export interface NamespaceMaker {
 
 // Every process is a child of this shell until it has waited for it, so no pid is ever somebody else's. What they read ends
 // with us.
-// What may be started by the maker of a namespace is what all in it may be. `read` takes several blanks for one, so an owner
-// who is not named is a dash.
+// A user namespace inherits its maker's RLIMIT_NPROC, which counts all processes in the namespace. `read` takes several blanks
+// for one, so a missing owner is a dash.
 const script = `
 while read -r act a b c; do
   case $act in

@@ -11,9 +11,8 @@ export interface PacketStop {
 }
 
 /**
- * Stops the packets of the network that the process is in, also those of loopback, but those by which a connection begins:
- * whoever connects from outside would try again only after a second. To whoever sends over TCP it is as if he
- * had not got round to it. Nothing is to run there meanwhile: other senders are told that they may not.
+ * Stops the packets of the network that the process is in, also those of loopback. SYNs still pass, because a client repeats a
+ * lost SYN only after a second. A TCP sender notices only a delay. Freeze the processes first: other senders get `EPERM`.
  * Rejects with `unavailable` when there is no such process.
  */
 export async function stopPackets(pid: number): Promise<PacketStop> {

@@ -49,8 +49,8 @@ export const toGuestRules = (surroundings: Surroundings): string => `table inet 
 `;
 
 /**
- * The rules on a sandbox's end of its link, for packets that something else than its namespace's own stack has made: those
- * pass no other rule there. Out to the same places as `toGuestRules` lets; what comes in is its stack's own affair. Needs
+ * The rules on a sandbox's end of its link. gVisor's sentry sends packets past the network stack of the namespace, so the rules
+ * of the namespace never see them. These allow the same targets as `toGuestRules`; the sentry filters what comes in. Needs
  * Linux 5.16. `link` is the interface, which must be there.
  */
 export const toLinkRules = (

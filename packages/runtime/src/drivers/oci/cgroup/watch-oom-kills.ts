@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Begins to watch for processes of this one's cgroup, or of the version 2 one at `folder`, that the kernel kills for want of memory: a program that loses a child
- * by that says no more than that it failed. Returns whether there was one since, whosever it was.
+ * Counts kills by the OOM killer in this process's cgroup, or in the version 2 cgroup at `folder`, from now on: a program whose
+ * child was killed only reports that it failed. The function that it returns says whether there was a kill since, of any process.
  */
 export const watchOomKills = (folder?: string): (() => boolean) => {
   const before = countOomKills(folder);

@@ -186,10 +186,9 @@ export const seccompProfile: SeccompProfile = {
 };
 
 /**
- * For a kernel of the sandbox's own, which is what the calls reach: it has few of them, and says itself which it has not. What
- * no program of a sandbox needs is refused all the same, so that less of it can be attacked. It knows no error but `EPERM`, so
- * that clone3, which programs fall back from when it is missing and not when it is forbidden, stays; what a namespace
- * made by it allows is refused.
+ * The filter for level gvisor. The sentry serves few calls and reports the others as missing. Calls that no program of a sandbox
+ * needs are refused all the same, so that less of the sentry can be attacked. runsc can only answer `EPERM`. Programs fall back
+ * from clone3 on `ENOSYS` and not on `EPERM`, so clone3 stays allowed; what a namespace made by it allows is refused.
  */
 export const ownKernelProfile: SeccompProfile = {
   defaultAction: 'SCMP_ACT_ALLOW',

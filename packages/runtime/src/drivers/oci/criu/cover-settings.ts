@@ -4,9 +4,9 @@ import { attachTree, cloneTree } from '../../../kernel/syscalls.ts';
 const covered = ['/proc/sys/kernel', '/proc/sys/fs/mqueue'];
 
 /**
- * Returns what puts copies of the kernel's settings over them, to be called in private mounts: CRIU writes the settings of a
- * new namespace, which is right for root only, and it is not root but the sandbox's owner. They are what they were anyway,
- * but for the host's name. The copies are made once, at the first call, and shared: nobody reads what it writes.
+ * Returns a function that mounts copies over the kernel's sysctl files; call it in private mounts. CRIU writes the sysctls of a
+ * new namespace, which only root may, and CRIU runs as the sandbox's owner. Apart from the host name the values would not
+ * change. The copies are made once, at the first call, and shared: no process reads what CRIU writes there.
  */
 export const createSettingsCover = (scratchDir: string): (() => void) => {
   const dir = `${scratchDir}/settings`;

@@ -21,9 +21,9 @@ export interface Criu {
    * Writes the processes of the tree under `pid` to `imagesDir`. They stay frozen when their cgroup was; without
    * `whileHeld`, what they have of TCP stays as `endRepair` finds it. Rejects with
    * `internal`, `exhausted` where there was no memory, or what `whileHeld` rejected with: they run on then, once they are
-   * thawed and continued. Not always where the program was killed, by its deadline or by somebody else: what it was working
-   * inside of may end by that. Whoever uses a connection that it was reading is refused for a moment then, until they are
-   * frozen once more; not where it was killed from `whileHeld` on: they are frozen for that.
+   * thawed and continued. When CRIU is killed, by its deadline or by another process, the process that it was working on may
+   * end. Connections that it was reading then fail until the processes are frozen again; a kill after `whileHeld` has begun does
+   * not have that effect, since the processes are frozen then.
    */
   dump(options: DumpOptions): Promise<void>;
   /**

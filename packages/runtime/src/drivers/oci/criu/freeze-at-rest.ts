@@ -17,8 +17,8 @@ const DEADLINE_MS = 3_000;
  *   others so. After 3 s they are frozen as they are: what else looks the same (a parent that was stopped just then) can be
  *   written.
  * - None was stopped: CRIU would wait for it for as long as it is frozen. It is continued.
- * - None that has ended is left to the first of them, `first`, which is about to ask how: of a session that such processes are,
- *   CRIU now and then makes none again, and waits for ever.
+ * - The first process, `first`, has reaped every zombie. CRIU sometimes does not recreate a session that holds zombies, and the
+ *   restore hangs.
  * - The agent has no connection of the host, and nobody is left to accept one that is closed already.
  * Rejects as `freeze`, and with `unavailable` when there is always another one, more is open than can be written down, or
  * sessions could not be made again; all run on then.

@@ -50,7 +50,7 @@ export const hasRunOut = async (layout: CgroupLayout, path: string): Promise<boo
   return /^oom_kill [1-9]/m.test(text);
 };
 
-/** That no later try will find more room for it than this one. */
+/** The error of a restore that needs more memory than the limit. A retry cannot help. */
 export const tooMuch = (cause?: unknown): RuntimeError =>
   new RuntimeError('internal', 'its processes take more memory than the sandbox may have', { cause });
 

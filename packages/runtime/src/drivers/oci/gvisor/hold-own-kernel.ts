@@ -14,8 +14,8 @@ import { toStepError } from '../step-error.ts';
 
 /**
  * Lets the kernel of a sandbox write what is inside to `imagesDir`, not yet to the medium, and calls `whileHeld`, all of that
- * while everything stands still. So it does when this resolves. When it rejects everything runs on, or cannot be let go on:
- * with `unavailable` where something cannot be written down or the agent does not take part, or what `whileHeld` rejected with.
+ * while everything is frozen. Everything is still frozen when this resolves. When this rejects, everything runs again, or could
+ * not be thawed: with `unavailable` where something cannot be written down or the agent does not take part, or what `whileHeld` rejected with.
  */
 export const holdOwnKernel = async <T>(
   host: OciHost,

@@ -65,7 +65,7 @@ export const createOwnKernel = (run: RunscCommand): OwnKernel => ({
     }
   },
   reopen: async (container) => {
-    // Whatever it was told before, it has done by the time that it has closed what it was told to open.
+    // The agent handles signals in order: when it has opened and closed its sockets once, no earlier signal is pending.
     await openSockets(run, container);
     await closeSockets(run, container);
     await openSockets(run, container);

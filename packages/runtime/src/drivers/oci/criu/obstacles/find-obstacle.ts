@@ -47,7 +47,7 @@ function* listFiles(pids: readonly number[]): Generator<HeldFile> {
 const toObstacle = ({ path, info }: HeldFile): string | undefined => {
   const file = statSync(path);
   if (file.nlink > 0 && isLongDeletedName(readlinkSync(path, 'buffer')))
-    return 'a file is in use of which a name of more than 245 bytes was deleted, and not its other ones';
+    return 'a process has a file open whose name of more than 245 bytes was deleted while the file has other hard links';
   const flags = (file.isSocket() || file.isFIFO()) && info !== undefined ? readFlags(info) : 0;
   if (flags & O_PATH) return 'a socket or named pipe is open by its name alone';
   if (file.isFIFO() && flags & constants.O_DIRECT) return 'a pipe is in packet mode';
