@@ -4,7 +4,7 @@ export interface Limits {
   maxSandboxes: number;
   /** The longest run; also the largest `timeout` that a request may ask for. */
   maxRunMs: number;
-  /** A start that takes longer fails and is undone. One that goes on with kept memory may take longer, by its size. */
+  /** A start that takes longer fails and is undone. One that goes on with checkpoint may take longer, by its size. */
   startTimeoutMs: number;
   /** Processes and threads in one sandbox. */
   processCount: number;

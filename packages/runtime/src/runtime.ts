@@ -96,12 +96,12 @@ export interface Instance {
   /**
    * Captures the files of one moment or, with `memory`, the processes too, under an id that the caller has recorded. The
    * instance stays what it is, running or paused; a running one stands still for a moment, and with `memory` the streams that
-   * this runtime has opened to it are ended, as by a pause. Durable and verified when it resolves; with `lasting: false` only good to
+   * this runtime has opened to it are ended, as by a pause. Durable and verified when it resolves; with `ephemeral: true` only good to
    * create from, not in any list, and gone with the process that holds the driver. When it rejects there is no such snapshot, or what there is can be deleted: with `unsupported` when the
    * features say so, `already_exists` for an id in use, `exhausted` when the host is full, `unavailable` when the
    * instance has ended.
    */
-  snapshot(options: { id: SnapshotId; memory: boolean; lasting?: boolean }): Promise<void>;
+  snapshot(options: { id: SnapshotId; memory: boolean; ephemeral?: boolean }): Promise<void>;
   usage(): Promise<Usage>;
   /** Ends every process and removes every trace, what a pause kept too. Idempotent, from any half-made state. */
   stop(): Promise<void>;

@@ -36,7 +36,7 @@ export const createLogHandlers = ({
   'GET /sandboxes/{sandboxID}/logs': async ({ params, query }) => {
     const { id } = await requireObserved({ store, clock }, parseSandboxId(params));
     const { start, limit = MAX_ENTRIES } = query;
-    const rows = await observation.shipping.list({ sandboxId: id, from: start, order: 'asc', limit });
+    const rows = await observation.logCollection.list({ sandboxId: id, from: start, order: 'asc', limit });
     return { status: 200, body: { logs: rows.map(toLine), logEntries: rows.map(toLogEntry) } };
   },
 
@@ -47,7 +47,7 @@ export const createLogHandlers = ({
       direction === 'forward'
         ? ({ from: cursor, order: 'asc' } as const)
         : ({ to: cursor, order: 'desc' } as const);
-    const rows = await observation.shipping.list({ sandboxId: id, ...place, level, search, limit });
+    const rows = await observation.logCollection.list({ sandboxId: id, ...place, level, search, limit });
     return { status: 200, body: { logs: rows.map(toLogEntry) } };
   },
 });

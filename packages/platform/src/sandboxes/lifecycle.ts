@@ -71,7 +71,7 @@ export interface LifecycleOptions {
   ending: Ending;
   pausing: Pick<Pausing, 'pauseAtEnd'>;
   adopt: Adopt;
-  warm: Pick<WarmPool, 'claim' | 'giveBack' | 'giveWay' | 'adjustSoon'>;
+  warm: Pick<WarmPool, 'claim' | 'giveBack' | 'evict' | 'adjustSoon'>;
   clock: Clock;
   ids: Ids;
   log: Log;
@@ -124,7 +124,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     const { id } = sandbox;
     const create = () => runtime.create({ id, hostname: id, ...spec }, { signal });
     const instance = await create().catch(async (error: unknown) => {
-      if (!isRuntimeError(error, 'exhausted') || (await warm.giveWay()) === 0) throw error;
+      if (!isRuntimeError(error, 'exhausted') || (await warm.evict()) === 0) throw error;
       return create();
     });
     onStep('set up the agent');

@@ -2,7 +2,7 @@ import { controlPaths, type SandboxUsage } from '@skerry/contract/agent-control'
 import type { Instance } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import { createShipping, type Shipping } from '../logs/shipping.ts';
+import { createLogCollection, type LogCollection } from '../logs/log-collection.ts';
 import { createSampling, type Sampling } from '../metrics/sampling.ts';
 import type { MetricRow } from '../store/metric-store.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
@@ -11,7 +11,7 @@ import { postToAgent } from './agent.ts';
 /** What is learnt of sandboxes while they run: what they use, and what their agents tell. */
 export interface Observation {
   readonly sampling: Sampling;
-  readonly shipping: Shipping;
+  readonly logCollection: LogCollection;
   /** Watches a running sandbox from here on. */
   begin(row: SandboxRow, instance: Instance): void;
   /** Stops watching, and fetches what the agent has not told yet. */
@@ -40,7 +40,7 @@ const toUsage = (metric: MetricRow, row: SandboxRow): SandboxUsage => ({
 
 export const createObservation = (options: { store: Store; clock: Clock; log: Log }): Observation => {
   const sampling = createSampling(options);
-  const shipping = createShipping({
+  const logCollection = createLogCollection({
     ...options,
     answerUsage: async (row, instance) => {
       const metric = await sampling.measure(row.id);
@@ -51,23 +51,23 @@ export const createObservation = (options: { store: Store; clock: Clock; log: Lo
   });
   return {
     sampling,
-    shipping,
+    logCollection,
     begin: (row, instance) => {
       sampling.begin(row, instance);
-      shipping.begin(row, instance);
+      logCollection.begin(row, instance);
     },
     end: (id) => {
       sampling.end(id);
-      shipping.end(id);
+      logCollection.end(id);
     },
-    fetched: (id) => shipping.fetched(id),
+    fetched: (id) => logCollection.fetched(id),
     prune: async () => {
       await sampling.prune();
-      await shipping.prune();
+      await logCollection.prune();
     },
     close: async () => {
       await sampling.close();
-      await shipping.close();
+      await logCollection.close();
     },
   };
 };

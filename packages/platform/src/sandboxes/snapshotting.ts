@@ -91,7 +91,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
   /** Makes a snapshot to which nothing leads yet and resolves with what `publish` makes of it. */
   const capture = async <T>(
     id: string,
-    { row, kind, lasting }: { row: SandboxRow; kind: PauseKind; lasting: boolean },
+    { row, kind, ephemeral }: { row: SandboxRow; kind: PauseKind; ephemeral: boolean },
     publish: () => Promise<T>,
   ): Promise<T> => {
     const createdAt = clock.now();
@@ -99,7 +99,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     const size = { cpuCount, memoryMb, diskMb };
     await store.beginSnapshot({ id, sandboxId: row.id, parentId: row.snapshotId, kind, createdAt, ...size });
     try {
-      await (await runtime.get(row.id)).snapshot({ id, memory: kind === 'memory', lasting });
+      await (await runtime.get(row.id)).snapshot({ id, memory: kind === 'memory', ephemeral });
       const made = await publish();
       log.info('snapshot made', { sandboxId: row.id, snapshotId: id, tookMs: clock.now() - createdAt });
       return made;
@@ -131,7 +131,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
           if (published === undefined) throw new Error('the row left the state "making" meanwhile');
           return published;
         };
-        return capture(id, { row, kind, lasting: true }, publish).finally(() => making.delete(id));
+        return capture(id, { row, kind, ephemeral: false }, publish).finally(() => making.delete(id));
       });
       await removeEach(await store.listSnapshotIds('removing'));
       return made;
@@ -150,7 +150,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
           if (!runtime.features.snapshot.memory) {
             throw unimplemented('this server cannot capture the processes of sandboxes on its host');
           }
-          return capture(id, { row: found, kind: 'memory', lasting: false }, async () => found);
+          return capture(id, { row: found, kind: 'memory', ephemeral: true }, async () => found);
         });
         try {
           return await use(id, row);

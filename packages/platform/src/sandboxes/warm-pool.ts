@@ -19,7 +19,7 @@ export interface WarmPool {
   /** Takes back what was claimed and not used. */
   giveBack(spec: WarmSpec, instance: Instance): void;
   /** Stops everything that waits, so that the host has room. Resolves with how many there were. */
-  giveWay(): Promise<number>;
+  evict(): Promise<number>;
   /** Takes over what an earlier process left at the same level, and begins to fill up: `warmMin` is for this kind. */
   start(base: WarmSpec): Promise<void>;
   /** Adjusts every kind to what is asked for now. Resolves when it is done. */
@@ -152,7 +152,7 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
       return take(kind);
     },
     giveBack: (spec, instance) => keep(kindOf(spec), instance),
-    giveWay: async () => {
+    evict: async () => {
       const given: Promise<void>[] = [];
       for (const kind of kinds.values()) {
         for (let next = take(kind); next !== undefined; next = take(kind)) given.push(discard(next));

@@ -2,7 +2,7 @@ import { closeSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mountRoot, prepareUpper } from '../drivers/oci/container/overlay.ts';
-import { toSurroundings } from '../drivers/oci/user-means.ts';
+import { toSurroundings } from '../drivers/oci/rootless-backend.ts';
 import { unmountEvery } from '../kernel/syscalls.ts';
 import { openLimitedUserNamespace } from '../kernel/user-namespace.ts';
 import { groundBaseId } from '../rootless/ground.ts';

@@ -50,7 +50,7 @@ const tryMemory = async (
   const runtime = createOci({ dataDir, agentDir, ...driver });
   try {
     const { pauseMs, resumeMs } = await proveMemory(runtime, { rootfs });
-    return `a sandbox is paused with its memory in ${pauseMs} ms and wakes in ${resumeMs} ms`;
+    return `a sandbox is paused with its memory in ${pauseMs} ms and resumes in ${resumeMs} ms`;
   } finally {
     await runtime.close();
   }

@@ -85,7 +85,7 @@ describe('probeHost', () => {
   });
 
   it.each(['memory', 'gvisor memory'])('has really paused a sandbox with its memory: %s', (name) => {
-    expect(find(name)?.found).toMatch(/a sandbox is paused with its memory in \d+ ms and wakes in \d+ ms/);
+    expect(find(name)?.found).toMatch(/a sandbox is paused with its memory in \d+ ms and resumes in \d+ ms/);
   });
 
   it('has really started a sandbox with a kernel of its own', () => {

@@ -1,4 +1,4 @@
-import type { GroundOptions } from '../drivers/oci/means.ts';
+import type { GroundOptions } from '../drivers/oci/host-backend.ts';
 
 /** The ground that the probes are in, as the driver is told of it. */
 export interface ProbedGround {

@@ -140,8 +140,8 @@ export async function createRemote(options: {
         const params = { ...target, ...(memory !== undefined && { memory }) };
         ({ runId } = await call('resume', params, { signal }));
       },
-      snapshot: async ({ id: snapshot, memory, lasting = true }) => {
-        const take = () => call('snapshot', { ...target, snapshot, memory, lasting });
+      snapshot: async ({ id: snapshot, memory, ephemeral = false }) => {
+        const take = () => call('snapshot', { ...target, snapshot, memory, ephemeral });
         await (memory && features.snapshot.memory ? connections.interrupt(take) : take());
       },
       usage: () => call('usage', target),

@@ -19,7 +19,7 @@ export interface Calls {
   stop: { params: Target; result: null };
   pause: { params: Target & { memory: boolean }; result: null };
   resume: { params: Target & { memory?: boolean }; result: InstanceDescription };
-  snapshot: { params: Target & { snapshot: string; memory: boolean; lasting: boolean }; result: null };
+  snapshot: { params: Target & { snapshot: string; memory: boolean; ephemeral: boolean }; result: null };
   listSnapshots: { params: object; result: null };
   verifySnapshot: { params: { snapshot: string }; result: string[] };
   diff: { params: { from: TreeOrigin; to: TreeOrigin }; result: null };
@@ -81,7 +81,7 @@ export function parseRequest(line: string): Request {
     spec: unknown;
     instance: unknown;
     memory: unknown;
-    lasting: unknown;
+    ephemeral: unknown;
     snapshot: unknown;
     from: unknown;
     to: unknown;
@@ -116,11 +116,11 @@ export function parseRequest(line: string): Request {
     case 'pause':
       return make(['instance', 'birthId', 'memory'], { ...parseTarget(fields), ...parseMemory(fields) });
     case 'snapshot':
-      return make(['instance', 'birthId', 'snapshot', 'memory', 'lasting'], {
+      return make(['instance', 'birthId', 'snapshot', 'memory', 'ephemeral'], {
         ...parseTarget(fields),
         ...parseSnapshot(fields),
         ...parseMemory(fields),
-        ...parseLasting(fields),
+        ...parseEphemeral(fields),
       });
     case 'diff':
       return make(['from', 'to'], {
@@ -148,9 +148,9 @@ function parseMemory({ memory }: { memory: unknown }): { memory: boolean } {
   return { memory };
 }
 
-function parseLasting({ lasting }: { lasting: unknown }): { lasting: boolean } {
-  if (typeof lasting !== 'boolean') throw malformed('lasting');
-  return { lasting };
+function parseEphemeral({ ephemeral }: { ephemeral: unknown }): { ephemeral: boolean } {
+  if (typeof ephemeral !== 'boolean') throw malformed('ephemeral');
+  return { ephemeral };
 }
 
 function parseSnapshot({ snapshot }: { snapshot: unknown }): { snapshot: string } {

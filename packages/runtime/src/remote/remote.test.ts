@@ -87,11 +87,11 @@ describe('a runtime over a unix socket', () => {
     const made = await remote.create(toSpec('one'));
     await made.snapshot({ id: 'whole', memory: false });
     await made.snapshot({ id: 'torn', memory: false });
-    await made.snapshot({ id: 'passing', memory: false, lasting: false });
+    await made.snapshot({ id: 'passing', memory: false, ephemeral: true });
     expect(local.log.slice(1)).toEqual([
-      'snapshot one whole false true',
-      'snapshot one torn false true',
-      'snapshot one passing false false',
+      'snapshot one whole false false',
+      'snapshot one torn false false',
+      'snapshot one passing false true',
     ]);
     const list = async () => {
       const found: SnapshotInfo[] = [];

@@ -192,7 +192,7 @@ async function performOn(
       return instance.snapshot({
         id: request.snapshot,
         memory: request.memory,
-        lasting: request.lasting,
+        ephemeral: request.ephemeral,
       });
   }
 }

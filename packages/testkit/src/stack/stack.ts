@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { createStackClient, type StackAddress, type StackClient } from './stack-client.ts';
 import { refuseUndeclared } from './undeclared.ts';
 
-const answerCheck = new URL('check-answers.ts', import.meta.url).href;
+const answerCheck = new URL('./check-answers.ts', import.meta.url).href;
 const workspace = fileURLToPath(new URL('../../../..', import.meta.url));
 
 export interface StackOptions {

@@ -10,7 +10,7 @@ import { type AgentSockets, openAgentSockets } from './agent-sockets.ts';
 export interface MemorySnapshot {
   readonly rootfs: string;
   readonly memory: boolean;
-  readonly lasting: boolean;
+  readonly ephemeral: boolean;
 }
 
 export interface MemoryInstance extends AddressedInstance {
@@ -113,7 +113,7 @@ export const createMemoryInstance = (options: {
         });
       });
     },
-    snapshot: async ({ id: snapshotId, memory, lasting = true }) => {
+    snapshot: async ({ id: snapshotId, memory, ephemeral = false }) => {
       requireFeature('snapshot', memory);
       await inTurn(async () => {
         requireAlive();
@@ -122,7 +122,7 @@ export const createMemoryInstance = (options: {
         if (snapshots.has(snapshotId))
           throw new RuntimeError('already_exists', `there is a snapshot ${snapshotId}`);
         if (memory) run?.agent.interrupt();
-        snapshots.set(snapshotId, { rootfs, memory, lasting });
+        snapshots.set(snapshotId, { rootfs, memory, ephemeral });
       });
     },
     usage: async () => ({ cpuTimeMs: 0, memoryBytes: 0, cacheBytes: 0, diskBytes: 0, processCount: 0 }),

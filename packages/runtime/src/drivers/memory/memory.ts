@@ -122,7 +122,7 @@ export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): Mem
     },
     snapshots: {
       list: async function* () {
-        for (const [id, { lasting }] of snapshots) if (lasting) yield { id, sizeBytes: 0 };
+        for (const [id, { ephemeral }] of snapshots) if (!ephemeral) yield { id, sizeBytes: 0 };
       },
       verify: async (id) => {
         requireSnapshot(id);

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { freeSlots } from '../../network/free-slots.ts';
 import { listSlots } from '../../network/slots.ts';
-import { adoptLifeLine } from './container/life-line.ts';
+import { adoptLivenessPipe } from './container/liveness-pipe.ts';
 import { renameSockets } from './criu/dump.ts';
 import { endDump } from './criu/end-dump.ts';
 import { letRunOn } from './criu/let-run-on.ts';
 import { toMemoryDeadlineMs } from './criu/memory-deadline.ts';
 import { toSandboxFolder } from './folder.ts';
-import { runOn } from './gvisor/hold-own-kernel.ts';
+import { runOn } from './gvisor/hold-sentry.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
 import { settlePause } from './pause.ts';
@@ -38,18 +38,18 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
     const { id } = record.spec;
     if (record.phase === 'ready') {
       const folder = toSandboxFolder(dataDir, id);
-      const line = adoptLifeLine(folder.lifeLine);
+      const line = adoptLivenessPipe(folder.livenessPipe);
       if (line !== undefined) {
         const cgroup = host.cgroup(id);
         // The images are there for a moment longer than the line, until the record says what was kept.
-        if (existsSync(folder.dumpLine) || existsSync(folder.memory)) {
+        if (existsSync(folder.dumpPipe) || existsSync(folder.memory)) {
           // Whoever writes its memory at this moment leaves it frozen when done, and stopped besides, with connections that fail.
-          const isOwn = record.level === 'gvisor';
+          const isSentry = record.level === 'gvisor';
           // A kernel of its own does by itself what it was told to; who told it may stop something yet.
-          const deadlineMs = isOwn ? 0 : toMemoryDeadlineMs(record.spec.limits.memoryBytes);
-          await endDump(folder.dumpLine, { deadlineMs });
+          const deadlineMs = isSentry ? 0 : toMemoryDeadlineMs(record.spec.limits.memoryBytes);
+          await endDump(folder.dumpPipe, { deadlineMs });
           await renameSockets(folder, { from: '.new', to: '' });
-          if (isOwn) {
+          if (isSentry) {
             await cgroup.signal('SIGCONT');
             await runOn(host, record).catch(() => {
               // An agent that takes no part cannot be reached; that is no reason not to take over the others. Where something may
@@ -60,8 +60,8 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
               // It runs on all the same, and whoever waits for this waits for every other sandbox, too.
             });
           }
-          await rm(folder.dumpLine, { force: true });
-          if (!isOwn) await rm(folder.memory, { recursive: true, force: true });
+          await rm(folder.dumpPipe, { force: true });
+          if (!isSentry) await rm(folder.memory, { recursive: true, force: true });
         }
         await cgroup.thaw();
       }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureGroup, moveToGroup, readUnifiedGroup } from '../../rootless/unified-groups.ts';
 import { runOciProgram } from './container/run-oci-program.ts';
-import { createUserMeans } from './user-means.ts';
+import { createRootlessBackend } from './rootless-backend.ts';
 
 const MIB = 2 ** 20;
 const limits = { cpuCount: 0.5, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 };
@@ -48,10 +48,13 @@ describe('a cgroup that a service manager has handed over', () => {
   });
 
   it('has a group for each sandbox, which the program that starts it is in, and which is frozen and killed as one', async () => {
-    const means = createUserMeans({ dataDir: dir, ground: { hostAddresses: [], cgroupFolder: folder } });
+    const backend = createRootlessBackend({
+      dataDir: dir,
+      ground: { hostAddresses: [], cgroupFolder: folder },
+    });
     // Some hosts have their controllers elsewhere; what is there is used.
-    const memberFiles = await means.prepareCgroup('one', limits);
-    expect(memberFiles).toEqual([`${folder}${means.cgroup('one').path}/cgroup.procs`]);
+    const memberFiles = await backend.prepareCgroup('one', limits);
+    expect(memberFiles).toEqual([`${folder}${backend.cgroup('one').path}/cgroup.procs`]);
     const log = join(dir, 'log');
     await runOciProgram({
       program: '/bin/sh',
@@ -62,8 +65,8 @@ describe('a cgroup that a service manager has handed over', () => {
       log,
       signal: new AbortController().signal,
     });
-    expect(readFileSync(log, 'utf8')).toContain(`0::${group}${means.cgroup('one').path}\n`);
-    const cgroup = means.cgroup('one');
+    expect(readFileSync(log, 'utf8')).toContain(`0::${group}${backend.cgroup('one').path}\n`);
+    const cgroup = backend.cgroup('one');
     expect(await cgroup.members()).toHaveLength(2);
     await cgroup.freeze();
     expect(await cgroup.state()).toBe('paused');

@@ -8,7 +8,7 @@ export interface SandboxFolder {
   readonly disk: string;
   /** The agent's sockets and log: `/run/envd` inside. On the sandbox's disk, so that it cannot fill the host's. */
   readonly guest: string;
-  readonly lifeLine: string;
+  readonly livenessPipe: string;
   /** Where the root is mounted, and a mount point used while doing so. */
   readonly root: string;
   readonly lower: string;
@@ -19,9 +19,9 @@ export interface SandboxFolder {
   readonly config: string;
   /** What the kernel's boot id is inside: the id of the run. */
   readonly bootId: string;
-  /** The processes of a sandbox that was paused with its memory, and the life line of the process that writes them. */
+  /** The processes of a sandbox that was paused with its memory, and the liveness pipe of the process that writes them. */
   readonly memory: string;
-  readonly dumpLine: string;
+  readonly dumpPipe: string;
   /** Which of its sockets let others have their port: while their memory is written the kernel does not say. */
   readonly reusing: string;
 }
@@ -66,7 +66,7 @@ export const toSandboxFolder = (dataDir: string, id: string): SandboxFolder => {
     image: `${path}/disk.ext4`,
     disk,
     guest: `${disk}/run`,
-    lifeLine: `${disk}/life`,
+    livenessPipe: `${disk}/life`,
     root: `${path}/root`,
     lower: `${path}/lower`,
     ociState: `${path}/oci`,
@@ -75,7 +75,7 @@ export const toSandboxFolder = (dataDir: string, id: string): SandboxFolder => {
     config: `${path}/config.json`,
     bootId: `${path}/boot_id`,
     memory: `${path}/memory`,
-    dumpLine: `${path}/dump`,
+    dumpPipe: `${path}/dump`,
     reusing: `${path}/reusing`,
   };
 };

@@ -4,19 +4,19 @@ import {
   findOciRuntime,
   type OciRuntime,
   type OciRuntimeName,
-  type OwnKernel,
+  type Sentry,
 } from './container/oci-runtime.ts';
 import { compileSeccomp } from './container/seccomp.ts';
 import { createSettingsCover } from './criu/cover-settings.ts';
 import { type Criu, findCriu } from './criu/criu.ts';
 import { createRunsc } from './gvisor/runsc.ts';
-import type { GroundOptions, Means } from './means.ts';
-import { createRootMeans } from './root-means.ts';
+import type { GroundOptions, HostBackend } from './host-backend.ts';
+import { createRootBackend } from './root-backend.ts';
+import { createRootlessBackend } from './rootless-backend.ts';
 import { createSnapshots, type OciSnapshots } from './snapshots/snapshots.ts';
-import { createUserMeans } from './user-means.ts';
 
 /** What the driver found out about this host and its own data folder; the same for all sandboxes. */
-export interface OciHost extends Means {
+export interface OciHost extends HostBackend {
   readonly dataDir: string;
   readonly stateDir: string | undefined;
   readonly runtime: OciRuntime;
@@ -25,7 +25,7 @@ export interface OciHost extends Means {
   readonly snapshots: OciSnapshots;
   /** One of the two keeps memory, or neither. */
   readonly criu: Criu | undefined;
-  readonly ownKernel: OwnKernel | undefined;
+  readonly sentry: Sentry | undefined;
   /** Puts copies over the kernel's settings, in private mounts. */
   readonly coverSettings: () => void;
 }
@@ -41,11 +41,11 @@ export const readHost = (options: {
   ground?: GroundOptions | undefined;
 }): OciHost => {
   const { dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory = false, ground } = options;
-  const means = ground ? createUserMeans({ dataDir, ground }) : createRootMeans({ dataDir });
+  const backend = ground ? createRootlessBackend({ dataDir, ground }) : createRootBackend({ dataDir });
   const allowance = readHostAllowance();
-  const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(means, ociRuntime && [ociRuntime]);
+  const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(backend, ociRuntime && [ociRuntime]);
   return {
-    ...means,
+    ...backend,
     dataDir,
     stateDir,
     runtime,
@@ -54,8 +54,8 @@ export const readHost = (options: {
       : { profile: runtime.seccompProfile },
     allowance,
     // A kernel in a process cannot be written down by it.
-    criu: means.makesCgroups && runtime.level === 'container' ? findCriu(criuDir) : undefined,
-    ownKernel: keepsMemory ? runtime.ownKernel : undefined,
+    criu: backend.makesCgroups && runtime.level === 'container' ? findCriu(criuDir) : undefined,
+    sentry: keepsMemory ? runtime.sentry : undefined,
     snapshots: createSnapshots(dataDir),
     coverSettings: createSettingsCover(`${dataDir}/run`),
   };

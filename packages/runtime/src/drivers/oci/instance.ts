@@ -4,9 +4,9 @@ import { RuntimeError } from '../../error.ts';
 import type { Usage } from '../../runtime.ts';
 import { createGuestConnections } from '../guest-connections.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../guest-socket.ts';
-import type { LifeLine } from './container/life-line.ts';
+import type { LivenessPipe } from './container/liveness-pipe.ts';
 import { toSandboxFolder } from './folder.ts';
-import { beginOwnKernelPause } from './gvisor/pause-own-kernel.ts';
+import { beginSentryPause } from './gvisor/pause-sentry.ts';
 import type { OciHost } from './host.ts';
 import { beginPause, settlePause } from './pause.ts';
 import type { SandboxRecord } from './record.ts';
@@ -15,12 +15,12 @@ import { type CaptureTarget, capturePaused, captureRunning, type MemoryWriter } 
 import type { Captured } from './snapshots/snapshot-record.ts';
 import { toStepError } from './step-error.ts';
 
-/** What this process knows of a sandbox: its record as it was last written, and the life line of its present run. */
+/** What this process knows of a sandbox: its record as it was last written, and the liveness pipe of its present run. */
 export interface Run {
   /** Undefined when the sandbox's maker had written none. */
   record: SandboxRecord | undefined;
   /** Undefined when nothing of the sandbox lives. */
-  line: LifeLine | undefined;
+  line: LivenessPipe | undefined;
 }
 
 export interface OciInstance extends AddressedInstance {
@@ -88,10 +88,10 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
   };
 
   const requireWriter = (): MemoryWriter => {
-    const { criu, ownKernel } = host;
-    const isOwn = run.record?.level === 'gvisor';
-    if (ownKernel && isOwn) return { ownKernel };
-    if (criu && !isOwn) return { criu };
+    const { criu, sentry } = host;
+    const isSentry = run.record?.level === 'gvisor';
+    if (sentry && isSentry) return { sentry };
+    if (criu && !isSentry) return { criu };
     throw new RuntimeError('unsupported', `the memory of sandbox ${id} cannot be kept on this host`);
   };
 
@@ -99,8 +99,8 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
   const toBegin = (memory: boolean): ((record: SandboxRecord) => Promise<SandboxRecord>) => {
     if (!memory) return (record) => beginPause(host, record, { criu: undefined }).catch(keepFailed);
     const writer = requireWriter();
-    return 'ownKernel' in writer
-      ? (record) => dumping(() => beginOwnKernelPause(host, record, writer))
+    return 'sentry' in writer
+      ? (record) => dumping(() => beginSentryPause(host, record, writer))
       : (record) => dumping(() => beginPause(host, record, writer).catch(keepFailed));
   };
 
@@ -176,11 +176,11 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
         // The next pause removes it first, and so does a stop.
       });
     },
-    snapshot: async ({ id: snapshotId, memory, lasting = true }) => {
+    snapshot: async ({ id: snapshotId, memory, ephemeral = false }) => {
       const writer = memory ? requireWriter() : undefined;
       if (!host.capturesDisks)
         throw new RuntimeError('unsupported', 'this host cannot capture the files of an instance');
-      const make = lasting ? host.snapshots.make : host.snapshots.makePassing;
+      const make = ephemeral ? host.snapshots.makeEphemeral : host.snapshots.make;
       await make(snapshotId, (folder) => inTurn(() => capture({ ...folder, writer })));
     },
     usage: async (): Promise<Usage> => {

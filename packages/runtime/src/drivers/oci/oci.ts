@@ -6,15 +6,15 @@ import { RuntimeError } from '../../error.ts';
 import type { Features } from '../../runtime.ts';
 import type { AddressedRuntime } from '../guest-socket.ts';
 import { createAdopter } from './adopt.ts';
-import type { LifeLine } from './container/life-line.ts';
+import type { LivenessPipe } from './container/liveness-pipe.ts';
 import type { OciRuntimeName } from './container/oci-runtime.ts';
 import { type Boot, createSandbox, removeSandbox } from './create.ts';
 import { toMemoryDeadlineMs } from './criu/memory-deadline.ts';
-import { wakeSandbox } from './criu/wake.ts';
+import { restoreSandbox } from './criu/restore-run.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
+import type { GroundOptions } from './host-backend.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
-import type { GroundOptions } from './means.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
 import { compareTrees } from './snapshots/compare-trees.ts';
@@ -75,7 +75,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
   }
   const { ociRuntime, runscPath, criuDir, keepsMemory, ground } = options;
   const host = readHost({ dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory, ground });
-  const hasMemory = host.criu !== undefined || host.ownKernel !== undefined;
+  const hasMemory = host.criu !== undefined || host.sentry !== undefined;
   const features: Features = {
     level: host.runtime.level,
     programs: true,
@@ -151,7 +151,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       const wakeDir = record.agentDir ?? agentDir;
       // How long that takes follows from how much was kept.
       const until = signal ?? AbortSignal.timeout(toMemoryDeadlineMs(record.spec.limits.memoryBytes));
-      return wakeSandbox({ host, record, memory, agentDir: wakeDir, command, signal: until, prepareDisk });
+      return restoreSandbox({ host, record, memory, agentDir: wakeDir, command, signal: until, prepareDisk });
     }
     const leave = await starts.enter(signal);
     const timer = setTimeout(leave, LONGEST_TURN_MS);
@@ -168,7 +168,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     const deadline = AbortSignal.timeout(startTimeoutMs);
     const anySignal = signal ? AbortSignal.any([signal, deadline]) : deadline;
     const { id } = record.spec;
-    let line: LifeLine | undefined;
+    let line: LivenessPipe | undefined;
     try {
       line = await startSandbox({ host, record, agentDir, command, signal: anySignal, prepareDisk });
       const ready: SandboxRecord = { ...record, phase: 'ready', agentDir };

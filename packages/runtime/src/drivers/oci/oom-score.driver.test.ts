@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Instance } from '../../runtime.ts';
 import { runInside } from '../../suite/client.ts';
 import { useOci } from './testing/oci-fixture.ts';
-import { useOwnKernel } from './testing/own-kernel-lab.ts';
+import { useSentry } from './testing/sentry-lab.ts';
 
 /** Prints a line for the first process, the agent and the command; each goes up and back first, as the agent does to start one. */
 const look = `
@@ -29,7 +29,7 @@ const startCommand = async (instance: Instance): Promise<void> => {
 
 const fixtures = {
   container: useOci({ name: 'oomscore', memory: true }),
-  gvisor: useOwnKernel('oomgvisor'),
+  gvisor: useSentry('oomgvisor'),
 };
 
 it.each(['container', 'gvisor'] as const)(

@@ -6,9 +6,9 @@ import { listSlots } from '../../network/slots.ts';
 import type { OpenedDriver } from '../opened-driver.ts';
 import { chooseRuntime } from './container/choose-runtime.ts';
 import { ensureMemoryProof } from './criu/prove-memory.ts';
-import type { GroundOptions } from './means.ts';
+import type { GroundOptions } from './host-backend.ts';
 import { createOci, type OciOptions } from './oci.ts';
-import { toSurroundings } from './user-means.ts';
+import { toSurroundings } from './rootless-backend.ts';
 
 /** Plain data: it travels from the server to the helper. */
 export interface OciSettings {

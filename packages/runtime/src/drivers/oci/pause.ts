@@ -6,11 +6,11 @@ import { type PacketStop, stopPackets } from '../../network/packet-stop.ts';
 import { endProcesses } from './container/end-processes.ts';
 import { releaseOciState } from './container/oci-runtime.ts';
 import { readPid } from './container/read-pid.ts';
+import { type Checkpoint, isPages, keepImages } from './criu/checkpoint.ts';
 import type { Criu } from './criu/criu.ts';
 import { dumpMemory, readHostBootId } from './criu/dump.ts';
 import { freezeAtRest } from './criu/freeze-at-rest.ts';
 import { letRunOn } from './criu/let-run-on.ts';
-import { isPages, type KeptMemory, keepImages } from './criu/memory-image.ts';
 import { waitForQuiet } from './criu/quiet.ts';
 import { endRepair } from './criu/sockets/end-repair.ts';
 import { flushDisk } from './disk/close-disk.ts';
@@ -41,7 +41,7 @@ export const beginPause = async (
   let packets: PacketStop | undefined;
   try {
     packets = criu && (await stopPackets(first));
-    let memory: KeptMemory | undefined;
+    let memory: Checkpoint | undefined;
     if (criu) {
       const dump = () => dumpMemory({ host, criu }, record, { imagesDir: folder.memory });
       // What they wrote last goes out beside that: after it there is little left to wait for.
@@ -103,7 +103,7 @@ export const settlePause = async (host: OciHost, record: SandboxRecord): Promise
 const settleMemory = async (
   folder: SandboxFolder,
   { memory }: SandboxRecord,
-): Promise<KeptMemory | undefined> => {
+): Promise<Checkpoint | undefined> => {
   if (memory === undefined || memory.images !== undefined) return memory;
   if (memory.hostBootId !== (await readHostBootId())) return undefined;
   return { ...memory, images: await keepImages(folder.memory) };

@@ -3,7 +3,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncPath } from '../../kernel/sync-path.ts';
 import type { InstanceSettings, SnapshotId } from '../../runtime.ts';
-import type { KeptMemory } from './criu/memory-image.ts';
+import type { Checkpoint } from './criu/checkpoint.ts';
 import type { KeptDisk } from './disk/kept-disk.ts';
 
 /** What is on disk about a sandbox before anything of it exists, so that whoever comes after a crash finds all of it. */
@@ -31,7 +31,7 @@ export interface SandboxRecord {
   /** What the disk was like when the pause was done. There while paused. */
   kept?: KeptDisk;
   /** There while its processes are kept, too. */
-  memory?: KeptMemory;
+  memory?: Checkpoint;
 }
 
 /**

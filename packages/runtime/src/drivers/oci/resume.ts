@@ -5,8 +5,8 @@ import { RuntimeError } from '../../error.ts';
 import { openShift } from '../../kernel/user-namespace.ts';
 import { releaseSlot, reserveSlot, toSlot } from '../../network/slots.ts';
 import { mountShifted, prepareGuestDir } from './container/overlay.ts';
+import type { Checkpoint } from './criu/checkpoint.ts';
 import { removeSockets } from './criu/dump.ts';
-import type { KeptMemory } from './criu/memory-image.ts';
 import { verifyDisk } from './disk/kept-disk.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
@@ -21,7 +21,7 @@ import { keepRecord, type SandboxRecord } from './record.ts';
 export const beginResume = async (
   host: OciHost,
   record: SandboxRecord,
-  { memory }: { memory: KeptMemory | undefined },
+  { memory }: { memory: Checkpoint | undefined },
 ): Promise<SandboxRecord> => {
   const { dataDir, stateDir } = host;
   const { id, rootfs } = record.spec;

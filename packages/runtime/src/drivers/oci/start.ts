@@ -4,7 +4,7 @@ import { RuntimeError } from '../../error.ts';
 import { attachNetwork } from '../../network/attach.ts';
 import { findResolvers, toResolvConf } from '../../network/resolvers.ts';
 import { toBundleConfig } from './container/bundle.ts';
-import { createLifeLine, type LifeLine } from './container/life-line.ts';
+import { createLivenessPipe, type LivenessPipe } from './container/liveness-pipe.ts';
 import { mountRoot, prepareUpper } from './container/overlay.ts';
 import { waitForEntry } from './container/ready.ts';
 import { writeBootId } from './container/write-boot-id.ts';
@@ -28,7 +28,7 @@ export interface StartOptions {
  * Makes everything that the record names and resolves when the agent inside is ready, or, with `imagesDir`, when everything
  * inside is there and stands still. What was made is still there when it rejects; the caller removes it.
  */
-export const startSandbox = async (options: StartOptions): Promise<LifeLine> => {
+export const startSandbox = async (options: StartOptions): Promise<LivenessPipe> => {
   const { host, record } = options;
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   host.expectJoin();
@@ -95,9 +95,9 @@ const prepareRoot = (
   mountRoot({ disk, rootfs: spec.rootfs, target, lower, userNamespace: shift });
 };
 
-const startAgent = async (options: StartOptions, folder: SandboxFolder): Promise<LifeLine> => {
+const startAgent = async (options: StartOptions, folder: SandboxFolder): Promise<LivenessPipe> => {
   const { host, record, agentDir, imagesDir } = options;
-  const { line, writeFd } = createLifeLine(folder.lifeLine);
+  const { line, writeFd } = createLivenessPipe(folder.livenessPipe);
   // One reason to stop waiting for whatever of the rest is still under way.
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
@@ -137,7 +137,7 @@ const runContainer = async (options: {
       id,
       folder,
       agentDir,
-      lifeFd: writeFd,
+      livenessFd: writeFd,
       memberFiles,
       attach: (pid) =>
         attachNetwork({

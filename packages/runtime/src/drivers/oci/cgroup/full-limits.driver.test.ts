@@ -79,7 +79,7 @@ const readHeld = async (instance: Instance): Promise<number> => {
 };
 
 /** So many times pauses and resumes it, makes a fork of it, and calls `check` with both. */
-const wakeAgain = async (
+const restoreAgain = async (
   source: Instance,
   { times, check }: { times: number; check: (one: Instance) => Promise<void> },
 ): Promise<void> => {
@@ -87,7 +87,7 @@ const wakeAgain = async (
     await source.pause({ memory: true });
     await source.resume();
     const snapshot = toId();
-    await source.snapshot({ id: snapshot, memory: true, lasting: false });
+    await source.snapshot({ id: snapshot, memory: true, ephemeral: true });
     const fork = await fixture.runtime.create({ ...spec, id: toId(), snapshot });
     await check(source);
     await check(fork);
@@ -123,7 +123,7 @@ describe('a sandbox that has all that it may have', () => {
     const before = await readLimits(source);
     expect(Object.values(before)).toContain(String(limits.memoryBytes));
     const held = await fillMemory(source);
-    await wakeAgain(source, {
+    await restoreAgain(source, {
       times: 3,
       check: async (one) => {
         expect(await readLimits(one)).toEqual(before);
@@ -152,7 +152,7 @@ except BlockingIOError: pass`,
     });
     const held = await askHolder(source, '?');
     expect(held).toMatch(/^\(\d+, True\)$/);
-    await wakeAgain(source, {
+    await restoreAgain(source, {
       times: 1,
       check: async (one) => {
         expect(await readLimits(one)).toEqual(before);

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../../error.ts';
 import { toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
-import { adoptLifeLine } from './life-line.ts';
+import { adoptLivenessPipe } from './liveness-pipe.ts';
 
 const KILL_DEADLINE_MS = 10_000;
 
 /**
- * Kills until nobody is left. Two things must be true: the cgroup has no member, and the life line has ended; an OCI
+ * Kills until nobody is left. Two things must be true: the cgroup has no member, and the liveness pipe has ended; an OCI
  * runtime that outlived the process that had started it holds the line while there is no cgroup yet.
  */
 export const endProcesses = async (host: OciHost, id: string): Promise<void> => {
   const cgroup = host.cgroup(id);
-  const line = adoptLifeLine(toSandboxFolder(host.dataDir, id).lifeLine);
+  const line = adoptLivenessPipe(toSandboxFolder(host.dataDir, id).livenessPipe);
   const deadline = Date.now() + KILL_DEADLINE_MS;
   try {
     for (;;) {

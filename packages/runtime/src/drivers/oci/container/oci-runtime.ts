@@ -4,7 +4,7 @@ import { RuntimeError } from '../../../error.ts';
 import { findProgram } from '../../../kernel/find-program.ts';
 import { mount, unmountEvery } from '../../../kernel/syscalls.ts';
 import type { SandboxFolder } from '../folder.ts';
-import type { Means } from '../means.ts';
+import type { HostBackend } from '../host-backend.ts';
 import { startInForm } from './namespace-form.ts';
 import { readPid } from './read-pid.ts';
 import { runOciProgram } from './run-oci-program.ts';
@@ -27,28 +27,28 @@ export interface OciRuntime {
   /** Whether it puts a file system of its own on an empty `/tmp`, unless told of another. */
   readonly takesTmp: boolean;
   /** Undefined where the host's serves the calls inside. */
-  readonly ownKernel: OwnKernel | undefined;
+  readonly sentry: Sentry | undefined;
   /**
-   * Starts the container of the folder's bundle; its processes hold `lifeFd` from then on. Rejects with `internal` when the
+   * Starts the container of the folder's bundle; its processes hold `livenessFd` from then on. Rejects with `internal` when the
    * runtime refuses, and with what `attach` rejects with; some of the container may exist then.
    */
   start(options: {
     id: string;
     folder: SandboxFolder;
     agentDir: string;
-    lifeFd: number;
+    livenessFd: number;
     /** The files that take the members of a cgroup which is there; none where the runtime makes it. */
     memberFiles: readonly string[];
     /** Called with the pid of a process in the container's network, at the latest while its agent starts. */
     attach: (pid: number) => Promise<void>;
-    /** What `OwnKernel.write` has written, to go on with instead: as it was then, held until `release`. */
+    /** What `Sentry.write` has written, to go on with instead: as it was then, held until `release`. */
     imagesDir?: string | undefined;
     signal: AbortSignal;
   }): Promise<void>;
 }
 
 /** What a kernel that is a process can do, and the host's cannot: write down all that is inside, and go on with it. */
-export interface OwnKernel {
+export interface Sentry {
   /**
    * Lets the agent close its sockets, whose other ends are the host's and cannot be written down, and stops everything inside.
    * Rejects with `unavailable` when the agent does not; some of it may stand still then.
@@ -80,7 +80,7 @@ export type OciRuntimeName = 'crun' | 'runc';
  * @throws RuntimeError `unsupported` when none is
  */
 export const findOciRuntime = (
-  { cgroups, makesCgroups }: Pick<Means, 'cgroups' | 'makesCgroups'>,
+  { cgroups, makesCgroups }: Pick<HostBackend, 'cgroups' | 'makesCgroups'>,
   names: readonly OciRuntimeName[] = ['crun', 'runc'],
 ): OciRuntime => {
   for (const name of names) {
@@ -112,8 +112,8 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
   seccompProfile,
   toProcessLimit: (processCount) => processCount,
   takesTmp: false,
-  ownKernel: undefined,
-  start: async ({ id, folder, agentDir, lifeFd, memberFiles, attach, signal }) => {
+  sentry: undefined,
+  start: async ({ id, folder, agentDir, livenessFd, memberFiles, attach, signal }) => {
     const { program, options, hidesUnified } = invocation;
     const args = [
       ...options,
@@ -127,7 +127,7 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
         args,
         memberFiles,
         // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
-        stdio: ['ignore', 'ignore', 'ignore', lifeFd],
+        stdio: ['ignore', 'ignore', 'ignore', livenessFd],
         passes: [folder.path, agentDir],
         cover: hidesUnified ? coverUnifiedTree : undefined,
         // A variable of its own, for where it makes a file for a moment.

@@ -190,7 +190,7 @@ export const seccompProfile: SeccompProfile = {
  * needs are refused all the same, so that less of the sentry can be attacked. runsc can only answer `EPERM`. Programs fall back
  * from clone3 on `ENOSYS` and not on `EPERM`, so clone3 stays allowed; what a namespace made by it allows is refused.
  */
-export const ownKernelProfile: SeccompProfile = {
+export const sentryProfile: SeccompProfile = {
   defaultAction: 'SCMP_ACT_ALLOW',
   syscalls: [
     { names: forbidden, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },

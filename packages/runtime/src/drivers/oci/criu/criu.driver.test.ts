@@ -53,7 +53,7 @@ describe('making processes again', () => {
     const restored = restore({
       imagesDir: folder,
       baseId: 900_000_000,
-      lifeLineId: 'file[1:1]',
+      livenessPipeId: 'file[1:1]',
       memoryBytes: 2 ** 20,
       root: folder,
       guestDir: folder,
@@ -62,7 +62,7 @@ describe('making processes again', () => {
       emptyDir: folder,
       pidFile: `${folder}/pid`,
       memberFiles: [`${folder}/gone/cgroup.procs`],
-      lifeFd: new Promise(() => undefined),
+      livenessFd: new Promise(() => undefined),
       shown: [],
       prepareMounts: () => undefined,
       prepareNetwork: undefined,

@@ -28,7 +28,7 @@ export interface Criu {
   dump(options: DumpOptions): Promise<void>;
   /**
    * Makes the processes again, stopped, and resolves with the pid of the first. What was made is still there when it
-   * rejects; all of it, the program too, is a member of the cgroups. `lifeFd` may be pending still then.
+   * rejects; all of it, the program too, is a member of the cgroups. `livenessFd` may be pending still then.
    */
   restore(options: RestoreOptions): Promise<number>;
 }
@@ -37,8 +37,8 @@ interface ImageOptions {
   imagesDir: string;
   /** Root inside, as seen from the host. */
   baseId: number;
-  /** How the images name the life line, a file that is not of the sandbox's own mounts. */
-  lifeLineId: string;
+  /** How the images name the liveness pipe, a file that is not of the sandbox's own mounts. */
+  livenessPipeId: string;
   /** The most that there may be to write or read; the deadline follows from it. */
   memoryBytes: number;
 }
@@ -70,10 +70,10 @@ export interface RestoreOptions extends ImageOptions {
   /** The `cgroup.procs` of every cgroup that the processes are to be in. */
   memberFiles: readonly string[];
   /**
-   * Resolves with the life line's writing end, which stays open until the end, when everything else is there. Meanwhile the
+   * Resolves with the liveness pipe's writing end, which stays open until the end, when everything else is there. Meanwhile the
    * program enters the cgroups, and waits.
    */
-  lifeFd: Promise<number>;
+  livenessFd: Promise<number>;
   /** Folders that it is to see, besides those of the images, wherever they lie. */
   shown: readonly string[];
   /** Changes the mounts that the program sees and nobody else. */
@@ -130,7 +130,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
   };
   return {
     dump: async (options) => {
-      const { pid, imagesDir, baseId, lifeLineId, cgroup, lineFd, whileHeld } = options;
+      const { pid, imagesDir, baseId, livenessPipeId, cgroup, lineFd, whileHeld } = options;
       const hook =
         whileHeld &&
         (await createCriuHook({
@@ -151,7 +151,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
         ...['--freeze-cgroup', cgroup.freezerPath],
         ...common(options, 'dump.log'),
         ...['--external', 'mnt[/run/envd]:guest', '--external', 'mnt[/.envd]:agent'],
-        ...['--external', lifeLineId],
+        ...['--external', livenessPipeId],
         ...options.maskedFolders.flatMap((path) => ['--external', `mnt[${path}]:mask`]),
         ...(options.hasBootId ? ['--external', `mnt[${BOOT_ID}]:boot-id`] : []),
       ];
@@ -172,8 +172,17 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
       }
     },
     restore: async (options) => {
-      const { imagesDir, baseId, lifeLineId, root, guestDir, agentDir, bootIdFile, pidFile, memberFiles } =
-        options;
+      const {
+        imagesDir,
+        baseId,
+        livenessPipeId,
+        root,
+        guestDir,
+        agentDir,
+        bootIdFile,
+        pidFile,
+        memberFiles,
+      } = options;
       const { prepareNetwork: work } = options;
       const command = hasCompressed(imagesDir) ? toCommand('criu') : plain;
       const hook = work && (await createCriuHook({ folder: imagesDir, step: 'setup-namespaces', work }));
@@ -185,9 +194,9 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
         ...['--external', `mnt[guest]:${guestDir}`, '--external', `mnt[agent]:${agentDir}`],
         ...(bootIdFile === undefined ? [] : ['--external', `mnt[boot-id]:${bootIdFile}`]),
         ...['--external', `mnt[mask]:${options.emptyDir}`],
-        ...['--inherit-fd', `fd[3]:${lifeLineId}`],
+        ...['--inherit-fd', `fd[3]:${livenessPipeId}`],
       ];
-      const { shown, lifeFd, prepareMounts, signal } = options;
+      const { shown, livenessFd, prepareMounts, signal } = options;
       const deadlineMs = toMemoryDeadlineMs(options.memoryBytes);
       const wasShort = watchOomKills();
       try {
@@ -197,7 +206,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
         finished.catch(() => undefined).finally(() => member.close());
         try {
           // That it has ended is told at once: what makes the line may take as long as copying a disk.
-          const fd = await Promise.race([lifeFd, finished.then(() => lifeFd)]);
+          const fd = await Promise.race([livenessFd, finished.then(() => livenessFd)]);
           member.become({
             fd,
             prepare: () => {

@@ -3,16 +3,16 @@ import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { RuntimeError } from '../../../error.ts';
 import { toBaseUid } from '../../../network/slots.ts';
 import { maskedPaths } from '../container/bundle.ts';
-import { createLifeLine } from '../container/life-line.ts';
+import { createLivenessPipe } from '../container/liveness-pipe.ts';
 import { readPid } from '../container/read-pid.ts';
 import { type SandboxFolder, toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
 import type { SandboxRecord } from '../record.ts';
 import { toStepError } from '../step-error.ts';
+import type { Checkpoint } from './checkpoint.ts';
 import type { Criu } from './criu.ts';
 import { endDump } from './end-dump.ts';
 import { mendImages } from './images/mend-images.ts';
-import type { KeptMemory } from './memory-image.ts';
 import { findObstacle } from './obstacles/find-obstacle.ts';
 import { requireProgramFiles } from './obstacles/require-program-files.ts';
 import { requireUntraced } from './obstacles/require-untraced.ts';
@@ -27,7 +27,7 @@ export const dumpMemory = async (
   { host, criu }: { host: OciHost; criu: Criu },
   record: SandboxRecord,
   { imagesDir, whileHeld }: { imagesDir: string; whileHeld?: () => Promise<void> },
-): Promise<KeptMemory> => {
+): Promise<Checkpoint> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   await rm(imagesDir, { recursive: true, force: true });
   await mkdir(imagesDir, { mode: 0o700 });
@@ -38,16 +38,16 @@ export const dumpMemory = async (
     await requireUntraced(pids);
     await readySockets(pids, folder);
     const pid = await readPid(folder);
-    const lifeLineId = await readLifeLineId(folder, pid);
+    const livenessPipeId = await readLivenessPipeId(folder, pid);
     const hasBootId = host.runtime.mountsBelowProc;
-    const { line, writeFd } = createLifeLine(folder.dumpLine);
+    const { line, writeFd } = createLivenessPipe(folder.dumpPipe);
     try {
       await renameSockets(folder, { from: '', to: '.new' });
       await criu.dump({
         pid,
         imagesDir,
         baseId: toBaseUid(record.slot),
-        lifeLineId,
+        livenessPipeId,
         memoryBytes: record.spec.limits.memoryBytes,
         hasBootId,
         maskedFolders: await readMaskedFolders(pid),
@@ -59,13 +59,13 @@ export const dumpMemory = async (
       closeSync(writeFd);
       line.close();
       // A process that it has made outlives it when it is killed.
-      await endDump(folder.dumpLine, { deadlineMs: LEFTOVER_DEADLINE_MS });
+      await endDump(folder.dumpPipe, { deadlineMs: LEFTOVER_DEADLINE_MS });
       await renameSockets(folder, { from: '.new', to: '' });
     }
     const bootId = hasBootId ? await readFile(folder.bootId, 'utf8') : undefined;
     const needsNetwork = await mendImages(imagesDir, await cgroup.members());
     const hostBootId = await readHostBootId();
-    return { lifeLineId, needsNetwork, hostBootId, ...(bootId !== undefined && { bootId }) };
+    return { livenessPipeId, needsNetwork, hostBootId, ...(bootId !== undefined && { bootId }) };
   } catch (error) {
     const failure = await toStepError(error, {
       step: `writing the memory of sandbox ${record.spec.id}`,
@@ -77,7 +77,7 @@ export const dumpMemory = async (
       failure.code === 'internal' ? await findObstacle(pids).catch(() => undefined) : undefined;
     throw obstacle === undefined ? failure : new RuntimeError('unavailable', obstacle, { cause: error });
   } finally {
-    await rm(folder.dumpLine, { force: true });
+    await rm(folder.dumpPipe, { force: true });
   }
 };
 
@@ -120,8 +120,8 @@ export const readHostBootId = async (): Promise<string> =>
   (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
 
 /** As CRIU names a file outside the mounts of a process: the mount and the inode, in hex. */
-const readLifeLineId = async ({ lifeLine }: SandboxFolder, pid: number): Promise<string> => {
+const readLivenessPipeId = async ({ livenessPipe }: SandboxFolder, pid: number): Promise<string> => {
   const info = await readFile(`/proc/${pid}/fdinfo/3`, 'utf8');
   const mountId = Number(/^mnt_id:\s+(\d+)$/m.exec(info)?.[1]);
-  return `file[${mountId.toString(16)}:${(await stat(lifeLine)).ino.toString(16)}]`;
+  return `file[${mountId.toString(16)}:${(await stat(livenessPipe)).ino.toString(16)}]`;
 };

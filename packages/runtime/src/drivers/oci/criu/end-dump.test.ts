@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLifeLine } from '../container/life-line.ts';
+import { createLivenessPipe } from '../container/liveness-pipe.ts';
 import { endDump } from './end-dump.ts';
 
 let dir: string;
@@ -23,7 +23,7 @@ afterEach(async () => {
 
 /** A process that holds the line for so long, whose maker has ended. */
 const hold = (seconds: string): Promise<string | number> => {
-  const { line, writeFd } = createLifeLine(path);
+  const { line, writeFd } = createLivenessPipe(path);
   const holder = spawn('sleep', [seconds], { stdio: ['ignore', 'ignore', 'ignore', writeFd] });
   closeSync(writeFd);
   line.close();

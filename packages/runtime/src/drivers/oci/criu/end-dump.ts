@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signalProcess } from '../../../kernel/signal-process.ts';
-import { adoptLifeLine } from '../container/life-line.ts';
+import { adoptLivenessPipe } from '../container/liveness-pipe.ts';
 
 const KILL_DEADLINE_MS = 5_000;
 
@@ -9,8 +9,8 @@ const KILL_DEADLINE_MS = 5_000;
  * Resolves when nobody holds the line of a dump any more. Who still does at the deadline is killed, and given up when even
  * that does not end it: whoever waits for this waits for every other sandbox, too.
  */
-export const endDump = async (dumpLine: string, { deadlineMs }: { deadlineMs: number }): Promise<void> => {
-  const line = adoptLifeLine(dumpLine);
+export const endDump = async (dumpPipe: string, { deadlineMs }: { deadlineMs: number }): Promise<void> => {
+  const line = adoptLivenessPipe(dumpPipe);
   if (line === undefined) return;
   const hasEnded = async (withinMs: number): Promise<boolean> => {
     const abort = new AbortController();
@@ -22,7 +22,7 @@ export const endDump = async (dumpLine: string, { deadlineMs }: { deadlineMs: nu
   };
   try {
     if (await hasEnded(deadlineMs)) return;
-    for (const pid of await findHolders(dumpLine)) signalProcess(pid, 'SIGKILL');
+    for (const pid of await findHolders(dumpPipe)) signalProcess(pid, 'SIGKILL');
     await hasEnded(KILL_DEADLINE_MS);
   } finally {
     line.close();

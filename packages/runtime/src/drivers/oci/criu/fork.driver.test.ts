@@ -118,7 +118,7 @@ describe('a snapshot with memory', () => {
     await startCounter(source);
     const before = await readCounter(source);
     const [first, second] = [toId(), toId()];
-    await source.snapshot({ id: first, memory: true, lasting: false });
+    await source.snapshot({ id: first, memory: true, ephemeral: true });
     const forks = await Promise.all([0, 1].map(() => create({ snapshot: first })));
     for await (const { id } of oci.runtime.snapshots.list()) expect.fail(`${id} is listed`);
     await oci.runtime.snapshots.delete(first);
@@ -134,7 +134,7 @@ describe('a snapshot with memory', () => {
       expect(await output(fork, 'md5sum --status -c /root/sum && echo whole')).toBe('whole\n');
       expect((await readCounter(fork)).count).toBeGreaterThan(count);
     }
-    await source.snapshot({ id: second, memory: true, lasting: false });
+    await source.snapshot({ id: second, memory: true, ephemeral: true });
     await oci.reopen();
     await expect(oci.runtime.snapshots.verify(second)).rejects.toMatchObject({ code: 'not_found' });
     expect(await readdir(join(dataDir, 'snapshots'))).toEqual([]);

@@ -32,7 +32,7 @@ const findDumps = async (imagesDir: string): Promise<number[]> => {
 };
 
 /** What keeps the memory of a sandbox, and what it is told of that sandbox. */
-const openMeans = async ({ id }: Pick<Instance, 'id'>) => {
+const openBackend = async ({ id }: Pick<Instance, 'id'>) => {
   const host = readHost({ dataDir, criuDir: oci.criuDir });
   const folder = toSandboxFolder(dataDir, id);
   const record = await readRecord(folder.record);
@@ -45,7 +45,7 @@ describe('what was to be kept in memory', () => {
   it('runs on, with its connections, when the process that kept it ended before that was on record', async () => {
     const instance = await create();
     await startTalker(instance);
-    const { host, folder, record, criu } = await openMeans(instance);
+    const { host, folder, record, criu } = await openBackend(instance);
     const cgroup = host.cgroup(instance.id);
     await waitForQuiet(await cgroup.members());
     await freezeAtRest(cgroup, await readPid(folder));
@@ -74,7 +74,7 @@ describe('what was to be kept in memory', () => {
 
   it('leaves no process of a program that was killed while it wrote', async () => {
     const { id } = await create();
-    const { host, folder, record, criu: real } = await openMeans({ id });
+    const { host, folder, record, criu: real } = await openBackend({ id });
     let ended: Promise<unknown[]> | undefined;
     // As CRIU, whose own process for trying what the kernel can do waits for ever.
     const dump = async ({ lineFd }: DumpOptions): Promise<never> => {
@@ -91,7 +91,7 @@ describe('what was to be kept in memory', () => {
   it('finds none of its connections in its way when the program that kept it is killed as all was written', async () => {
     const instance = await create();
     await startTalker(instance);
-    const { host, folder, record, criu } = await openMeans(instance);
+    const { host, folder, record, criu } = await openBackend(instance);
     const cgroup = host.cgroup(instance.id);
     await waitForQuiet(await cgroup.members());
     await freezeAtRest(cgroup, await readPid(folder));

@@ -11,7 +11,7 @@ import { toSandboxFolder } from '../folder.ts';
 import { readRecord } from '../record.ts';
 import { killProgram } from '../testing/kill-program.ts';
 import { useOci } from '../testing/oci-fixture.ts';
-import { verifyImages } from './memory-image.ts';
+import { verifyImages } from './checkpoint.ts';
 
 const program = fileURLToPath(new URL('../testing/pause-endlessly.ts', import.meta.url));
 const counter = await readFile(new URL('../../../suite/counter.cjs', import.meta.url), 'utf8');
@@ -68,7 +68,7 @@ const readLimits = async ({ id }: Instance): Promise<Record<string, string>> => 
 };
 
 describe('a pause that keeps the memory', () => {
-  it('keeps processes with their state, and the next process of ours wakes them, ten times', async () => {
+  it('keeps processes with their state, and the next helper restores them, ten times', async () => {
     let instance = await create();
     await startCounter(instance);
     await runInside(

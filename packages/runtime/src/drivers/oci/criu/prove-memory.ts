@@ -43,7 +43,7 @@ const proveCopy = async (
   { instance, settings }: { instance: Instance; settings: Omit<InstanceSettings, 'id'> },
 ): Promise<void> => {
   const id = `${instance.id}copy`;
-  await instance.snapshot({ id, memory: true, lasting: false });
+  await instance.snapshot({ id, memory: true, ephemeral: true });
   try {
     const copy = await runtime.create({ id, snapshot: id, ...settings });
     try {

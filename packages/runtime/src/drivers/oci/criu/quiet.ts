@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTurns } from '../../../concurrency/turns.ts';
+import { createYielder } from '../../../concurrency/yielder.ts';
 import { RuntimeError } from '../../../error.ts';
 import { listUnixListeners } from '../../../network/unix-listeners.ts';
 import { listDescriptors, readDescriptor, requireFewDescriptors } from './obstacles/descriptors.ts';
@@ -29,10 +29,10 @@ export const hasHostConnection = async (pids: readonly number[]): Promise<boolea
     [...table.matchAll(/ (\d+) \/run\/envd\//g)].map((match) => match[1]),
   );
   if (inodes.size === 0) return false;
-  const turns = createTurns();
+  const yielder = createYielder();
   for (const descriptor of listDescriptors(pids)) {
     if (inodes.has(/^socket:\[(\d+)\]$/.exec(readDescriptor(descriptor))?.[1])) return true;
-    await turns();
+    await yielder();
   }
   return false;
 };

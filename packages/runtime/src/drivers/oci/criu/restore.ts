@@ -9,20 +9,20 @@ import { type PacketStop, prepareLoopback } from '../../../network/packet-stop.t
 import { toBaseUid } from '../../../network/slots.ts';
 import { multipathSetting } from '../cgroup/host-allowance.ts';
 import { makeCgroup } from '../cgroup/make-cgroup.ts';
-import { createLifeLine, type LifeLine } from '../container/life-line.ts';
+import { createLivenessPipe, type LivenessPipe } from '../container/liveness-pipe.ts';
 import { mountRoot } from '../container/overlay.ts';
 import { writeBootId } from '../container/write-boot-id.ts';
 import { type SandboxFolder, toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
 import type { SandboxRecord } from '../record.ts';
+import { type CriuMemory, countProcesses, moveImages } from './checkpoint.ts';
 import type { Criu } from './criu.ts';
 import { renameSockets } from './dump.ts';
-import { type CriuMemory, countProcesses, moveImages } from './memory-image.ts';
 import { addRoom, hasRunOut, removeRoom, tooMuch } from './restore-room.ts';
 import { probeWindows } from './sockets/probe-windows.ts';
 
 /**
- * Makes the run that the record names out of the kept memory: its processes, frozen, in new cgroups and a new network.
+ * Makes the run that the record names out of the checkpoint: its processes, frozen, in new cgroups and a new network.
  * What was made is still there when it rejects, and nothing is under way.
  */
 export const restoreMemory = async (options: {
@@ -36,14 +36,14 @@ export const restoreMemory = async (options: {
   prepareDisk: () => Promise<void>;
   /** Called when all is prepared, and CRIU begins to read the images. */
   meanwhile: () => void;
-}): Promise<LifeLine> => {
+}): Promise<LivenessPipe> => {
   const { host, criu, record, memory, agentDir, signal } = options;
   const { id, limits, hostname, network } = record.spec;
   const folder = toSandboxFolder(host.dataDir, id);
   const baseId = toBaseUid(record.slot);
   const emptyDir = `${host.dataDir}/run/empty`;
   const cgroup = host.cgroup(id);
-  const prepare = async (): Promise<{ line: LifeLine; writeFd: number }> => {
+  const prepare = async (): Promise<{ line: LivenessPipe; writeFd: number }> => {
     if (memory.bootId !== undefined) writeBootId(folder.bootId, memory.bootId);
     await settleAll([
       prepareRoot(record, folder, options.prepareDisk),
@@ -51,7 +51,7 @@ export const restoreMemory = async (options: {
       mkdir(emptyDir, { recursive: true, mode: 0o755 }),
     ]);
     signal.throwIfAborted();
-    return createLifeLine(folder.lifeLine, { owner: baseId });
+    return createLivenessPipe(folder.livenessPipe, { owner: baseId });
   };
   const settings = { baseId, hasMultipath: host.allowance.hasMultipath };
   let packets: PacketStop | undefined;
@@ -60,19 +60,19 @@ export const restoreMemory = async (options: {
     packets = await prepareLoopback(first);
   };
   const prepared = prepare();
-  const lifeFd = prepared.then(({ writeFd }) => {
+  const livenessFd = prepared.then(({ writeFd }) => {
     options.meanwhile();
     return writeFd;
   });
   // Whoever waits for it does so later.
-  lifeFd.catch(() => undefined);
+  livenessFd.catch(() => undefined);
   const restore = async (): Promise<number> => {
     const room = addRoom(limits, { processCount: countProcesses(memory.images) });
     try {
       return await criu.restore({
         imagesDir: folder.memory,
         baseId,
-        lifeLineId: memory.lifeLineId,
+        livenessPipeId: memory.livenessPipeId,
         memoryBytes: limits.memoryBytes,
         bootIdFile: memory.bootId === undefined ? undefined : folder.bootId,
         emptyDir,
@@ -81,7 +81,7 @@ export const restoreMemory = async (options: {
         agentDir,
         pidFile: folder.pidFile,
         memberFiles: await makeCgroup(host.cgroups, cgroup.path, room),
-        lifeFd,
+        livenessFd,
         shown: [folder.path, agentDir, emptyDir],
         prepareMounts: () => prepareMounts(host, { folder, emptyDir }),
         prepareNetwork: memory.needsNetwork ? prepareNetwork : undefined,
@@ -89,7 +89,7 @@ export const restoreMemory = async (options: {
       });
     } finally {
       // What was never opened need not be closed.
-      await lifeFd.then(closeSync, () => undefined);
+      await livenessFd.then(closeSync, () => undefined);
     }
   };
   try {

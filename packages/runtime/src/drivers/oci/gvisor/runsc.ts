@@ -4,8 +4,8 @@ import { attachTree, cloneTree, mount } from '../../../kernel/syscalls.ts';
 import type { OciRuntime } from '../container/oci-runtime.ts';
 import { readPid } from '../container/read-pid.ts';
 import { runOciProgram } from '../container/run-oci-program.ts';
-import { ownKernelProfile } from '../container/seccomp-rules.ts';
-import { createOwnKernel, type RunscCommand } from './own-kernel.ts';
+import { sentryProfile } from '../container/seccomp-rules.ts';
+import { createSentry, type RunscCommand } from './sentry.ts';
 
 const options = [
   // A network stack of its own over the interfaces it finds when it starts.
@@ -46,15 +46,15 @@ export const createRunsc = (program: string): OciRuntime => {
     takesSeccompProgram: false,
     mountsBelowProc: false,
     joinsUserNamespace: false,
-    seccompProfile: ownKernelProfile,
+    seccompProfile: sentryProfile,
     toProcessLimit: (processCount) => 2 * processCount + OWN_PROCESSES,
     takesTmp: true,
-    ownKernel: createOwnKernel(run),
-    start: async ({ id, folder, agentDir, lifeFd, attach, imagesDir, signal }) => {
+    sentry: createSentry(run),
+    start: async ({ id, folder, agentDir, livenessFd, attach, imagesDir, signal }) => {
       const container = { id, folder, signal };
       const passes = [folder.path, agentDir];
       const create = ['create', '--bundle', folder.path, '--pid-file', folder.pidFile, id];
-      await run(container, create, { stdin: lifeFd, passes });
+      await run(container, create, { stdin: livenessFd, passes });
       await attach(await readPid(folder));
       const begin =
         imagesDir === undefined ? ['start', id] : ['restore', '--detach', '--image-path', imagesDir, id];

@@ -13,7 +13,7 @@ import { openCgroup, readCgroupLayout, readDelegatedLayout, removeCgroupParent }
 import { toCgroupParent } from '../cgroup/cgroup-parent.ts';
 import { openProcessGroup } from '../container/process-group.ts';
 import { toSandboxesDir, toSandboxFolder, toSnapshotsDir } from '../folder.ts';
-import type { GroundOptions } from '../means.ts';
+import type { GroundOptions } from '../host-backend.ts';
 import { detachLoops, findMounts, unmountBelow } from './remaining-mounts.ts';
 import { endRemaining } from './remaining-processes.ts';
 
@@ -61,8 +61,8 @@ export const removeRemains = async (options: {
     result.sandboxes = ids.length;
     const cgroups = ids.map((id) => groups?.open(id) ?? openProcessGroup(dataDir, id));
     const pipes = ids.flatMap((id) => {
-      const { lifeLine, dumpLine } = toSandboxFolder(real, id);
-      return [lifeLine, dumpLine];
+      const { livenessPipe, dumpPipe } = toSandboxFolder(real, id);
+      return [livenessPipe, dumpPipe];
     });
 
     await step(() => endRemaining({ cgroups, pipes }), counted('ended', 'process', 'processes'));

@@ -1,19 +1,19 @@
 import { settleAll } from '../../../concurrency/settle-all.ts';
 import { RuntimeError } from '../../../error.ts';
 import { type PacketStop, stopPackets } from '../../../network/packet-stop.ts';
-import type { OwnKernel } from '../container/oci-runtime.ts';
+import type { Sentry } from '../container/oci-runtime.ts';
 import { readPid } from '../container/read-pid.ts';
+import { type Checkpoint, requireUntouched, shareImages } from '../criu/checkpoint.ts';
 import type { Criu } from '../criu/criu.ts';
 import { dumpMemory } from '../criu/dump.ts';
 import { freezeAtRest } from '../criu/freeze-at-rest.ts';
 import { letRunOn } from '../criu/let-run-on.ts';
-import { type KeptMemory, requireUntouched, shareImages } from '../criu/memory-image.ts';
 import { waitForQuiet } from '../criu/quiet.ts';
 import { copyDisk } from '../disk/copy-disk.ts';
 import { verifyDisk } from '../disk/kept-disk.ts';
 import { createRepeatedCopy } from '../disk/repeated-copy.ts';
 import { toSandboxFolder } from '../folder.ts';
-import { holdOwnKernel, runOn } from '../gvisor/hold-own-kernel.ts';
+import { holdSentry, runOn } from '../gvisor/hold-sentry.ts';
 import type { OciHost } from '../host.ts';
 import type { SandboxRecord } from '../record.ts';
 import type { Captured } from './snapshot-record.ts';
@@ -27,7 +27,7 @@ export interface CaptureTarget {
 }
 
 /** CRIU from the host's kernel, or a kernel of the sandbox's own. */
-export type MemoryWriter = { criu: Criu } | { ownKernel: OwnKernel };
+export type MemoryWriter = { criu: Criu } | { sentry: Sentry };
 
 /**
  * Makes a copy of a running sandbox's disk, and of its processes, of one moment for which they stand still. What takes
@@ -54,7 +54,7 @@ const captureHeld = async (options: {
   imagesDir: string;
   writer: MemoryWriter | undefined;
   copy: () => Promise<void>;
-}): Promise<KeptMemory | undefined> => {
+}): Promise<Checkpoint | undefined> => {
   const { host, record, imagesDir, writer, copy } = options;
   if (writer === undefined) {
     const cgroup = host.cgroup(record.spec.id);
@@ -67,11 +67,11 @@ const captureHeld = async (options: {
     return undefined;
   }
   if ('criu' in writer) return captureByCriu(host, record, { criu: writer.criu, imagesDir, copy });
-  const whileHeld = async (kept: KeptMemory): Promise<KeptMemory> => {
+  const whileHeld = async (kept: Checkpoint): Promise<Checkpoint> => {
     await copy();
     return kept;
   };
-  const memory = await holdOwnKernel(host, record, { ...writer, imagesDir, whileHeld });
+  const memory = await holdSentry(host, record, { ...writer, imagesDir, whileHeld });
   await runOn(host, record);
   return memory;
 };
@@ -80,7 +80,7 @@ const captureByCriu = async (
   host: OciHost,
   record: SandboxRecord,
   { criu, imagesDir, copy }: { criu: Criu; imagesDir: string; copy: () => Promise<void> },
-): Promise<KeptMemory> => {
+): Promise<Checkpoint> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const cgroup = host.cgroup(record.spec.id);
   await waitForQuiet(await cgroup.members());

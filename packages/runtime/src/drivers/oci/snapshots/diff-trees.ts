@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync } from 'node:fs';
-import { createTurns } from '../../../concurrency/turns.ts';
+import { createYielder } from '../../../concurrency/yielder.ts';
 import { RuntimeError } from '../../../error.ts';
 import type { Difference, DifferentField } from '../../../runtime.ts';
 import { toPathBytes, toPathText } from './path-text.ts';
@@ -28,7 +28,7 @@ export async function* diffTrees(
   if (from.rootfs !== to.rootfs) {
     throw new RuntimeError('unsupported', 'the two were made on different images');
   }
-  const takeTurns = createTurns();
+  const takeTurns = createYielder();
   const pause = async (): Promise<void> => {
     await takeTurns();
     signal?.throwIfAborted();

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
-import { createTurns } from '../../../concurrency/turns.ts';
+import { createYielder } from '../../../concurrency/yielder.ts';
 import { RuntimeError } from '../../../error.ts';
 import type { Layer, LayerEntry } from './tree-entry.ts';
 
@@ -48,7 +48,7 @@ export const readManifest = async (path: string, summary: ManifestSummary): Prom
     throw new RuntimeError('damaged', `the hash of its manifest is ${sha256} and was ${summary.sha256}`);
   }
   const layer = new Map<string, LayerEntry>();
-  const takeTurns = createTurns();
+  const takeTurns = createYielder();
   for (const line of bytes.toString('utf8').split('\n').slice(0, -1)) {
     await takeTurns();
     const entry = JSON.parse(line) as LayerEntry;

@@ -2,7 +2,7 @@ import { RuntimeError } from '../../../error.ts';
 import { findResolvers } from '../../../network/resolvers.ts';
 import type { InstanceSpec, SnapshotId } from '../../../runtime.ts';
 import { writeResolvers } from '../container/write-resolvers.ts';
-import { isCriuMemory, type KeptMemory, shareImages } from '../criu/memory-image.ts';
+import { type Checkpoint, isCriuMemory, shareImages } from '../criu/checkpoint.ts';
 import { copyDisk } from '../disk/copy-disk.ts';
 import { type SnapshotFolder, toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
@@ -19,7 +19,7 @@ export interface Origin {
   readonly rootfs: string;
   readonly snapshot?: SnapshotId;
   /** The processes to go on with, and what they hold of the agent. */
-  readonly memory?: KeptMemory;
+  readonly memory?: Checkpoint;
   readonly agentDir?: string;
   /** Undefined: the disk is made new. */
   readonly diskBaseId: number | undefined;
@@ -50,7 +50,7 @@ export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Ori
   if (diskBytes !== spec.limits.diskBytes) {
     throw new RuntimeError('internal', `the disk of snapshot ${snapshot} has ${diskBytes} bytes`);
   }
-  if (memory && !(isCriuMemory(memory) ? host.criu : host.ownKernel))
+  if (memory && !(isCriuMemory(memory) ? host.criu : host.sentry))
     throw new RuntimeError('unsupported', 'this host cannot restore the memory of a snapshot');
   return {
     rootfs,

@@ -1,6 +1,6 @@
 import { closeSync, constants, lstatSync, openSync, readdirSync, readlinkSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { createTurns } from '../../../concurrency/turns.ts';
+import { createYielder } from '../../../concurrency/yielder.ts';
 import { RuntimeError } from '../../../error.ts';
 import { ID_COUNT } from '../../../kernel/user-namespace.ts';
 import { readXattrs, toInnerXattr } from '../../../kernel/xattrs.ts';
@@ -28,7 +28,7 @@ export interface TreeOptions {
  */
 export async function* readLayer(root: string, options: TreeOptions): AsyncGenerator<LayerEntry> {
   const hashes = new Map<number, string>();
-  const takeTurns = createTurns();
+  const takeTurns = createYielder();
   let lengthLeft = MAX_LAYER_LENGTH;
 
   async function* readFolder(folder: number, path: string, depth: number): AsyncGenerator<LayerEntry> {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { SnapshotId } from '../../../runtime.ts';
-import type { KeptMemory } from '../criu/memory-image.ts';
+import type { Checkpoint } from '../criu/checkpoint.ts';
 import type { SealedDisk } from '../disk/sealed-disk.ts';
 import type { SandboxRecord } from '../record.ts';
 import type { ManifestSummary } from './manifest.ts';
@@ -31,7 +31,7 @@ export interface SnapshotContents {
   /** As in the record of that sandbox: nothing that begins with it gets less. */
   level?: 'gvisor';
   /** There where the processes were captured, too. */
-  memory?: KeptMemory;
+  memory?: Checkpoint;
   /** What is bound to `/.envd` for these. */
   agentDir?: string;
 }
@@ -39,10 +39,10 @@ export interface SnapshotContents {
 /** The sandbox that was captured, and its processes where these were asked for. */
 export interface Captured {
   record: SandboxRecord;
-  memory: KeptMemory | undefined;
+  memory: Checkpoint | undefined;
 }
 
-export const toContents = (source: SandboxRecord, memory: KeptMemory | undefined): SnapshotContents => ({
+export const toContents = (source: SandboxRecord, memory: Checkpoint | undefined): SnapshotContents => ({
   sandbox: source.spec.id,
   ...(source.snapshot !== undefined && { parent: source.snapshot }),
   rootfs: source.spec.rootfs,

@@ -5,12 +5,12 @@ import { syncPath } from '../../../kernel/sync-path.ts';
 import type { SnapshotId, SnapshotInfo, Snapshots } from '../../../runtime.ts';
 import { isInstanceId } from '../../instance-spec.ts';
 import {
-  type KeptMemory,
+  type Checkpoint,
   keepImages,
   listImages,
   requireUntouched,
   verifyImages,
-} from '../criu/memory-image.ts';
+} from '../criu/checkpoint.ts';
 import { repair } from '../disk/close-disk.ts';
 import { sweepDiskViews, withDiskView } from '../disk/disk-view.ts';
 import { isCleanDisk } from '../disk/kept-disk.ts';
@@ -46,7 +46,7 @@ export interface OciSnapshots extends Omit<Snapshots, 'diff'> {
    * As `make`, but nothing is mended, described or on the medium: what is captured is only good to be opened by this
    * process, and is no snapshot to the next one.
    */
-  makePassing(id: SnapshotId, capture: Capture): Promise<void>;
+  makeEphemeral(id: SnapshotId, capture: Capture): Promise<void>;
   /** A snapshot to begin with, and its image. Rejects with `not_found`, and with `damaged` when it is not whole. */
   open(id: SnapshotId): Promise<{ contents: SnapshotContents; folder: SnapshotFolder }>;
   /** Its files, by its manifest. Rejects as `open`. */
@@ -135,7 +135,7 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
         const contents = toContents(captured.record, memory);
         await keepRecord(folder.record, { version: 1, phase: 'sealed', ...contents, ...disk });
       }),
-    makePassing: (id, capture) =>
+    makeEphemeral: (id, capture) =>
       makeIn(id, async (folder) => {
         const { record, memory } = await capture(folder);
         const listed = memory && { ...memory, images: memory.images ?? listImages(folder.memory) };
@@ -198,7 +198,7 @@ const BLOCK_BYTES = 512;
 /** By which no image is taken as untouched. */
 const untrusted = { inode: '', modifiedNs: '', changedNs: '' };
 
-const sealMemory = async (folder: SnapshotFolder, { memory }: Captured): Promise<KeptMemory | undefined> =>
+const sealMemory = async (folder: SnapshotFolder, { memory }: Captured): Promise<Checkpoint | undefined> =>
   memory && { ...memory, images: memory.images ?? (await keepImages(folder.memory)) };
 
 /** Of a folder that is being removed. No id ends like this. */

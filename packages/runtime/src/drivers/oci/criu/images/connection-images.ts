@@ -1,4 +1,4 @@
-import { createTurns } from '../../../../concurrency/turns.ts';
+import { createYielder } from '../../../../concurrency/yielder.ts';
 import { type Field, putVarint, type Span, unreadable } from './files-image.ts';
 
 /**
@@ -11,7 +11,7 @@ export const closeOutsideConnections = async (
   bytes: Buffer,
   files: readonly Field[][],
 ): Promise<ConnectionChange> => {
-  const turns = createTurns();
+  const yielder = createYielder();
   const connected: InetSocket[] = [];
   const known = new Set<string>();
   let needsNetwork = false;
@@ -20,7 +20,7 @@ export const closeOutsideConnections = async (
     needsNetwork ||= echoProtocols.has(socket.protocol);
     if (socket.destination.port !== 0) connected.push(socket);
     if (lives.has(socket.state)) known.add(toKey(socket));
-    await turns();
+    await yielder();
   }
   const isKept = (socket: InetSocket): boolean => {
     if (!isLoopback(socket.source) || !isLoopback(socket.destination)) return false;
@@ -30,7 +30,7 @@ export const closeOutsideConnections = async (
   };
   let hasChanged = false;
   for (const socket of connected) {
-    await turns();
+    await yielder();
     if (isKept(socket)) {
       needsNetwork = true;
       continue;

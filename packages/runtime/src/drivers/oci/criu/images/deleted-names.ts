@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { createTurns } from '../../../../concurrency/turns.ts';
+import { createYielder } from '../../../../concurrency/yielder.ts';
 import { type Field, listEntries, putVarint, readFields, type Span, UNKNOWN_BYTES } from './files-image.ts';
 
 /**
@@ -10,12 +10,12 @@ import { type Field, listEntries, putVarint, readFields, type Span, UNKNOWN_BYTE
 export const shortenDeletedNames = async (bytes: Buffer, folder: string): Promise<boolean> => {
   const deleted = await readDeleted(folder);
   if (deleted.size === 0) return false;
-  const turns = createTurns();
+  const yielder = createYielder();
   let hasChanged = false;
   for (const entry of listEntries(bytes)) {
     const file = readFields(bytes, entry).find(({ number }) => number === PLAIN_FILE);
     hasChanged = (file !== undefined && shortenName(bytes, file, deleted)) || hasChanged;
-    await turns();
+    await yielder();
   }
   return hasChanged;
 };
@@ -41,12 +41,12 @@ const readDeleted = async (folder: string): Promise<ReadonlySet<number>> => {
     if (error.code === 'ENOENT') return Buffer.alloc(0);
     throw error;
   });
-  const turns = createTurns();
+  const yielder = createYielder();
   const deleted = new Set<number>();
   for (const entry of listEntries(bytes)) {
     const fields = readFields(bytes, entry);
     if (toNumber(fields, REMAP_TYPE) === GHOST) deleted.add(toNumber(fields, REMAP_FILE_ID));
-    await turns();
+    await yielder();
   }
   return deleted;
 };

@@ -1,4 +1,4 @@
-import { createTurns } from '../../../../concurrency/turns.ts';
+import { createYielder } from '../../../../concurrency/yielder.ts';
 import { RuntimeError } from '../../../../error.ts';
 
 /** Where something is in the bytes of an image. */
@@ -79,11 +79,11 @@ export function* listEntries(bytes: Buffer): Generator<Span> {
  * files as code inside could open: others have their turn meanwhile. Rejects with `internal` when it cannot be understood.
  */
 export const readFiles = async (bytes: Buffer, kinds: readonly number[]): Promise<Map<number, Field[][]>> => {
-  const turns = createTurns();
+  const yielder = createYielder();
   const found = new Map<number, Field[][]>(kinds.map((kind) => [kind, []]));
   for (const entry of listEntries(bytes)) {
     for (const field of readFields(bytes, entry)) found.get(field.number)?.push(readFields(bytes, field));
-    await turns();
+    await yielder();
   }
   return found;
 };

@@ -1,4 +1,4 @@
-import { createTurns } from '../../../../concurrency/turns.ts';
+import { createYielder } from '../../../../concurrency/yielder.ts';
 import { listEntries, readFields, type Span } from './files-image.ts';
 
 /**
@@ -7,12 +7,12 @@ import { listEntries, readFields, type Span } from './files-image.ts';
  * `internal` when the bytes cannot be understood.
  */
 export const allowRewriting = async (bytes: Buffer): Promise<boolean> => {
-  const turns = createTurns();
+  const yielder = createYielder();
   let hasChanged = false;
   for (const entry of listEntries(bytes)) {
     const file = readFields(bytes, entry).find(({ number }) => number === PLAIN_FILE);
     hasChanged = (file !== undefined && freeFile(bytes, file)) || hasChanged;
-    await turns();
+    await yielder();
   }
   return hasChanged;
 };

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { createTurns } from '../../../../concurrency/turns.ts';
+import { createYielder } from '../../../../concurrency/yielder.ts';
 import { listDescriptors } from '../obstacles/descriptors.ts';
 import { type Field, readFields, type Span, UNKNOWN_BYTES } from './files-image.ts';
 
@@ -70,7 +70,7 @@ const readLow32 = (bytes: Buffer, { start, end }: Span): number => {
 
 /** The files without a name that the processes have open, each with the device of its file system, as watches name them. */
 const findDeleted = async (pids: readonly number[]): Promise<ReadonlySet<string>> => {
-  const turns = createTurns();
+  const yielder = createYielder();
   const seen = new Set<string>();
   const found = new Set<string>();
   const devicesOf = createDevices();
@@ -83,7 +83,7 @@ const findDeleted = async (pids: readonly number[]): Promise<ReadonlySet<string>
       const device = devicesOf(pid).get(readMountId(pid, name));
       if (device !== undefined) found.add(toKey(device, status.ino));
     }
-    await turns();
+    await yielder();
   }
   return found;
 };

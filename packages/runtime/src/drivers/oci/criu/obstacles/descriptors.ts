@@ -1,5 +1,5 @@
 import { type Dir, opendirSync, readlinkSync } from 'node:fs';
-import { createTurns } from '../../../../concurrency/turns.ts';
+import { createYielder } from '../../../../concurrency/yielder.ts';
 import { RuntimeError } from '../../../../error.ts';
 
 /** The most that the processes of a sandbox may have open, all together, when their memory is to be kept. */
@@ -67,12 +67,12 @@ export const readDescriptor = ({ pid, name }: Descriptor): string => {
 
 /** Rejects with `unavailable` when the processes have more than `MAX_DESCRIPTORS`: to look through them takes too long. */
 export const requireFewDescriptors = async (pids: readonly number[]): Promise<void> => {
-  const turns = createTurns();
+  const yielder = createYielder();
   let count = 0;
   for (const _ of listDescriptors(pids)) {
     count += 1;
     if (count > MAX_DESCRIPTORS)
       throw new RuntimeError('unavailable', `more than ${MAX_DESCRIPTORS} files are open inside`);
-    await turns();
+    await yielder();
   }
 };

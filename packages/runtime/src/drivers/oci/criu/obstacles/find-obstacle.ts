@@ -1,5 +1,5 @@
 import { constants, readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs';
-import { createTurns } from '../../../../concurrency/turns.ts';
+import { createYielder } from '../../../../concurrency/yielder.ts';
 import { orNothing } from '../../../../kernel/or-nothing.ts';
 import { O_PATH } from '../../../../kernel/syscalls.ts';
 import { type SocketOption, visitFrozenSockets } from '../sockets/sandbox-sockets.ts';
@@ -13,14 +13,14 @@ export const findObstacle = async (pids: readonly number[]): Promise<string | un
   (await findFile(pids)) ?? (await findCorked(pids));
 
 const findFile = async (pids: readonly number[]): Promise<string | undefined> => {
-  const turns = createTurns();
+  const yielder = createYielder();
   let looks = 0;
   for (const file of listFiles(pids)) {
     const obstacle = orNothing(() => toObstacle(file));
     if (obstacle !== undefined) return obstacle;
     looks += 1;
     if (looks > MAX_LOOKS) return undefined;
-    await turns();
+    await yielder();
   }
   return undefined;
 };

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { createTurns } from '../../../../concurrency/turns.ts';
+import { createYielder } from '../../../../concurrency/yielder.ts';
 import { orNothing } from '../../../../kernel/or-nothing.ts';
 
 /** One process of a sandbox, which may have ended without its parent having asked how. Numbers are the host's. */
@@ -16,7 +16,7 @@ export interface TreeProcess {
  * as many as code inside could start: others have their turn meanwhile.
  */
 export const readProcessTree = async (first: number): Promise<TreeProcess[]> => {
-  const turns = createTurns();
+  const yielder = createYielder();
   const found: TreeProcess[] = [];
   const open = [first];
   for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
@@ -24,7 +24,7 @@ export const readProcessTree = async (first: number): Promise<TreeProcess[]> => 
     if (process === undefined) continue;
     found.push(process);
     for (const child of readChildren(pid)) open.push(child);
-    await turns();
+    await yielder();
   }
   return found;
 };

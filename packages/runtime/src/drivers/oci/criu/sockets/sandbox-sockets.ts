@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
-import { createTurns } from '../../../../concurrency/turns.ts';
+import { createYielder } from '../../../../concurrency/yielder.ts';
 import koffi from '../../../../kernel/native.ts';
 import type { Cgroup } from '../../cgroup/cgroup.ts';
 import { type Descriptor, listDescriptors, readDescriptor } from '../obstacles/descriptors.ts';
@@ -55,7 +55,7 @@ export const visitFrozenSockets = async (
   pids: readonly number[],
   visit: (socket: SandboxSocket) => void,
 ): Promise<void> => {
-  const turns = createTurns();
+  const yielder = createYielder();
   const seen = new Set<string>();
   for (const descriptor of listDescriptors(pids)) {
     const link = readDescriptor(descriptor);
@@ -64,7 +64,7 @@ export const visitFrozenSockets = async (
       seen.add(inode);
       visitSocket(descriptor, (fd) => visit(toSocket(fd, inode)));
     }
-    await turns();
+    await yielder();
   }
 };
 

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { inLanes } from './in-lanes.ts';
+import { withConcurrencyLimit } from './concurrency-limit.ts';
 
-describe('working in lanes', () => {
+describe('a concurrency limit', () => {
   it('works on everything in order, on so many at a time', async () => {
     const items = Array.from({ length: 20 }, (_, index) => index);
     const begun: number[] = [];
     let most = 0;
     let now = 0;
-    await inLanes(items, { lanes: 3 }, async (item) => {
+    await withConcurrencyLimit(items, { limit: 3 }, async (item) => {
       begun.push(item);
       now += 1;
       most = Math.max(most, now);
@@ -17,7 +17,7 @@ describe('working in lanes', () => {
     });
     expect(begun).toEqual(items);
     expect([most, now]).toEqual([3, 0]);
-    await inLanes([], { lanes: 3 }, () => expect.fail('called'));
+    await withConcurrencyLimit([], { limit: 3 }, () => expect.fail('called'));
   });
 
   it('rejects with what went wrong when nothing is under way any more', async () => {
@@ -28,7 +28,7 @@ describe('working in lanes', () => {
       await sleep(5);
       isUnderWay = false;
     };
-    await expect(inLanes(['bad', 'good'], { lanes: 2 }, work)).rejects.toThrow('no room');
+    await expect(withConcurrencyLimit(['bad', 'good'], { limit: 2 }, work)).rejects.toThrow('no room');
     expect(isUnderWay).toBe(false);
   });
 });

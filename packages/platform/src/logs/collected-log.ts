@@ -5,7 +5,7 @@ import type { EntryBuffer } from './entry-buffer.ts';
 import { parseLine } from './parse-line.ts';
 
 /** The log of one sandbox as it arrives, line by line, from any number of readings that may overlap. */
-export interface ShippedLog {
+export interface CollectedLog {
   /** How far it is read. Undefined before the first line. */
   readonly source: LogSource | undefined;
   /** Takes a line as the agent sent it; what is none, or was read before, is left out. */
@@ -15,7 +15,7 @@ export interface ShippedLog {
 /** What an entry takes in the store besides its texts. */
 const OVERHEAD_BYTES = 64;
 
-export const createShippedLog = (options: {
+export const createCollectedLog = (options: {
   row: Pick<SandboxRow, 'id' | 'createdAt'>;
   /** As it was left by an earlier run of this process. */
   source: LogSource | undefined;
@@ -23,7 +23,7 @@ export const createShippedLog = (options: {
   clock: Pick<Clock, 'now'>;
   /** The agent wants to know what the sandbox uses. */
   onAsk: () => void;
-}): ShippedLog => {
+}): CollectedLog => {
   const { row, buffer, clock, onAsk } = options;
   let { source } = options;
   let lastAt = row.createdAt;

@@ -5,13 +5,13 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createSystemClock } from '../clock.ts';
 import type { LogSource, NewLogEntry } from '../store/log-store.ts';
 import type { SandboxRow } from '../store/store.ts';
-import { createShipping, type Shipping } from './shipping.ts';
+import { createLogCollection, type LogCollection } from './log-collection.ts';
 
 const row = { id: 'i1', createdAt: Date.now() - 60_000 } as SandboxRow;
 const silent = (): void => {};
 const log = { debug: silent, info: silent, warn: silent, error: silent };
 
-/** A store of this process: what is in it outlives a shipping. */
+/** A store of this process: what is in it outlives a log collection. */
 const createMemoryStore = () => {
   const entries: NewLogEntry[] = [];
   const sources = new Map<string, LogSource>();
@@ -56,19 +56,19 @@ const line = (seq: number, change: object = {}): string =>
   `${JSON.stringify({ seq, timestamp: Date.now(), level: 'info', logger: 'process', message: `m${seq}`, fields: {}, ...change })}\n`;
 const origin = (name: string): string => `{"origin":"${name}"}\n`;
 
-const shippings: Shipping[] = [];
+const collections: LogCollection[] = [];
 const start = (store: ReturnType<typeof createMemoryStore>, answerUsage = async (): Promise<void> => {}) => {
-  const shipping = createShipping({ store, clock: createSystemClock(), log, answerUsage });
-  shippings.push(shipping);
-  return shipping;
+  const logCollection = createLogCollection({ store, clock: createSystemClock(), log, answerUsage });
+  collections.push(logCollection);
+  return logCollection;
 };
 afterEach(async () => {
-  for (const shipping of shippings.splice(0)) await shipping.close();
+  for (const logCollection of collections.splice(0)) await logCollection.close();
 });
 const messages = ({ entries }: { entries: readonly NewLogEntry[] }): string[] =>
   entries.map(({ message }) => message);
 
-describe('shipping', () => {
+describe('log collection', () => {
   it('writes what arrives, in its order, and goes on where it was after a restart', async () => {
     const store = createMemoryStore();
     const agent = createAgent((response, url) => {
@@ -91,22 +91,22 @@ describe('shipping', () => {
   it('fetches what is left when a sandbox goes, a short life from its beginning', async () => {
     const store = createMemoryStore();
     const agent = createAgent((response) => response.end(origin('a') + line(1) + line(2)));
-    const shipping = start(store);
-    shipping.begin(row, agent.instance);
-    shipping.end('i1');
-    await shipping.fetched('i1');
-    expect(await shipping.list({ sandboxId: 'i1', order: 'asc', limit: 9 })).toHaveLength(2);
+    const logCollection = start(store);
+    logCollection.begin(row, agent.instance);
+    logCollection.end('i1');
+    await logCollection.fetched('i1');
+    expect(await logCollection.list({ sandboxId: 'i1', order: 'asc', limit: 9 })).toHaveLength(2);
     expect(agent.asked).toEqual(['/logs?follow=false']);
     expect(agent.open.size).toBe(0);
   });
 
   it('does not hold up an end for an agent that does not answer', async () => {
     const agent = createAgent(() => {});
-    const shipping = start(createMemoryStore());
-    shipping.begin(row, agent.instance);
-    shipping.end('i1');
+    const logCollection = start(createMemoryStore());
+    logCollection.begin(row, agent.instance);
+    logCollection.end('i1');
     // It would wait for ever.
-    await shipping.fetched('i1');
+    await logCollection.fetched('i1');
     expect(agent.open.size).toBe(0);
   });
 
@@ -115,11 +115,11 @@ describe('shipping', () => {
     const agent = createAgent((response) => {
       response.end(origin('a') + line(1) + line(10) + origin('b') + line(1));
     });
-    const shipping = start(store);
-    shipping.begin(row, agent.instance);
-    shipping.end('i1');
-    await shipping.fetched('i1');
-    await shipping.list({ sandboxId: 'i1', order: 'asc', limit: 9 });
+    const logCollection = start(store);
+    logCollection.begin(row, agent.instance);
+    logCollection.end('i1');
+    await logCollection.fetched('i1');
+    await logCollection.list({ sandboxId: 'i1', order: 'asc', limit: 9 });
     expect(messages(store)).toEqual(['m1', '8 log entries of the sandbox were lost', 'm10', 'm1']);
     expect(store.entries[1]).toMatchObject({ level: 'warn', logger: 'log' });
   });
@@ -132,11 +132,11 @@ describe('shipping', () => {
       const late = { timestamp: Date.now() + 1e9 };
       response.end(origin('a') + line(1, change) + line(2, early) + line(3, late) + line(4, early));
     });
-    const shipping = start(store);
-    shipping.begin(row, agent.instance);
-    shipping.end('i1');
-    await shipping.fetched('i1');
-    await shipping.list({ sandboxId: 'i1', order: 'asc', limit: 9 });
+    const logCollection = start(store);
+    logCollection.begin(row, agent.instance);
+    logCollection.end('i1');
+    await logCollection.fetched('i1');
+    await logCollection.list({ sandboxId: 'i1', order: 'asc', limit: 9 });
     const times = store.entries.map(({ at }) => at);
     expect(times).toHaveLength(4);
     expect(times).toEqual(times.toSorted((a, b) => a - b));
@@ -166,8 +166,8 @@ describe('shipping', () => {
       response.on('drain', () => flood(response));
       flood(response);
     });
-    const shipping = start(store);
-    shipping.begin(row, agent.instance);
+    const logCollection = start(store);
+    logCollection.begin(row, agent.instance);
     const begunMs = performance.now();
     await expect.poll(() => store.entries.length).toBeGreaterThan(50);
     await delay(2_000);
@@ -183,11 +183,11 @@ describe('shipping', () => {
     const store = createMemoryStore();
     store.failures = 1;
     const agent = createAgent((response) => response.end(origin('a') + line(1)));
-    const shipping = start(store);
-    shipping.begin(row, agent.instance);
-    shipping.end('i1');
-    await shipping.fetched('i1');
-    expect(await shipping.list({ sandboxId: 'i1', order: 'asc', limit: 9 })).toHaveLength(1);
+    const logCollection = start(store);
+    logCollection.begin(row, agent.instance);
+    logCollection.end('i1');
+    await logCollection.fetched('i1');
+    expect(await logCollection.list({ sandboxId: 'i1', order: 'asc', limit: 9 })).toHaveLength(1);
   });
 
   it('answers an agent that asks all the time a few times a second, and never twice at once', async () => {
@@ -198,14 +198,14 @@ describe('shipping', () => {
       const asking = setInterval(() => response.write('{"ask":"usage"}\n'.repeat(100)), 5);
       response.once('close', () => clearInterval(asking));
     });
-    const shipping = start(createMemoryStore(), async () => {
+    const logCollection = start(createMemoryStore(), async () => {
       answers += 1;
       underWay += 1;
       await delay(1);
       expect(underWay).toBe(1);
       underWay -= 1;
     });
-    shipping.begin(row, agent.instance);
+    logCollection.begin(row, agent.instance);
     const begunMs = performance.now();
     await expect.poll(() => answers).toBeGreaterThan(3);
     expect(answers).toBeLessThanOrEqual((performance.now() - begunMs) / 190);

@@ -7,10 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { isAlive } from '../../../suite/client.ts';
-import { expectOn, readCounter, startCounter, useOwnKernel } from '../testing/own-kernel-lab.ts';
+import { expectOn, readCounter, startCounter, useSentry } from '../testing/sentry-lab.ts';
 
 const program = fileURLToPath(new URL('../testing/snapshot-endlessly.ts', import.meta.url));
-const oci = useOwnKernel('ownk');
+const oci = useSentry('ownk');
 const toPath = (name: string): string => join(oci.base, 'bin', name);
 
 /** A program that is runsc, but with `prelude`, a part of a shell script, before. Behind a closed folder, as in somebody's home. */
@@ -46,7 +46,7 @@ fi`);
         const last = await readCounter(instance);
         await writeFile(at, `${turn}`);
         const id = oci.toId();
-        const made = instance.snapshot({ id, memory: true, lasting: false });
+        const made = instance.snapshot({ id, memory: true, ephemeral: true });
         ends.add(
           await made.then(
             () => 'made',

@@ -4,12 +4,12 @@ import type { Log } from '../log.ts';
 import type { LogEntryRow, LogQuery } from '../store/log-store.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
 import { type ByteBudget, createByteBudget } from './byte-budget.ts';
+import { type CollectedLog, createCollectedLog } from './collected-log.ts';
 import { createEntryBuffer } from './entry-buffer.ts';
 import { readLog } from './read-log.ts';
-import { createShippedLog, type ShippedLog } from './shipped-log.ts';
 
 /** Brings what the agents of running sandboxes have to tell into the store. */
-export interface Shipping {
+export interface LogCollection {
   /** Follows the log of a running sandbox from here on. */
   begin(row: SandboxRow, instance: Pick<Instance, 'control'>): void;
   /** Stops following, and fetches what is left before the run goes. */
@@ -24,7 +24,7 @@ export interface Shipping {
   close(): Promise<void>;
 }
 
-export interface ShippingOptions {
+export interface LogCollectionOptions {
   store: Pick<Store, 'addLogEntries' | 'findLogSource' | 'listLogEntries' | 'deleteLogEntries'>;
   clock: Clock;
   log: Log;
@@ -56,7 +56,7 @@ interface Followed {
   readonly row: SandboxRow;
   readonly instance: Pick<Instance, 'control'>;
   readonly budget: ByteBudget;
-  shipped: Promise<ShippedLog> | undefined;
+  collected: Promise<CollectedLog> | undefined;
   readonly stop: AbortController;
 }
 
@@ -65,7 +65,12 @@ interface Followed {
  * and an idle sandbox costs nothing but the memory of the connection. How far a log was read is written with what was read, so
  * that after a restart of this process nothing is missing that the agent still has, and nothing is there twice.
  */
-export const createShipping = ({ store, clock, log, answerUsage }: ShippingOptions): Shipping => {
+export const createLogCollection = ({
+  store,
+  clock,
+  log,
+  answerUsage,
+}: LogCollectionOptions): LogCollection => {
   const followed = new Map<string, Followed>();
   const fetching = new Map<string, Promise<void>>();
   const buffer = createEntryBuffer({ store, clock, log });
@@ -91,10 +96,13 @@ export const createShipping = ({ store, clock, log, answerUsage }: ShippingOptio
     };
   };
 
-  const openShipped = async (row: SandboxRow, instance: Pick<Instance, 'control'>): Promise<ShippedLog> => {
+  const openCollected = async (
+    row: SandboxRow,
+    instance: Pick<Instance, 'control'>,
+  ): Promise<CollectedLog> => {
     // What an earlier run of the sandbox has sent may not be written yet.
     await buffer.flush();
-    return createShippedLog({
+    return createCollectedLog({
       row,
       source: await store.findLogSource(row.id),
       buffer,
@@ -105,13 +113,13 @@ export const createShipping = ({ store, clock, log, answerUsage }: ShippingOptio
 
   const read = async (one: Followed, { follow, signal }: { follow: boolean; signal: AbortSignal }) => {
     const { row, instance, budget } = one;
-    one.shipped ??= openShipped(row, instance).catch((error: unknown) => {
-      one.shipped = undefined;
+    one.collected ??= openCollected(row, instance).catch((error: unknown) => {
+      one.collected = undefined;
       throw error;
     });
-    const shipped = await one.shipped;
-    const onLine = (text: string): void => shipped.take(text);
-    await readLog({ instance, after: shipped.source, follow, onLine, budget, clock, signal });
+    const collected = await one.collected;
+    const onLine = (text: string): void => collected.take(text);
+    await readLog({ instance, after: collected.source, follow, onLine, budget, clock, signal });
   };
 
   const follow = async (one: Followed): Promise<void> => {
@@ -147,7 +155,7 @@ export const createShipping = ({ store, clock, log, answerUsage }: ShippingOptio
         row,
         instance,
         budget: createByteBudget({ clock, atOnce: BYTES_AT_ONCE, aSecond: BYTES_A_SECOND }),
-        shipped: undefined,
+        collected: undefined,
         stop: new AbortController(),
       };
       followed.get(row.id)?.stop.abort();

@@ -13,7 +13,7 @@ export interface GroundOptions {
 }
 
 /** With what this process makes sandboxes: all that differs between root of a host and an ordinary user in his ground. */
-export interface Means {
+export interface HostBackend {
   /** The id of a sandbox's root, as this process sees it. */
   toBaseId(slot: number): number;
   /** Resolves with a descriptor of the user namespace for the next run; the caller closes it. */

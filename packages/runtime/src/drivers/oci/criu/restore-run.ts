@@ -1,5 +1,5 @@
 import { RuntimeError } from '../../../error.ts';
-import type { LifeLine } from '../container/life-line.ts';
+import type { LivenessPipe } from '../container/liveness-pipe.ts';
 import { waitForEntry } from '../container/ready.ts';
 import { toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
@@ -7,14 +7,14 @@ import type { Run } from '../instance.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from '../record.ts';
 import { startSandbox } from '../start.ts';
 import { toStepError } from '../step-error.ts';
-import { isCriuMemory, type KeptMemory, requireUntouched, verifyImages } from './memory-image.ts';
+import { type Checkpoint, isCriuMemory, requireUntouched, verifyImages } from './checkpoint.ts';
 import { restoreMemory } from './restore.ts';
 
-export interface WakeOptions {
+export interface RestoreRunOptions {
   host: OciHost;
   record: SandboxRecord;
   /** Whose images are in the sandbox's folder. */
-  memory: KeptMemory;
+  memory: Checkpoint;
   agentDir: string;
   command: readonly string[];
   signal: AbortSignal;
@@ -26,7 +26,7 @@ export interface WakeOptions {
  * Makes the run that the record names out of memory that was kept. What was made is still there when it rejects: with
  * `damaged` when the images are not as they were.
  */
-export const wakeSandbox = async (options: WakeOptions): Promise<Run> => {
+export const restoreSandbox = async (options: RestoreRunOptions): Promise<Run> => {
   const { host, record, memory, agentDir, signal } = options;
   const { id } = record.spec;
   const folder = toSandboxFolder(host.dataDir, id);
@@ -35,7 +35,7 @@ export const wakeSandbox = async (options: WakeOptions): Promise<Run> => {
   if (!images || !restore)
     throw new RuntimeError('unsupported', 'this host cannot restore the memory of an instance');
   const isNew = record.phase === 'starting';
-  let line: LifeLine | undefined;
+  let line: LivenessPipe | undefined;
   let damage: Promise<unknown> = Promise.resolve();
   try {
     // Those of a snapshot, of which any number may be made at the same time, were looked at when that was opened.
@@ -69,17 +69,17 @@ interface Restore {
    * Resolves when everything is there, and stands still. Calls `meanwhile` when it begins to read the images, which it leaves as
    * they are.
    */
-  make(meanwhile: () => void): Promise<LifeLine>;
+  make(meanwhile: () => void): Promise<LivenessPipe>;
   /** Resolves when it runs, and the agent can be reached. */
   begin(): Promise<void>;
 }
 
 /** Undefined where this host cannot restore what has written the images. */
-const toRestore = (options: WakeOptions): Restore | undefined => {
+const toRestore = (options: RestoreRunOptions): Restore | undefined => {
   const { host, record, memory, agentDir, command, signal, prepareDisk } = options;
   const { id } = record.spec;
   const folder = toSandboxFolder(host.dataDir, id);
-  const { criu, ownKernel } = host;
+  const { criu, sentry } = host;
   if (isCriuMemory(memory)) {
     // Another machine from here on, where the old one may run as well.
     const bootId = record.phase === 'starting' ? `${record.runId}\n` : memory.bootId;
@@ -95,16 +95,16 @@ const toRestore = (options: WakeOptions): Restore | undefined => {
   const imagesDir = folder.memory;
   const container = { id, folder, signal };
   return (
-    ownKernel && {
+    sentry && {
       make: async (meanwhile) => {
         meanwhile();
         const line = await startSandbox({ host, record, agentDir, command, signal, prepareDisk, imagesDir });
         const { hostname } = record.spec;
-        if (record.phase === 'starting') await ownKernel.rename({ ...container, hostname });
+        if (record.phase === 'starting') await sentry.rename({ ...container, hostname });
         return line;
       },
       begin: async () => {
-        await ownKernel.release(container);
+        await sentry.release(container);
         await waitForEntry(folder.guest, 'control.sock', signal);
       },
     }

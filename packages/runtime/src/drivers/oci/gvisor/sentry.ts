@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { settleAll } from '../../../concurrency/settle-all.ts';
 import { isRuntimeError, RuntimeError } from '../../../error.ts';
 import { createMemoryFile } from '../../../kernel/syscalls.ts';
-import type { Container, OwnKernel } from '../container/oci-runtime.ts';
+import type { Container, Sentry } from '../container/oci-runtime.ts';
 import { waitForEntry, waitForNoEntry } from '../container/ready.ts';
 import { toHostnameProgram } from './workarounds/hostname-program.ts';
 
@@ -21,7 +21,7 @@ const OPEN_DEADLINE_MS = 8_000;
 const TRIES = 5;
 const TRY_AFTER_MS = 50;
 
-export const createOwnKernel = (run: RunscCommand): OwnKernel => ({
+export const createSentry = (run: RunscCommand): Sentry => ({
   hold: async (container) => {
     const { id } = container;
     await closeSockets(run, container);

@@ -2,11 +2,11 @@ import { closeSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRuntimeError, RuntimeError } from '../../../error.ts';
-import { createLifeLine } from '../container/life-line.ts';
-import type { OwnKernel } from '../container/oci-runtime.ts';
+import { createLivenessPipe } from '../container/liveness-pipe.ts';
+import type { Sentry } from '../container/oci-runtime.ts';
+import type { Checkpoint } from '../criu/checkpoint.ts';
 import { readHostBootId } from '../criu/dump.ts';
 import { toMemoryDeadlineMs } from '../criu/memory-deadline.ts';
-import type { KeptMemory } from '../criu/memory-image.ts';
 import { toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
 import type { SandboxRecord } from '../record.ts';
@@ -17,16 +17,16 @@ import { toStepError } from '../step-error.ts';
  * while everything is frozen. Everything is still frozen when this resolves. When this rejects, everything runs again, or could
  * not be thawed: with `unavailable` where something cannot be written down or the agent does not take part, or what `whileHeld` rejected with.
  */
-export const holdOwnKernel = async <T>(
+export const holdSentry = async <T>(
   host: OciHost,
   record: SandboxRecord,
   options: {
-    ownKernel: OwnKernel;
+    sentry: Sentry;
     imagesDir: string;
-    whileHeld: (memory: KeptMemory) => Promise<T>;
+    whileHeld: (memory: Checkpoint) => Promise<T>;
   },
 ): Promise<T> => {
-  const { ownKernel, imagesDir, whileHeld } = options;
+  const { sentry, imagesDir, whileHeld } = options;
   const { id, limits } = record.spec;
   const folder = toSandboxFolder(host.dataDir, id);
   const signal = AbortSignal.timeout(toMemoryDeadlineMs(limits.memoryBytes));
@@ -38,11 +38,11 @@ export const holdOwnKernel = async <T>(
   try {
     await mkdir(imagesDir, { mode: 0o700, recursive: true });
     // A program that stops something outlives this process when it is killed.
-    const { line, writeFd } = createLifeLine(folder.dumpLine);
+    const { line, writeFd } = createLivenessPipe(folder.dumpPipe);
     try {
       const container = { id, folder, signal, lineFd: writeFd };
-      await ownKernel.hold(container);
-      await ownKernel.write({ ...container, imagesDir }).catch(async (error: unknown) => {
+      await sentry.hold(container);
+      await sentry.write({ ...container, imagesDir }).catch(async (error: unknown) => {
         const failure = await toFailure(error);
         // What it cannot write down stands only in what it has logged.
         throw failure.code === 'internal'
@@ -60,7 +60,7 @@ export const holdOwnKernel = async <T>(
     await runOn(host, record);
     throw failure;
   } finally {
-    await rm(folder.dumpLine, { force: true });
+    await rm(folder.dumpPipe, { force: true });
   }
 };
 
@@ -70,7 +70,7 @@ const TRIES = 3;
 const TRY_AFTER_MS = 100;
 
 /**
- * Lets everything inside go on, from wherever `holdOwnKernel` was; the agent can be reached when it resolves. Rejects with
+ * Lets everything inside go on, from wherever `holdSentry` was; the agent can be reached when it resolves. Rejects with
  * `unavailable` when all runs, but the agent takes no part; else something may stand still, and the next may try.
  */
 export const runOn = async (host: OciHost, { spec: { id } }: SandboxRecord): Promise<void> => {
@@ -78,8 +78,8 @@ export const runOn = async (host: OciHost, { spec: { id } }: SandboxRecord): Pro
   for (let tries = 1; ; tries++) {
     const container = { id, folder, signal: AbortSignal.timeout(RELEASE_DEADLINE_MS) };
     try {
-      await host.runtime.ownKernel?.release(container);
-      await host.runtime.ownKernel?.reopen(container);
+      await host.runtime.sentry?.release(container);
+      await host.runtime.sentry?.reopen(container);
       break;
     } catch (error) {
       if (isRuntimeError(error, 'unavailable')) {

@@ -8,10 +8,10 @@ import { describe, expect, it } from 'vitest';
 import { listInterfaces, runInside } from '../../../suite/client.ts';
 import { toSandboxFolder } from '../folder.ts';
 import { readRecord } from '../record.ts';
-import { expectOn, readCounter, startCounter, useOwnKernel } from '../testing/own-kernel-lab.ts';
+import { expectOn, readCounter, startCounter, useSentry } from '../testing/sentry-lab.ts';
 
 const program = fileURLToPath(new URL('../testing/pause-endlessly.ts', import.meta.url));
-const oci = useOwnKernel('own');
+const oci = useSentry('own');
 const { reopen } = oci;
 
 describe('a pause with memory at level gvisor', () => {

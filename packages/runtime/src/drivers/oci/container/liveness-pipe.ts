@@ -7,7 +7,7 @@ import { makeFifo } from '../../../kernel/syscalls.ts';
  * gone the kernel ends the stream: whoever listens knows at once, without asking, also after this process was killed
  * and another one took over. Pid 1 of a pid namespace takes all other processes with it.
  */
-export interface LifeLine {
+export interface LivenessPipe {
   /** Resolves when nobody holds the writing end any more. */
   readonly ended: Promise<void>;
   isEnded(): boolean;
@@ -19,10 +19,10 @@ export interface LifeLine {
  * Makes the pipe, in place of one of the last run, for that `owner` of the host. The writing end is for the child to inherit; the
  * caller closes its own after starting it.
  */
-export const createLifeLine = (
+export const createLivenessPipe = (
   path: string,
   { owner }: { owner?: number } = {},
-): { line: LifeLine; writeFd: number } => {
+): { line: LivenessPipe; writeFd: number } => {
   rmSync(path, { force: true });
   makeFifo(path);
   if (owner !== undefined) chownSync(path, owner, owner);
@@ -32,7 +32,7 @@ export const createLifeLine = (
 };
 
 /** Takes up the line of a sandbox that runs already. Undefined when there is none, or nobody at its other end. */
-export const adoptLifeLine = (path: string): LifeLine | undefined => {
+export const adoptLivenessPipe = (path: string): LivenessPipe | undefined => {
   let readFd: number;
   try {
     readFd = openReader(path);
@@ -58,7 +58,7 @@ const hasWriter = (fd: number): boolean => {
   }
 };
 
-const listen = (fd: number): LifeLine => {
+const listen = (fd: number): LivenessPipe => {
   const socket = new Socket({ fd, readable: true, writable: false });
   let isEnded = false;
   let isClosed = false;

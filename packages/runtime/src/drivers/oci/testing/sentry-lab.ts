@@ -5,7 +5,7 @@ import { prepareRunsc } from '../gvisor/prepare-runsc.ts';
 import { type OciFixture, useOci } from './oci-fixture.ts';
 
 /** As `useOci`, of sandboxes of level gvisor that keep their memory. `reopen` needs no change for that. */
-export const useOwnKernel = (name: string): OciFixture & { readonly runscPath: string } => {
+export const useSentry = (name: string): OciFixture & { readonly runscPath: string } => {
   const oci = useOci({ name, internet: true });
   let runscPath: string;
   const reopen: OciFixture['reopen'] = (change) => oci.reopen({ runscPath, keepsMemory: true, ...change });

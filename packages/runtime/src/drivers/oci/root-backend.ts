@@ -4,10 +4,10 @@ import { openCgroup, readCgroupLayout } from './cgroup/cgroup.ts';
 import { toCgroupParent } from './cgroup/cgroup-parent.ts';
 import { createExpectJoin } from './cgroup/workarounds/expect-join.ts';
 import { createImageDisks } from './disk/image-disks.ts';
-import type { Means } from './means.ts';
+import type { HostBackend } from './host-backend.ts';
 
 /** Of root: each sandbox has a range of ids, cgroups and a bounded disk of its own. */
-export const createRootMeans = ({ dataDir }: { dataDir: string }): Means => {
+export const createRootBackend = ({ dataDir }: { dataDir: string }): HostBackend => {
   const cgroups = readCgroupLayout();
   const cgroupParent = toCgroupParent(dataDir);
   return {

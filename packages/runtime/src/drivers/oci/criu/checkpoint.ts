@@ -1,6 +1,6 @@
 import { chmodSync, linkSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { chown, writeFile } from 'node:fs/promises';
-import { inLanes } from '../../../concurrency/in-lanes.ts';
+import { withConcurrencyLimit } from '../../../concurrency/concurrency-limit.ts';
 import { settleAll } from '../../../concurrency/settle-all.ts';
 import { RuntimeError } from '../../../error.ts';
 import { syncPath } from '../../../kernel/sync-path.ts';
@@ -9,9 +9,9 @@ import { createFingerprintKey, readFingerprint } from '../disk/fingerprint.ts';
 import { beginWriteOut } from '../disk/write-out-meanwhile.ts';
 
 /** The processes of a paused sandbox, as files. */
-export interface KeptMemory {
-  /** How CRIU names the life line. Undefined where a kernel of the sandbox's own has written them. */
-  lifeLineId?: string;
+export interface Checkpoint {
+  /** How CRIU names the liveness pipe. Undefined where a kernel of the sandbox's own has written them. */
+  livenessPipeId?: string;
   /** What the kernel's boot id was inside; undefined where the host's own was seen. */
   bootId?: string;
   /** Whether sockets in them need a network to be restored in. */
@@ -31,13 +31,13 @@ export interface MemoryImages {
 }
 
 /** The processes of a paused sandbox as CRIU has written them. */
-export interface CriuMemory extends KeptMemory {
-  lifeLineId: string;
+export interface CriuMemory extends Checkpoint {
+  livenessPipeId: string;
   images: MemoryImages & { usernsName: string };
 }
 
-export const isCriuMemory = (memory: KeptMemory): memory is CriuMemory =>
-  memory.lifeLineId !== undefined && memory.images?.usernsName !== undefined;
+export const isCriuMemory = (memory: Checkpoint): memory is CriuMemory =>
+  memory.livenessPipeId !== undefined && memory.images?.usernsName !== undefined;
 
 interface MemoryImage {
   name: string;
@@ -77,9 +77,9 @@ export const listImages = (folder: string): MemoryImages => {
 };
 
 /** So many images are read at the same time; their fingerprints are made by the one thread that all else waits for, too. */
-const READ_LANES = 2;
+const READ_LIMIT = 2;
 /** And so many are written out, each of which has a thread; some are left for others. */
-const WRITE_LANES = 6;
+const WRITE_LIMIT = 6;
 
 /** As `listImages`; they are on the medium when it resolves. */
 export const keepImages = async (folder: string): Promise<MemoryImages> => {
@@ -93,12 +93,12 @@ export const keepImages = async (folder: string): Promise<MemoryImages> => {
   const writeOut = async (): Promise<void> => {
     // Once all of the small ones have their blocks, a journal has them in one transaction, and waiting for it once is enough.
     const small = names.filter((name) => !isPages(name));
-    await inLanes(small, { lanes: WRITE_LANES }, (name) => beginWriteOut(`${folder}/${name}`));
-    await inLanes(names, { lanes: WRITE_LANES }, (name) => syncPath(`${folder}/${name}`));
+    await withConcurrencyLimit(small, { limit: WRITE_LIMIT }, (name) => beginWriteOut(`${folder}/${name}`));
+    await withConcurrencyLimit(names, { limit: WRITE_LIMIT }, (name) => syncPath(`${folder}/${name}`));
   };
   await settleAll([
     writeOut(),
-    inLanes(names, { lanes: READ_LANES }, async (name) => {
+    withConcurrencyLimit(names, { limit: READ_LIMIT }, async (name) => {
       macs[name] = (await readFingerprint(`${folder}/${name}`, { key, label: name })).mac;
     }),
   ]);

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Instance } from '../../../runtime.ts';
 import { runInside } from '../../../suite/client.ts';
-import { expectOn, readCounter, startCounter, useOwnKernel } from '../testing/own-kernel-lab.ts';
+import { expectOn, readCounter, startCounter, useSentry } from '../testing/sentry-lab.ts';
 
-const oci = useOwnKernel('owns');
+const oci = useSentry('owns');
 const { create, dataDir, reopen, toId } = oci;
 
 const output = async (instance: Instance, script: string): Promise<string> =>
@@ -65,7 +65,7 @@ describe('a snapshot with memory at level gvisor', () => {
     const source = await create();
     const before = await startCounter(source);
     const snapshot = toId();
-    await source.snapshot({ id: snapshot, memory: true, lasting: false });
+    await source.snapshot({ id: snapshot, memory: true, ephemeral: true });
     const fork = await create({ snapshot });
     for await (const { id } of oci.runtime.snapshots.list()) expect.fail(`${id} is listed`);
     await oci.runtime.snapshots.delete(snapshot);

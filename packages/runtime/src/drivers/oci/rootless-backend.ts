@@ -9,13 +9,19 @@ import { makeCgroup } from './cgroup/make-cgroup.ts';
 import { createExpectJoin } from './cgroup/workarounds/expect-join.ts';
 import { openProcessGroup, pinUserNamespace } from './container/process-group.ts';
 import { createFolderDisks } from './disk/folder-disks.ts';
-import type { GroundOptions, Means } from './means.ts';
+import type { GroundOptions, HostBackend } from './host-backend.ts';
 
 /**
  * Of an ordinary user in his ground. All his sandboxes have the same range of ids, each in a user namespace of its own:
  * most hosts give a user no more than one.
  */
-export const createUserMeans = ({ dataDir, ground }: { dataDir: string; ground: GroundOptions }): Means => {
+export const createRootlessBackend = ({
+  dataDir,
+  ground,
+}: {
+  dataDir: string;
+  ground: GroundOptions;
+}): HostBackend => {
   const delegated =
     ground.cgroupFolder === undefined ? undefined : openDelegated(dataDir, ground.cgroupFolder);
   return {
@@ -46,13 +52,13 @@ export const createUserMeans = ({ dataDir, ground }: { dataDir: string; ground: 
   };
 };
 
-type GroupMeans = Pick<
-  Means,
+type GroupBackend = Pick<
+  HostBackend,
   'cgroups' | 'cgroupParent' | 'cgroup' | 'expectJoin' | 'prepareCgroup' | 'limits'
 >;
 
 /** By the cgroup that the user's service manager has handed over. */
-const openDelegated = (dataDir: string, folder: string): GroupMeans => {
+const openDelegated = (dataDir: string, folder: string): GroupBackend => {
   const layout = readDelegatedLayout(folder);
   const parent = toCgroupParent(dataDir);
   const open = (id: string): Cgroup => openCgroup(layout, parent, id);

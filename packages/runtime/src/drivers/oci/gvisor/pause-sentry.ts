@@ -1,21 +1,21 @@
-import type { OwnKernel } from '../container/oci-runtime.ts';
+import type { Sentry } from '../container/oci-runtime.ts';
 import { flushDisk } from '../disk/close-disk.ts';
 import { toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
 import { type SandboxRecord, writeRecord } from '../record.ts';
-import { holdOwnKernel } from './hold-own-kernel.ts';
+import { holdSentry } from './hold-sentry.ts';
 
-/** As `beginPause`, of a sandbox whose kernel writes down what is inside. Rejects as `holdOwnKernel`: everything runs on then. */
-export const beginOwnKernelPause = async (
+/** As `beginPause`, of a sandbox whose kernel writes down what is inside. Rejects as `holdSentry`: everything runs on then. */
+export const beginSentryPause = async (
   host: OciHost,
   record: SandboxRecord,
-  { ownKernel }: { ownKernel: OwnKernel },
+  { sentry }: { sentry: Sentry },
 ): Promise<SandboxRecord> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   // Most of it while they still run: what is left when they stand still is little.
   await flushDisk(folder.disk);
-  return holdOwnKernel(host, record, {
-    ownKernel,
+  return holdSentry(host, record, {
+    sentry,
     imagesDir: folder.memory,
     whileHeld: async (memory) => {
       await flushDisk(folder.disk);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { adoptLifeLine, createLifeLine } from './life-line.ts';
+import { adoptLivenessPipe, createLivenessPipe } from './liveness-pipe.ts';
 
 let dir: string;
 let path: string;
@@ -15,9 +15,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-describe('a life line', () => {
+describe('a liveness pipe', () => {
   it('ends when the last holder of the writing end lets go, and not before', async () => {
-    const { line, writeFd } = createLifeLine(path);
+    const { line, writeFd } = createLivenessPipe(path);
     const second = openSync(path, constants.O_WRONLY);
     closeSync(writeFd);
     await sleep(20);
@@ -28,9 +28,9 @@ describe('a life line', () => {
   });
 
   it('can be taken up by a second reader while somebody holds it', async () => {
-    const { line, writeFd } = createLifeLine(path);
+    const { line, writeFd } = createLivenessPipe(path);
     line.close();
-    const adopted = adoptLifeLine(path);
+    const adopted = adoptLivenessPipe(path);
     expect(adopted?.isEnded()).toBe(false);
     closeSync(writeFd);
     await adopted?.ended;
@@ -38,15 +38,15 @@ describe('a life line', () => {
   });
 
   it('is not there to be taken up when nobody holds it or it was never made', () => {
-    expect(adoptLifeLine(path)).toBeUndefined();
-    const { line, writeFd } = createLifeLine(path);
+    expect(adoptLivenessPipe(path)).toBeUndefined();
+    const { line, writeFd } = createLivenessPipe(path);
     closeSync(writeFd);
     line.close();
-    expect(adoptLifeLine(path)).toBeUndefined();
+    expect(adoptLivenessPipe(path)).toBeUndefined();
   });
 
   it('is over for whoever writes into it', async () => {
-    const { line, writeFd } = createLifeLine(path);
+    const { line, writeFd } = createLivenessPipe(path);
     writeSync(writeFd, 'x');
     await line.ended;
     closeSync(writeFd);
@@ -54,7 +54,7 @@ describe('a life line', () => {
   });
 
   it('never ends for a reader that has let go itself', async () => {
-    const { line, writeFd } = createLifeLine(path);
+    const { line, writeFd } = createLivenessPipe(path);
     line.close();
     closeSync(writeFd);
     const first = await Promise.race([line.ended.then(() => 'ended'), sleep(30, 'still open')]);
