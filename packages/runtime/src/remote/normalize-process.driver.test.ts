@@ -38,7 +38,7 @@ const lookInside = async (level: 'container' | 'gvisor', prelude: string): Promi
   const memory = level === 'gvisor' ? { runscPath, keepsMemory: true } : { criuDir };
   const request = {
     look,
-    options: { dataDir, agentDir, ...memory },
+    options: { dataDir, agentDir, driver: { name: 'oci', ...memory } },
     spec: { id: toId(), rootfs, ...settings },
   };
   const node = [process.execPath, '--input-type=module-typescript', '-e', script, JSON.stringify(request)];
