@@ -40,7 +40,7 @@ async function reaches({ dir, stateDir }: { dir: string; stateDir?: string }): P
     const failed = once(child, 'exit').then(() => Promise.reject(new Error('unshare --net failed')));
     child.stdin.on('error', () => undefined).write('\n');
     await Promise.race([once(child.stdout, 'data'), failed]);
-    const far = await openFarEnd(`skprobe${process.pid % 2 ** 16}`);
+    const far = await openFarEnd(slot);
     try {
       await attachNetwork({ pid: child.pid as number, slot, internet: true, stateDir });
       const args = [`--target=${child.pid}`, '--net', process.execPath, '-e', dial(far.address, far.port)];
