@@ -14,6 +14,7 @@ import {
 } from '@skerry/platform';
 import {
   type Features,
+  type HelperFault,
   identifyProcess,
   type ProcessIdentity,
   prepareAgentFolder,
@@ -56,7 +57,7 @@ export interface UpOptions {
   criuProgram?: string;
   /** What stands between a sandbox and the host's kernel. */
   isolation: IsolationLevel;
-  /** How many times the helper may die within a minute; with the last of them the server has failed. 0: any number. */
+  /** How many times the helper may die within a minute, or in a row as it starts; with the last of them the server has failed. 0: any number. */
   maxHelperFaults: number;
   /** Whether calls of sandboxes must say which version of the Connect protocol they speak. */
   requireProtocolVersion: boolean;
@@ -128,9 +129,14 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     agentDir,
     driver: { name: 'oci', criuDir, runscPath, keepsMemory },
     faultLimit: options.maxHelperFaults,
-    onFault: ({ how, count, restartInMs }) => {
-      log.warn('the helper died', { how, withinLastMinute: count, restartInMs });
-      if (restartInMs === undefined) fail(toHelperFailure(how, count));
+    onFault: (fault) => {
+      const { how, count, isStarting, restartInMs } = fault;
+      log.warn('the helper died', {
+        how,
+        [isStarting ? 'inRowAsItStarts' : 'withinLastMinute']: count,
+        restartInMs,
+      });
+      if (restartInMs === undefined) fail(toHelperFailure(fault));
     },
     signal,
     ...toGroundOptions(),
@@ -211,9 +217,9 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   return { address, failed, close: () => running.disposeAsync() };
 }
 
-const toHelperFailure = (how: string, count: number): CliError =>
+const toHelperFailure = ({ how, count, isStarting }: HelperFault): CliError =>
   new CliError(
-    `the helper, which runs the sandboxes, died ${count} times within a minute, at last with ${how}: the lines above say more, ` +
+    `the helper, which runs the sandboxes, died ${count} times ${isStarting ? 'in a row as it started' : 'within a minute'}, at last with ${how}: the lines above say more, ` +
       'and "skerry doctor" tries what it needs. Sandboxes live on; "skerry up" finds them again and "skerry down" ends them',
   );
 const MEMORY_IS_LOST = 'memory of sandboxes is not kept over a pause: "skerry doctor" tells why';

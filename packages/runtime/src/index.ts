@@ -13,6 +13,7 @@ export type { ProbeResult } from './probes/probe.ts';
 export { probeHost } from './probes/probe-host.ts';
 export { readNamespaceMend } from './probes/user.ts';
 export { type HelperGround, type HelperOptions, startHelper } from './remote/helper.ts';
+export type { HelperFault } from './remote/helper-faults.ts';
 export { findHelper } from './remote/helper-record.ts';
 export { endGround, ensureGround, groundBaseId, toEnterCommand } from './rootless/ground.ts';
 export { describeGroundLimits, type GroundLimits, toHelperGround } from './rootless/helper-ground.ts';

@@ -65,7 +65,7 @@ export function upCommand(): Command {
     .option('--criu <path>', 'use this CRIU, 4.2 or newer, to keep memory, and fetch none')
     .option(
       '--max-helper-faults <count>',
-      'how many times the helper may die within a minute before the service ends with status 1, 0 for any number',
+      'how many times the helper may die within a minute, or in a row as it starts, before the service ends with status 1, 0 for any number',
       parseCount,
       5,
     )

@@ -8,13 +8,17 @@ const rules = ['iifname "skv*" accept', 'oifname "skv*" accept'];
 
 /**
  * Lets the packets of sandboxes pass the firewall of Docker, where this network namespace has one; what they may reach is
- * decided by the rules of skerry all the same. Idempotent. A firewall by iptables-legacy is not seen.
+ * decided by the rules of skerry all the same. In front of all others, as the chain often ends with one that returns: packets of
+ * sandboxes do not get to the operator's rules there. Idempotent. A firewall by iptables-legacy is not seen.
  */
 export async function passDocker(): Promise<void> {
   const missing = await findMissing(hostFilter);
   if (missing.length > 0)
     await hostFilter.run(missing.map((rule) => `insert rule ${chain} ${rule}\n`).join(''));
 }
+
+/** Whether this network namespace has that chain, in front of whose rules those of skerry come. */
+export const hasDocker = (): Promise<boolean> => hasChain(hostFilter);
 
 /** Whether `passDocker` would change nothing. */
 export const passesDocker = async (): Promise<boolean> => (await findMissing(hostFilter)).length === 0;

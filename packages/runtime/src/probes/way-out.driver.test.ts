@@ -26,7 +26,8 @@ const dropped = /^what a sandbox sends is dropped by (.+) on its way through thi
 
 describe('the way of a sandbox through its host', () => {
   it('is found open where no other firewall is', () => {
-    expect(report.probes.open).toMatchObject({ ok: true, needed: false });
+    const found = 'what a sandbox sends is forwarded, and answered';
+    expect(report.probes.open).toMatchObject({ ok: true, needed: false, found });
   });
 
   it('is found closed by a table that drops, and open once the printed line is carried out', () => {
@@ -46,7 +47,10 @@ describe('the way of a sandbox through its host', () => {
   });
 
   it('is opened by skerry through the firewall of Docker', () => {
-    expect(report.probes.withDocker).toMatchObject({ ok: true });
+    expect(report.probes.withDocker).toMatchObject({
+      ok: true,
+      found: expect.stringContaining('rules of yours in DOCKER-USER come after two of skerry'),
+    });
     const own = /^\s*[io]ifname "skv\*" accept$/gm;
     expect(report.chains.whileUsed.match(own)).toHaveLength(2);
     expect(report.chains.afterRestart.match(own)).toHaveLength(2);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { runCommand } from '../kernel/run-command.ts';
 import { attachNetwork, detachNetwork } from '../network/attach.ts';
+import { hasDocker } from '../network/docker-user.ts';
 import { openFarEnd } from '../network/far-end.ts';
 import { removeHostNetwork } from '../network/host.ts';
 import { runRules } from '../network/nftables.ts';
@@ -22,7 +23,10 @@ export async function probeWayOut(options: { dir: string; stateDir?: string }): 
     firewall?.mend ?? 'let the firewall of this host forward what comes from skv* and what answers it';
   const about = { name: 'way out', needed: false, mend };
   return probe(about, async () => {
-    if (await reaches(options)) return 'what a sandbox sends is forwarded, and answered';
+    if (await reaches(options)) {
+      const docker = (await hasDocker()) ? '; rules of yours in DOCKER-USER come after two of skerry' : '';
+      return `what a sandbox sends is forwarded, and answered${docker}`;
+    }
     const by = firewall ? ` by ${firewall.name}` : '';
     throw new Error(`what a sandbox sends is dropped${by} on its way through this host`);
   });
@@ -40,7 +44,7 @@ async function reaches({ dir, stateDir }: { dir: string; stateDir?: string }): P
     const failed = once(child, 'exit').then(() => Promise.reject(new Error('unshare --net failed')));
     child.stdin.on('error', () => undefined).write('\n');
     await Promise.race([once(child.stdout, 'data'), failed]);
-    const far = await openFarEnd(`skprobe${process.pid % 2 ** 16}`);
+    const far = await openFarEnd(slot);
     try {
       await attachNetwork({ pid: child.pid as number, slot, internet: true, stateDir });
       const args = [`--target=${child.pid}`, '--net', process.execPath, '-e', dial(far.address, far.port)];

@@ -21,7 +21,7 @@ import { createWatches } from './watches.ts';
  * not pass through that process: its answers say where the agent's sockets are, and this one connects by itself.
  *
  * When the connection ends, calls under way reject with `unavailable` and the next one connects again. Resolves when
- * the other side has answered; rejects with `unavailable` when it does not.
+ * the other side has answered; rejects with `unavailable` when it does not, and then connects no more.
  */
 export const createRemoteRuntime = (options: {
   socketPath: string;
@@ -165,8 +165,19 @@ export async function createRemote(options: {
     };
   };
 
+  const disconnect = async (): Promise<void> => {
+    const last = connection;
+    isClosed = true;
+    // A connection that could not be made has told its callers, and there is nothing of it to close.
+    (await last?.catch(() => undefined))?.close();
+  };
+
   options.signal?.throwIfAborted();
-  const { name, features } = await call('describe', {});
+  const { name, features } = await call('describe', {}).catch(async (error: unknown): Promise<never> => {
+    // Nothing would ever close it: it would be made again and again.
+    await disconnect();
+    throw error;
+  });
   return {
     name,
     features,
@@ -192,10 +203,7 @@ export async function createRemote(options: {
       delete: async (snapshot) => void (await call('deleteSnapshot', { snapshot })),
     },
     close: async () => {
-      const last = connection;
-      isClosed = true;
-      // A connection that could not be made has told its callers, and there is nothing of it to close.
-      (await last?.catch(() => undefined))?.close();
+      await disconnect();
       await options.onClose?.();
     },
   };

@@ -27,7 +27,10 @@ export interface HelperOptions {
   startsNone?: boolean | undefined;
   /** Where this process is root of a user's ground. */
   ground?: HelperGround | undefined;
-  /** How many times the helper may die within a minute, the last of which it is not started again after. 0, the default: any number. */
+  /**
+   * How many times the helper may die within a minute, or in a row before it is ready; after the last it is not started again.
+   * 0, the default: any number.
+   */
   faultLimit?: number | undefined;
   /** Called each time it has died by itself, once it was up. */
   onFault?: (fault: HelperFault) => void;
@@ -64,13 +67,13 @@ export async function startHelper(options: HelperOptions): Promise<AddressedRunt
     if (child) await end(child);
   };
 
-  const noteFault = (how: string): void => {
+  const noteFault = (how: string, wasReady: boolean): void => {
     if (!isUp || isClosing || abandon?.aborted) return;
-    const fault = faults.add(how);
+    const fault = faults.add(how, { wasReady });
     const { restartInMs } = fault;
     restart =
       restartInMs === undefined
-        ? Promise.reject(new RuntimeLostError(`the helper died ${fault.count} times within a minute`))
+        ? Promise.reject(new RuntimeLostError(`the helper died ${fault.count} times, the last one: ${how}`))
         : sleep(restartInMs);
     // Those who call are told.
     restart.catch(() => undefined);
@@ -85,9 +88,11 @@ export async function startHelper(options: HelperOptions): Promise<AddressedRunt
     const launched = launch(options, socketPath);
     child = launched;
     // One that lost its connection and is told to end does so with 0.
-    launched.once('exit', (code, signal) => code !== 0 && noteFault(signal ?? `status ${code}`));
-    launched.once('error', (error) => noteFault(error.message));
+    let isReady = false;
+    launched.once('exit', (code, signal) => code !== 0 && noteFault(signal ?? `status ${code}`, isReady));
+    launched.once('error', (error) => noteFault(error.message, false));
     await untilReady(launched);
+    isReady = true;
     return dialSocket(socketPath);
   };
 

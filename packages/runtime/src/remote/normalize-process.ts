@@ -4,9 +4,9 @@ import { SyscallError, setLimit } from '../kernel/syscalls.ts';
 
 /**
  * Puts this process into one state however it was started (a shell, a service manager, ssh), because sandboxes inherit it:
- * umask 022, no core files, as many open files as this host allows but at most 1,048,576, and no OOM score above 0. Without
- * CAP_SYS_RESOURCE the hard limit of open files stays what it is if it is lower, and so does an OOM score that was set by a
- * process that had it. A score below 0 stays: the bundle of each sandbox has its own.
+ * umask 022, no core files, as many open files as this host allows but at most 1,048,576, and an OOM score of 0. Without
+ * CAP_SYS_RESOURCE the hard limit of open files stays what it is if it is lower, and so does an OOM score above 0 that was set by
+ * a process that had it.
  * @throws SyscallError
  */
 export const normalizeProcess = (): void => {
@@ -19,9 +19,17 @@ export const normalizeProcess = (): void => {
     if (!(error instanceof SyscallError && error.code === 'EPERM')) throw error;
     setLimit('openFiles', readOpenFilesLimit());
   }
-  if (Number(readFileSync(oomScorePath, 'utf8')) <= 0) return;
+  resetOomScore();
+};
+
+/**
+ * Leaves the score of this process at 0. With CAP_SYS_RESOURCE 0 is its lower bound as well, which a restored process takes over
+ * with the score: one below 0 would let programs of a sandbox save themselves at the cost of the host's.
+ */
+export const resetOomScore = (path = oomScorePath): void => {
+  if (Number(readFileSync(path, 'utf8')) === 0) return;
   try {
-    writeFileSync(oomScorePath, '0');
+    writeFileSync(path, '0');
   } catch (error) {
     // The lower bound of the score is above 0, and going below it takes CAP_SYS_RESOURCE.
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;

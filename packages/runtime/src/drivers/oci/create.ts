@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { settleAll } from '../../concurrency/settle-all.ts';
 import { RuntimeError, toRuntimeError } from '../../error.ts';
+import { removeTree } from '../../kernel/remove-tree.ts';
 import { unmountEveryAside } from '../../kernel/syscalls.ts';
 import { detachSlots, freeSlots } from '../../network/free-slots.ts';
 import { listSlots, reserveSlot } from '../../network/slots.ts';
@@ -99,8 +100,7 @@ const undo = {
     await unmountEveryAside(lower);
     await unmountEveryAside(root);
     await discardDisk(disk);
-    // They may be large: in threads of their own they hold up nothing else.
-    await Promise.all([image, memory].map((path) => rm(path, { recursive: true, force: true })));
+    await Promise.all([image, memory].map(removeTree));
   },
   network: freeSlots,
   /** The folder says that there is something to remove, so it goes last. */

@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { RuntimeError } from '../../../error.ts';
 import { findProgram } from '../../../kernel/find-program.ts';
 import { withHostLock } from '../../../kernel/host-lock.ts';
 import { hasInterface } from '../../../kernel/network-namespace.ts';
+import { removeTree } from '../../../kernel/remove-tree.ts';
 import { runCommand } from '../../../kernel/run-command.ts';
 import { removeHostNetwork } from '../../../network/host.ts';
 import { hostInterface } from '../../../network/rules.ts';
@@ -152,7 +153,7 @@ const removeFolders = async (
       `folders stay, as there are mounts in them: unmount ${mounts.join(', ')}`,
     );
   const paths = ids.map((id) => toSandboxFolder(dataDir, id).path).filter((path) => existsSync(path));
-  for (const path of paths) rmSync(path, { recursive: true, force: true });
+  for (const path of paths) await removeTree(path);
   return paths.length;
 };
 
