@@ -397,6 +397,7 @@ export interface components {
         /** @description No capacity at the moment, or the server is ending. Nothing has changed; try again. `error_code` is always there. */
         ServiceUnavailable: {
             headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
                 "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
@@ -431,6 +432,8 @@ export interface components {
         NoSniff: string;
         /** @description Names the request in the log of the server. It is the value that the request had under this name, if that consists of 1 to 64 letters, digits, `_`, `.` and `-`, and a new one otherwise. */
         RequestId: string;
+        /** @description Whole seconds to wait. Present only where waiting helps, so not when a concurrency limit is reached. */
+        RetryAfter: number;
     };
     pathItems: never;
 }

@@ -1892,6 +1892,7 @@ export interface components {
         /** @description No capacity at the moment, or the server is ending. Nothing has changed; try again. `error_code` is always there. */
         ServiceUnavailable: {
             headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
                 "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
