@@ -325,24 +325,6 @@ describe('a runtime over a unix socket', () => {
     await other.close();
   });
 
-  it('connects no more once it has been rejected', async () => {
-    const ends: Socket[] = [];
-    // Cuts off each that asks for something.
-    const front = createServer((client) => {
-      ends.push(client);
-      client.on('error', () => undefined).on('data', () => client.destroy());
-    }).listen(join(dir, 'front.sock'));
-    await once(front, 'listening');
-    const dial = (): Promise<Socket> => dialSocket(join(dir, 'front.sock'));
-    await expect(createRemote({ dial, staysConnected: true })).rejects.toMatchObject({ code: 'unavailable' });
-    await expect.poll(() => ends.every((end) => end.closed)).toBe(true);
-    const count = ends.length;
-    // It would be made again at once, and 50 ms later.
-    await setTimeout(200);
-    expect(ends).toHaveLength(count);
-    front.close();
-  });
-
   it('answers a malformed spec with the name of the field, and serves what else is under way', async () => {
     const slow = remote.create(toSpec('slow'));
     await expect(remote.create(toSpec('../up'))).rejects.toMatchObject({
