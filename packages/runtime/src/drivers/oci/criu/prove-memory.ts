@@ -19,7 +19,7 @@ export const proveMemory = async (runtime: Runtime, options: { rootfs: string })
   if (!runtime.features.pause.memory) {
     throw new RuntimeError('unsupported', 'CRIU does not work on this kernel');
   }
-  const limits = { cpuCount: 0.5, memoryBytes: 256 * MIB, diskBytes: 32 * MIB, processCount: 50 };
+  const limits = { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 32 * MIB, processCount: 50 };
   const settings = { hostname: 'probe', limits, network: { internet: false } };
   const id = `memory${process.pid}`;
   const instance = await runtime.create({ id, rootfs: options.rootfs, ...settings });
@@ -57,7 +57,7 @@ const proveCopy = async (
 };
 
 /** Also where the host is busy: a host that answers late once keeps no memory for as long as this process lives. */
-const ANSWER_MS = 30_000;
+const ANSWER_MS = 60_000;
 
 /** Resolves when the agent has started a program the way it starts commands. Rejects with `unavailable` and its reason otherwise. */
 const testAgent = async (instance: Instance, when: string): Promise<void> => {
