@@ -4,6 +4,7 @@ import { CliError } from './cli-error.ts';
 import { isDataFolder, removeServerAddress } from './data-folder.ts';
 import { leaveGround, toGroundOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
+import { removeServerProcess } from './server-process.ts';
 import { takeOver } from './take-over.ts';
 
 export interface DownOptions {
@@ -34,6 +35,7 @@ export async function takeDown({ dataDir, deadlineMs, say }: DownOptions): Promi
   const { lock, endedServer } = await takeOver(folder, { deadlineMs, say });
   try {
     removeServerAddress(folder);
+    removeServerProcess(folder);
     const { stopped, failure } = await stopByHelper(folder, deadlineMs);
     if (failure)
       say(`the helper could not remove all sandboxes (${toReason(failure)}): removing them without it`);

@@ -50,9 +50,10 @@ export function describeLimits(): string | undefined {
   const limits = stateDir === undefined ? undefined : describeGroundLimits(stateDir);
   if (!limits) return undefined;
   if ('reason' in limits) return `limits do not hold: ${limits.reason}; mend: ${limits.mend}`;
-  const { unit, user, lingers } = limits;
+  const { unit, user, lingers, limited, cpuRefusal } = limits;
+  const cpu = cpuRefusal ? `; ${cpuRefusal.reason}; mend: ${cpuRefusal.mend}` : '';
   const end = `they end with the last session of ${user}, unless you run: loginctl enable-linger ${user}`;
-  return `limits of cpu, memory and processes hold by cgroups of ${unit}${lingers ? '' : `; ${end}`}`;
+  return `limits of ${limited} hold by cgroups of ${unit}${lingers ? '' : `; ${end}`}${cpu}`;
 }
 
 /** Whose the files of images are in a ground: nothing shows them there as anybody else's. */

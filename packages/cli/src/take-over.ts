@@ -1,8 +1,9 @@
-import { findHelper, identifyProcess, type ProcessIdentity } from '@skerry/runtime';
+import { setTimeout as delay } from 'node:timers/promises';
+import { findHelper, type ProcessIdentity } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
-import { readServerAddress } from './data-folder.ts';
-import { type DataLock, waitForLock } from './data-lock.ts';
+import { type DataLock, tryLock, waitForLock } from './data-lock.ts';
 import { hasEndedWithin, signalIdentified } from './end-process.ts';
+import { findServerProcess } from './server-process.ts';
 
 export interface TakeOverOptions {
   /** How long a server, and then its helper, may take to end by itself. */
@@ -18,26 +19,43 @@ const GLANCE_MS = 500;
 
 /**
  * Resolves with the lock of the folder when neither a server nor a helper of it is alive: both are told to end, and killed when
- * they have not by the deadline, a stopped one too. Rejects when a server that is just starting keeps the lock.
+ * they have not by the deadline, a server that is still starting and a stopped one too. Rejects when a process that is no server,
+ * such as another `skerry down`, keeps the lock until the deadline.
  */
 export async function takeOver(
   folder: string,
   options: TakeOverOptions,
 ): Promise<{ lock: DataLock; endedServer: boolean }> {
-  const free = await waitForLock(folder, GLANCE_MS);
-  const lock = free ?? (await stopServer(folder, options));
+  const taken = await lockAfterServer(folder, options);
   try {
     await endHelper(folder, options);
   } catch (error) {
-    lock.release();
+    taken.lock.release();
     throw error;
   }
-  return { lock, endedServer: free === undefined };
+  return taken;
 }
 
-async function stopServer(folder: string, { deadlineMs, say }: TakeOverOptions): Promise<DataLock> {
-  const server = findServer(folder);
-  if (!server) throw new CliError(`a server of ${folder} is just starting or stopping: try again`);
+async function lockAfterServer(
+  folder: string,
+  options: TakeOverOptions,
+): Promise<{ lock: DataLock; endedServer: boolean }> {
+  const { deadlineMs } = options;
+  const free = await waitForLock(folder, GLANCE_MS);
+  const found = free ?? (await findServerOrLock(folder, deadlineMs));
+  if (!found)
+    throw new CliError(
+      `${folder} is kept for more than ${deadlineMs / 1000} s by a process that is no server of it, such as another "skerry down": try again when it has ended`,
+    );
+  if ('release' in found) return { lock: found, endedServer: false };
+  return { lock: await stopServer(folder, found, options), endedServer: true };
+}
+
+async function stopServer(
+  folder: string,
+  server: ProcessIdentity,
+  { deadlineMs, say }: TakeOverOptions,
+): Promise<DataLock> {
   signalIdentified(server, 'SIGTERM');
   const ended = await waitForLock(folder, deadlineMs);
   if (ended) return ended;
@@ -58,11 +76,12 @@ async function stopServer(folder: string, { deadlineMs, say }: TakeOverOptions):
   );
 }
 
-/** The process that the address says, if it is the one that wrote it. */
-function findServer(folder: string): ProcessIdentity | undefined {
-  const address = readServerAddress(folder);
-  const found = address && identifyProcess(address.pid);
-  return found && (address.startTicks ?? found.startTicks) === found.startTicks ? found : undefined;
+/** What comes first. A server notes its process a moment after it has locked the folder. */
+async function findServerOrLock(folder: string, ms: number): Promise<ProcessIdentity | DataLock | undefined> {
+  for (const deadline = performance.now() + ms; ; await delay(50)) {
+    const found = findServerProcess(folder) ?? tryLock(folder);
+    if (found || performance.now() >= deadline) return found;
+  }
 }
 
 /** One whose server has ended is about to end as well, when it has undone what it was making. */

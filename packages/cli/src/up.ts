@@ -33,6 +33,7 @@ import {
 import { lockDataFolder } from './data-lock.ts';
 import { describeLimits, leaveGround, toGroundOptions, toImageOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
+import { removeServerProcess, writeServerProcess } from './server-process.ts';
 
 export interface UpOptions {
   host: string;
@@ -99,6 +100,8 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
 
   const lock = await lockDataFolder(dataDir, { waitMs: 5_000 });
   cleanup.defer(() => lock.release());
+  writeServerProcess(dataDir);
+  cleanup.defer(() => removeServerProcess(dataDir));
   // Left by a server that was killed: the pid in it may be another program's by now, which "down" would end.
   removeServerAddress(dataDir);
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { defaultDataFolder } from '../data-folder.ts';
-import { parseSeconds } from './sandbox/parse-seconds.ts';
+import { parseDeadline } from './parse-deadline.ts';
 
 /** `skerry down`: ends the folder's server and sandboxes and removes everything that was made from it. */
 export function downCommand(): Command {
@@ -10,7 +10,7 @@ export function downCommand(): Command {
     .option(
       '--deadline <seconds>',
       'how long server, helper, and the end of one sandbox may take before they are ended by force',
-      parseSeconds,
+      parseDeadline,
       30,
     )
     .action(async ({ data, deadline }: { data: string; deadline: number }) => {

@@ -94,8 +94,9 @@ export function upCommand(): Command {
       const stopped = new Promise<void>((resolve) => {
         stopping.signal.addEventListener('abort', () => resolve(), { once: true });
       });
-      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-        process.once(signal, () => stopping.abort());
+      for (const signal of ['SIGINT', 'SIGHUP'] as const) process.once(signal, () => stopping.abort());
+      // "skerry down" may tell a server that is stopping already, which is to go on with that.
+      process.on('SIGTERM', () => stopping.abort());
 
       const images = flags.images ?? process.env.SKERRY_IMAGES_DIR;
       const { startServer } = await import('../up.ts');

@@ -16,12 +16,15 @@ export function describeLimits(stateDir: string): ProbeResult[] {
     const found = `cpu, memory and disk of a sandbox have none; its processes have${why}`;
     return [row('limits', false, found, limits?.mend ?? asRoot)];
   }
-  const { unit, user, lingers } = limits;
+  const { unit, user, lingers, limited, cpuRefusal } = limits;
   const lasting = lingers
     ? `the service manager of ${user} goes on without a session: sandboxes outlive the last one`
     : `the service manager of ${user} ends with the last session, and all sandboxes with it`;
   return [
-    row('limits', true, `cpu, memory and processes of a sandbox have some, by cgroups of ${unit}`, ''),
+    row('limits', true, `${limited} of a sandbox have some, by cgroups of ${unit}`, ''),
+    ...(cpuRefusal
+      ? [row('cpu limit', false, `the cpu of a sandbox has none: ${cpuRefusal.reason}`, cpuRefusal.mend)]
+      : []),
     row('linger', lingers, lasting, `loginctl enable-linger ${user}`),
     row('disk limit', false, 'the disk of a sandbox has none', asRoot),
   ];

@@ -21,6 +21,8 @@ export interface DelegatedGroup {
   path: string;
   /** Whose manager that is. */
   user: string;
+  /** What the group can limit; absent from the record of an earlier release. */
+  controllers?: string[];
 }
 
 /** Why sandboxes have no limits of cpu, memory and processes by cgroups, and what mends that. */
@@ -65,7 +67,7 @@ export async function delegateGroup(options: {
     moveToGroup(ensureGroup(folder, holderGroup), holderPid);
     const controllers = readControllers(folder);
     const missing = neededControllers.filter((name) => !controllers.includes(name));
-    return missing.length === 0 ? { unit, path, user } : toUndelegated(user, missing);
+    return missing.length === 0 ? { unit, path, user, controllers } : toUndelegated(user, missing);
   } catch (error) {
     return Date.now() < deadline ? toRefusal(error) : toSlow(timeoutMs);
   }
@@ -114,7 +116,8 @@ const toRefusal = (error: unknown): LimitsRefusal => ({
   mend: 'log in anew, or look into: journalctl --user; then run "skerry up" again when no sandbox runs',
 });
 
-const toUndelegated = (user: string, missing: readonly string[]): LimitsRefusal => ({
+/** That controllers are not handed on to the user, and what mends that. */
+export const toUndelegated = (user: string, missing: readonly string[]): LimitsRefusal => ({
   reason: `the cgroups of ${user} have no controllers for ${missing.join(', ')}`,
   mend: `mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory pids\\n' > /etc/systemd/system/user@.service.d/delegate.conf && systemctl daemon-reload; then log in anew`,
 });

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RuntimeError } from '../error.ts';
 import type { HelperGround } from '../remote/helper.ts';
-import { type LimitsRefusal, toLingerPath } from './delegated-group.ts';
+import { type LimitsRefusal, toLingerPath, toUndelegated } from './delegated-group.ts';
 import { readGround, toDelegated } from './ground-record.ts';
 import { findHostAddresses } from './host-addresses.ts';
-import { unifiedRoot } from './unified-groups.ts';
+import { readControllers, unifiedRoot } from './unified-groups.ts';
 
 /**
  * What a helper is told in the ground that this process has entered.
@@ -26,8 +26,13 @@ export function toHelperGround(stateDir: string): HelperGround {
 export type GroundLimits =
   | {
       unit: string;
-      user: string /** Whether sandboxes outlive the last session of the user. */;
+      user: string;
+      /** Whether sandboxes outlive the last session of the user. */
       lingers: boolean;
+      /** What of a sandbox is limited, as a phrase: "cpu, memory and processes". */
+      limited: string;
+      /** Why the cpu is not; undefined when it is. */
+      cpuRefusal: LimitsRefusal | undefined;
     }
   | LimitsRefusal;
 
@@ -36,5 +41,13 @@ export function describeGroundLimits(stateDir: string): GroundLimits | undefined
   const ground = readGround(stateDir);
   const group = ground && toDelegated(ground);
   if (!group) return ground?.limits as LimitsRefusal | undefined;
-  return { unit: group.unit, user: group.user, lingers: existsSync(toLingerPath(group)) };
+  const { unit, user, path, controllers = readControllers(join(unifiedRoot, path)) } = group;
+  const limitsCpu = controllers.includes('cpu');
+  return {
+    unit,
+    user,
+    lingers: existsSync(toLingerPath(group)),
+    limited: limitsCpu ? 'cpu, memory and processes' : 'memory and processes',
+    cpuRefusal: limitsCpu ? undefined : toUndelegated(user, ['cpu']),
+  };
 }

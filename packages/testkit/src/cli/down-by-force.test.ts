@@ -1,5 +1,7 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -99,5 +101,25 @@ describe('skerry down', () => {
     expect(stderr).toContain(`has not ended in 1 s: killing its helper, process ${helper}\n`);
     await creating;
     await expectNothing(ids);
+  });
+
+  it.each(['running', 'stopped'])('ends a server that is still starting, when it is %s', async (how) => {
+    // Takes connections and never answers, so that the server waits for its base image.
+    await using registry = createServer().listen(0, '127.0.0.1');
+    await once(registry, 'listening');
+    const { port } = registry.address() as AddressInfo;
+    const reference = `127.0.0.1:${port}/base:latest`;
+    const args = ['up', '--data', dataDir, '--port', '0', '--no-memory', '--base-image', reference];
+    const starting = spawn(process.execPath, [program, ...args], { stdio: 'ignore' });
+    const ended = once(starting, 'exit');
+    const [connection] = (await once(registry, 'connection')) as [Socket];
+    connection.on('error', () => undefined); // It is cut off when the server ends.
+    if (how === 'stopped') starting.kill('SIGSTOP');
+    const { stdout, stderr } = await down('--deadline', how === 'stopped' ? '1' : '30');
+    expect(stdout).toBe('stopped 0 sandboxes\n');
+    if (how === 'stopped') expect(stderr).toContain(`killing it, process ${starting.pid}\n`);
+    else expect(stderr).toBe('');
+    await ended;
+    connection.destroy();
   });
 });

@@ -30,7 +30,8 @@ export interface Remains {
 /**
  * Removes all sandboxes of a data folder without a driver, by what the records and the kernel show: processes, mounts, loop
  * devices, cgroups, interfaces, slots, folders and, where no other server of this host needs it, the table of nftables. Snapshots
- * stay. Does nothing where nothing is left. No helper of the folder may be alive; waits for the lock of one for a minute.
+ * stay. Does nothing where nothing is left. Removes nothing while a process of a sandbox does not end: what is there is what another
+ * call finds it by. No helper of the folder may be alive; waits for the lock of one for a minute.
  */
 export const removeRemains = async (options: {
   dataDir: string;
@@ -40,13 +41,15 @@ export const removeRemains = async (options: {
 }): Promise<Remains> => {
   const { dataDir, stateDir, ground } = options;
   const result: Remains = { sandboxes: 0, done: [], problems: [] };
-  /** Goes on with the next step after one that failed. */
-  const step = async <T>(act: () => Promise<T>, say: (result: T) => string | undefined): Promise<void> => {
+  /** Notes what was done, or the problem; resolves with whether there was none. */
+  const step = async <T>(act: () => Promise<T>, say: (result: T) => string | undefined): Promise<boolean> => {
     try {
       const said = say(await act());
       if (said !== undefined) result.done.push(said);
+      return true;
     } catch (error) {
       result.problems.push((error as Error).message);
+      return false;
     }
   };
 
@@ -66,7 +69,12 @@ export const removeRemains = async (options: {
       return [livenessPipe, dumpPipe];
     });
 
-    await step(() => endRemaining({ cgroups, pipes }), counted('ended', 'process', 'processes'));
+    const haveEnded = await step(
+      () => endRemaining({ cgroups, pipes }),
+      counted('ended', 'process', 'processes'),
+    );
+    // Without its folder and its network a process that lives on would be found no more.
+    if (!haveEnded) return;
     await step(() => unmountBelow(folders), counted('unmounted', 'file system', 'file systems'));
     if (ground === undefined)
       await step(() => detachLoops(folders), counted('detached', 'loop device', 'loop devices'));
