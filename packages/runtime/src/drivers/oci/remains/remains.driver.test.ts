@@ -43,10 +43,10 @@ it('removes nothing while a process of a sandbox does not end, so that another c
   const dataDir = join(dir, 'data');
   const folder = toSandboxFolder(dataDir, 'remaining1');
   for (const path of [join(dataDir, 'run'), folder.disk]) mkdirSync(path, { recursive: true });
-  makeFifo(folder.lifeLine);
+  makeFifo(folder.livenessPipe);
   const frozen = freezeDisk(dir);
   const script = 'exec 3<>"$1"; exec touch "$2/file"';
-  const child: ChildProcess = spawn('sh', ['-c', script, 'sh', folder.lifeLine, frozen.path]);
+  const child: ChildProcess = spawn('sh', ['-c', script, 'sh', folder.livenessPipe, frozen.path]);
   const ended = once(child, 'exit');
   await expect.poll(() => readFileSync(`/proc/${child.pid}/stat`, 'utf8')).toMatch(/^\d+ \(touch\) D /);
 
@@ -56,7 +56,7 @@ it('removes nothing while a process of a sandbox does not end, so that another c
     done: [],
     problems: [expect.stringMatching(`^processes do not end: ${child.pid};`)],
   });
-  expect(existsSync(folder.lifeLine)).toBe(true);
+  expect(existsSync(folder.livenessPipe)).toBe(true);
 
   frozen.thaw();
   await ended;
