@@ -10,6 +10,7 @@ import { RuntimeError } from '../error.ts';
 import { withHostLock } from '../kernel/host-lock.ts';
 import { identifyProcess, isAlive } from '../kernel/process-identity.ts';
 import { runCommand, systemPath } from '../kernel/run-command.ts';
+import { signalProcess } from '../kernel/signal-process.ts';
 import { makeFifo } from '../kernel/syscalls.ts';
 import { listSlots } from '../network/slots.ts';
 import { delegateGroup, hasUserManager, joinDelegated, type LimitsRefusal } from './delegated-group.ts';
@@ -58,14 +59,20 @@ export async function ensureGround(options: {
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
   return withHostLock(stateDir, async () => {
     try {
-      const ground = await openGround(stateDir);
-      return startsNone ? ground : await connect(stateDir, await enterGroup(stateDir, ground));
+      if (startsNone) return readGround(stateDir) ?? (await makeGround(stateDir, startsNoneRefusal));
+      return await connect(stateDir, await enterGroup(stateDir, await openGround(stateDir)));
     } catch (error) {
       await endUnused(stateDir);
       throw error;
     }
   });
 }
+
+/** The service manager of the user may take its time to answer, or never do so. */
+const startsNoneRefusal: LimitsRefusal = {
+  reason: 'the ground was made by a command that only ends sandboxes',
+  mend: 'run "skerry up" again when no sandbox runs',
+};
 
 /** An unused ground without limits makes way for one that may have them. */
 async function openGround(stateDir: string): Promise<GroundRecord> {
@@ -206,7 +213,7 @@ async function isUsed(stateDir: string, ground: GroundRecord | undefined): Promi
 }
 
 async function endHolder({ holder, uplink }: GroundRecord): Promise<void> {
-  process.kill(holder.pid, 'SIGKILL');
+  if (isAlive(holder)) signalProcess(holder.pid, 'SIGKILL');
   const deadline = Date.now() + END_MS;
   const isThere = (): boolean => isAlive(holder) || (uplink !== undefined && isAlive(uplink));
   while (isThere() && Date.now() < deadline) await sleep(5);

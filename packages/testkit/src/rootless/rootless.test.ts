@@ -191,6 +191,22 @@ describe('skerry up of an ordinary user', () => {
   });
 });
 
+describe('the rootless namespace of a command that only ends sandboxes', () => {
+  it('is made without asking the service manager of the user', () => {
+    const [file = '', ...args] = through;
+    const runtime = fileURLToPath(new URL('../../../runtime/src/index.ts', import.meta.url));
+    const script = `const { ensureGround, endGround } = await import(${JSON.stringify(runtime)});
+      const stateDir = process.env.HOME + '/ends-alone';
+      const { limits } = await ensureGround({ stateDir, startsNone: true });
+      await endGround({ stateDir });
+      console.log(limits.reason);`;
+    const command = [process.execPath, '--no-warnings', '--input-type=module', '-e', script];
+    expect(execFileSync(file, [...args, ...command], { encoding: 'utf8' })).toBe(
+      'the ground was made by a command that only ends sandboxes\n',
+    );
+  });
+});
+
 describe('skerry doctor of an ordinary user', () => {
   it('starts a sandbox, names what root would add, and leaves nothing', async () => {
     const [file = '', ...args] = through;
