@@ -1,4 +1,4 @@
-// Run by attach.test.ts in a network namespace of its own, which plays the host; nothing here touches the real one.
+// Run by attach.driver.test.ts in a network namespace of its own, which plays the host; nothing here touches the real one.
 // A second namespace plays the internet and everything private behind the host. Prints what happened as one JSON line.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
