@@ -44,7 +44,7 @@ await withHostLock(dirname(socketPath), async () => {
   process.stdin.resume();
   process.stdout.write('ready\n');
   await Promise.race([once(process.stdin, 'close'), once(process, 'SIGTERM')]);
-  // What is being made is unmade before we go. Whoever is in a hurry may kill us: the next helper does it then.
+  // What is being made is unmade before we go. A parent that cannot wait may kill this process: the next helper does it then.
   await server.close();
   await driver.close();
   removeHelperRecord(dataDir);

@@ -42,7 +42,7 @@ const [holderGroup, serverGroup] = ['holder', 'servers'];
 export const hasUserManager = (): boolean => hasUnifiedGroups() && findUserBus(userInfo().uid) !== undefined;
 
 /**
- * Resolves with a new cgroup of the user's own, which holds the process; with the reason where the host does not give him
+ * Resolves with a new cgroup of the user's own, which holds the process; with the reason where the host does not grant
  * one in 30 s. Never rejects.
  */
 export async function delegateGroup(options: {

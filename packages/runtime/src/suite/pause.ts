@@ -35,7 +35,7 @@ export const pauseSuite = (host: SuiteHost): void => {
       );
     });
 
-    host.inside('leaves nothing on the host but what keeps it, and nobody answers', async () => {
+    host.inside('leaves nothing on the host but what keeps it, and does not answer', async () => {
       const instance = await host.create({ network: { internet: true } });
       const ended = new Promise<void>((resolve) => void instance.onExit(resolve));
       const { runId } = instance;

@@ -155,7 +155,7 @@ export const snapshotSuite = (host: SuiteHost): void => {
       },
     );
 
-    host.inside('does not let a copy write to the host where somebody made a link of /etc', async () => {
+    host.inside('does not let a copy write to the host where /etc has become a link', async () => {
       const source = await host.create();
       await runInside(source, 'cp -a /etc /etc.old && rm -rf /etc && ln -s /tmp/elsewhere /etc');
       const snapshot = await capture(source);

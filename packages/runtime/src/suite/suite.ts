@@ -236,7 +236,7 @@ const lifeSuite = (host: SuiteHost): void => {
         await host.reopen();
         const dying = await host.runtime.get(made.id);
         dying.onExit(() => ended.push('died'));
-        // The shell's parent is the agent, which is what pid 1 waits for; nobody is left to answer.
+        // The shell's parent is the agent, which is what pid 1 waits for; no process is left to answer.
         await runInside(dying, 'kill -9 $PPID').catch(() => undefined);
         await until(2);
         expect(ended).toEqual(['stopped', 'died']);
