@@ -85,7 +85,7 @@ export const pauseSuite = (host: SuiteHost): void => {
       expect(new Set(runs).size).toBe(4);
       await expect.poll(() => ended).toEqual([1, 2, 3]);
       expect((await host.runtime.get(instance.id)).runId).toBe(instance.runId);
-      expect((await runInside(instance, `cat /root/yielder; ${listInterfaces}`)).output).toBe(
+      expect((await runInside(instance, `cat /root/turns; ${listInterfaces}`)).output).toBe(
         '1\n2\n3\neth0\nlo\n',
       );
     });

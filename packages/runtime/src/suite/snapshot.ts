@@ -125,8 +125,8 @@ export const snapshotSuite = (host: SuiteHost): void => {
         expect(await host.runtime.snapshots.verify(snapshot)).toEqual([]);
         const copy = await host.create({ snapshot });
         const look = `LD_LIBRARY_PATH=/.envd/lib /.envd/node -e "const b = require('fs').readFileSync('/root/turns');
-          const yielder = []; for (let at = 0; at < b.length; at += 8) yielder.push(Number(b.toString('latin1', at, at + 8)));
-          console.log(JSON.stringify([yielder.length, turns[0], yielder.at(-1), yielder.findIndex((t, i) => i > 0 && t > turns[i - 1])]))"`;
+          const turns = []; for (let at = 0; at < b.length; at += 8) turns.push(Number(b.toString('latin1', at, at + 8)));
+          console.log(JSON.stringify([turns.length, turns[0], turns.at(-1), turns.findIndex((t, i) => i > 0 && t > turns[i - 1])]))"`;
         const [length, first, last, rise] = JSON.parse(await output(copy, look)) as number[];
         expect({ round, length, rise }).toEqual({ round, length: 512 * 512, rise: -1 });
         expect([0, 1]).toContain((first ?? 0) - (last ?? 0));
