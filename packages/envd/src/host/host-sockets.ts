@@ -62,7 +62,7 @@ export const createHostSockets = (places: readonly Place[]): HostSockets => {
       if (isWanted) await openAll();
       else closeAll();
     });
-    // Whoever asked for this is told; the next in turn only waits.
+    // The caller receives the rejection; the next call only waits.
     turn = mine.catch(() => undefined);
     return mine;
   };

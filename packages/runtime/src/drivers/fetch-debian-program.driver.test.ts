@@ -66,6 +66,7 @@ beforeAll(async () => {
 afterAll(async () => {
   server?.close();
   server?.closeAllConnections();
+  // There may be no agent of gpg to end.
   await run('gpgconf', ['--homedir', join(base, 'keys'), '--kill', 'all']).catch(() => undefined);
   await rm(base, { recursive: true, force: true });
 });

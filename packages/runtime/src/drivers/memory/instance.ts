@@ -49,6 +49,7 @@ export const createMemoryInstance = (options: {
   /** One change at a time, in the order of the calls. */
   const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
     const mine = turn.then(change);
+    // The caller receives the rejection; the next change only waits.
     turn = mine.catch(() => undefined);
     return mine;
   };

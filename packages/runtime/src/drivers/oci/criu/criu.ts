@@ -164,7 +164,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
         );
         await finish(program, { log: `${imagesDir}/dump.log`, deadlineMs, wasShort });
       } catch (error) {
-        // At once: whoever it let go runs, with connections that fail. Whoever cannot be frozen is told of by `endRepair`.
+        // At once: processes that CRIU let go run, with connections that fail. `endRepair` reports those that cannot be frozen.
         await cgroup.freeze().catch(() => undefined);
         throw hook?.failure ?? error;
       } finally {
@@ -202,7 +202,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
       try {
         const member = joinCgroups({ memberFiles, command: args });
         const finished = finish(member, { log: `${imagesDir}/restore.log`, deadlineMs, signal, wasShort });
-        // How it ended is told to those who wait for it below.
+        // Awaited below, where a rejection is handled.
         finished.catch(() => undefined).finally(() => member.close());
         try {
           // That it has ended is told at once: what makes the line may take as long as copying a disk.

@@ -64,7 +64,7 @@ export const restoreMemory = async (options: {
     options.meanwhile();
     return writeFd;
   });
-  // Whoever waits for it does so later.
+  // Awaited below; this marks the rejection as handled.
   livenessFd.catch(() => undefined);
   const restore = async (): Promise<number> => {
     const room = addRoom(limits, { processCount: countProcesses(memory.images) });
