@@ -2,23 +2,26 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { LongFilesFirst } from './scripts/long-files-first.ts';
 
-// By itself vitest takes one less than there are, which is half of a small machine.
+// By default vitest uses one processor less, which is half of a small machine.
 const processors = availableParallelism();
 
-// How many times as long as usual tests may take: more than 1 where the machine is emulated.
+// The factor for all timeouts: more than 1 on an emulated machine.
 const patience = Number(process.env.SKERRY_TEST_PATIENCE ?? 1);
 
-// Only ends a test that would wait for ever: what it waits for may take its time on a machine that is busy.
+// Only ends a test that would wait forever: its steps may be slow on a busy machine.
 const expectOptions = { poll: { timeout: 20_000 * patience } };
 
 /**
- * Three projects: `unit` needs only files and loopback, `drivers` runs the runtime's suite on every driver of this host,
- * `stack` starts the real service and drives it through the generated clients.
+ * `unit` needs only files and loopback, `drivers` runs the runtime's suite on every driver of this host, `stack` starts the real
+ * service and drives it through the generated clients. `release` uses the packed packages as their users do; it takes long and is
+ * not part of `npm test`.
  */
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFilesFirst },
-    // The server that the tests of the stack share is taken down in it.
+    // Otherwise all other tests of a file would not run, and nothing would say so.
+    allowOnly: false,
+    // The server that the stack tests share is stopped in it.
     teardownTimeout: 120_000 * patience,
     projects: [
       {
@@ -30,10 +33,10 @@ export default defineConfig({
             'bench/src/**/*.test.ts',
             '*.test.ts',
           ],
-          // Of testkit, only what the lab is made of needs no sandboxes.
+          // Of testkit, only the parts of the hosts lab and of the mutation run need no sandboxes.
           exclude: [
             'packages/testkit/src/*.test.ts',
-            'packages/testkit/src/!(hosts)/**',
+            'packages/testkit/src/!(hosts|mutation)/**',
             '**/*.driver.test.ts',
             '**/node_modules/**',
           ],
@@ -57,14 +60,24 @@ export default defineConfig({
         test: {
           name: 'stack',
           include: ['packages/testkit/src/**/*.test.ts'],
-          exclude: ['packages/testkit/src/hosts/**', '**/node_modules/**'],
+          exclude: ['packages/testkit/src/{hosts,mutation,release}/**', '**/node_modules/**'],
           globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
-          // Of a machine with ten times as much to do. A test that hangs is ended, no more.
+          setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
+          // For a machine under ten times this load. It only ends a test that hangs.
           testTimeout: 240_000 * patience,
           hookTimeout: 240_000 * patience,
           expect: expectOptions,
-          // Most of these tests wait for longer than they work.
+          // Most of these tests wait longer than they compute.
           maxWorkers: processors + 2,
+        },
+      },
+      {
+        test: {
+          name: 'release',
+          include: ['packages/testkit/src/release/**/*.test.ts'],
+          testTimeout: 600_000 * patience,
+          hookTimeout: 240_000 * patience,
+          maxWorkers: 1,
         },
       },
     ],

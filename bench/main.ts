@@ -1,6 +1,9 @@
 // Usage: pnpm bench [--only NAME]… [--runs N] [--quick] [--install-references] [--json FILE] [--write] [--check]
-// Measures skerry beside references in one run and prints a table; figures are worth comparing only within a run.
+//        pnpm bench --against CHECKOUT [--rounds N] [--only NAME]… [--runs N] [--quick]
+// Measures skerry beside references in one run and prints a table; compare figures only within a run.
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { runAgainst } from './src/against.ts';
 import { agentExec } from './src/agent-exec.ts';
 import { agentListdir } from './src/agent-listdir.ts';
 import { agentOutput } from './src/agent-output.ts';
@@ -26,13 +29,13 @@ import { memoryIdle } from './src/memory-idle.ts';
 import { pauseResume1g, pauseResume64m } from './src/pause-resume.ts';
 import { podmanRun } from './src/podman-run.ts';
 import { findStale, readReport, writeReport, writeRows } from './src/report.ts';
-import { type Row, toTable } from './src/row.ts';
+import { type Row, toAlignedText, toTable } from './src/row.ts';
 import { runBenchmarks } from './src/run-benchmarks.ts';
 import { runcRun } from './src/runc-run.ts';
 import { snapshotStop, snapshotStopMemory } from './src/snapshot-stop.ts';
 
 const benchmarks: Record<string, Benchmark> = {
-  // First: create.cold is related to them.
+  // First: create.cold is compared with them.
   'runc.run': runcRun,
   'docker.run': dockerRun,
   'podman.run': podmanRun,
@@ -66,47 +69,69 @@ const benchmarks: Record<string, Benchmark> = {
 const { values } = parseArgs({
   args: process.argv.slice(2).filter((word) => word !== '--'),
   options: {
-    /** The names to measure; all unless given. */
+    /** The names to measure; all by default. */
     only: { type: 'string', multiple: true },
     runs: { type: 'string', default: '20' },
     /** A tenth of the sizes, a quarter of the runs. */
     quick: { type: 'boolean', default: false },
-    /** Brings the references that are not installed, and takes them away again. */
+    /** Downloads references that are not installed, and removes them again. */
     'install-references': { type: 'boolean', default: false },
-    /** Keeps the result and writes it into the pages. */
+    /** Saves the result and writes it to the pages. */
     write: { type: 'boolean', default: false },
-    /** Also writes the rows into this file, as a JSON array. */
+    /** Also writes the rows to this file, as a JSON array. */
     json: { type: 'string' },
-    /** Measures nothing: whether the pages say what was kept. */
+    /** Another checkout: each benchmark runs alternately in both, and the table compares them. */
+    against: { type: 'string' },
+    /** The number of rounds with `--against`. */
+    rounds: { type: 'string', default: '4' },
+    /** Measures nothing: checks that the pages match the saved result. */
     check: { type: 'boolean', default: false },
   },
 });
 
 if (values.check) {
   const stale = findStale(readReport());
-  for (const path of stale)
-    console.error(`the figures in ${path} are not those of bench/results/latest.json`);
+  for (const path of stale) console.error(`the figures in ${path} differ from bench/results/latest.json`);
   process.exit(stale.length === 0 ? 0 : 1);
 }
 
 const names = values.only ?? Object.keys(benchmarks);
 const unknown = names.filter((name) => !(name in benchmarks));
+const rounds = Number(values.rounds);
 const runs = Math.ceil(Number(values.runs) * (values.quick ? 0.25 : 1));
-if (unknown.length > 0 || !Number.isInteger(runs) || runs < 1) {
+if (unknown.length > 0 || ![runs, rounds].every((count) => Number.isInteger(count) && count > 0)) {
   console.error(
-    `unknown benchmark ${unknown.join(', ')} or bad --runs; names: ${Object.keys(benchmarks).join(' ')}`,
+    `unknown benchmark ${unknown.join(', ')} or bad --runs or --rounds; names: ${Object.keys(benchmarks).join(' ')}`,
   );
   process.exit(2);
 }
 if (values.write && (values.only !== undefined || values.quick)) {
-  console.error('--write keeps one whole run: it goes neither with --only nor with --quick');
+  console.error('--write saves a full run: do not combine it with --only or --quick');
   process.exit(2);
 }
 
-const machine = describeMachine();
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop.abort(signal));
 
+if (values.against !== undefined) {
+  const { quick, against: there } = values;
+  const here = join(import.meta.dirname, '..');
+  const options = { here, there, names, rounds, runs: Number(values.runs), quick, signal: stop.signal };
+  const compared = await runAgainst(options);
+  const head = ['name', 'unit', 'here', 'there', 'here is worse by', 'each round'];
+  const lines = compared.map((row) => [
+    row.name,
+    row.unit,
+    row.here,
+    row.there,
+    row.ratio,
+    row.rounds.join(' '),
+  ]);
+  console.log(toAlignedText([head, ...lines].map((cells) => cells.map(String))));
+  process.exit(0);
+}
+
+const machine = describeMachine();
 const rows: Row[] = [];
 const failed: string[] = [];
 try {
@@ -127,13 +152,13 @@ try {
   }
 } catch (error) {
   if (error !== stop.signal.reason) throw error;
-  console.error(`stopped by ${stop.signal.reason}; what was started is gone`);
+  console.error(`stopped by ${stop.signal.reason}; everything that was started has been removed`);
   process.exit(130);
 }
 console.log(toTable(machine, rows));
 if (values.json !== undefined) writeRows(values.json, rows);
 if (failed.length > 0) {
-  console.error(`failed: ${failed.join(' ')}; nothing is kept of this run`);
+  console.error(`failed: ${failed.join(' ')}; this run is not saved`);
   process.exit(1);
 }
 if (values.write) writeReport({ machine, rows });

@@ -1,5 +1,6 @@
-// Packs the libraries that users install, checks each tarball, and uses it the way a stranger does: alone, in a project outside
-// this workspace, with the program of its README. Against a running service (SKERRY_API_URL, SKERRY_API_KEY) the program also runs.
+// Packs the libraries that users install, checks each tarball, and uses it as a user does: alone, in a project outside
+// of this workspace, with the program of its README. With a running service (SKERRY_API_URL, SKERRY_API_KEY) the
+// program also runs.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +40,9 @@ function pack(name: string): string {
   return join(into, file);
 }
 
-/** Installs one tarball and compiles the README's program without skipping any declaration; then runs it where it can. */
+/**
+ * Installs one tarball and compiles the README's program without skipping any declaration; then runs it if possible.
+ */
 function useAlone(name: string, tarball: string): void {
   const project = join(folder, name);
   mkdirSync(project);
@@ -71,8 +74,21 @@ function useAlone(name: string, tarball: string): void {
     project,
   );
   run(join(project, 'node_modules/.bin/tsc'), ['-p', '.'], project);
+  if (name !== 'envd-client') compileWithOldest(project, name);
   if (process.env.SKERRY_API_URL && process.env.SKERRY_API_KEY) run('node', ['dist/readme.js'], project);
   else run('node', ['--input-type=module', '--eval', `await import('@skerry/${name}')`], project);
+}
+
+/**
+ * The oldest TypeScript that is supported reads the declarations, without those of a browser. Not those of envd-client: its
+ * messages are typed by Connect, whose own declarations want both.
+ */
+function compileWithOldest(project: string, name: string): void {
+  const compiler = join(root, 'scripts/node_modules/typescript-oldest/bin/tsc');
+  const declarations = join('node_modules/@skerry', name, 'dist/index.d.ts');
+  const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false', '--noEmit'];
+  const lib = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022', '--types', 'node'];
+  run('node', [compiler, ...strict, ...lib, declarations], project);
 }
 
 function run(program: string, argv: string[], cwd: string): void {

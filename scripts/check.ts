@@ -1,4 +1,4 @@
-// Everything that can be said about the tree without running it: format, lint, types, drift, specs, structure, tarballs.
+// All static checks of the tree: format, lint, types, drift, specs, structure, tarballs.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,18 +18,30 @@ const checks: Check[] = [
   { name: 'typed lint', command: ['oxlint', '--type-aware', '--deny-warnings'] },
   { name: 'types', command: ['turbo', 'run', 'types', '--output-logs=errors-only'] },
   { name: 'types of scripts and root', command: ['tsc', '-p', 'tsconfig.json'] },
-  { name: 'generated code is what the specs give', command: ['node', 'scripts/generation-drift.ts'] },
+  { name: 'generated code matches the specs', command: ['node', 'scripts/generation-drift.ts'] },
   {
     name: 'openapi lint',
     command: [join(tools, 'redocly'), 'lint', '--config', 'redocly.yaml', 'openapi.yaml'],
     cwd: 'specs',
   },
-  { name: 'proto lint', command: [join(tools, 'buf'), 'lint'], cwd: 'specs' },
-  { name: 'proto format', command: [join(tools, 'buf'), 'format', '--diff', '--exit-code'], cwd: 'specs' },
-  { name: 'figures on the pages are the measured ones', command: ['node', 'bench/main.ts', '--check'] },
+  ...['specs', 'packages/runtime/proto', 'packages/images/proto'].flatMap((cwd) => [
+    { name: `proto lint of ${cwd}`, command: [join(tools, 'buf'), 'lint'], cwd },
+    {
+      name: `proto format of ${cwd}`,
+      command: [join(tools, 'buf'), 'format', '--diff', '--exit-code'],
+      cwd,
+    },
+  ]),
+  { name: 'breaking changes of the specs are announced', command: ['node', 'scripts/check-breaking.ts'] },
+  { name: 'figures on the pages match the saved run', command: ['node', 'bench/main.ts', '--check'] },
   { name: 'nothing unused', command: ['knip'] },
   { name: 'one version of each dependency', command: ['sherif', '--no-install'] },
   { name: 'each packed tarball works alone', command: ['node', 'scripts/check-tarballs.ts'] },
+  {
+    name: 'API reports are up to date',
+    command: ['turbo', 'run', 'api', '--output-logs=errors-only', '--', '--check'],
+  },
+  { name: 'clients are small in a browser', command: ['node', 'scripts/check-sizes.ts'] },
 ];
 
 /** Runs every check. Each failure's output is printed in full, and named in `failures` with its first line. */

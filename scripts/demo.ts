@@ -1,4 +1,5 @@
-// Starts skerry, makes a sandbox through its real API, runs code in it and shows what happened. Fails when any step is wrong.
+// Starts skerry, creates a sandbox through its real API, runs code in it and prints the results. Fails when any step
+// is wrong.
 import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
 import { createReport } from './demo/report.ts';
@@ -32,7 +33,7 @@ try {
     await report.step(title, () => run({ sandbox, service, say: report.say }));
   }
   await report.step('kill it', async () => {
-    if (!(await sandbox.kill())) throw new Error('there was nothing to kill');
+    if (!(await sandbox.kill())) throw new Error('the sandbox to kill was gone');
     if (await sandbox.isRunning()) throw new Error('it still runs');
   });
 } finally {

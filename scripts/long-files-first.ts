@@ -19,8 +19,8 @@ const longFiles = [
 ];
 
 /**
- * Without times of an earlier run, which no fresh clone has, vitest begins with the largest files; a small one that waits for a
- * minute then comes last, and the rest of the machine waits for it.
+ * Without times of an earlier run, as in a fresh clone, vitest starts with the largest files; a small file that takes a
+ * minute then starts last, and the other workers wait for it.
  */
 export class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

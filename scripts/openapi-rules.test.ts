@@ -33,7 +33,7 @@ describe('the OpenAPI document', () => {
     expect(below.length).toBeGreaterThan(0);
   });
 
-  it('says of each planned operation that it answers 501, and of each planned field that it is refused', () => {
+  it('documents that each planned operation answers 501, and that each planned field is refused', () => {
     const planned = operations.filter(({ operation }) => operation['x-skerry-status'] === 'planned');
     expect(planned.length).toBeGreaterThan(0);
     for (const { key, operation } of planned) {
@@ -54,7 +54,7 @@ describe('the OpenAPI document', () => {
       expect(value).not.toHaveProperty(name);
   });
 
-  it('names the newest form of each operation plainly, and older ones by their version and as deprecated', () => {
+  it('gives the newest form of each operation the plain name, and marks older ones with their version as deprecated', () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
     for (const { operation } of operations) {
@@ -65,7 +65,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('names the request in every answer', () => {
+  it('declares the request id in every response', () => {
     const answers = [
       ...Object.values(document.components.responses),
       ...operations.flatMap(({ operation }) => Object.values(operation.responses)),
@@ -83,7 +83,7 @@ describe('the OpenAPI document', () => {
 
 const hasRequestId = ({ headers = {} }: { headers?: Node }): boolean => 'X-Request-Id' in headers;
 
-/** Where a description is missing, in this schema and below it. */
+/** The places without a description, in this schema and below it. */
 function findUndescribed(schema: Node, path: string, isNamed = true): string[] {
   if ('$ref' in schema) return [];
   const parts = [schema.allOf, schema.oneOf].flatMap((list) => (list ?? []) as Node[]);

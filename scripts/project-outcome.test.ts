@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toOutcome, type VitestReport } from './project-outcome.ts';
 
-const passed = { status: 'passed', fullName: 'a thing works' };
+const passed = { status: 'passed', fullName: 'the feature works' };
 const toReport = (...testResults: VitestReport['testResults']): VitestReport => ({
   numPassedTests: 1,
   testResults,
@@ -20,7 +20,7 @@ describe('the outcome of a project', () => {
     expect(run(report, 0)).toEqual({ passed: 1, failures: [], skipped: [] });
   });
 
-  it('names a failed test by project, file, full name and the first line of what it says', () => {
+  it('names a failed test by project, file, full name and the first line of its message', () => {
     const failed = {
       status: 'failed',
       fullName: 'a thing breaks',
@@ -47,13 +47,13 @@ describe('the outcome of a project', () => {
     expect(run(report, 1).failures).toEqual(['unit a.test.ts: Cannot find x']);
   });
 
-  it('counts a run that failed with no failed test, and one that left no report', () => {
+  it('counts a failed run without a failed test, and a run without a report', () => {
     expect(run(toReport(), 1).failures).toEqual(['unit: the run ended with 1 and no failed test']);
     expect(run(undefined, null).failures).toEqual(['unit: the run ended with a signal and no failed test']);
     expect(run(undefined, 0).failures).toEqual(['unit: the run left no report']);
   });
 
-  it('tells what was skipped, in whatever way', () => {
+  it('lists skipped tests of every kind', () => {
     const assertionResults = ['pending', 'skipped', 'todo'].map((status) => ({ status, fullName: status }));
     const report = toReport({ name: '/w/a.test.ts', status: 'passed', message: '', assertionResults });
     expect(run(report, 0).skipped).toEqual(

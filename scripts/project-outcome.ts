@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 
-/** What vitest's json reporter writes of a project, as far as it is used here. */
+/** The used part of vitest's json report of a project. */
 export interface VitestReport {
   numPassedTests: number;
   testResults: {
@@ -11,17 +11,17 @@ export interface VitestReport {
   }[];
 }
 
-/** What a run came to. `failures` holds a line for each failure, enough to find it by. */
+/** The result of a run. `failures` has a line for each failure, enough to find it. */
 export interface Outcome {
   passed: number;
   failures: string[];
   skipped: string[];
 }
 
-// What colours the terminal's text is none of a message.
+// Colours of the terminal are not part of a message.
 const colours = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
-/** The first line of a text that says anything, without colours. */
+/** The first line with content, without colours. */
 export const toFirstLine = (text: string): string =>
   text
     .replace(colours, '')
@@ -30,8 +30,8 @@ export const toFirstLine = (text: string): string =>
     .find((line) => line !== '') ?? 'without a message';
 
 /**
- * Counts a project's run. A file that could not be loaded has no failed test of its own and counts as one failure, and so does a
- * run that failed (`status` is not 0) with no failed test, or left no report.
+ * Counts a project's run. A file that could not be loaded has no failed test and counts as one failure, and so does a
+ * failed run (`status` is not 0) without a failed test, or a run without a report.
  */
 export function toOutcome(options: {
   project: string;

@@ -1,13 +1,16 @@
-// Makes sure that the host has the programs that skerry drives, or that its tests do. On Debian and Ubuntu as root it installs what is missing,
-// elsewhere it prints the one line to run and fails.
+// Makes sure that the host has the programs that skerry or its tests run. On Debian and Ubuntu as root it installs
+// missing ones, elsewhere it prints the command to run and fails.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 
-/** Debian package → a command that it brings. */
+/** Debian package → a command that it contains. */
 const required: Record<string, string> = {
   attr: 'setfattr',
+  'busybox-static': 'busybox',
   crun: 'crun',
+  curl: 'curl',
+  'docker-registry': 'docker-registry',
   e2fsprogs: 'mkfs.ext4',
   'fuse-overlayfs': 'fuse-overlayfs',
   gpg: 'gpg',
@@ -41,7 +44,7 @@ const missing = Object.entries(required)
 if (missing.length > 0) {
   const line = `apt-get update && apt-get install -y --no-install-recommends ${missing.join(' ')}`;
   if (process.getuid?.() !== 0 || !isInstalled('apt-get')) {
-    console.error(`skerry needs these programs of the host: ${missing.join(', ')}. Run as root:\n  ${line}`);
+    console.error(`skerry needs these programs on the host: ${missing.join(', ')}. Run as root:\n  ${line}`);
     process.exit(1);
   }
   console.error(`installing ${missing.join(' ')}`);

@@ -8,8 +8,8 @@ const WARM_UP_CALLS = 100;
 const program = '/bin/true';
 
 /**
- * `Start` of /bin/true on the agent's socket until its stream has ended; beside it `spawn` of Node in a small process, until
- * `close`, with nothing between caller and process.
+ * `Start` of /bin/true on the agent's socket until the end of its stream; the reference is `spawn` of Node in a small
+ * process until `close`, without a protocol between caller and process.
  */
 export const agentExec: Benchmark = async (context) => {
   const sandbox = await startBenchSandbox(context);

@@ -9,7 +9,9 @@ import { samplePairs } from './sample-pairs.ts';
 const ENTRIES = 100_000;
 const RUNS = 5;
 
-/** `ListDir` of a folder with 100,000 files; beside it a bare connect-node handler with `readdir` and `lstat`. */
+/**
+ * `ListDir` of a folder with 100,000 files; the reference is a bare connect-node handler with `readdir` and `lstat`.
+ */
 export const agentListdir: Benchmark = async (context) => {
   const count = Math.round(ENTRIES * context.scale);
   const sandbox = await startBenchSandbox(context);

@@ -8,8 +8,8 @@ const SIZE_BYTES = 1_000_000_000;
 const RUNS = 3;
 
 /**
- * A program that writes 1 GB, read from the agent's socket in protobuf; beside it a bare connect-node handler that yields
- * what it reads of the same program.
+ * A program that writes 1 GB, read from the agent's socket in protobuf; the reference is a bare connect-node handler
+ * that yields the output of the same program.
  */
 export const agentOutput: Benchmark = async (context) => {
   const sandbox = await startBenchSandbox(context);

@@ -7,8 +7,8 @@ const PROCESSES = 1000;
 const WARM_UP_PROCESSES = 10;
 
 /**
- * 1,000 processes that live side by side, each started without anybody who goes on listening: the time of each start until
- * its first event, what the agent needs for each, and `List` of all.
+ * 1,000 processes at the same time, each without a reader after its start: the time of each start until
+ * its first event, the agent's memory for each, and `List` of all.
  */
 export const agentProcesses: Benchmark = async (context) => {
   const { name, runs, scale } = context;

@@ -12,7 +12,10 @@ const BATCHES = 10;
 const CONNECTIONS = 8;
 const content = Buffer.alloc(1024, 'x');
 
-/** 10,000 files of 1 KiB, each a POST /files on one of 8 connections; beside it a bare node:http that writes files. */
+/**
+ * 10,000 files of 1 KiB, each a POST /files on one of 8 connections; the reference is a bare node:http that writes
+ * files.
+ */
 export const agentSmallfiles: Benchmark = async (context) => {
   const sandbox = await startBenchSandbox(context);
   const reference = await startReference(context.resources);

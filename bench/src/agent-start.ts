@@ -9,7 +9,7 @@ import { toRow } from './row.ts';
 const agent = join(import.meta.dirname, '../../packages/envd/dist/main.js');
 const bare = `require('node:http').createServer((q, r) => r.end()).listen(process.env.ENVD_SOCKET_DIR + '/control.sock')`;
 
-/** From spawning the agent to its listening, on the host; beside it a Node server that only listens. */
+/** From spawning the agent until it listens, on the host; the reference is a Node server that only listens. */
 export const agentStart: Benchmark = async ({ name, runs }) => {
   const samples: number[] = [];
   const reference: number[] = [];

@@ -19,12 +19,12 @@ interface Sides {
 const uploadToAgent = ({ sandbox, sizeBytes }: Sides): Promise<void> =>
   upload(sandbox, { method: 'POST', path: `/files?path=${path}`, sizeBytes });
 
-/** 1 GB out of a sandbox by the agent's socket; beside it the same file from nginx in the same sandbox. */
+/** 1 GB out of a sandbox by the agent's socket; the reference is the same file from nginx in the same sandbox. */
 export const agentDownload: Benchmark = (context) =>
   measure(context, {
     async prepare(sides) {
       await uploadToAgent(sides);
-      // Read once by somebody without the sandbox's limit of memory, it is in memory for both.
+      // Read once from outside of the sandbox's memory limit, so that both find it in the page cache.
       await readAll(context.stack.writtenPath(sides.sandbox.sandboxId, path));
     },
     before: async () => undefined,
@@ -32,11 +32,11 @@ export const agentDownload: Benchmark = (context) =>
     throughNginx: ({ nginx, sizeBytes }) => download(nginx, { path, sizeBytes }),
   });
 
-/** 1 GB into a new file of a sandbox by the agent's socket; beside it a PUT to nginx in the same sandbox. */
+/** 1 GB into a new file of a sandbox by the agent's socket; the reference is a PUT to nginx in the same sandbox. */
 export const agentUpload: Benchmark = (context) =>
   measure(context, {
     prepare: async () => undefined,
-    // What one side has written must not be written out during the turn of the other.
+    // Dirty pages of one side must not be flushed during the turn of the other.
     before: ({ sandbox }) => sandbox.run(`rm -f ${path} && sync`),
     throughAgent: uploadToAgent,
     throughNginx: ({ nginx, sizeBytes }) => upload(nginx, { method: 'PUT', path, sizeBytes }),
@@ -44,7 +44,7 @@ export const agentUpload: Benchmark = (context) =>
 
 interface Transfers {
   prepare: (sides: Sides) => Promise<void>;
-  /** Before each turn, outside of the time. */
+  /** Runs before each turn, outside of the measured time. */
   before: (sides: Sides) => Promise<void>;
   throughAgent: (sides: Sides) => Promise<void>;
   throughNginx: (sides: Sides) => Promise<void>;

@@ -7,7 +7,10 @@ import { samplePairs } from './sample-pairs.ts';
 /** Both sides compile and connect first. */
 const WARM_UP_CALLS = 300;
 
-/** `List`, with nothing to list, as JSON on the agent's socket; beside it the same call to a bare connect-node handler. */
+/**
+ * `List` without processes, as JSON on the agent's socket; the reference is the same call to a bare connect-node
+ * handler.
+ */
 export const agentUnary: Benchmark = async (context) => {
   const sandbox = await startBenchSandbox(context);
   const reference = await startReference(context.resources);

@@ -5,12 +5,12 @@ import { toRow } from './row.ts';
 
 const FOLDERS = 10_000;
 const RUNS = 3;
-/** Events that have not come by then are lost. */
+/** Events that have not arrived by then count as lost. */
 const DEADLINE_MS = 60_000;
 
 /**
- * A recursive watch over 10,000 folders: the time until it says that it stands, then one file made in each folder, as fast as
- * a program can, and how many of these were told.
+ * A recursive watch over 10,000 folders: the time until it is active; then one file is created in each folder, as fast
+ * as a program can, and the reported ones are counted.
  */
 export const agentWatch: Benchmark = async (context) => {
   const { name, scale } = context;

@@ -6,9 +6,10 @@ import { type Client, createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { Filesystem } from '@skerry/envd-client/filesystem';
 import { Process } from '@skerry/envd-client/process';
+import { replaceEdge } from '@skerry/testkit';
 import type { BenchmarkContext } from './benchmark.ts';
 
-/** Where a server is reached without anything between. */
+/** The address of a server without a proxy. */
 export interface Endpoint {
   socketPath: string;
   headers: Record<string, string>;
@@ -47,17 +48,17 @@ export function createRpcClient(
   return { process: createClient(Process, transport), filesystem: createClient(Filesystem, transport) };
 }
 
-/** A sandbox whose agent is called on its own socket, past the edge. It is killed with the resources. */
+/** A sandbox whose agent is called on its own socket, in place of the edge. It is killed with the resources. */
 export async function startBenchSandbox({
   stack,
   resources,
 }: Pick<BenchmarkContext, 'stack' | 'resources'>): Promise<BenchSandbox> {
   const sandbox = await stack.createBareSandbox();
   resources.defer(() => sandbox.kill());
-  const { sandboxId, accessToken } = sandbox;
+  const { sandboxId } = sandbox;
   const endpoint: Endpoint = {
     socketPath: stack.guestPath(sandboxId, 'http.sock'),
-    headers: { 'X-Access-Token': accessToken },
+    headers: await replaceEdge(stack.guestPath(sandboxId, 'control.sock')),
   };
   const asRoot = { ...endpoint, headers: { ...endpoint.headers, Authorization: `Basic ${btoa('root:')}` } };
   const root = createRpcClient(asRoot, { codec: 'binary' });
@@ -77,7 +78,7 @@ export async function startBenchSandbox({
   };
 }
 
-/** POST /files of a host's file, or of a text. */
+/** POST /files of a file on the host, or of a text. */
 export async function writeFile(
   { socketPath, headers }: Endpoint,
   { path, ...source }: { path: string } & ({ file: string } | { content: string }),

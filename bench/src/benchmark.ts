@@ -3,18 +3,18 @@ import type { BenchStack } from './stack.ts';
 
 export interface BenchmarkContext {
   name: string;
-  /** At least so many samples; those that take seconds each have fewer. */
+  /** The minimum number of samples; benchmarks whose samples take seconds have fewer. */
   runs: number;
-  /** What sizes and numbers are multiplied with: 1, or less for a quick look. */
+  /** The factor for sizes and numbers: 1, or less for a quick run. */
   scale: number;
   stack: BenchStack;
-  /** What this run has measured so far, for ratios to what has a row of its own. */
+  /** The rows of this run so far, for ratios between rows. */
   measured: readonly Row[];
-  /** Whether references that are not installed are brought for as long as they are measured. */
+  /** Whether references that are not installed are downloaded for the measurement. */
   installsReferences: boolean;
-  /** Undone when the benchmark is over, and when the program is ended before. */
+  /** Undone at the end of the benchmark, also when the program is stopped. */
   resources: AsyncDisposableStack;
 }
 
-/** Measures one named figure against the stack that every benchmark of a run shares. */
+/** Measures one named figure on the service that all benchmarks of a run share. */
 export type Benchmark = (context: BenchmarkContext) => Promise<Row[]>;

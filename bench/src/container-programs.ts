@@ -7,13 +7,14 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 export interface ContainerPrograms {
-  /** What a program needs to find the others and its libraries. */
+  /** The environment in which a program finds the others and its libraries. */
   env: Record<string, string>;
 }
 
 /**
- * The programs of a reference: those of the system, or with `installs` those of Debian's packages, unpacked into a folder that
- * goes with the resources. The system's own packages stay as they are. When they cannot be had, why.
+ * The programs of a reference: those of the system, or with `installs` those of Debian's packages, unpacked into a
+ * folder that is removed with the resources. The system's own packages do not change. `missing` is the reason if they
+ * are unavailable.
  */
 export async function findContainerPrograms(options: {
   names: readonly string[];
@@ -23,7 +24,8 @@ export async function findContainerPrograms(options: {
 }): Promise<ContainerPrograms | { missing: string }> {
   const { names, packages, installs, resources } = options;
   if (names.every(isInstalled)) return { env: {} };
-  if (!installs) return { missing: `${names.join(' and ')} not installed; --install-references brings them` };
+  if (!installs)
+    return { missing: `${names.join(' and ')} not installed; --install-references downloads them` };
   const folder = mkdtempSync(join(tmpdir(), 'skerry-reference-'));
   resources.defer(() => rmSync(folder, { recursive: true, force: true }));
   const root = join(folder, 'root');
@@ -32,7 +34,7 @@ export async function findContainerPrograms(options: {
     await unpack(packages, { folder, root });
   } catch (error) {
     return {
-      missing: `${packages.join(' and ')} cannot be fetched: ${(error as Error).message.split('\n')[0]}`,
+      missing: `${packages.join(' and ')} cannot be downloaded: ${(error as Error).message.split('\n')[0]}`,
     };
   }
   return {
@@ -55,7 +57,7 @@ async function unpack(
     await run('dpkg', ['-x', join(folder, name), root]);
 }
 
-/** The packages and what they need that is not here, as apt finds it. */
+/** The packages and their missing dependencies, as apt resolves them. */
 async function findMissing(packages: readonly string[]): Promise<string[]> {
   const { stdout } = await run('apt-get', ['install', '--simulate', '--no-install-recommends', ...packages]);
   return [...stdout.matchAll(/^Inst (\S+)/gm)].map((match) => match[1] as string);

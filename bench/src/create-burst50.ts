@@ -3,13 +3,13 @@ import { timeCreate } from './create-samples.ts';
 import { toRow } from './row.ts';
 
 const AT_ONCE = 50;
-/** Each takes seconds and is fifty samples. */
+/** A run takes seconds and yields fifty samples. */
 const RUNS_PER_BURST = 7;
 
-/** Fifty creates that are asked for at the same moment: how long each waits for the first output of its command. */
+/** Fifty concurrent creates: how long each waits for the first output of its command. */
 export const createBurst50: Benchmark = async ({ name, runs, stack, resources }) => {
   const samples: number[] = [];
-  // The first warms up what works side by side.
+  // The first run warms up concurrent code.
   for (let burst = -1; burst < Math.ceil(runs / RUNS_PER_BURST); burst += 1) {
     const created = await Promise.allSettled(Array.from({ length: AT_ONCE }, () => timeCreate(stack)));
     for (const result of created) {

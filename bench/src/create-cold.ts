@@ -2,7 +2,7 @@ import type { Benchmark } from './benchmark.ts';
 import { sampleCreates } from './create-samples.ts';
 import { type Bound, toRow } from './row.ts';
 
-/** Nothing is started ahead. Related to `docker.run` where that was measured. */
+/** Without a warm pool. Compared with `docker.run` if that was measured. */
 export const createCold: Benchmark = async ({ name, runs, stack, measured }) => {
   const samples = await sampleCreates(stack, { runs });
   const docker = measured.find((row) => row.name === 'docker.run')?.p50 ?? undefined;

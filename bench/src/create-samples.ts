@@ -19,7 +19,7 @@ export async function timeCreate(
   return { sandbox, elapsedMs: firstOutputAt - started };
 }
 
-/** Times of creates one after the other; each sandbox is gone before the next. `between` is waited for before each. */
+/** Times of creates one after the other; each sandbox is removed before the next. `between` is awaited before each. */
 export async function sampleCreates(
   stack: Pick<BenchStack, 'createSandbox'>,
   { runs, between = async () => {} }: { runs: number; between?: () => Promise<void> },

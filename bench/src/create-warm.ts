@@ -4,10 +4,10 @@ import { sampleCreates } from './create-samples.ts';
 import { toRow } from './row.ts';
 import { startBenchStack } from './stack.ts';
 
-/** Longer than it takes until the sandbox that replaces the one taken has started and settled. */
+/** Longer than the start and settling of the sandbox that replaces the claimed one. */
 const REFILL_MS = 1_500;
 
-/** As `create.cold`, on a service of its own that keeps sandboxes started ahead; each create finds one waiting. */
+/** As `create.cold`, on a separate service with a warm pool; each create claims a waiting sandbox. */
 export const createWarm: Benchmark = async ({ name, runs, resources }) => {
   const stack = await startBenchStack({ resources, args: ['--warm-min', '2'] });
   const samples = await sampleCreates(stack, { runs, between: () => delay(REFILL_MS) });

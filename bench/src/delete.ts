@@ -3,7 +3,7 @@ import { toRow } from './row.ts';
 
 const WARM_UP_RUNS = 2;
 
-/** The call that ends a sandbox, until its answer: by then nothing of the sandbox is left on the host. */
+/** The call that ends a sandbox, until its response: by then everything of the sandbox is removed from the host. */
 export const deleteSandbox: Benchmark = async ({ name, runs, stack }) => {
   const samples: number[] = [];
   for (let run = -WARM_UP_RUNS; run < runs; run += 1) {

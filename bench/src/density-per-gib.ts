@@ -1,31 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Benchmark } from './benchmark.ts';
-import { fillWith } from './fill.ts';
+import { createIdleSandboxes } from './create-idle-sandboxes.ts';
 import { pidsOf, pssBytesOf } from './process-memory.ts';
 import { toRow } from './row.ts';
 import { startBenchStack } from './stack.ts';
 
-/** What one GiB is to hold. */
+/** The bound for one GiB. */
 const SANDBOXES = 90;
-/** What a sandbox still allocates, and gives back, after its create has been answered. */
+/** The time in which a sandbox still allocates and frees memory after its create. */
 const SETTLE_MS = 6_000;
 const SAMPLES = 5;
 const SAMPLE_EVERY_MS = 500;
 const GIB = 2 ** 30;
 
 /**
- * How many idle sandboxes fit into one GiB, by the proportional set size of all their processes and by what server and helper
- * have grown for them since they had one, on a service of its own.
+ * How many idle sandboxes fit into one GiB, by the proportional set size of all their processes and the growth of
+ * server and helper since the first one, on a separate service.
  */
 export const densityPerGib: Benchmark = async ({ name, scale, resources }) => {
   const count = Math.round(SANDBOXES * scale);
   const stack = await startBenchStack({ resources });
   const hostBytes = (): number => Object.values(stack.pids()).reduce((sum, pid) => sum + pssBytesOf(pid), 0);
-  // What all share is made, and the service warm.
-  const ids = await fillWith(stack, { count: 1, resources });
+  // Creates what all sandboxes share, and warms the service up.
+  const ids = await createIdleSandboxes(stack, { count: 1, resources });
   await delay(SETTLE_MS);
   const before = hostBytes();
-  ids.push(...(await fillWith(stack, { count: count - 1, resources })));
+  ids.push(...(await createIdleSandboxes(stack, { count: count - 1, resources })));
   await delay(SETTLE_MS);
   const samples: number[] = [];
   for (let sample = 0; sample < SAMPLES; sample += 1) {

@@ -16,8 +16,8 @@ import { timeFirstOutput } from './time-first-output.ts';
 const START_DEADLINE_MS = 30_000;
 
 /**
- * `docker run --network none` of `echo` on the base image, by a daemon of its own that changes nothing of the host's network
- * and keeps everything in a folder that goes.
+ * `docker run --network none` of `echo` on the base image, by a separate daemon that does not change the host's network
+ * and keeps all files in a temporary folder.
  */
 export const dockerRun: Benchmark = async ({ name, runs, stack, installsReferences, resources }) => {
   const programs = await findContainerPrograms({
@@ -43,7 +43,7 @@ export const dockerRun: Benchmark = async ({ name, runs, stack, installsReferenc
   return [toRow({ name, unit: 'ms', samples })];
 };
 
-/** Resolves with its socket when it answers; rejects with its last words. */
+/** Resolves with its socket when it answers; rejects with the end of its output. */
 async function startDaemon(env: NodeJS.ProcessEnv, resources: AsyncDisposableStack): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'skerry-docker-'));
   const group = basename(folder);
@@ -73,7 +73,7 @@ async function startDaemon(env: NodeJS.ProcessEnv, resources: AsyncDisposableSta
     ...['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-forward=false', '--ip-masq=false'],
     ...['--default-ulimit', `nofile=${files}:${files}`],
   ];
-  // Among mounts of its own, so that none is left, nor what it makes in /run wherever it is told to work.
+  // In its own mount namespace, so that no mount remains, nor files that it always creates in /run.
   const cover = 'mount -t tmpfs none /run && exec dockerd "$@"';
   const daemon = spawn('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', cover, 'sh', ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -14,7 +14,10 @@ const WARM_UP_RUNS = 30;
 
 type Client = ReturnType<typeof createEnvdClient>;
 
-/** `Start` of /bin/true through the edge until its end; beside it the same call to a server that starts nothing. */
+/**
+ * `Start` of /bin/true through the edge until its end; the reference is the same call to a server that starts no
+ * process.
+ */
 export const execRoundtrip: Benchmark = async ({ name, runs, stack, resources }) => {
   const sandbox = await stack.createBareSandbox();
   resources.defer(() => sandbox.kill());
@@ -28,7 +31,7 @@ export const execRoundtrip: Benchmark = async ({ name, runs, stack, resources })
   const direct = createEnvdClient({ baseUrl: bare.url });
   const { samples, compared } = await samplePairs({
     warmUpRuns: WARM_UP_RUNS,
-    // A call is short, so many of them make a steadier figure in no time.
+    // A call is short, so many samples give a steadier figure in little time.
     runs: 10 * runs,
     measure: () => timeStart(through),
     beside: () => timeStart(direct),

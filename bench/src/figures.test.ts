@@ -7,7 +7,7 @@ const report = { machine, rows: [row('a.one'), row('b.one'), row('b.two')] };
 const toPage = (names: string, between = '') =>
   `before\n<!-- figures: ${names} -->\n${between}<!-- /figures -->\nafter\n`;
 
-it('puts the machine and the listed rows between the markers and leaves the rest', () => {
+it('writes the machine and the listed rows between the markers and keeps the rest', () => {
   const page = toFigures(toPage('b.* a.one', 'old 7 figures\n'), report);
   expect(page).toMatch(/^before\n<!-- figures: b\.\* a\.one -->\n\n```\nZ80, 1 cores, .*\n\nname /);
   expect(page.match(/^[ab]\.\w+/gm)).toEqual(['b.one', 'b.two', 'a.one']);

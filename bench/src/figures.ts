@@ -1,12 +1,12 @@
 import type { Report } from './report.ts';
 import { toTable } from './row.ts';
 
-/** `<!-- figures: agent.* memory.idle -->` and `<!-- /figures -->`, with what is between. */
+/** `<!-- figures: agent.* memory.idle -->` and `<!-- /figures -->`, with the text between. */
 const block = /(<!-- figures: ([\w.* ]+) -->\n)[\s\S]*?(<!-- \/figures -->)/g;
 
 /**
- * The page with the report's figures between its markers: the rows whose names the opening marker lists, in their order
- * there; one that ends with `*` stands for any number of rows. Throws for a page without markers and for a name that no row has.
+ * The page with the report's figures between its markers: the rows whose names the opening marker lists, in that order;
+ * a name that ends with `*` stands for any number of rows. Throws for a page without markers and for an unknown name.
  */
 export function toFigures(page: string, { machine, rows }: Report): string {
   if (page.search(block) === -1) throw new Error('the page has no markers for figures');

@@ -20,10 +20,10 @@ interface Endpoint {
   headers: Record<string, string>;
 }
 
-/** A 100 MiB file out of a sandbox through the edge; beside it the same file from plain node:http. */
+/** A 100 MiB file out of a sandbox through the edge; the reference is the same file from plain node:http. */
 export const fileDownload: Benchmark = (context) => measureTransfers(context, download);
 
-/** A 100 MiB file into a sandbox through the edge; beside it the same file into plain node:http. */
+/** A 100 MiB file into a sandbox through the edge; the reference is the same file into plain node:http. */
 export const fileUpload: Benchmark = (context) => measureTransfers(context, upload);
 
 async function measureTransfers(

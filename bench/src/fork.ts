@@ -1,17 +1,17 @@
 import { Sandbox } from '@skerry/sdk';
 import type { Benchmark } from './benchmark.ts';
-import { startHolder } from './holder.ts';
+import { startMemoryProcess } from './memory-process.ts';
 import { toRow } from './row.ts';
 
 const COUNT = 8;
 const HELD_MIB = 1;
 const WARM_UP_RUNS = 1;
 
-/** The call that makes 8 sandboxes of a running one, with its processes; beside it, 8 creates at the same time. */
+/** The call that forks a running sandbox 8 times, with its processes; the reference is 8 creates at the same time. */
 export const fork8: Benchmark = async ({ name, runs, stack, resources }) => {
   const source = await stack.createSandbox();
   resources.defer(async () => void (await source.kill()));
-  const { requireAlive } = await startHolder(source, { mib: HELD_MIB });
+  const { requireAlive } = await startMemoryProcess(source, { mib: HELD_MIB });
   const samples: number[] = [];
   const references: number[] = [];
   for (let run = -WARM_UP_RUNS; run < runs; run += 1) {

@@ -5,7 +5,7 @@ export interface Machine {
   cores: number;
   memoryGiB: number;
   kernel: string;
-  /** Processes that wanted a processor, on average of the minute before: more than a few spoil every figure. */
+  /** The average number of runnable processes in the last minute: more than a few distort every figure. */
   load: number;
   node: string;
 }

@@ -7,16 +7,16 @@ import type { Benchmark, BenchmarkContext } from './benchmark.ts';
 import { pidsOf, pssBytesOf } from './process-memory.ts';
 import { toRow } from './row.ts';
 
-/** One and 50 others that idle beside it; shared pages are divided among those who share them. */
+/** One and 50 others that idle beside it; shared pages are divided among their users. */
 const SANDBOXES = 51;
 const BARE_SERVERS = 5;
-/** What a sandbox still allocates, and gives back, after its create has been answered. */
+/** The time in which a sandbox still allocates and frees memory after its create. */
 const SETTLE_MS = 6_000;
 const MIB = 2 ** 20;
 
 /**
- * Proportional set size of everything that runs in a sandbox, for each of 51 idle ones; beside it, at the same time and
- * sharing the same pages, the same Node with a server of one line.
+ * Proportional set size of everything that runs in a sandbox, for each of 51 idle ones; the reference is, at the same
+ * time and sharing the same pages, the same Node with a one-line server.
  */
 export const memoryIdle: Benchmark = async (context) => {
   const { name, stack, scale, resources } = context;

@@ -8,7 +8,7 @@ import type { BenchmarkContext } from './benchmark.ts';
 const cache = join(import.meta.dirname, '../../.skerry/nginx');
 const START_MS = 5_000;
 
-/** Files of the sandbox below `/`; PUT through the module for WebDAV, with the temporary file where it only has to be renamed. */
+/** Files of the sandbox below `/`; PUT through the WebDAV module, with the temporary file on the same file system. */
 const config = `daemon off;
 user root;
 worker_processes 1;
@@ -31,8 +31,8 @@ http {
 `;
 
 /**
- * Starts nginx inside a sandbox, so that it has the same disk, the same limits and the same files as the agent, on a socket
- * beside the agent's. It ends with the sandbox.
+ * Starts nginx inside a sandbox, so that it has the disk, limits and files of the agent, on a socket beside the
+ * agent's. It ends with the sandbox.
  */
 export async function startNginx(
   sandbox: BenchSandbox,
@@ -53,12 +53,12 @@ export async function startNginx(
   return { socketPath, headers: {} };
 }
 
-/** The host's own, else that of Debian's package, unpacked and not installed: nothing of it starts by itself. */
+/** The host's own, else that of Debian's package, unpacked and not installed: no service starts by itself. */
 function findNginx(): string {
   if (existsSync('/usr/sbin/nginx')) return '/usr/sbin/nginx';
   const program = join(cache, 'usr/sbin/nginx');
   if (existsSync(program)) return program;
-  console.error('fetching nginx from Debian');
+  console.error('downloading nginx from Debian');
   mkdirSync(join(cache, '..'), { recursive: true });
   const folder = mkdtempSync(`${cache}-`);
   try {

@@ -2,7 +2,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
 import type { Benchmark } from './benchmark.ts';
-import { startHolder } from './holder.ts';
+import { startMemoryProcess } from './memory-process.ts';
 import { toRow } from './row.ts';
 import { startBenchStack } from './stack.ts';
 
@@ -12,14 +12,14 @@ const SANDBOX_MIB = 2048;
 interface Options {
   mib: number;
   atMostMs: number;
-  /** The most samples that are taken. */
+  /** The maximum number of samples. */
   most: number;
   ifMissed: string;
 }
 
 /**
- * The call that pauses a sandbox with its memory, and then the one that resumes it, of a process that holds so many MiB.
- * Beside it: as many bytes written to a file beside the sandboxes, synced and read again.
+ * The call that pauses a sandbox with its memory, and then the one that resumes it, with a process that uses so many
+ * MiB. The reference: the same number of bytes written to a file beside the sandboxes, synced and read again.
  */
 const measure =
   ({ mib, atMostMs, most, ifMissed }: Options): Benchmark =>
@@ -27,7 +27,7 @@ const measure =
     const stack = await startBenchStack({ resources, args: ['--base-memory', String(SANDBOX_MIB)] });
     const heldMib = Math.ceil(mib * scale);
     let sandbox = await stack.createSandbox();
-    const { requireAlive } = await startHolder(sandbox, { mib: heldMib });
+    const { requireAlive } = await startMemoryProcess(sandbox, { mib: heldMib });
     const samples: number[] = [];
     const references: number[] = [];
     for (let run = -WARM_UP_RUNS; run < Math.min(runs, most); run += 1) {

@@ -8,12 +8,12 @@ import { removeCgroups } from './reference-cgroups.ts';
 import { toRow, toUnmeasuredRow } from './row.ts';
 import { timeFirstOutput } from './time-first-output.ts';
 
-/** Made by whatever podman does for root, wherever it is told to work. */
+/** Folders that podman as root always creates, whatever its options. */
 const CACHE = '/var/lib/containers/cache';
 
 /**
- * `podman run --network none` of `echo` on an overlay of the base image. Each is ended at its first output, with all that it
- * had started: where the first process buries no orphans podman waits 20 s for its monitor.
+ * `podman run --network none` of `echo` on an overlay of the base image. Each is killed at its first output, with all
+ * its processes: if pid 1 does not reap orphans, podman waits 20 s for its monitor.
  */
 export const podmanRun: Benchmark = async ({ name, runs, stack, installsReferences, resources }) => {
   const programs = await findContainerPrograms({
@@ -40,8 +40,8 @@ export const podmanRun: Benchmark = async ({ name, runs, stack, installsReferenc
   ];
   const samples: number[] = [];
   for (let run = -1; run < runs; run += 1) {
-    // crun refuses a version 2 tree beside the others; in mounts of its own podman is not shown it,
-    // and leaves nothing in /run.
+    // crun refuses a version 2 tree beside the others; the separate mount namespace hides it from podman,
+    // and discards its files in /run.
     const hide =
       'mount -t tmpfs none /run; if mountpoint -q "$0"; then mount -t tmpfs none "$0"; fi; exec podman "$@"';
     const elapsedMs = await timeFirstOutput({
@@ -58,7 +58,7 @@ export const podmanRun: Benchmark = async ({ name, runs, stack, installsReferenc
   return [toRow({ name, unit: 'ms', samples })];
 };
 
-/** Nothing of the system's own settings, and nothing left in its shared memory. */
+/** No system settings, and no files left in its shared memory. */
 function writeSettings(folder: string, path = process.env.PATH ?? ''): string {
   const monitors = path.split(':').map((each) => JSON.stringify(join(each, 'conmon')));
   const file = join(folder, 'containers.conf');

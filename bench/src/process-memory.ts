@@ -18,7 +18,7 @@ export function agentPidOf(sandboxId: string): string {
   return pid;
 }
 
-/** Proportional set size: what is shared is divided among those who share it. 0 when the process has ended. */
+/** Proportional set size: shared pages are divided among their users. 0 when the process has ended. */
 export function pssBytesOf(pid: string | number): number {
   const kilobytes = /^Pss:\s+(\d+) kB/m.exec(readOrEmpty(`/proc/${pid}/smaps_rollup`))?.[1] ?? '0';
   return Number(kilobytes) * 1024;

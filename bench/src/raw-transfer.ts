@@ -6,8 +6,8 @@ const buffer = Buffer.alloc(1024 * 1024);
 const MAX_HEAD_BYTES = 16 * 1024;
 
 /**
- * GET of a body of known length, counted and thrown away. Written on the socket itself: a client that costs more than the
- * server would be what is measured.
+ * GET of a body of known length, counted and dropped. It uses the socket directly: otherwise a client slower than the
+ * server would determine the figure.
  */
 export async function download(
   { socketPath, headers }: Endpoint,
@@ -45,7 +45,7 @@ export async function download(
   checkStatus(head);
 }
 
-/** Sends `sizeBytes` of anything and waits for the answer. */
+/** Sends `sizeBytes` of arbitrary bytes and waits for the response. */
 export async function upload(
   { socketPath, headers }: Endpoint,
   { method, path, sizeBytes }: { method: string; path: string; sizeBytes: number },
@@ -79,5 +79,5 @@ const toHead = (request: string, headers: Record<string, string>): string =>
     .join('')}\r\n`;
 
 function checkStatus(head: string): void {
-  if (!/^HTTP\/1\.1 20[0-9] /.test(head)) throw new Error(`the answer was ${head.slice(0, 300)}`);
+  if (!/^HTTP\/1\.1 20[0-9] /.test(head)) throw new Error(`the response was ${head.slice(0, 300)}`);
 }

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { writeRows } from './report.ts';
 import { toRow, toUnmeasuredRow } from './row.ts';
 
-it('writes the rows of a run as a JSON array, with reference and ratio where there is one', () => {
+it('writes the rows of a run as a JSON array, with reference and ratio if there are any', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rows-'));
   const path = join(folder, 'rows.json');
   writeRows(path, [

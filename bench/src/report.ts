@@ -4,7 +4,7 @@ import { toFigures } from './figures.ts';
 import type { Machine } from './machine.ts';
 import type { Row } from './row.ts';
 
-/** One run of everything. */
+/** The result of a full run. */
 export interface Report {
   machine: Machine;
   rows: Row[];
@@ -12,12 +12,12 @@ export interface Report {
 
 const root = join(import.meta.dirname, '../..');
 const kept = join(root, 'bench/results/latest.json');
-/** Where figures stand between markers. */
+/** The pages with figures between markers. */
 const pages = ['README.md', 'docs/performance.md', 'packages/envd/README.md'];
 
 export const readReport = (): Report => JSON.parse(readFileSync(kept, 'utf8')) as Report;
 
-/** Keeps a run, and writes its figures into the pages. */
+/** Saves a run, and writes its figures to the pages. */
 export function writeReport(report: Report): void {
   writeFileSync(kept, `${JSON.stringify(report, null, 2)}\n`);
   for (const page of pages) {
@@ -27,8 +27,8 @@ export function writeReport(report: Report): void {
 }
 
 /**
- * Writes rows as a JSON array of `{ name, unit, p50, p95, n, reference?, ratio? }`, for programs that compare runs. A row that was
- * not measured has null for its figures.
+ * Writes rows as a JSON array of `{ name, unit, p50, p95, n, reference?, ratio? }`, for programs that compare runs. A
+ * row that was not measured has null for its figures.
  */
 export function writeRows(path: string, rows: readonly Row[]): void {
   const plain = rows.map(({ name, unit, p50, p95, n, reference, ratio }) => ({
@@ -39,7 +39,7 @@ export function writeRows(path: string, rows: readonly Row[]): void {
   writeFileSync(path, `${JSON.stringify(plain, null, 2)}\n`);
 }
 
-/** The pages whose figures are not those of the report. */
+/** The pages whose figures differ from the report. */
 export function findStale(report: Report): string[] {
   return pages.filter((page) => {
     const text = readFileSync(join(root, page), 'utf8');

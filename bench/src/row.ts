@@ -1,40 +1,40 @@
 import type { Machine } from './machine.ts';
 
-/** What a figure has to reach: a ratio to its reference, or a figure in its own unit. Exactly one of the two limits is set. */
+/** A bound of a figure: a ratio to its reference, or a value in its own unit. Exactly one of the two limits is set. */
 export interface Bound {
   of: 'ratio' | 'p50' | 'p95';
   atMost?: number;
   atLeast?: number;
 }
 
-/** One measured figure; `ratio` is its median against the reference's, measured in the same run. */
+/** One measured figure; `ratio` is its median divided by the reference's, measured in the same run. */
 export interface Row {
   name: string;
   unit: string;
-  /** Null for one that was not measured; `note` then says why. */
+  /** Null when it was not measured; `note` is then the reason. */
   p50: number | null;
-  /** What 95 of 100 samples were at least as good as: the slow tail, also where more is better. */
+  /** The value that 95 of 100 samples reach or beat: the slow tail, also where more is better. */
   p95: number | null;
   n: number;
   reference?: string;
   ratio?: number;
-  /** As people read it, such as `≤ 1.3 ×`. */
+  /** For display, such as `≤ 1.3 ×`. */
   bound?: string;
   isMet?: boolean;
-  /** Why it was not measured, or what holds it back. */
+  /** Why it was not measured, or why it misses a bound. */
   note?: string;
 }
 
-/** Makes a row of samples; with a reference, both were taken in turn in this run. */
+/** Makes a row from samples; those of a reference were taken alternately in this run. */
 export function toRow(options: {
   name: string;
   unit: string;
   samples: number[];
-  /** Default: less is better, as with times and sizes. */
+  /** Default: less is better, as for times and sizes. */
   better?: 'less' | 'more';
   reference?: { name: string; samples: number[] } | undefined;
   bound?: Bound | readonly Bound[];
-  /** What holds the figure back; said only when a bound is missed. */
+  /** Why the figure is not better; shown only when a bound is missed. */
   ifMissed?: string;
 }): Row {
   const { name, unit, samples, better = 'less', reference, bound = [], ifMissed } = options;
@@ -56,7 +56,7 @@ export function toRow(options: {
   return row;
 }
 
-/** A row of what could not be measured here. */
+/** A row that could not be measured here. */
 export const toUnmeasuredRow = (options: { name: string; unit: string; reason: string }): Row => ({
   name: options.name,
   unit: options.unit,
@@ -66,7 +66,7 @@ export const toUnmeasuredRow = (options: { name: string; unit: string; reason: s
   note: `not measured: ${options.reason}`,
 });
 
-/** By the figures before they are rounded. */
+/** Uses the figures before rounding. */
 function holds(
   { of, atMost, atLeast }: Bound,
   figures: { ratio: number | undefined; p50: number; p95: number },
@@ -113,6 +113,11 @@ function align(rows: Row[]): string {
       ].map(String),
     ),
   ];
+  return toAlignedText(cells);
+}
+
+/** Pads the cells of each column to one width. */
+export function toAlignedText(cells: readonly string[][]): string {
   const widths =
     cells[0]?.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0))) ?? [];
   return cells

@@ -3,15 +3,15 @@ import type { Benchmark } from './benchmark.ts';
 import type { Row } from './row.ts';
 import { startBenchStack } from './stack.ts';
 
-/** How long a benchmark that was stopped may take to notice. */
+/** The time in which a stopped benchmark must end. */
 const STOP_MS = 20_000;
 
-/** What became of one benchmark. */
+/** The result of one benchmark. */
 export type Outcome = { name: string; rows: Row[] } | { name: string; error: unknown };
 
 /**
- * Runs benchmarks one after the other against one service; one that fails does not keep the others from running. Whatever
- * happens, and when `signal` aborts, all that was started is gone before this ends; it then throws the reason.
+ * Runs benchmarks one after the other on one service; a failed one does not stop the others. At the end, also when
+ * `signal` aborts, everything that was started is removed; after an abort it throws the reason.
  */
 export async function* runBenchmarks(
   benchmarks: readonly { name: string; benchmark: Benchmark }[],
@@ -39,10 +39,10 @@ export async function* runBenchmarks(
       yield { name, error };
     } finally {
       await resources.disposeAsync().catch((error: unknown) => {
-        // An interrupt from the keyboard ends the service at the same time; what is left goes when that is taken down.
+        // An interrupt from the keyboard ends the service at the same time; the rest is removed with its data folder.
         if (!signal.aborted) throw error;
       });
-      // One that was stopped fails for want of its resources; it may still be about to make one, which it then undoes.
+      // A stopped benchmark fails because its resources are gone; it may still be creating one, which it then undoes.
       await Promise.race([measured.catch(() => undefined), delay(STOP_MS, undefined, { ref: false })]);
     }
   }

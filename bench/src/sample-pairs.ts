@@ -1,10 +1,10 @@
-/** What was measured, and what beside it. */
+/** The samples, and those of the reference. */
 export interface SamplePairs {
   samples: number[];
   compared: number[];
 }
 
-/** Measures the two in turn `runs` times, after `warmUpRuns` that do not count; those have a negative number. */
+/** Measures the two alternately `runs` times, after `warmUpRuns` that do not count; those have a negative number. */
 export async function samplePairs(options: {
   warmUpRuns: number;
   runs: number;

@@ -3,7 +3,7 @@ import { toRow } from './row.ts';
 
 const WRITTEN_MIB = 64;
 
-/** Looks at the clock every millisecond, and on a signal writes down the longest time between two looks since the last. */
+/** Reads the clock every millisecond, and on a signal writes the longest interval since the last signal. */
 const watch = `
 import os, signal, sys, time
 longest, last = 0, time.monotonic()
@@ -20,7 +20,7 @@ while True:
     longest, last = max(longest, now - last), now
 `;
 
-/** For how long a sandbox that has written 64 MiB stands still while a snapshot of it is made, as seen from inside. */
+/** How long a sandbox that has written 64 MiB is frozen while a snapshot of it is made, measured inside. */
 const measure =
   ({ memory, ifMissed }: { memory: boolean; ifMissed: string }): Benchmark =>
   async ({ name, runs, stack, resources }) => {
@@ -28,7 +28,7 @@ const measure =
     resources.defer(async () => void (await sandbox.kill()));
     await sandbox.commands.run(`head -c ${WRITTEN_MIB}M /dev/urandom > written`);
     await sandbox.files.write('watch.py', watch);
-    // Without a stream, which a snapshot with memory would cut.
+    // Without a stream, which a snapshot with memory would break.
     await sandbox.commands.run(
       'setsid python3 watch.py > watch.log 2>&1 < /dev/null & until [ -s watch.pid ]; do sleep 0.02; done',
     );

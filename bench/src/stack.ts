@@ -10,23 +10,23 @@ export interface BenchStack {
   readonly dataDir: string;
   createSandbox(): Promise<Sandbox>;
   deleteSnapshot(snapshotId: string): Promise<unknown>;
-  /** One that is used without the SDK. */
+  /** The address of a sandbox without the SDK. */
   createBareSandbox(): Promise<StackSandbox>;
-  /** Path on the host of what is `/run/envd/NAME` inside a sandbox, such as the agent's own `http.sock`. */
+  /** Path on the host of `/run/envd/NAME` inside a sandbox, such as the agent's own `http.sock`. */
   guestPath(sandboxId: string, name: string): string;
-  /** Path on the host of a file that was made inside; `path` is absolute. */
+  /** Path on the host of a file that was created inside; `path` is absolute. */
   writtenPath(sandboxId: string, path: string): string;
   /** The folder that the agents run from. */
   agentDir(): string;
-  /** The unpacked image that is below every sandbox of the base template. */
+  /** The unpacked image below every sandbox of the base template. */
   baseRootfs(): string;
   /** The server and the helper. */
   pids(): { server: number; helper: number };
 }
 
 /**
- * Starts the real service from this checkout with a data folder of its own; `args` are added to `skerry up`. It is taken down
- * with the resources.
+ * Starts the real service from this checkout with a separate data folder; `args` are appended to `skerry up`. It is
+ * removed with the resources.
  */
 export async function startBenchStack({
   resources,
@@ -37,7 +37,7 @@ export async function startBenchStack({
 }): Promise<BenchStack> {
   const dataDir = mkdtempSync(join(tmpdir(), 'skerry-bench-'));
   const forget = (): void => rmSync(dataDir, { recursive: true, force: true });
-  const stack = await startStack({ dataDir, args }).catch((error: unknown) => {
+  const stack = await startStack({ dataDir, args, checksAnswers: false }).catch((error: unknown) => {
     forget();
     throw error;
   });
@@ -67,14 +67,14 @@ export async function startBenchStack({
   };
 }
 
-/** The server has made or found the image by now, and removed older ones. */
+/** The server has created or found the image by now, and removed older ones. */
 function findBaseRootfs(imagesDir: string): string {
   const name = readdirSync(imagesDir).find((entry) => entry.startsWith('base-'));
   if (name === undefined) throw new Error(`there is no base image in ${imagesDir}`);
   return join(imagesDir, name, 'rootfs');
 }
 
-/** The server starts no other process that stays. */
+/** The server starts no other permanent process. */
 function findChild(pid: number): number {
   const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
   if (!child) throw new Error('the service has no helper');

@@ -5,13 +5,13 @@ export interface TimedProgram {
   file: string;
   args: readonly string[];
   env?: Readonly<Record<string, string>> | undefined;
-  /** Whether it is killed at its first output, instead of waited for. */
+  /** Whether it is killed at its first output. */
   kills?: boolean;
 }
 
 /**
- * From spawning a program to the first byte of its output, in milliseconds; resolves when it has ended. Rejects with what it
- * wrote to stderr when it ends without output.
+ * From spawning a program to the first byte of its output, in milliseconds; resolves when it has ended. Rejects with
+ * its stderr when it ends without output.
  */
 export async function timeFirstOutput({ file, args, env, kills = false }: TimedProgram): Promise<number> {
   const started = performance.now();

@@ -12,14 +12,18 @@ const { dependencies } = JSON.parse(readFileSync(join(here, 'package.json'), 'ut
 
 rmSync(dist, { recursive: true, force: true });
 const bundle = await rolldown({
-  input: { main: join(here, 'src/main.ts'), helper: join(here, '../runtime/src/remote/main.ts') },
+  input: {
+    start: join(here, 'src/published/start.ts'),
+    main: join(here, 'src/main.ts'),
+    helper: join(here, 'src/helper/main.ts'),
+  },
   platform: 'node',
   external: (id) =>
     id.startsWith('node:') ||
     Object.keys(dependencies).some((name) => id === name || id.startsWith(`${name}/`)),
 });
-await bundle.write({ dir: dist, format: 'esm', chunkFileNames: 'chunk-[hash].js' });
+await bundle.write({ dir: dist, format: 'esm', sourcemap: true, chunkFileNames: 'chunk-[hash].js' });
 await bundle.close();
 
 cpSync(join(here, '../envd/dist'), join(dist, 'envd'), { recursive: true });
-chmodSync(join(dist, 'main.js'), 0o755);
+for (const program of ['start.js', 'main.js']) chmodSync(join(dist, program), 0o755);

@@ -1,33 +1,24 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { build } from 'rolldown';
+import { literalDescriptors } from '../../scripts/workarounds/literal-descriptors.ts';
 import { useAgent } from './use-agent.ts';
-import { literalDescriptors } from './workarounds/literal-descriptors.ts';
+import { copyKoffi, nativeKoffi } from './workarounds/native-koffi.ts';
 
 const target = join(import.meta.dirname, 'dist');
 // It gets its name when it is whole, so that a server that starts meanwhile never takes half a bundle. Kept out of sight until
 // then, on the same file system.
 const work = await mkdtemp(join(import.meta.dirname, 'node_modules/.build-'));
 const dist = join(work, 'new');
-const require = createRequire(import.meta.url);
-const addon = './koffi.node';
 
 const { output: chunks } = await build({
   input: { agent: join(import.meta.dirname, 'src/main.ts') },
   platform: 'node',
   write: false,
-  plugins: [
-    literalDescriptors(),
-    {
-      name: 'native part only',
-      // What the package does around it, five times the work of loading it, is choosing the file.
-      resolveId: (id) => (id === 'koffi/indirect' ? { id: addon, external: true } : null),
-    },
-  ],
+  plugins: [literalDescriptors(), nativeKoffi()],
   // CommonJS: the loader of ES modules takes longer to start, and reads every export of what is imported from Node.
   output: { format: 'cjs', minify: true, entryFileNames: '[name].js', chunkFileNames: '[name].js' },
 });
@@ -43,10 +34,7 @@ for (const chunk of chunks) {
 }
 await writeFile(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
 
-const koffi = dirname(require.resolve('koffi/indirect'));
-const native = `linux_${process.arch}/koffi.node`;
-await copyFile(join(koffi, '../@koromix', `koffi-linux-${process.arch}`, native), join(dist, addon));
-await copyFile(join(koffi, 'LICENSE.txt'), join(dist, 'koffi.LICENSE.txt'));
+await copyKoffi(dist);
 
 // Runs the bundle once, so that its code lies there compiled: only what has run is, and a first call would compile the rest again in
 // every sandbox.

@@ -6,10 +6,12 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
+import { EDGE_ACCESS, toEdgeAccess } from '@skerry/contract/agent-access';
 import { Process } from '@skerry/envd-client/process';
 
-const TOKEN = 'token';
-const headers = { 'x-access-token': TOKEN };
+const EDGE_NONCE = '0'.repeat(64);
+/** As the edge sends it. */
+const headers = { [EDGE_ACCESS]: toEdgeAccess('full', EDGE_NONCE) };
 const READY_MS = 30_000;
 
 /**
@@ -26,7 +28,8 @@ export const useAgent = async (socketDir: string): Promise<void> => {
     sandboxId: 'x',
     templateId: 'x',
     envVars: { A: '1' },
-    accessToken: TOKEN,
+    accessTokenSha256: EDGE_NONCE,
+    edgeNonce: EDGE_NONCE,
     defaultUser: username,
   };
   await call(control, {

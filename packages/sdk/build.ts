@@ -1,8 +1,8 @@
-// Builds dist/: one bundle with both clients inside, and the declarations that the public entry reaches.
+// Builds dist/: bundles with both clients inside, and the declarations that the public entries reach.
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { rolldown } from 'rolldown';
+import { bundleClient } from '../../scripts/packages/bundle-client.ts';
 
 const root = import.meta.dirname;
 const dist = join(root, 'dist');
@@ -10,19 +10,16 @@ const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'ut
   dependencies: Record<string, string>;
 };
 
-rmSync(dist, { recursive: true, force: true });
-const bundle = await rolldown({
-  input: join(root, 'src/index.ts'),
-  platform: 'neutral',
-  external: (id) => Object.keys(dependencies).some((name) => id === name || id.startsWith(`${name}/`)),
+await bundleClient({
+  root,
+  input: { index: 'src/index.ts', template: 'src/template/index.ts' },
+  dependencies: Object.keys(dependencies),
 });
-await bundle.write({ dir: dist, format: 'esm', entryFileNames: 'index.js' });
-await bundle.close();
-
 run('tsc', ['-p', join(root, 'tsconfig.build.json')]);
 
 const reached = new Set<string>();
-keepDeclarations(join(dist, 'index.d.ts'));
+const entries = ['index.d.ts', 'template/index.d.ts'].map((path) => join(dist, path));
+for (const entry of entries) keepDeclarations(entry);
 for (const file of globSync('**/*.d.ts', { cwd: dist })) {
   if (!reached.has(join(dist, file))) rmSync(join(dist, file));
 }
@@ -30,7 +27,7 @@ for (const file of globSync('**/*.d.ts', { cwd: dist })) {
 // Declarations are checked the way a strict user's compiler does it, without what this repository has around them.
 const strict = ['--strict', '--noEmit', '--skipLibCheck', 'false', '--types', '', '--module', 'nodenext'];
 const lib = ['--target', 'es2022', '--lib', 'es2022,esnext.disposable,dom,dom.iterable,dom.asynciterable'];
-run('tsc', ['--ignoreConfig', ...strict, ...lib, join(dist, 'index.d.ts')]);
+run('tsc', ['--ignoreConfig', ...strict, ...lib, ...entries]);
 
 function run(command: string, args: string[]): void {
   const { status } = spawnSync(command, args, { stdio: 'inherit' });

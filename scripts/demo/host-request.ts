@@ -2,8 +2,8 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 /**
- * A request to a `*.localhost` URL. Browsers and curl know that every such name is this machine (RFC 6761, 6.3);
- * Node asks the resolver, which may not, so the address is given and the name stays in the Host header.
+ * A request to a `*.localhost` URL. Browsers and curl resolve every such name to this machine (RFC 6761, 6.3);
+ * Node asks the resolver, which may not, so this connects to the address and keeps the name in the Host header.
  */
 export async function requestHost(
   url: string,

@@ -1,7 +1,7 @@
 export interface Report {
   /** Runs one step, prints its title and time, and rethrows what it throws. */
   step<T>(title: string, run: () => Promise<T>): Promise<T>;
-  /** Prints a line that belongs to the step that is running. */
+  /** Prints a line of the running step. */
   say(line: string): void;
   summary(): void;
 }
@@ -37,7 +37,7 @@ export function createReport(): Report {
     },
     summary() {
       process.stdout.write(
-        `\nAll ${count} steps were right, in ${((performance.now() - started) / 1000).toFixed(1)} s.\n`,
+        `\nAll ${count} steps passed in ${((performance.now() - started) / 1000).toFixed(1)} s.\n`,
       );
     },
   };

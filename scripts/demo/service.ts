@@ -17,7 +17,7 @@ export async function startService(options: {
   root: string;
   dataDir: string;
   imagesDir: string;
-  /** Told what the start is busy with. */
+  /** Called with each progress message of the start. */
   onProgress: (message: string) => void;
 }): Promise<Service> {
   const cli = [join(options.root, 'packages/cli/src/main.ts')];
@@ -26,14 +26,14 @@ export async function startService(options: {
   const log: string[] = [];
   createInterface({ input: server.stderr }).on('line', (line) => {
     log.push(line);
-    // The server's own log is JSON, what it says to people is not.
+    // The server's own log is JSON; messages for people are not.
     if (!line.startsWith('{') || /"level":"(warn|error)"/.test(line)) options.onProgress(line);
   });
   const ended = once(server, 'exit').then(() => {
     throw new Error(`skerry ended before it was ready\n${log.slice(-20).join('\n')}`);
   });
   const [line] = (await Promise.race([once(createInterface(server.stdout), 'line'), ended])) as [string];
-  ended.catch(() => undefined); // Later it ends because it is told to.
+  ended.catch(() => undefined); // Later it ends because `down` stops it.
   return {
     ...(JSON.parse(line) as Omit<Service, 'down'>),
     async down() {

@@ -34,7 +34,7 @@ except OSError:
     sys.exit(f"no more than {len(children)} processes")
 `;
 
-/** The main job, step by step; each one throws when what it sees is not what must be. */
+/** The main job, step by step; each one throws when a result is wrong. */
 export const demoSteps: Record<string, (context: DemoContext) => Promise<void>> = {
   async 'write a program and its data'({ sandbox }) {
     await sandbox.files.write([

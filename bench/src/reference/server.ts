@@ -1,5 +1,5 @@
-// Started with `fork`. What the agent does, written with the same libraries and no care for anything else: the reference of
-// most rows. It runs in a process of its own, as the agent does.
+// Started with `fork`. Does the work of the agent with the same libraries and no safeguards: the reference of
+// most rows. It runs in a separate process, as the agent does.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -11,11 +11,14 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { Filesystem, FileType } from '@skerry/envd-client/filesystem';
 import { Process } from '@skerry/envd-client/process';
 
-/** What the parent sends: a socket to listen on, or a program to start and wait for. The answer says that it is done. */
+/**
+ * Messages of the parent: a socket to listen on, or a program to start and wait for. The reply reports the end of the
+ * work.
+ */
 export type ReferenceOrder = { listen: string } | { spawn: string };
 export type ReferenceAnswer = { elapsedMs: number };
 
-/** As the agent: a turn of the other side may take longer than the few seconds that Node keeps a connection. */
+/** As the agent: a turn of the other side may last longer than Node's keep-alive of a few seconds. */
 const KEEP_ALIVE_MS = 600_000;
 
 const handle = connectNodeAdapter({
@@ -63,7 +66,7 @@ const handle = connectNodeAdapter({
   },
 });
 
-// Whoever started it has gone.
+// The parent has ended.
 process.on('disconnect', () => process.exit());
 process.on('message', (order: ReferenceOrder) => {
   const startedMs = performance.now();

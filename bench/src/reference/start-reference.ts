@@ -13,7 +13,7 @@ export interface Reference {
   spawn(program: string): Promise<number>;
 }
 
-/** Starts the bare server in a process of its own, on a unix socket. It ends with the resources. */
+/** Starts the bare server in a separate process, on a unix socket. It ends with the resources. */
 export async function startReference(resources: AsyncDisposableStack): Promise<Reference> {
   const folder = mkdtempSync(join(tmpdir(), 'skerry-reference-'));
   resources.defer(() => rmSync(folder, { recursive: true, force: true }));

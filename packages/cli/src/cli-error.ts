@@ -1,4 +1,4 @@
-/** A failure that the person at the terminal can act on: printed as one line, without a stack, with exit status 1. */
+/** A failure that the user can resolve: printed as one line, without a stack, with exit status 1. */
 export class CliError extends Error {
   override name = 'CliError';
 }

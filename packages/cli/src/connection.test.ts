@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { resolveConnection } from './connection.ts';
+import { contextsFile, writeContexts } from './contexts.ts';
 import { openDataFolder, writeServerAddress } from './data-folder.ts';
 import { tryLock } from './data-lock.ts';
 import { createTemporaryFolder } from './testing/temporary-folder.ts';
@@ -19,57 +20,80 @@ const withServer = (): string => {
   return data;
 };
 
-describe('the server that a command talks to', () => {
-  it('is the one of the data folder with its own key when no URL is given, whatever E2B_API_KEY says', () => {
+describe('the server of a command', () => {
+  it('is the one of the data folder with its own key when no URL is set, whatever the value of E2B_API_KEY', async () => {
     const data = withServer();
-    expect(resolveConnection({ data }, {})).toMatchObject(local);
-    expect(resolveConnection({ data }, { E2B_API_KEY: 'e2b_hosted' })).toMatchObject(local);
+    expect(await resolveConnection({ data }, {})).toMatchObject(local);
+    expect(await resolveConnection({ data }, { E2B_API_KEY: 'e2b_hosted' })).toMatchObject(local);
   });
 
-  it('gets the key of --api-key before that of SKERRY_API_KEY before its own', () => {
+  it('gets the key of --api-key, else of SKERRY_API_KEY, else its own', async () => {
     const data = withServer();
     const env = { SKERRY_API_KEY: 'e2b_env', E2B_API_KEY: 'e2b_hosted' };
-    expect(resolveConnection({ data }, env)).toMatchObject({ ...local, apiKey: 'e2b_env' });
-    expect(resolveConnection({ data, apiKey: 'e2b_flag' }, env)).toMatchObject({
+    expect(await resolveConnection({ data }, env)).toMatchObject({ ...local, apiKey: 'e2b_env' });
+    expect(await resolveConnection({ data, apiKey: 'e2b_flag' }, env)).toMatchObject({
       ...local,
       apiKey: 'e2b_flag',
     });
   });
 
-  it('is the one whose URL is given, with the key of the flag, of SKERRY_API_KEY or of E2B_API_KEY', () => {
+  it('is the one whose URL is set, with the key of the flag, of SKERRY_API_KEY or of E2B_API_KEY', async () => {
     const data = withServer();
     const apiUrl = 'https://api.example.test';
     const env = { E2B_API_URL: apiUrl, E2B_API_KEY: 'e2b_hosted' };
-    expect(resolveConnection({ data }, env)).toEqual({ apiUrl, apiKey: 'e2b_hosted' });
-    expect(resolveConnection({ data }, { ...env, SKERRY_API_KEY: 'e2b_env' })).toEqual({
+    expect(await resolveConnection({ data }, env)).toEqual({ apiUrl, apiKey: 'e2b_hosted' });
+    expect(await resolveConnection({ data }, { ...env, SKERRY_API_KEY: 'e2b_env' })).toEqual({
       apiUrl,
       apiKey: 'e2b_env',
     });
-    expect(resolveConnection({ data, apiUrl, apiKey: 'e2b_flag' }, env)).toEqual({
+    expect(await resolveConnection({ data, apiUrl, apiKey: 'e2b_flag' }, env)).toEqual({
       apiUrl,
       apiKey: 'e2b_flag',
     });
   });
 
-  it('never gets the key of another: a URL without a key is refused', () => {
+  it('never gets the key of another server: a URL without a key is refused', async () => {
     const data = withServer();
-    expect(() => resolveConnection({ data, apiUrl: 'https://api.example.test' }, {})).toThrow(/no API key/);
+    await expect(resolveConnection({ data, apiUrl: 'https://api.example.test' }, {})).rejects.toThrow(
+      /no API key/,
+    );
   });
 
-  it('is not one that was killed and left its address behind', () => {
+  it('is not a killed server that left its address file', async () => {
     const data = newFolder();
     writeServerAddress(data, { ...local, pid: process.pid, startTicks: 1 });
     const noServer = new RegExp(`^no server is running for ${data}.*start it with "skerry up"`);
-    expect(() => resolveConnection({ data }, {})).toThrow(noServer);
+    await expect(resolveConnection({ data }, {})).rejects.toThrow(noServer);
     tryLock(data)?.release();
-    expect(() => resolveConnection({ data }, {})).toThrow(noServer);
+    await expect(resolveConnection({ data }, {})).rejects.toThrow(noServer);
     const apiUrl = 'https://api.example.test';
-    expect(resolveConnection({ data, apiUrl, apiKey: 'e2b_flag' }, {})).toMatchObject({ apiUrl });
+    expect(await resolveConnection({ data, apiUrl, apiKey: 'e2b_flag' }, {})).toMatchObject({ apiUrl });
   });
 
-  it('must be named when none runs from the data folder', () => {
-    expect(() => resolveConnection({ data: newFolder() }, { E2B_API_KEY: 'e2b_hosted' })).toThrow(
+  it('must be named when none runs from the data folder', async () => {
+    await expect(resolveConnection({ data: newFolder() }, { E2B_API_KEY: 'e2b_hosted' })).rejects.toThrow(
       /no server/,
+    );
+  });
+
+  it('is the current context where nothing else names one, and the named one before the environment', async () => {
+    const home = createTemporaryFolder();
+    const env = { XDG_CONFIG_HOME: home };
+    const work = { apiUrl: 'https://work.example.test', apiKey: 'e2b_work' };
+    const play = { apiUrl: 'https://play.example.test', apiKey: 'e2b_play', domain: 'play.example.test' };
+    writeContexts(contextsFile(env), { current: 'work', contexts: { work, play } });
+    expect(await resolveConnection({}, env)).toEqual(work);
+    expect(await resolveConnection({ context: 'play', domain: 'other.test' }, env)).toEqual({
+      ...play,
+      domain: 'other.test',
+    });
+    const urls = { SKERRY_API_URL: 'https://api.example.test', SKERRY_API_KEY: 'e2b_env' };
+    expect(await resolveConnection({}, { ...env, ...urls })).toMatchObject({ apiUrl: urls.SKERRY_API_URL });
+    expect(await resolveConnection({ context: 'play' }, { ...env, ...urls })).toEqual(play);
+    expect(await resolveConnection({}, { ...env, ...urls, SKERRY_CONTEXT: 'play' })).toEqual(play);
+    expect(await resolveConnection({ data: withServer() }, env)).toMatchObject(local);
+    await expect(resolveConnection({ context: 'none' }, env)).rejects.toThrow(
+      'no context none; there are: work, play',
     );
   });
 });

@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { CliError } from './cli-error.ts';
-import { defaultDataFolder, readServerAddress } from './data-folder.ts';
-import { isLocked } from './data-lock.ts';
+import { contextsFile, findContext, readContexts } from './contexts.ts';
+import { dataFolderDefault, defaultDataFolder, readServerAddress } from './data-folder.ts';
 
 interface ConnectionFlags {
   apiUrl?: string;
   apiKey?: string;
   domain?: string;
-  data: string;
+  context?: string;
+  data?: string;
 }
 
 export interface Connection {
@@ -17,26 +18,33 @@ export interface Connection {
   sandboxUrl?: string;
 }
 
-/** Adds the flags that say which server a command talks to. */
+/** Adds the flags that select the server of a command. */
 export function withConnectionFlags(command: Command): Command {
   return command
     .option('--api-url <url>', 'base URL of the API (SKERRY_API_URL)')
     .option('--api-key <key>', 'API key (SKERRY_API_KEY)')
     .option('--domain <domain>', 'domain of the sandboxes (SKERRY_DOMAIN)')
+    .option('--context <name>', 'server that "skerry context add" has kept (SKERRY_CONTEXT)')
     .option(
       '--data <dir>',
-      'data folder of a server on this machine, used when no URL is given',
-      defaultDataFolder(),
+      `data folder of a server on this machine, used when no URL is given (default: ${dataFolderDefault})`,
     );
 }
 
 /**
- * Flags, then the environment, then the server that runs on this machine from the data folder. That server's own key is
- * used unless one is given for skerry: `E2B_API_KEY` without a URL is meant for somebody else's service.
- * Throws when none of them gives both a URL and a key, and when the server of the data folder has ended.
+ * The server that flags name, then the environment, then the context, then the server that runs on this machine from
+ * the data folder. That server's own key is used unless one is given for skerry: `E2B_API_KEY` without a URL is for
+ * another service. Rejects with `CliError` when none of them has both a URL and a key, for an unknown context, and when
+ * the server of the data folder has ended.
  */
-export function resolveConnection(flags: ConnectionFlags, env: NodeJS.ProcessEnv = process.env): Connection {
-  const local = readServerAddress(flags.data);
+export async function resolveConnection(
+  flags: ConnectionFlags,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Connection> {
+  const context = resolveContext(flags, env);
+  if (context) return context;
+  const data = flags.data ?? defaultDataFolder();
+  const local = readServerAddress(data);
   const apiUrl = flags.apiUrl || env.SKERRY_API_URL || env.E2B_API_URL;
   const ownKey = flags.apiKey || env.SKERRY_API_KEY;
   const apiKey = ownKey || env.E2B_API_KEY;
@@ -49,16 +57,34 @@ export function resolveConnection(flags: ConnectionFlags, env: NodeJS.ProcessEnv
       ...(local?.apiUrl === apiUrl ? { sandboxUrl: local.sandboxUrl } : {}),
     };
   if (local && !apiUrl) {
+    // Loaded here only: a command for another machine also works where the native code of the lock does not load.
+    const { isLocked } = await import('./data-lock.ts');
     // A server that was killed leaves its address behind.
-    if (!isLocked(flags.data))
+    if (!isLocked(data))
       throw new CliError(
-        `no server is running for ${flags.data}, the last one was killed: start it with "skerry up", or give --api-url and --api-key`,
+        `no server is running for ${data}, the last one was killed: start it with "skerry up", or pass --api-url and --api-key`,
       );
     return { ...local, ...(ownKey ? { apiKey: ownKey } : {}) };
   }
   throw new CliError(
     apiUrl
-      ? 'no API key: give --api-key or set SKERRY_API_KEY'
-      : `no server: start one with "skerry up", or give --api-url and --api-key (looked in ${flags.data})`,
+      ? 'no API key: pass --api-key or set SKERRY_API_KEY'
+      : `no server: start one with "skerry up", or pass --api-url and --api-key (looked in ${data})`,
   );
+}
+
+/** A context that is named goes before the environment; one that is only current goes after it. */
+function resolveContext(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Connection | undefined {
+  if (flags.apiUrl) return undefined;
+  const named = flags.context || env.SKERRY_CONTEXT;
+  if (named === undefined && (env.SKERRY_API_URL || env.E2B_API_URL || flags.data)) return undefined;
+  const contexts = readContexts(contextsFile(env));
+  const name = named ?? contexts.current;
+  if (name === undefined) return undefined;
+  const { apiUrl, apiKey, domain } = findContext(contexts, name);
+  return {
+    apiUrl,
+    apiKey: flags.apiKey || apiKey,
+    ...(flags.domain || domain ? { domain: (flags.domain || domain) as string } : {}),
+  };
 }

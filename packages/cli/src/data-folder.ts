@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { requireOwnFolder } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
-import { currentGround } from './current-ground.ts';
-import { lockFile } from './data-lock.ts';
+import { currentRootlessState } from './current-rootless-state.ts';
 
-/** What a running server tells the commands beside it; also the one line of `skerry up --json`. */
+/** The address that a running server publishes to the other commands; also the one line of `skerry up --json`. */
 export interface ServerAddress {
   /** Base URL of the platform API. */
   apiUrl: string;
@@ -16,45 +16,80 @@ export interface ServerAddress {
   apiKey: string;
 }
 
-/** The folder that holds everything of one server when the user names none. */
+/** The default folder of a server. */
 export function defaultDataFolder(): string {
-  const isRoot = process.getuid?.() === 0 && currentGround() === undefined;
+  const isRoot = process.getuid?.() === 0 && currentRootlessState() === undefined;
   return isRoot ? '/var/lib/skerry' : join(homedir(), '.local/share/skerry');
 }
 
+/** How help names that folder, for every user alike. */
+export const dataFolderDefault = '/var/lib/skerry, or ~/.local/share/skerry without root';
+
 /**
- * Creates the folder when missing, closed to other users, and returns its absolute path. Throws for a folder that holds
- * something else: closing a home or `/` to others would break the machine.
+ * Creates the folder when missing, closed to other users, and returns its absolute path. Throws for a folder with other
+ * content, since closing a home or `/` to others would break the machine, and for one that another user owns or may
+ * write.
  */
 export function openDataFolder(path: string): string {
   const folder = resolve(path);
   if (existsSync(folder) && !isDataFolder(folder) && !isFresh(folder))
-    throw new CliError(`${folder} holds other things: name an empty folder, or one that does not exist yet`);
+    throw new CliError(
+      `${folder} contains other files: choose an empty folder, or one that does not exist yet`,
+    );
+  if (existsSync(folder)) requireTrusted(folder);
   mkdirSync(join(folder, 'run'), { recursive: true });
   chmodSync(folder, 0o700);
   return folder;
 }
 
-/** Whether a server has used the folder before. */
-export function isDataFolder(folder: string): boolean {
-  return existsSync(lockFile(folder));
+/** The file that every server of a folder locks. It stays when they have ended, and so marks a data folder. */
+export const lockFile = (folder: string): string => join(folder, 'run', 'server.lock');
+
+/** The lock of earlier releases, which a start that was interrupted has left alone. */
+const earlierLockFile = (folder: string): string => join(folder, 'run', 'lock.db');
+
+/** The database of the platform. */
+export const databaseFile = (folder: string): string => join(folder, 'skerry.db');
+
+/** Creates the folder of images when missing. Throws as {@link openDataFolder} does: programs lie in it. */
+export function openImagesFolder(path: string): string {
+  const folder = resolve(path);
+  mkdirSync(folder, { recursive: true });
+  requireTrusted(folder);
+  return folder;
 }
 
-/** Empty, or left by somebody who prepared the images, or by a first start that was cut off at once. */
+function requireTrusted(folder: string): void {
+  try {
+    requireOwnFolder(folder);
+  } catch (error) {
+    throw new CliError((error as Error).message);
+  }
+}
+
+/** Whether a server has used the folder before. */
+export function isDataFolder(folder: string): boolean {
+  return [lockFile(folder), databaseFile(folder), earlierLockFile(folder)].some((path) => existsSync(path));
+}
+
+/** Empty, or with prepared images alone, or left by an interrupted first start. */
 function isFresh(folder: string): boolean {
   return readdirSync(folder).every((name) => name === 'images' || name === 'run');
 }
 
 const addressFile = (folder: string): string => join(folder, 'run', 'server.json');
 
-/** The address with the process that serves there, as the kernel tells it from a later one of the same number. */
+/**
+ * The address with the process of the server, identified so that a later process with the same pid is not mistaken for
+ * it.
+ */
 export type RunningServerAddress = ServerAddress & {
   pid: number;
-  /** Absent from one of an earlier release. */
+  /** Absent in the file of an earlier release. */
   startTicks?: number;
 };
 
-/** Tells the commands on this machine where the server of this folder listens, until {@link removeServerAddress}. */
+/** Publishes the address of this folder's server to the other commands, until {@link removeServerAddress}. */
 export function writeServerAddress(folder: string, address: RunningServerAddress): void {
   writeFileSync(addressFile(folder), `${JSON.stringify(address)}\n`, { mode: 0o600 });
 }
@@ -63,7 +98,10 @@ export function removeServerAddress(folder: string): void {
   rmSync(addressFile(folder), { force: true });
 }
 
-/** The address of the folder's server, or undefined when none has written one. It may be stale: the data lock decides. */
+/**
+ * The address of the folder's server, or undefined when no server has written one. It may be stale: the data lock
+ * decides.
+ */
 export function readServerAddress(folder: string): RunningServerAddress | undefined {
   try {
     return JSON.parse(readFileSync(addressFile(folder), 'utf8')) as RunningServerAddress;

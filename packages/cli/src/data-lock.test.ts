@@ -8,7 +8,7 @@ import { createTemporaryFolder } from './testing/temporary-folder.ts';
 
 const newFolder = (): string => openDataFolder(createTemporaryFolder());
 
-it('lets one holder in at a time and the next one after release', async () => {
+it('allows one holder at a time, and the next one after release', async () => {
   const folder = newFolder();
   const lock = await lockDataFolder(folder);
   expect(tryLock(folder)).toBeUndefined();
@@ -19,7 +19,7 @@ it('lets one holder in at a time and the next one after release', async () => {
   next?.release();
 });
 
-it('is seen by those who do not want it, in the way of none', async () => {
+it('is visible to processes that do not take it, and does not block them', async () => {
   const folder = newFolder();
   expect(isLocked(folder)).toBe(false);
   const lock = tryLock(folder);

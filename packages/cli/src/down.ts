@@ -2,16 +2,16 @@ import { join, resolve } from 'node:path';
 import { removeRemains, startHelper } from '@skerry/runtime';
 import { CliError } from './cli-error.ts';
 import { isDataFolder, removeServerAddress } from './data-folder.ts';
-import { leaveGround, toGroundOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
+import { leaveRootlessNamespace, toRootlessOptions } from './rootless.ts';
 import { removeServerProcess } from './server-process.ts';
 import { takeOver } from './take-over.ts';
 
 export interface DownOptions {
   dataDir: string;
-  /** How long a server, a helper, and the end of one sandbox may take before they are ended by force. */
+  /** The time in which a server, a helper, and each sandbox must end before it is killed. */
   deadlineMs: number;
-  /** Called with what had to be done in another way than the usual one, and why. */
+  /** Called with each deviation from the usual way, and its reason. */
   say: (message: string) => void;
 }
 
@@ -22,14 +22,14 @@ export interface DownResult {
 }
 
 /**
- * Ends the server of the folder when one runs, then every sandbox made from it, with all their traces on this host: through a
- * helper, and what is left then, also when no helper can be had, by what records and the kernel show. The folder itself stays: base
- * images and the database are kept. Safe to repeat. Throws for a folder that is not skerry's, and when something resists, with what
- * mends that.
+ * Ends the running server of the folder, then every sandbox made from it, with all their traces on this host: first
+ * through a helper. What then remains, also when no helper can run, is removed as records and the kernel show it. The
+ * folder itself stays: base images and the database are kept. Safe to repeat. Throws for a folder that is not
+ * skerry's, and when a resource cannot be removed, with the remedy.
  */
 export async function takeDown({ dataDir, deadlineMs, say }: DownOptions): Promise<DownResult> {
   await using cleanup = new AsyncDisposableStack();
-  cleanup.defer(() => leaveGround());
+  cleanup.defer(() => leaveRootlessNamespace());
   const folder = resolve(dataDir);
   if (!isDataFolder(folder)) throw new CliError(`${folder} is not a data folder of skerry`);
   const { lock, endedServer } = await takeOver(folder, { deadlineMs, say });
@@ -39,17 +39,17 @@ export async function takeDown({ dataDir, deadlineMs, say }: DownOptions): Promi
     const { stopped, failure } = await stopByHelper(folder, deadlineMs);
     if (failure)
       say(`the helper could not remove all sandboxes (${toReason(failure)}): removing them without it`);
-    const remains = await removeRemains({ dataDir: folder, ...toGroundOptions() });
+    const remains = await removeRemains({ dataDir: folder, ...toRootlessOptions() });
     for (const line of remains.done) say(line);
     if (remains.problems.length > 0)
-      throw new CliError(`something is left of the sandboxes: ${remains.problems.join('; ')}`);
+      throw new CliError(`parts of sandboxes could not be removed: ${remains.problems.join('; ')}`);
     return { stopped: stopped + remains.sandboxes, endedServer };
   } finally {
     lock.release();
   }
 }
 
-/** Resolves with how many were removed, and why it went no further, if so. Leaves no helper. */
+/** Resolves with the number of removed sandboxes, and the reason if it could not continue. Leaves no helper running. */
 async function stopByHelper(
   folder: string,
   deadlineMs: number,
@@ -66,7 +66,7 @@ async function stopByHelper(
       agentDir: join(folder, 'agent'),
       startsNone: true,
       abandon: abandoning.signal,
-      ...toGroundOptions(),
+      ...toRootlessOptions(),
     });
     try {
       for await (const instance of runtime.list()) {
@@ -85,7 +85,7 @@ async function stopByHelper(
   }
 }
 
-/** With that of the innermost cause, which says what happened. */
+/** With the message of the innermost cause, which is the most specific. */
 function toReason(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${toReason(cause)}` : message;

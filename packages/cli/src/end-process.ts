@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive, type ProcessIdentity } from '@skerry/runtime';
 
-/** Sends a signal to that very process; does nothing when it has ended, and its number is another one's by now. */
+/** Sends a signal to exactly that process; does nothing when it has ended, and its pid may belong to another one. */
 export function signalIdentified(target: ProcessIdentity, signal: NodeJS.Signals): void {
   if (!isAlive(target)) return;
   try {
     process.kill(target.pid, signal);
   } catch (error) {
-    // It ended between the look and the signal, which is what was wanted.
+    // It ended between the check and the signal, which is the goal.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -6,7 +6,7 @@ import { toScratchFolder } from './examine-host.ts';
 import { createTemporaryFolder } from './testing/temporary-folder.ts';
 
 describe('the folder that a host is examined in', () => {
-  it('is on the file system of the data folder, whether that is there, empty, or not made yet', () => {
+  it('is on the file system of the data folder, whether that exists, is empty, or is missing', () => {
     const folder = createTemporaryFolder();
     expect(toScratchFolder(join(folder, 'a/b'))).toBe(folder);
     mkdirSync(join(folder, 'a'));

@@ -1,20 +1,22 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { type ProbeResult, probeHost } from '@skerry/runtime';
-import { enterGround, leaveGround, toGroundOptions } from './ground.ts';
+import { checkPreparedPrograms, type ProbeResult, probeHost } from '@skerry/runtime';
+import { CliError } from './cli-error.ts';
 import { findLocations } from './locations.ts';
+import { enterRootlessNamespace, leaveRootlessNamespace, toRootlessOptions } from './rootless.ts';
 
 /**
- * Tries what sandboxes of this user need. For an ordinary user it first checks what a rootless namespace needs; when that is
- * there, it re-executes this command in the namespace and checks the rest. Works beside the data folder, or where that would be
- * made, so that its file system is the one that is tried.
+ * Tries what sandboxes of this user need. For an ordinary user it first checks what a rootless namespace needs; if
+ * that succeeds, it re-executes this command in the namespace and checks the rest. Works beside the data folder, or at
+ * its future place, so that it checks the right file system. Rejects if
+ * programs that it would run as root were altered, or belong to another user.
  */
 export async function examineHost({
   dataDir,
   criuProgram,
 }: {
   dataDir: string;
-  /** A CRIU of this host to try in place of the one that is fetched. */
+  /** A CRIU of this host to try instead of the downloaded one. */
   criuProgram?: string | undefined;
 }): Promise<ProbeResult[]> {
   const scratchDir = toScratchFolder(resolve(dataDir));
@@ -22,18 +24,23 @@ export async function examineHost({
   if (process.getuid?.() !== 0) {
     const results = await probeHost({ agentBundle });
     if (results.some(({ ok, needed }) => needed && !ok)) return results;
-    await enterGround({ network: true });
+    await enterRootlessNamespace({ network: true });
   }
-  const { ground, stateDir } = toGroundOptions();
-  if (ground && stateDir) {
+  const { rootless, stateDir } = toRootlessOptions();
+  if (rootless && stateDir) {
     try {
-      return await probeHost({ agentBundle, scratchDir, ground: { ground, stateDir } });
+      return await probeHost({ agentBundle, scratchDir, rootless: { rootless, stateDir } });
     } finally {
-      await leaveGround();
+      await leaveRootlessNamespace();
     }
   }
   const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(resolve(dataDir), 'images');
   const [criuDir, runscPath] = [join(imagesDir, 'criu'), join(imagesDir, 'runsc/runsc')];
+  for (const folder of [criuDir, dirname(runscPath)].filter(existsSync)) {
+    await checkPreparedPrograms(folder).catch((error: Error) => {
+      throw new CliError(error.message);
+    });
+  }
   return probeHost({
     agentBundle,
     scratchDir,
@@ -42,7 +49,7 @@ export async function examineHost({
   });
 }
 
-/** Of a folder of a server the one that holds nothing which outlives it; else the nearest folder that is there. */
+/** In a server's folder, the subfolder for temporary files; else the nearest existing folder. */
 export function toScratchFolder(dataDir: string): string {
   const run = join(dataDir, 'run');
   if (existsSync(run)) return run;

@@ -2,15 +2,15 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Locations {
-  /** Program of the runtime's helper process. */
+  /** Program of the helper process. */
   helperProgram: string;
   /** Folder with the built agent, `main.js` and its chunks. */
   agentBundle: string;
 }
 
 /**
- * Where the parts lie that are files and not imports: beside this module in the published package, in the neighbouring
- * packages in a checkout, where this module is still TypeScript.
+ * The parts that are files and not imports: beside this module in the published package, in the neighbouring packages
+ * in a checkout, where this module is still TypeScript.
  */
 export function findLocations(moduleUrl: string = import.meta.url): Locations {
   const here = dirname(fileURLToPath(moduleUrl));
@@ -22,7 +22,7 @@ export function findLocations(moduleUrl: string = import.meta.url): Locations {
   }
   const packages = dirname(dirname(here));
   return {
-    helperProgram: join(packages, 'runtime/src/remote/main.ts'),
+    helperProgram: join(here, 'helper/main.ts'),
     agentBundle: join(packages, 'envd/dist'),
   };
 }

@@ -1,22 +1,31 @@
 #!/usr/bin/env node
 import { createRequire } from 'node:module';
-import { CliError } from './cli-error.ts';
+import { endOnBrokenPipe } from './broken-pipe.ts';
+import { explainFailure } from './explain-failure.ts';
 import { createProgram } from './program.ts';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
-// Images and sandboxes are for more users than this one, whatever its own files are to be like: what is private says so itself.
+// Files of images and sandboxes have other users too, so the umask of the caller must not apply: private files set
+// their mode.
 process.umask(0o022);
+endOnBrokenPipe();
 
+const program = createProgram({ version });
 try {
-  await createProgram({ version }).parseAsync();
+  await program.parseAsync();
 } catch (error) {
-  // What a person can act on is one line; anything else is a defect and shows where it happened.
+  const explained = explainFailure(error);
+  // An error that this program does not know is a defect, whose report needs the place.
+  const stack = (error as Error).stack ?? String(error);
+  if (program.opts<{ debug?: boolean }>().debug) process.stderr.write(`${stack}\n`);
   process.stderr.write(
-    error instanceof CliError ? `skerry: ${error.message}\n` : `${(error as Error).stack ?? String(error)}\n`,
+    explained === undefined
+      ? `skerry: internal error: ${(error as Error).message}\n  "skerry --debug …" shows where it happened\n`
+      : `skerry: ${explained.message}\n${explained.hint === undefined ? '' : `  ${explained.hint}\n`}`,
   );
-  process.exitCode = 1;
+  process.exitCode ||= 1;
 }
-// Left to itself, Node 24 waits at its end for a request of a connection that was reset, which never completes: a server that
-// had such clients would stay for ever, with a core busy. By now everything is closed and written.
+// At its end, Node 24 waits for a request of a connection that was reset, which never completes: a server with such
+// clients would stay forever, with a core busy. By now everything is closed and written.
 process.exit();

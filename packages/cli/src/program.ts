@@ -1,31 +1,58 @@
+import addCompletion from '@bomb.sh/tab/commander';
 import { Command } from 'commander';
+import { addContextCommand } from './commands/context/add.ts';
+import { listContextsCommand } from './commands/context/list.ts';
+import { removeContextCommand } from './commands/context/remove.ts';
+import { useContextCommand } from './commands/context/use.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { downCommand } from './commands/down.ts';
+import { connectSandboxCommand } from './commands/sandbox/connect.ts';
+import { copySandboxCommand } from './commands/sandbox/cp.ts';
 import { createSandboxCommand } from './commands/sandbox/create.ts';
 import { execSandboxCommand } from './commands/sandbox/exec.ts';
 import { forkSandboxCommand } from './commands/sandbox/fork.ts';
+import { sandboxInfoCommand } from './commands/sandbox/info.ts';
 import { killSandboxCommand } from './commands/sandbox/kill.ts';
 import { listSandboxesCommand } from './commands/sandbox/list.ts';
 import { sandboxLogsCommand } from './commands/sandbox/logs.ts';
 import { sandboxMetricsCommand } from './commands/sandbox/metrics.ts';
 import { pauseSandboxCommand } from './commands/sandbox/pause.ts';
+import { openPortCommand } from './commands/sandbox/port/open.ts';
 import { resumeSandboxCommand } from './commands/sandbox/resume.ts';
+import { runSandboxCommand } from './commands/sandbox/run.ts';
+import { sandboxUrlCommand } from './commands/sandbox/url.ts';
 import { createSnapshotCommand } from './commands/snapshot/create.ts';
 import { deleteSnapshotCommand } from './commands/snapshot/delete.ts';
 import { diffSnapshotsCommand } from './commands/snapshot/diff.ts';
 import { listSnapshotsCommand } from './commands/snapshot/list.ts';
 import { logSnapshotCommand } from './commands/snapshot/log.ts';
 import { verifySnapshotCommand } from './commands/snapshot/verify.ts';
+import { buildTemplateCommand } from './commands/template/build.ts';
+import { deleteTemplateCommand } from './commands/template/delete.ts';
+import { listTemplatesCommand } from './commands/template/list.ts';
+import { templateLogsCommand } from './commands/template/logs.ts';
+import { showTemplateCommand } from './commands/template/show.ts';
+import { tagTemplateCommand } from './commands/template/tag.ts';
 import { upCommand } from './commands/up.ts';
 
 /** The whole command line, ready to parse. */
 export function createProgram({ version }: { version: string }): Command {
+  const port = new Command('port')
+    .description('work with ports of sandboxes')
+    .enablePositionalOptions()
+    .addCommand(openPortCommand());
   const sandbox = new Command('sandbox')
     .description('work with sandboxes')
     .enablePositionalOptions()
     .addCommand(createSandboxCommand())
+    .addCommand(runSandboxCommand())
     .addCommand(listSandboxesCommand())
+    .addCommand(sandboxInfoCommand())
     .addCommand(execSandboxCommand())
+    .addCommand(connectSandboxCommand())
+    .addCommand(copySandboxCommand())
+    .addCommand(sandboxUrlCommand())
+    .addCommand(port)
     .addCommand(sandboxLogsCommand())
     .addCommand(sandboxMetricsCommand())
     .addCommand(pauseSandboxCommand())
@@ -41,13 +68,35 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(diffSnapshotsCommand())
     .addCommand(logSnapshotCommand())
     .addCommand(deleteSnapshotCommand());
-  return new Command('skerry')
+  const template = new Command('template')
+    .description('build templates, and work with them')
+    .enablePositionalOptions()
+    .addCommand(buildTemplateCommand())
+    .addCommand(listTemplatesCommand())
+    .addCommand(showTemplateCommand())
+    .addCommand(templateLogsCommand())
+    .addCommand(tagTemplateCommand())
+    .addCommand(deleteTemplateCommand());
+  const context = new Command('context')
+    .description('work with servers that have a name')
+    .enablePositionalOptions()
+    .addCommand(addContextCommand())
+    .addCommand(listContextsCommand())
+    .addCommand(useContextCommand())
+    .addCommand(removeContextCommand());
+  const program = new Command('skerry')
     .description('isolated Linux sandboxes on your own machine')
     .version(version)
+    .option('--debug', 'show where an error happened')
     .enablePositionalOptions()
     .addCommand(upCommand())
     .addCommand(downCommand())
     .addCommand(doctorCommand())
     .addCommand(sandbox)
-    .addCommand(snapshot);
+    .addCommand(snapshot)
+    .addCommand(template)
+    .addCommand(context);
+  // Adds "completion <shell>", which prints the script, and the hidden command that the script calls at each Tab.
+  addCompletion(program, { completionCommandName: 'completion' });
+  return program;
 }

@@ -12,14 +12,14 @@ const facts = {
 };
 
 describe('the refusal of a host', () => {
-  it('names what is in the way and what mends it', () => {
+  it('names the obstacle and its remedy', () => {
     expect(() => refuseHost({ facts: { ...facts, kernelRelease: '4.19.0' } })).toThrow(
-      /^Linux 4\.19\.0 is too old: .+ or newer \(mend: boot Linux .+\)$/,
+      /^Linux 4\.19\.0 is too old: .+ or newer \(fix: boot Linux .+\)$/,
     );
     expect(() => refuseHost({ facts: { ...facts, enforcesSelinux: true } })).toThrow(/setenforce 0/);
   });
 
-  it('does not stop at what only some sandboxes miss', () => {
+  it('does not refuse a host that lacks an optional feature', () => {
     expect(() => refuseHost({ facts: { ...facts, memoryBytes: 2 ** 29, hugePages: 4 } })).not.toThrow();
   });
 });

@@ -6,23 +6,23 @@ import { readServerAddress } from './data-folder.ts';
 const processFile = (folder: string): string => join(folder, 'run', 'server-process.json');
 
 /**
- * Tells the commands on this machine that this process is the server of the folder, also while it starts and stops, when it
- * has no address. For the owner of the data lock only.
+ * Publishes that this process is the server of the folder, also while it starts and stops, when it has no address.
+ * Only for the owner of the data lock.
  */
 export function writeServerProcess(folder: string): void {
   writeFileSync(processFile(folder), `${JSON.stringify(identifyProcess(process.pid))}\n`, { mode: 0o600 });
 }
 
-/** Takes that back. For the owner of the data lock only. */
+/** Reverts that. Only for the owner of the data lock. */
 export function removeServerProcess(folder: string): void {
   rmSync(processFile(folder), { force: true });
 }
 
-/** The living server of the folder; undefined when there is none, or one that is only just taking the data lock. */
+/** The living server of the folder; undefined when there is none, or it has not taken the data lock yet. */
 export function findServerProcess(folder: string): ProcessIdentity | undefined {
   const noted = readServerProcess(folder);
   if (noted) return isAlive(noted) ? noted : undefined;
-  // A server of an earlier release has noted its address alone, some without the time of its start.
+  // A server of an earlier release has recorded only its address, some without their start time.
   const address = readServerAddress(folder);
   const found = address && identifyProcess(address.pid);
   return found && (address.startTicks ?? found.startTicks) === found.startTicks ? found : undefined;
@@ -32,7 +32,7 @@ function readServerProcess(folder: string): ProcessIdentity | undefined {
   try {
     return JSON.parse(readFileSync(processFile(folder), 'utf8')) as ProcessIdentity;
   } catch (error) {
-    // It is not there, or not written to its end.
+    // The file is missing or incomplete.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined;
     throw error;
   }

@@ -34,10 +34,10 @@ it('ends the server that has locked the folder, which has no address yet', async
   lock.release();
 });
 
-it('waits until the deadline for a process that is no server and has locked the folder', async () => {
+it('waits until the deadline for a process that is not a server and has locked the folder', async () => {
   const folder = openDataFolder(createTemporaryFolder());
   const other = await lockDataFolder(folder);
-  await expect(takeOver(folder, { deadlineMs: 100, say })).rejects.toThrow(/is no server of it/);
+  await expect(takeOver(folder, { deadlineMs: 100, say })).rejects.toThrow(/is not its server/);
   const taking = takeOver(folder, { deadlineMs: 60_000, say });
   await sleep(1_000);
   expect(tryLock(folder)).toBeUndefined();

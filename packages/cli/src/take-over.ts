@@ -1,31 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { findHelper, type ProcessIdentity } from '@skerry/runtime';
+import type { FileLock } from '@skerry/runtime/file-lock';
 import { CliError } from './cli-error.ts';
-import { type DataLock, tryLock, waitForLock } from './data-lock.ts';
+import { tryLock, waitForLock } from './data-lock.ts';
 import { hasEndedWithin, signalIdentified } from './end-process.ts';
 import { findServerProcess } from './server-process.ts';
 
 export interface TakeOverOptions {
-  /** How long a server, and then its helper, may take to end by itself. */
+  /** The time in which a server, and then its helper, must end by itself. */
   deadlineMs: number;
-  /** Called with what had to be done by force. */
+  /** Called with each use of force. */
   say: (message: string) => void;
 }
 
-/** For a process that has been killed, and for one that has only waited for it. */
+/** For the end of a killed process, and of a process that only waited for it. */
 const AFTER_KILL_MS = 10_000;
-/** Another process may look at the lock, or a server may just be ending. */
+/** Another process may be checking the lock, or a server may just be ending. */
 const GLANCE_MS = 500;
 
 /**
- * Resolves with the lock of the folder when neither a server nor a helper of it is alive: both are told to end, and killed when
- * they have not by the deadline, a server that is still starting and a stopped one too. Rejects when a process that is no server,
- * such as another `skerry down`, keeps the lock until the deadline.
+ * Resolves with the lock of the folder when neither a server nor a helper of it is alive: both get SIGTERM, and
+ * SIGKILL when they have not ended by the deadline, also a server that is still starting and a stopped one. Rejects
+ * when a process that is not a server, such as another `skerry down`, keeps the lock until the deadline.
  */
 export async function takeOver(
   folder: string,
   options: TakeOverOptions,
-): Promise<{ lock: DataLock; endedServer: boolean }> {
+): Promise<{ lock: FileLock; endedServer: boolean }> {
   const taken = await lockAfterServer(folder, options);
   try {
     await endHelper(folder, options);
@@ -39,13 +40,13 @@ export async function takeOver(
 async function lockAfterServer(
   folder: string,
   options: TakeOverOptions,
-): Promise<{ lock: DataLock; endedServer: boolean }> {
+): Promise<{ lock: FileLock; endedServer: boolean }> {
   const { deadlineMs } = options;
   const free = await waitForLock(folder, GLANCE_MS);
   const found = free ?? (await findServerOrLock(folder, deadlineMs));
   if (!found)
     throw new CliError(
-      `${folder} is kept for more than ${deadlineMs / 1000} s by a process that is no server of it, such as another "skerry down": try again when it has ended`,
+      `${folder} has been locked for more than ${deadlineMs / 1000} s by a process that is not its server, such as another "skerry down": try again when it has ended`,
     );
   if ('release' in found) return { lock: found, endedServer: false };
   return { lock: await stopServer(folder, found, options), endedServer: true };
@@ -55,13 +56,13 @@ async function stopServer(
   folder: string,
   server: ProcessIdentity,
   { deadlineMs, say }: TakeOverOptions,
-): Promise<DataLock> {
+): Promise<FileLock> {
   signalIdentified(server, 'SIGTERM');
   const ended = await waitForLock(folder, deadlineMs);
   if (ended) return ended;
   const helper = findHelper(folder);
   if (helper) {
-    // It may be what the server waits for.
+    // The server may be waiting for its helper.
     say(`the server has not ended in ${deadlineMs / 1000} s: killing its helper, process ${helper.pid}`);
     signalIdentified(helper, 'SIGKILL');
     const without = await waitForLock(folder, AFTER_KILL_MS);
@@ -76,15 +77,15 @@ async function stopServer(
   );
 }
 
-/** What comes first. A server notes its process a moment after it has locked the folder. */
-async function findServerOrLock(folder: string, ms: number): Promise<ProcessIdentity | DataLock | undefined> {
+/** The usual first step. A server records its process a moment after it has locked the folder. */
+async function findServerOrLock(folder: string, ms: number): Promise<ProcessIdentity | FileLock | undefined> {
   for (const deadline = performance.now() + ms; ; await delay(50)) {
     const found = findServerProcess(folder) ?? tryLock(folder);
     if (found || performance.now() >= deadline) return found;
   }
 }
 
-/** One whose server has ended is about to end as well, when it has undone what it was making. */
+/** A helper whose server has ended is about to end as well, when it has undone its unfinished work. */
 async function endHelper(folder: string, { deadlineMs, say }: TakeOverOptions): Promise<void> {
   const helper = findHelper(folder);
   if (!helper || (await hasEndedWithin(helper, deadlineMs))) return;

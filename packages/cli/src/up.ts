@@ -1,9 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { IsolationLevel } from '@skerry/contract/isolation';
-import { createEdge, edgeServerOptions } from '@skerry/edge';
-import { ensureBaseImage } from '@skerry/images';
+import {
+  createEdge,
+  edgeServerOptions,
+  guardConnections,
+  readDescriptorLimit,
+  toConnectionBounds,
+  watchDescriptors,
+} from '@skerry/edge';
 import {
   createPlatform,
   createStore,
@@ -15,84 +21,101 @@ import {
 import {
   type Features,
   type HelperFault,
+  type HelperOptions,
   identifyProcess,
+  isRuntimeError,
   type ProcessIdentity,
   prepareAgentFolder,
-  prepareCriu,
-  prepareRunsc,
-  startHelper,
 } from '@skerry/runtime';
+import { readSpareRoom } from '@skerry/runtime/room';
+import { type BaseImageRequest, startHelperWithImage } from './base-image.ts';
 import { CliError } from './cli-error.ts';
-import { currentGround } from './current-ground.ts';
+import { currentRootlessState } from './current-rootless-state.ts';
 import {
+  databaseFile,
   openDataFolder,
+  openImagesFolder,
   removeServerAddress,
   type ServerAddress,
   writeServerAddress,
 } from './data-folder.ts';
 import { lockDataFolder } from './data-lock.ts';
-import { describeLimits, leaveGround, toGroundOptions, toImageOptions } from './ground.ts';
 import { findLocations } from './locations.ts';
+import { logAccess } from './log/access-log.ts';
+import { warnOfOpenPort } from './log/open-port.ts';
+import { describeLimits, leaveRootlessNamespace, toRootlessOptions } from './rootless.ts';
 import { removeServerProcess, writeServerProcess } from './server-process.ts';
+import { openTemplateImages } from './template-images.ts';
 
 export interface UpOptions {
   host: string;
   /** 0 picks a free port. */
   port: number;
   dataDir: string;
-  /** Where base images are kept; may be shared by several data folders. */
+  /** The folder of base images; several data folders may share it. */
   imagesDir?: string;
-  /** OCI reference to make the base template from; the distribution's packages when absent or unreachable. */
+  /** OCI reference of the base template; if absent or unreachable, the distribution's packages are used. */
   baseImage?: string;
   /** Public domain of the sandboxes with its port; derived from host and port when absent. */
   domain?: string;
-  /** Sandboxes of the base template that are always started ahead, and the most that recent demand may make it. */
+  /** Sandboxes of the base template that are always started in advance, and the maximum under recent demand. */
   warm?: { min: number; max: number };
-  /** How many may live at the same time; paused ones do not count. */
+  /** The concurrency limit; paused sandboxes do not count. */
   maxSandboxes: number;
   /** Memory of a sandbox of the base template; only the first start in a data folder decides. */
   baseMemoryMb?: number;
-  /** Whether a pause can keep the memory of a sandbox, where the host can do that. */
+  /** Whether a pause can checkpoint the memory of a sandbox, where the host supports that. */
   keepsMemory: boolean;
-  /** A CRIU of this host that keeps memory in place of the one that is fetched: for level `container`, as root. */
+  /** A CRIU of this host for checkpoints instead of the downloaded one: for level `container`, as root. */
   criuProgram?: string;
-  /** What stands between a sandbox and the host's kernel. */
+  /** How a sandbox is separated from the host's kernel. */
   isolation: IsolationLevel;
-  /** How many times the helper may die within a minute, or in a row as it starts; with the last of them the server has failed. 0: any number. */
+  /**
+   * How often the helper may die within a minute, or in a row at its start; the last of these fails the server. 0: no
+   * limit.
+   */
   maxHelperFaults: number;
-  /** Whether calls of sandboxes must say which version of the Connect protocol they speak. */
+  /** Whether calls to sandboxes must declare their version of the Connect protocol. */
   requireProtocolVersion: boolean;
-  /** Whether `POST /sandboxes` without `secure` makes a sandbox that asks for its token. */
+  /** Whether `POST /sandboxes` without `secure` creates a sandbox that requires its token. */
   secureByDefault: boolean;
-  /** Further host names, without port, on which the routing headers count. */
+  /** Further host names, without port, on which the routing headers apply. */
   sharedHosts: readonly string[];
+  /** Authorities, `host[:port]`, of registries that builds may use at any address; others must be public. */
+  allowedRegistries: readonly string[];
+  /** What the helper needs of this process's environment to reach registries. */
+  helperEnvironment: Readonly<Record<string, string>>;
   log: Log;
-  onProgress: (message: string) => void;
+  /** Whether each request is a line of the log, at level `debug`. */
+  logsAccess: boolean;
+  onProgress: BaseImageRequest['onProgress'];
   signal: AbortSignal;
 }
 
 export interface RunningServer {
   address: ServerAddress;
-  /** Resolves with the reason when the server cannot do its work any more; it is to be closed then. Never rejects. */
+  /** Resolves with the reason when the server can no longer work and must be closed. Never rejects. */
   failed: Promise<CliError>;
-  /** Stops serving. Sandboxes live on and are found again by the next server of the folder. */
+  /** Stops serving. Sandboxes live on, and the next server of the folder finds them. */
   close(): Promise<void>;
 }
 
 /**
- * Puts the whole service together: one data folder, one helper process that makes sandboxes, one port for API and edge.
- * Resolves when requests are served. Rejects, with nothing left running, when the folder is in use or a part cannot start.
+ * Composes the whole service: one data folder, one helper process that makes sandboxes, one port for API and edge.
+ * Resolves when requests are served. Rejects, with nothing left running, when the folder is in use or a part cannot
+ * start.
  */
 export async function startServer(options: UpOptions): Promise<RunningServer> {
   const { host, keepsMemory, isolation, requireProtocolVersion, secureByDefault, sharedHosts } = options;
   const { log, onProgress, signal } = options;
   const locations = findLocations();
   await using cleanup = new AsyncDisposableStack();
-  cleanup.defer(() => leaveGround());
+  cleanup.defer(() => leaveRootlessNamespace());
   const dataDir = openDataFolder(options.dataDir);
-  if (isolation !== 'container' && currentGround() !== undefined)
+  if (isolation !== 'container' && currentRootlessState() !== undefined)
     throw new CliError(`--isolation ${isolation} needs root`);
-  const usesCriu = keepsMemory && isolation === 'container' && currentGround() === undefined;
+  const isMemoryExpected = keepsMemory && currentRootlessState() === undefined;
+  const usesCriu = isMemoryExpected && isolation === 'container';
   if (options.criuProgram && !usesCriu)
     throw new CliError(
       '--criu has no effect here: CRIU is used by root only, with --isolation container and without --no-memory',
@@ -102,35 +125,29 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   cleanup.defer(() => lock.release());
   writeServerProcess(dataDir);
   cleanup.defer(() => removeServerProcess(dataDir));
-  // Left by a server that was killed: the pid in it may be another program's by now, which "down" would end.
+  // Left by a killed server: its pid may belong to another program now, which "down" would end.
   removeServerAddress(dataDir);
 
-  const imagesDir = options.imagesDir ?? join(dataDir, 'images');
-  const [agentDir, base, criuDir, runscPath] = await Promise.all([
-    prepareAgentFolder({
-      targetDir: join(dataDir, 'agent'),
-      nodePath: process.execPath,
-      bundleDir: locations.agentBundle,
-    }),
-    ensureBaseImage({
-      imagesDir,
-      onProgress: ({ message }) => onProgress(message),
-      ...(options.baseImage ? { registryImage: options.baseImage } : {}),
-      ...toImageOptions(),
-      signal,
-    }),
-    usesCriu ? findCriu({ imagesDir, program: options.criuProgram, log, signal }) : undefined,
-    // A server that was asked for more does not start with less.
-    isolation === 'gvisor' ? prepareRunsc({ targetDir: imagesDir, signal }) : undefined,
-  ]);
+  const imagesDir = openImagesFolder(resolve(options.imagesDir ?? join(dataDir, 'images')));
+  const agentDir = await prepareAgentFolder({
+    targetDir: join(dataDir, 'agent'),
+    nodePath: process.execPath,
+    bundleDir: locations.agentBundle,
+  });
 
   const { promise: failed, resolve: fail } = Promise.withResolvers<CliError>();
-  const mainPath = locations.helperProgram;
-  const runtime = await startHelper({
-    mainPath,
+  const helper: HelperOptions = {
+    mainPath: locations.helperProgram,
+    environment: options.helperEnvironment,
     dataDir,
     agentDir,
-    driver: { name: 'oci', criuDir, runscPath, keepsMemory },
+    driver: {
+      name: 'oci',
+      level: isolation,
+      keepsMemory: isMemoryExpected,
+      programsDir: imagesDir,
+      criuProgram: options.criuProgram,
+    },
     faultLimit: options.maxHelperFaults,
     onFault: (fault) => {
       const { how, count, isStarting, restartInMs } = fault;
@@ -142,29 +159,46 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
       if (restartInMs === undefined) fail(toHelperFailure(fault));
     },
     signal,
-    ...toGroundOptions(),
+    ...toRootlessOptions(),
+  };
+  const { runtime, base } = await startHelperWithImage({
+    helper,
+    imagesDir,
+    registryImage: options.baseImage,
+    onProgress,
+    signal,
+  }).catch((error: unknown): never => {
+    throw isRuntimeError(error, 'unsupported') ? new CliError(error.message, { cause: error }) : error;
   });
   cleanup.defer(() => runtime.close());
   warnOfMissingLimits(runtime.features, log);
-  const isMemoryExpected = criuDir !== undefined || (keepsMemory && runscPath !== undefined);
   if (isMemoryExpected && !runtime.features.pause.memory) log.warn(MEMORY_IS_LOST);
 
   const server = createServer(edgeServerOptions);
   cleanup.defer(() => closeServer(server));
-  // Whoever calls before everything is found again waits for that: without a listener nobody would ever answer.
+  const descriptorLimit = readDescriptorLimit();
+  const guard = guardConnections(server, { bounds: toConnectionBounds(descriptorLimit), log });
+  cleanup.defer(watchDescriptors({ limit: descriptorLimit, log }));
+  // Early callers wait until every sandbox is found again: without a listener they would never get a response.
   const { promise: ready, resolve: openDoor } = Promise.withResolvers<void>();
   const route = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    guard.begin(request, response);
     await ready;
-    if (edge.isSandboxRequest(request)) edge.handle(request, response);
+    const isForSandbox = edge.isSandboxRequest(request);
+    if (options.logsAccess) logAccess(log, request, response, { isForSandbox });
+    if (isForSandbox) edge.handle(request, response);
     else platform.routing(request, response);
   };
   server.on('request', (request, response) => void route(request, response));
+  // An expectation other than 100-continue may be ignored (RFC 9110, 10.1.1). Node answers 417 without the CORS headers of the edge.
+  server.on('checkExpectation', (request, response) => void route(request, response));
   await listen(server, { host, port: options.port });
+  warnOfOpenPort(host, log);
   const { port } = server.address() as AddressInfo;
   const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
   const domain = options.domain ?? `${publicHost}:${port}`;
 
-  const store = await createStore({ path: join(dataDir, 'skerry.db') });
+  const store = await createStore({ path: databaseFile(dataDir) });
   cleanup.defer(() => store.close());
   const madeWithMb = (await store.findTemplate('base'))?.memoryMb;
   if (options.baseMemoryMb && madeWithMb && madeWithMb !== options.baseMemoryMb)
@@ -177,9 +211,20 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     runtime,
     store,
     secret,
-    images: { base },
+    images: {
+      base,
+      templates: openTemplateImages(runtime, { dataDir, allowedRegistries: options.allowedRegistries }),
+    },
+    contexts: runtime.features.imageFiles
+      ? {
+          folder: join(dataDir, 'contexts'),
+          readSpareBytes: (folder) => readSpareRoom(folder).sizeBytes,
+        }
+      : undefined,
     domain,
     log,
+    onAuthorised: (request) => guard.accept(request, 'authorised'),
+    onLinked: (request) => guard.accept(request, 'routed'),
     secureByDefault,
     limits: {
       maxSandboxes: options.maxSandboxes,
@@ -193,18 +238,23 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     domain,
     sharedHosts,
     log,
+    onRouted: (request) => guard.accept(request, 'routed'),
     requireProtocolVersion,
   });
   cleanup.defer(() => edge.close());
 
   server.on('checkContinue', (request, response) => {
-    // What is meant for a sandbox is for its own server to decide.
+    // The server inside a sandbox decides about requests to it.
     if (!edge.isSandboxRequest(request)) response.writeContinue();
     void route(request, response);
   });
   await platform.start();
   openDoor();
-  server.on('upgrade', (request, socket, head) => edge.upgrade(request, socket, head));
+  server.on('upgrade', (request, socket, head) => {
+    if (options.logsAccess) logAccess(log, request, socket, { isForSandbox: true });
+    guard.beginUpgrade(request);
+    edge.upgrade(request, socket, head);
+  });
 
   const ownIdentity = identifyProcess(process.pid) as ProcessIdentity;
   const address: ServerAddress = {
@@ -222,36 +272,19 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
 
 const toHelperFailure = ({ how, count, isStarting }: HelperFault): CliError =>
   new CliError(
-    `the helper, which runs the sandboxes, died ${count} times ${isStarting ? 'in a row as it started' : 'within a minute'}, at last with ${how}: the lines above say more, ` +
-      'and "skerry doctor" tries what it needs. Sandboxes live on; "skerry up" finds them again and "skerry down" ends them',
+    `the helper, which runs the sandboxes, died ${count} times ${isStarting ? 'in a row as it started' : 'within a minute'}, at last with ${how}: see the lines above, ` +
+      'and run "skerry doctor". Sandboxes live on; "skerry up" finds them again and "skerry down" ends them',
   );
-const MEMORY_IS_LOST = 'memory of sandboxes is not kept over a pause: "skerry doctor" tells why';
+const MEMORY_IS_LOST = 'a pause does not keep the memory of sandboxes: "skerry doctor" reports why';
 
-/** Whoever runs code of others here should know. */
+/** A user who runs untrusted code must know. */
 function warnOfMissingLimits({ limits }: Features, log: Log): void {
   const missing = Object.entries(limits).flatMap(([name, holds]) => (holds ? [] : [name]));
   if (missing.length === 0) return;
   const why = describeLimits();
   log.warn(
-    `without root of the host, sandboxes have no limit of ${missing.join(', ')}${why ? `; ${why}` : ''}; "skerry doctor" tells more`,
+    `without root of the host, sandboxes have no limit of ${missing.join(', ')}${why ? `; ${why}` : ''}; "skerry doctor" reports more`,
   );
-}
-
-/** Undefined where it cannot be had: everything but memory works without. Rejects when the one that was named cannot be used. */
-async function findCriu(options: {
-  imagesDir: string;
-  program: string | undefined;
-  log: Log;
-  signal: AbortSignal;
-}): Promise<string | undefined> {
-  const { imagesDir, program, log, signal } = options;
-  try {
-    return await prepareCriu({ targetDir: imagesDir, program, signal });
-  } catch (error) {
-    if (program !== undefined) throw error;
-    log.warn(MEMORY_IS_LOST, { error });
-    return undefined;
-  }
 }
 
 function isAnyOrLoopback(host: string): boolean {

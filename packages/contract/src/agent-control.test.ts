@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { parseLogQuery, toLogQuery } from './agent-control.ts';
+import { parseLogQuery, parseUnpackQuery, toLogQuery, toUnpackQuery } from './agent-control.ts';
 
 describe('the query of GET /logs', () => {
-  it('reads what it wrote, also when the origin holds a colon', () => {
+  it('parses what it wrote, also when the origin contains a colon', () => {
     const follow = { after: { origin: 'a:b', seq: 3 }, follow: true };
     expect(parseLogQuery(toLogQuery(follow))).toEqual(follow);
     const rest = { after: undefined, follow: false };
@@ -18,5 +18,13 @@ describe('the query of GET /logs', () => {
 
   it('does not follow without a query', () => {
     expect(parseLogQuery(undefined)).toEqual({ after: undefined, follow: false });
+  });
+});
+
+describe('the query of POST /unpack', () => {
+  it.each([undefined, 0, 0o4755])('parses what it wrote, with the mode %s', (mode) => {
+    const source = 'a folder/[id]&x=%20+é';
+    const request = { source, destination: '/to', intoFolder: true, owner: 'user:2001', mode };
+    expect(parseUnpackQuery(toUnpackQuery(request))).toEqual(request);
   });
 });

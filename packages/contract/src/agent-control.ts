@@ -1,41 +1,48 @@
 /**
- * The private channel: HTTP/1.1 over a socket that only the host and the root of the sandbox can open. The agent still checks
- * what arrives, and the platform believes nothing that the agent sends: these types say what each side sends.
+ * The private channel: HTTP/1.1 over a socket that only the host and the root of the sandbox can open. The agent still
+ * checks what arrives, and the platform trusts nothing that the agent sends: these types describe what each side
+ * sends.
  */
 export const controlPaths = {
   init: '/init',
   usage: '/usage',
   logs: '/logs',
   selfTest: '/self-test',
+  unpack: '/unpack',
 } as const;
 
-/** What the host posts, by path. The agent answers 204 when it has applied all of it. */
+/** Paths of the host's POST requests. The agent answers 204 when it has applied the whole body. */
 export interface ControlBodies {
   '/init': AgentInit;
   '/usage': SandboxUsage;
 }
 
-/** What the agent of a sandbox receives before it answers anything else. */
+/** The state that the agent of a sandbox needs before it answers any other request. */
 export interface AgentInit {
   sandboxId: string;
   templateId: string;
   /** Replaces the variables that the agent had. */
   envVars: Record<string, string>;
-  /** Without a token the agent answers every caller. */
-  accessToken?: string;
+  /**
+   * The access token of the sandbox as `hashToken` writes it: the memory of a copy has what that of its source had, so the
+   * token itself never gets in. Without it the agent answers every caller.
+   */
+  accessTokenSha256?: string;
+  /** What the edge shows the agent with each request that it has checked, 256 bits. New for each run. */
+  edgeNonce: string;
   /** RFC 3339. The agent ignores an initialization that is older than the last one. */
   timestamp: string;
   defaultUser: string;
-  /** Absolute. Without one it is the home of the default user. */
+  /** Absolute. The default is the home of the default user. */
   defaultWorkdir?: string;
 }
 
-/** What a sandbox uses, and of how much. Only the host can measure it: control groups are masked inside. */
+/** What a sandbox uses, and its limits. Only the host can measure this: control groups are masked inside. */
 export interface SandboxUsage {
   /** Milliseconds since the epoch. */
   timestampMs: number;
   cpuCount: number;
-  /** 0 to 100, of all its processors together. */
+  /** 0 to 100: the share of all processors of the sandbox. */
   cpuUsedPct: number;
   memoryTotalBytes: number;
   memoryUsedBytes: number;
@@ -50,22 +57,22 @@ export type LogLevel = (typeof logLevels)[number];
 
 /** A query of `GET /logs`. */
 export interface LogRequest {
-  /** The last entry that the host has; one of another origin means that it has none. */
+  /** The last entry that the host has. A position with another origin means that the host has no entry. */
   after: LogPosition | undefined;
-  /** Keeps the answer open for entries to come, until the host hangs up or sends another such request. */
+  /** Keeps the response open for later entries, until the host disconnects or sends another such request. */
   follow: boolean;
 }
 
-/** A place in the log of one agent. */
+/** A position in the log of one agent. */
 export interface LogPosition {
-  /** Names the numbering: another agent, or another sandbox, begins a new one. */
+  /** Identifies the numbering: another agent, or another sandbox, begins a new one. */
   origin: string;
   seq: number;
 }
 
 /**
- * A line of the answer to `GET /logs`, as JSON. The first is the origin. `ask` stands only in an answer that follows, and the
- * host replies to it with `POST /usage`.
+ * A line of the response to `GET /logs`, as JSON. The first is the origin. `ask` appears only in a response that
+ * follows, and the host replies to it with `POST /usage`.
  */
 export type LogStreamLine = { origin: string } | { ask: 'usage' } | LogEntry;
 
@@ -75,7 +82,7 @@ export interface LogEntry {
   /** Milliseconds since the epoch, by the clock of the sandbox. */
   timestamp: number;
   level: LogLevel;
-  /** The part of the agent that reports, such as `process`. */
+  /** The part of the agent that writes the entry, such as `process`. */
   logger: string;
   message: string;
   fields: Readonly<Record<string, string>>;
@@ -88,15 +95,58 @@ export const toLogQuery = ({ after, follow }: LogRequest): string =>
     follow: String(follow),
   }).toString();
 
-/** Reads the query of `GET /logs`. A position that is malformed counts as none. */
+/** Reads the query of `GET /logs`. A malformed position is ignored. */
 export const parseLogQuery = (query: string | undefined): LogRequest => {
   const given = new URLSearchParams(query);
   return { after: parsePosition(given.get('after')), follow: given.get('follow') === 'true' };
 };
 
+/**
+ * A query of `POST /unpack`, whose body is a tar archive, plain or gzip. The agent answers 204 when all of it is written,
+ * and an error with the name of the entry otherwise; what was written until then stays.
+ */
+export interface UnpackRequest {
+  /**
+   * The path in the archive from which names count, relative and without `.` and `..`; empty for its top. An entry that is
+   * neither there nor below, nor a folder above, is refused.
+   */
+  source: string;
+  /** Absolute path of the folder for what is below `source`, or of the file for an entry that is at `source`. */
+  destination: string;
+  /** Whether an entry at `source` keeps its name, in the folder `destination`. It does also when that is a folder already. */
+  intoFolder: boolean;
+  /** A user and optionally a group after a colon, each a name or a number. */
+  owner: string;
+  /** The mode of all files and folders, instead of that in the archive. */
+  mode: number | undefined;
+}
+
+/** Writes a request as the query of `POST /unpack`, without its `?`. */
+export const toUnpackQuery = ({ source, destination, intoFolder, owner, mode }: UnpackRequest): string =>
+  new URLSearchParams({
+    source,
+    destination,
+    intoFolder: String(intoFolder),
+    owner,
+    ...(mode !== undefined && { mode: String(mode) }),
+  }).toString();
+
+/** Reads the query of `POST /unpack`. Whether its values can be used is for the agent to find out. */
+export const parseUnpackQuery = (query: string | undefined): UnpackRequest => {
+  const given = new URLSearchParams(query);
+  const mode = given.get('mode');
+  return {
+    source: given.get('source') ?? '',
+    destination: given.get('destination') ?? '',
+    intoFolder: given.get('intoFolder') === 'true',
+    owner: given.get('owner') ?? '',
+    mode: mode === null ? undefined : Number(mode),
+  };
+};
+
 const parsePosition = (text: string | null): LogPosition | undefined => {
   if (text === null) return undefined;
-  // An origin may hold a colon.
+  // An origin may contain a colon.
   const mark = text.lastIndexOf(':');
   const seq = Number(text.slice(mark + 1));
   return mark > 0 && Number.isSafeInteger(seq) && seq > 0 ? { origin: text.slice(0, mark), seq } : undefined;

@@ -3,9 +3,9 @@ import type { Duplex, Readable } from 'node:stream';
 /** The port inside a sandbox on which its agent serves files and processes. */
 export const agentPort = 49_983;
 
-/** Which sandboxes can be reached now. The platform provides it and the edge asks it. */
+/** The sandboxes that can be reached now. The platform provides it and the edge queries it. */
 export interface Directory {
-  /** How to reach a running sandbox. Undefined for one that is unknown, starting, paused, killed or expired. */
+  /** How to reach a running sandbox. Undefined for a sandbox that is unknown, starting, paused, killed or expired. */
   find(sandboxId: string): Promise<Route | undefined>;
   /**
    * Calls `listener` once for each run as soon as `find` no longer returns it, however the run ended, so that its open
@@ -16,13 +16,24 @@ export interface Directory {
 
 /** One run of one sandbox: from a start to the pause or end that follows. */
 export interface Route {
-  /** New at every start. A connection made under one run id must not be used under another. */
+  /** New at every start. Do not use a connection made under one run id for another. */
   readonly runId: string;
+  /** How a request to the agent of this run is authorised. */
+  readonly agent: AgentKeys;
   /**
-   * Opens a connection to a port inside, also one that is bound to loopback there. Rejects with an error whose `code` is
-   * `refused` when nothing listens. A `reader` takes over how the connection is read, where it is a socket of this process.
+   * Opens a connection to a port inside, also to a port that is bound to loopback there. Rejects with an error whose
+   * `code` is `refused` when no server listens. A `reader` replaces how the connection is read if it is a socket of
+   * this process.
    */
   connect(port: number, options?: ConnectOptions): Promise<Duplex>;
+}
+
+/** What the edge needs so that the agent need not know the token. */
+export interface AgentKeys {
+  /** The token of the sandbox. Without one every request is allowed. */
+  readonly accessToken?: string;
+  /** The one that the agent got with `/init`. */
+  readonly edgeNonce: string;
 }
 
 export interface ConnectOptions {
@@ -34,6 +45,6 @@ export interface ConnectOptions {
 export interface SocketReader {
   /** Returns the buffer that the next read fills. */
   nextBuffer(): Uint8Array;
-  /** Pushes what was read into the connection. False pauses reading until the connection is read from again. */
+  /** Pushes the bytes that were read into the connection. Returns false to pause reading until the next read call. */
   receive(socket: Readable, sizeBytes: number, buffer: Uint8Array): boolean;
 }

@@ -25,7 +25,7 @@ describe('toErrorBody', () => {
     });
   });
 
-  it('gives every 503 an error_code, since clients retry on it', () => {
+  it('adds an error_code to every 503, since clients retry on it', () => {
     expect(toErrorBody(new ApiError('unavailable', 'cut off'))).toEqual({
       code: 503,
       message: 'cut off',
@@ -33,7 +33,7 @@ describe('toErrorBody', () => {
     });
   });
 
-  it('adds the reason that was given as error_code', () => {
+  it('adds the reason as error_code', () => {
     expect(
       toErrorBody(new ApiError('unavailable', 'full', { reason: 'sandbox_capacity_unavailable' })),
     ).toEqual({
@@ -43,7 +43,7 @@ describe('toErrorBody', () => {
     });
   });
 
-  it('shows nothing of an unexpected error', () => {
+  it('hides the message of an unexpected error', () => {
     expect(toErrorBody(new Error('password is hunter2'))).toEqual({
       code: 500,
       message: 'internal server error',

@@ -1,7 +1,7 @@
 /**
  * The closed set of errors that a server may answer, each with its HTTP status and the numeric Connect code
- * (https://connectrpc.com/docs/protocol/#error-codes). The numbers are those of `Code` in `@connectrpc/connect`; they stand
- * here so that the agent can load this file without it.
+ * (https://connectrpc.com/docs/protocol/#error-codes). The numbers equal those of `Code` in `@connectrpc/connect`;
+ * they are repeated here so that the agent can load this file without that package.
  */
 const table = {
   invalid_argument: { status: 400, connect: 3 },
@@ -11,6 +11,7 @@ const table = {
   method_not_allowed: { status: 405, connect: 12 },
   not_acceptable: { status: 406, connect: 3 },
   conflict: { status: 409, connect: 6 },
+  payload_too_large: { status: 413, connect: 8 },
   unsupported_media_type: { status: 415, connect: 3 },
   resource_exhausted: { status: 429, connect: 8 },
   internal: { status: 500, connect: 13 },
@@ -33,15 +34,15 @@ export interface ErrorBody {
 }
 
 export interface ApiErrorOptions {
-  /** What led here. Logged, never shown to a caller. */
+  /** The underlying error. Logged, never shown to a caller. */
   cause?: unknown;
   /** The open-ended `error_code` of the body, such as `sandbox_capacity_unavailable`. */
   reason?: string;
-  /** Headers of the answer, such as `Retry-After` (whole seconds, only where waiting helps). */
+  /** Headers of the response, such as `Retry-After` (whole seconds, only where waiting helps). */
   headers?: Record<string, string>;
 }
 
-/** An error whose code and message are meant for the caller. Anything else that is thrown reaches callers as `internal`. */
+/** An error whose code and message are meant for the caller. Any other error reaches callers as `internal`. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly reason: string | undefined;
@@ -64,30 +65,30 @@ export class ApiError extends Error {
   }
 }
 
-/** 400: what the caller sent cannot be right; the message names the field, where it stands and what is allowed. */
+/** 400: the request is invalid; the message names the field, its place in the request and the allowed values. */
 export const invalid = (message: string, options?: ApiErrorOptions): ApiError =>
   new ApiError('invalid_argument', message, options);
 
-/** 404: it does not exist, or it is not the caller's. */
+/** 404: the resource does not exist, or it does not belong to the caller. */
 export const notFound = (message: string, options?: ApiErrorOptions): ApiError =>
   new ApiError('not_found', message, options);
 
-/** 409: the resource is in a state, or on the way to one, that rules the request out. */
+/** 409: the present state of the resource, or a transition in progress, rules out the request. */
 export const conflict = (message: string, options?: ApiErrorOptions): ApiError =>
   new ApiError('conflict', message, options);
 
-/** 501: part of the protocol that this server does not offer. */
+/** 501: a part of the protocol that this server does not implement. */
 export const unimplemented = (message: string, options?: ApiErrorOptions): ApiError =>
   new ApiError('unimplemented', message, options);
 
-/** Leaves an `ApiError` as it is and turns anything else into `internal`, keeping it as the cause for the log. */
+/** Returns an `ApiError` as it is and wraps any other error as `internal`, keeping it as the cause for the log. */
 export const toApiError = (error: unknown): ApiError =>
   error instanceof ApiError ? error : new ApiError('internal', 'internal server error', { cause: error });
 
-/** Clients retry on this without knowing the finer causes, so no 503 is without one. */
+/** Clients retry on this code without knowing the finer causes, so every 503 has one. */
 const DEFAULT_REASONS: Partial<Record<ErrorCode, string>> = { unavailable: 'temporarily_unavailable' };
 
-/** The JSON body that a caller gets for whatever was thrown. */
+/** The JSON body that a caller receives for a thrown value. */
 export const toErrorBody = (error: unknown): ErrorBody => {
   const { code, status, message, reason = DEFAULT_REASONS[code] } = toApiError(error);
   return reason === undefined ? { code: status, message } : { code: status, message, error_code: reason };

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { notePassed } from './passing-buffers.ts';
 
-it('lets 1 GiB of pieces pass without marking the whole heap for each 32 MiB', async () => {
+it('passes 1 GiB of chunks without marking the whole heap for each 32 MiB', async () => {
   const countMajor = async (note: (piece: Uint8Array) => void): Promise<number> => {
     let major = 0;
     const observer = new PerformanceObserver((list) => {

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** The header that names a request, both ways, in lower case. */
+/** The header that identifies a request, in requests and responses, in lower case. */
 export const REQUEST_ID = 'x-request-id';
 
 const ids = new WeakMap<IncomingMessage, string>();
 
 /**
- * The name of a request, in its answer and in the log: what the caller gave as `X-Request-Id`, if that is 1 to 64 letters,
- * digits, `_`, `.` and `-`, and a new UUID otherwise. The same for each call with one request.
+ * The id of a request, in its response and in the log: the value of `X-Request-Id` if that is 1 to 64 letters, digits,
+ * `_`, `.` and `-`, and a new UUID otherwise. Each call with one request returns the same id.
  */
 export const requestIdOf = (request: IncomingMessage): string => {
   const known = ids.get(request);

@@ -5,7 +5,7 @@ import { type HostRules, parseTarget } from './host.ts';
 import { findInternalPath } from './internal-route.ts';
 import type { Target } from './target.ts';
 
-/** The target of an acceptable request; undefined when the request has been refused. */
+/** The target of a valid request; undefined when the request has been refused. */
 export const admit = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -13,7 +13,7 @@ export const admit = (
 ): Target | undefined => {
   try {
     const target = parseTarget(request.headers, rules);
-    if (target === undefined) throw invalid('host names no sandbox');
+    if (target === undefined) throw invalid('the host name does not name a sandbox');
     refuseAmbiguous(request);
     const path = findInternalPath(target, request.url ?? '');
     if (path === undefined) return target;
@@ -26,8 +26,8 @@ export const admit = (
 };
 
 /**
- * Refuses what the server inside could read as another request than the edge did. Node's parser has refused two lengths
- * and a length beside chunks already.
+ * Refuses a request that the server inside could parse differently than the edge did. Node's parser has already
+ * refused two lengths and a length beside chunks.
  */
 const refuseAmbiguous = ({ url, rawHeaders, headers }: IncomingMessage): void => {
   // The absolute form names a host of its own.

@@ -5,7 +5,7 @@ import { answerTo, ask, host, id, net, send, useLoopback } from './loopback-clie
 
 useLoopback({ connectionLimit: 3 });
 
-/** Serves answers that begin and never end; the result makes a request for one. */
+/** Serves responses that begin and never end; the result sends a request for one. */
 const serveStreams = async (sandboxId: string) => {
   await net.serve(sandboxId, 3000, (request, response) => {
     if (request.url === '/short') response.end('done');
@@ -21,7 +21,7 @@ const serveStreams = async (sandboxId: string) => {
 const short = (sandboxId = id) => ask({ host: host(3000, sandboxId) }, { path: '/short' });
 
 describe('the connections of one sandbox', () => {
-  it('beyond the limit are answered with 429, and served again when another has ended', async () => {
+  it('get 429 beyond the limit, and are served again when another connection has ended', async () => {
     const open = await serveStreams(id);
     const clients = [await open(), await open(), await open()];
     const answer = await short();
@@ -29,7 +29,7 @@ describe('the connections of one sandbox', () => {
     expect(JSON.parse(answer.text)).toEqual({
       sandboxID: id,
       sandboxId: id,
-      message: 'The sandbox has 3 connections already',
+      message: 'The sandbox has reached its limit of 3 connections',
       code: 429,
       connectionLimit: 3,
     });
@@ -38,7 +38,7 @@ describe('the connections of one sandbox', () => {
     for (let count = 0; count < 5; count += 1) expect((await short()).status).toBe(200);
   });
 
-  it('do not count for another sandbox', async () => {
+  it('do not count against the limit of another sandbox', async () => {
     const open = await serveStreams(id);
     for (let count = 0; count < 3; count += 1) await open();
     net.start('iother');
@@ -46,7 +46,7 @@ describe('the connections of one sandbox', () => {
     expect((await short('iother')).text).toBe('done');
   });
 
-  it('count as long as they last when they have changed the protocol', async () => {
+  it('count until they close after an upgrade to another protocol', async () => {
     await net.serveTcp(id, 3001, (socket) => {
       socket.on('error', () => {}).resume();
       socket.write('HTTP/1.1 101 Yes\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');

@@ -1,10 +1,11 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Directory, Route } from '@skerry/contract/directory';
-import { toErrorBody } from '@skerry/contract/error';
+import { agentPort, type Directory, type Route } from '@skerry/contract/directory';
+import { ApiError, toErrorBody } from '@skerry/contract/error';
 import { requestIdOf } from '@skerry/contract/request-id';
 import { admit } from './admission.ts';
+import { type CheckedRequest, checkAgentRequest } from './agent-access.ts';
 import { sendError, sendJson } from './error-page.ts';
 import { createFailureLog } from './failure-log.ts';
 import { type HostRules, parseTarget } from './host.ts';
@@ -18,31 +19,35 @@ export interface EdgeOptions {
   readonly directory: Directory;
   /** The domain under which sandboxes have their host names. */
   readonly domain: string;
-  /** Further host names on which the routing headers count. */
+  /** Further host names on which the routing headers apply. */
   readonly sharedHosts?: readonly string[];
-  /** The most requests and changed connections that one sandbox has under way; 1000 when absent. More get a 429. */
+  /** The maximum of open requests and upgraded connections for one sandbox; the default is 1000. Beyond it, 429. */
   readonly connectionLimit?: number;
-  /** Whether a call of the agent must say which version of the Connect protocol it speaks; true when absent. */
+  /** Whether a call to the agent must declare its version of the Connect protocol; the default is true. */
   readonly requireProtocolVersion?: boolean;
+  /** A request has named a sandbox that runs. */
+  readonly onRouted?: (request: IncomingMessage) => void;
   readonly log: { warn(message: string, fields?: Record<string, unknown>): void };
 }
 
-/** Brings requests to sandboxes. Its methods are the listeners of a `node:http` server made with `edgeServerOptions`. */
+/**
+ * Routes requests to sandboxes. Its methods are the listeners of a `node:http` server made with `edgeServerOptions`.
+ */
 export interface Edge {
-  /** Whether a request is meant for a sandbox, also when it fails to name one properly. */
+  /** Whether a request is addressed to a sandbox, also when the address is malformed. */
   isSandboxRequest(request: IncomingMessage): boolean;
-  /** For `request` and `checkContinue`: answers the request, from inside the sandbox where it can. */
+  /** For `request` and `checkContinue`: answers the request, from inside the sandbox where possible. */
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** For `upgrade`: WebSocket and any other protocol that the server inside agrees to. */
+  /** For `upgrade`: WebSocket and any other protocol that the server inside accepts. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Resets every connection and stops listening to the directory. */
   close(): Promise<void>;
 }
 
-/** Each takes two file descriptors of the server, which all sandboxes share. */
+/** Each uses two file descriptors of the server, which all sandboxes share. */
 const defaultConnectionLimit = 1000;
 
-/** Makes an edge over the sandboxes that the directory knows. It listens on nothing by itself. */
+/** Creates an edge for the sandboxes of the directory. It does not listen on a port. */
 export const createEdge = (options: EdgeOptions): Edge => {
   const { directory, log, connectionLimit = defaultConnectionLimit, requireProtocolVersion = true } = options;
   const rules: HostRules = { domain: options.domain, sharedHosts: options.sharedHosts ?? [] };
@@ -63,20 +68,24 @@ export const createEdge = (options: EdgeOptions): Edge => {
       return;
     }
     if (client.destroyed) return;
+    options.onRouted?.(request);
+    const checked = target.port === agentPort ? checkOrRefuse(request, response, route) : undefined;
+    if (checked === 'refused') return;
     const run = upstreams.of(target, route);
     if (run.underWay() >= connectionLimit) {
-      const message = `The sandbox has ${connectionLimit} connections already`;
+      const message = `The sandbox has reached its limit of ${connectionLimit} connections`;
       sendError(request, response, { status: 429, message, target, connectionLimit });
       return;
     }
     const release = run.track(client);
-    // After a change of protocol the run can answer as long as the connection lasts.
+    // After an upgrade the run can send bytes as long as the connection lasts.
     (change === undefined ? response : client).once('close', release);
     forward({
       request,
       response,
       client,
       target,
+      checked,
       run,
       addsProtocolVersion: !requireProtocolVersion && lacksProtocolVersion(target, request),
       onFailure(error) {
@@ -95,14 +104,17 @@ export const createEdge = (options: EdgeOptions): Edge => {
     });
   };
 
-  /** Answers a request that nothing inside answered: the sandbox is gone, the port is closed, or the server broke off. */
+  /**
+   * Answers a request that got no response from inside: the sandbox is gone, the port is closed, or the connection
+   * broke.
+   */
   const explain = async (
     error: Error,
     { request, response, target, route, release }: Failure,
   ): Promise<void> => {
     const now = await directory.find(target.sandboxId);
     if (now?.runId !== route.runId) {
-      // This request has no answer yet, so it can be told instead of reset like the others of that run.
+      // This request has no response yet, so it gets a status; the other requests of that run are reset.
       release();
       upstreams.end(target.sandboxId, route.runId);
       sendNotFound(request, response, target);
@@ -110,7 +122,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
     }
     const message = isRefused(error)
       ? 'The sandbox is running but port is not open'
-      : 'The sandbox is running but the connection broke before an answer';
+      : 'The sandbox is running but the connection closed before a response';
     if (!isRefused(error)) failures.note(target, error);
     sendError(request, response, { status: 502, message, target, namesPort: true });
   };
@@ -126,7 +138,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
       try {
         return parseTarget(request.headers, rules) !== undefined;
       } catch {
-        // Meant for a sandbox but malformed: `handle` says what is wrong.
+        // Addressed to a sandbox but malformed: `handle` reports the error.
         return true;
       }
     },
@@ -146,20 +158,35 @@ export const createEdge = (options: EdgeOptions): Edge => {
   };
 };
 
+/** Answers a request to the agent that is not authorised, in the agent's own words. */
+const checkOrRefuse = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  route: Route,
+): CheckedRequest | 'refused' => {
+  try {
+    return checkAgentRequest(request, route.agent);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    sendJson(response, error.status, toErrorBody(error));
+    return 'refused';
+  }
+};
+
 const sendNotFound = (request: IncomingMessage, response: ServerResponse, target: Target): void =>
   sendError(request, response, { status: 502, message: 'The sandbox was not found', target });
 
 interface ProtocolChange {
-  /** What the client has sent behind the head of its request. From here on the caller reads the connection. */
+  /** The bytes that the client sent after the head of its request. From here on the caller reads the connection. */
   takeEarly(): Buffer;
 }
 
-/** The most that a client may send before the server inside has agreed to the new protocol. */
+/** The maximum that a client may send before the server inside has accepted the new protocol. */
 const maxEarlyBytes = 64 * 1024;
 
 /**
- * Reads a connection that Node has handed over: nobody else does until there is an answer, and of a connection that is not
- * read nobody learns that the client has left.
+ * Reads a connection that Node has detached. Node no longer reads it, and a connection without a reader does not
+ * report that the client has disconnected.
  */
 const readEarly = (socket: Socket, head: Buffer): ProtocolChange => {
   const early = [head];
@@ -187,10 +214,10 @@ interface Failure {
   readonly release: () => void;
 }
 
-/** Lets a plain answer be written to a connection that Node has handed over because of its `Upgrade` header. */
+/** Writes a plain response to a connection that Node has detached because of its `Upgrade` header. */
 const toResponse = (request: IncomingMessage, socket: Socket): ServerResponse => {
   const response = new ServerResponse(request);
-  // The rest of the connection is not HTTP, or was never read as such.
+  // The rest of the connection is not HTTP, or was not parsed as HTTP.
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
   response.once('finish', () => {

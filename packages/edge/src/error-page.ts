@@ -2,20 +2,20 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import type { Target } from './target.ts';
 
-/** An answer that the edge itself gives about a sandbox. */
+/** An error response about a sandbox that the edge itself creates. */
 export interface EdgeError {
   readonly status: number;
   readonly message: string;
   readonly target: Target;
-  /** Whether the JSON body names the port: it does where the port is the cause. */
+  /** Whether the JSON body contains the port: true where the port is the cause. */
   readonly namesPort?: boolean;
   /** The limit that was reached, for the JSON body. */
   readonly connectionLimit?: number;
 }
 
 /**
- * Answers with the error: HTML when a browser navigates here, else JSON, where both spellings of the id stand because
- * clients read either. Does nothing when an answer has begun.
+ * Sends the error: as HTML for a browser navigation, else as JSON. The JSON contains both spellings of the id because
+ * clients read either. Does nothing when a response has begun.
  */
 export const sendError = (request: IncomingMessage, response: ServerResponse, error: EdgeError): void => {
   const { status, message, target } = error;
@@ -35,11 +35,11 @@ export const sendError = (request: IncomingMessage, response: ServerResponse, er
   send(response, status, 'application/json', JSON.stringify(body));
 };
 
-/** Answers with an error that is not about a sandbox, as JSON. */
+/** Sends an error that is not about a sandbox, as JSON. */
 export const sendJson = (response: ServerResponse, status: number, body: object): void =>
   send(response, status, 'application/json', JSON.stringify(body));
 
-/** Answers with a short text. */
+/** Sends a short text. */
 export const sendText = (response: ServerResponse, status: number, text: string): void =>
   send(response, status, 'text/plain; charset=utf-8', `${text}\n`);
 
@@ -47,8 +47,8 @@ const send = (response: ServerResponse, status: number, type: string, body: stri
   if (response.headersSent) return;
   const { req: request } = response;
   const content = Buffer.from(body);
-  // A page here depends on what runs at this moment, so nobody may keep it.
-  // The status text is named because a failed attempt to pass an answer on may have left one behind.
+  // The page depends on what runs at this moment, so it must not be cached.
+  // The status text is set because a failed attempt to forward a response may have left one behind.
   response.writeHead(status, STATUS_CODES[status], {
     'content-type': type,
     'content-length': content.byteLength,
@@ -59,21 +59,20 @@ const send = (response: ServerResponse, status: number, type: string, body: stri
   response.end(content);
 };
 
-/** Lets a page of any origin read what the edge says, as the agent does with its answers. */
+/** Allows pages of any origin to read the edge's errors, as the agent does for its responses. */
 const readableByPages = { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' };
 
 /**
- * Answers a preflight where nothing inside can: a browser that gets an error here shows the page none, and the request that
- * follows gets the error itself. Returns whether it was one.
+ * Answers a preflight that no server inside can answer: after a failed preflight a browser hides every error from the
+ * page. The request that follows gets the error itself. Returns whether the request was a preflight.
  */
 const allowPreflight = (request: IncomingMessage, response: ServerResponse): boolean => {
-  const { headers, method } = request;
-  const wanted = headers['access-control-request-method'];
-  if (method !== 'OPTIONS' || headers.origin === undefined || wanted === undefined) return false;
+  const { headers } = request;
+  if (!isPreflight(request)) return false;
   if (response.headersSent) return true;
   response.writeHead(204, {
     ...readableByPages,
-    'access-control-allow-methods': wanted,
+    'access-control-allow-methods': headers['access-control-request-method'],
     'access-control-allow-headers': headers['access-control-request-headers'] ?? '*',
     'cache-control': 'no-store',
     [REQUEST_ID]: requestIdOf(request),
@@ -82,7 +81,13 @@ const allowPreflight = (request: IncomingMessage, response: ServerResponse): boo
   return true;
 };
 
-/** A person's browser that opens an address, as opposed to a program or a script in a page. */
+/** A browser asks whether a page may send a request. */
+export const isPreflight = ({ headers, method }: IncomingMessage): boolean =>
+  method === 'OPTIONS' &&
+  headers.origin !== undefined &&
+  headers['access-control-request-method'] !== undefined;
+
+/** A browser that navigates to an address, as opposed to a program or a script in a page. */
 const isNavigation = ({ headers }: IncomingMessage): boolean => {
   const mode = headers['sec-fetch-mode'];
   return (

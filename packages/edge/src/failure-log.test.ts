@@ -13,8 +13,8 @@ const start = () => {
 const broken = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
 const one = { sandboxId: 'ione', port: 3000 };
 
-describe('the log of sandboxes that do not answer', () => {
-  it('has one line a minute for each sandbox, with the count of those left out', () => {
+describe('the log of sandboxes that do not respond', () => {
+  it('has one line a minute for each sandbox, with the count of omitted failures', () => {
     const { lines, clock, failures } = start();
     for (let failure = 0; failure < 500; failure += 1) failures.note({ ...one, port: 1 + failure }, broken);
     failures.note({ sandboxId: 'itwo', port: 80 }, broken);
@@ -25,7 +25,7 @@ describe('the log of sandboxes that do not answer', () => {
     failures.note(one, broken);
     expect(lines).toHaveLength(3);
     expect(lines[2]).toEqual({
-      message: 'no answer from a sandbox',
+      message: 'no response from a sandbox',
       code: 'ECONNRESET',
       sandboxId: 'ione',
       port: 3000,
@@ -33,7 +33,7 @@ describe('the log of sandboxes that do not answer', () => {
     });
   });
 
-  it('names an error without a code by its kind, and starts anew after the end of a run', () => {
+  it('identifies an error without a code by its class, and resets the count after the end of a run', () => {
     const { lines, failures } = start();
     failures.note(one, new TypeError('with\nwords from inside'));
     failures.forget('ione');

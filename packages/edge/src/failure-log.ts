@@ -1,16 +1,19 @@
 import type { Target } from './target.ts';
 
-/** Tells the operator of sandboxes that do not answer. What runs inside decides how often that happens, so it is bounded. */
+/** Logs sandboxes that do not respond. Code inside decides how often that happens, so the log is limited. */
 export interface FailureLog {
-  /** Writes at most one line a minute for each sandbox, with the number of failures that were not told before it. */
+  /**
+   * Writes at most one line a minute for each sandbox, with the number of failures that were omitted since the last
+   * line.
+   */
   note(target: Target, error: Error): void;
-  /** To be called when a run of the sandbox has ended: nothing of it is kept. */
+  /** Call when a run of the sandbox has ended: removes its state. */
   forget(sandboxId: string): void;
 }
 
 const pauseMs = 60_000;
 
-/** `now` gives milliseconds that never go back. */
+/** `now` returns milliseconds that never decrease. */
 export const createFailureLog = (options: {
   log: { warn(message: string, fields?: Record<string, unknown>): void };
   now: () => number;
@@ -25,9 +28,9 @@ export const createFailureLog = (options: {
         return;
       }
       told.set(target.sandboxId, { atMs: nowMs, untold: 0 });
-      // The code alone: it comes from a closed set, and a stack of ours says nothing about a program inside.
+      // The code alone: it comes from a closed set, and a stack of the edge does not explain a program inside.
       const code = 'code' in error ? String(error.code) : error.name;
-      options.log.warn('no answer from a sandbox', { code, ...target, untold: last?.untold ?? 0 });
+      options.log.warn('no response from a sandbox', { code, ...target, untold: last?.untold ?? 0 });
     },
     forget: (sandboxId) => void told.delete(sandboxId),
   };

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { answerTo, ask, host, id, net, raw, send, useLoopback } from './loopback-client.ts';
@@ -41,7 +42,48 @@ describe('headers', () => {
     expect(seen.filter((_, index) => index % 2 === 0)).toEqual(['host', 'X-Up', 'X-Up', 'Connection']);
   });
 
-  it('passes 12 KB of headers to the server inside and 40 KB back', async () => {
+  const hopByHop = [
+    ...['Keep-Alive', 'Proxy-Authenticate', 'Proxy-Authorization', 'Proxy-Connection', 'TE', 'Trailer'],
+    'Upgrade',
+  ].map((name) => `${name}: a`);
+  const namesSeen = async (head: string[]): Promise<string[]> => {
+    let seen: string[] = [];
+    await net.serve(id, 3000, (req, res) => {
+      seen = req.rawHeaders;
+      res.writeHead(200, { Connection: 'close' });
+      res.end();
+    });
+    const socket = connect({ port: net.port, host: '127.0.0.1' });
+    socket.write(`GET / HTTP/1.1\r\nHost: ${host(3000)}\r\n${[...head, 'X-Last: b'].join('\r\n')}\r\n\r\n`);
+    await once(socket, 'data');
+    socket.destroy();
+    return seen.filter((_, index) => index % 2 === 0);
+  };
+
+  it('drops every hop-by-hop field, with or without Connection', async () => {
+    const without = await namesSeen(hopByHop);
+    expect(without.filter((name) => name !== 'Connection')).toEqual(['Host', 'X-Last']);
+    const beside = await namesSeen(['X-Named: c', 'Connection: keep-alive , X-NAMED', ...hopByHop]);
+    expect(beside.filter((name) => name !== 'Connection')).toEqual(['Host', 'X-Last']);
+  });
+
+  it('keeps Host even when Connection names it', async () => {
+    expect(await namesSeen(['Connection: Host, close'])).toContain('Host');
+  });
+
+  it('forwards a body of one byte, of a known length and in chunks', async () => {
+    await net.serve(id, 3000, async (req, res) => {
+      const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
+      res.end(`${await text(req)}|${length}|${encoding}`);
+    });
+    const post = `POST / HTTP/1.1\r\nHost: ${host(3000)}\r\nConnection: close\r\n`;
+    expect(await raw(`${post}Content-Length: 1\r\n\r\nb`)).toContain('b|1|undefined');
+    expect(await raw(`${post}Transfer-Encoding: chunked\r\n\r\n1\r\nb\r\n0\r\n\r\n`)).toContain(
+      'b|undefined|chunked',
+    );
+  });
+
+  it('forwards 12 KB of headers to the server inside and 40 KB back', async () => {
     await net.serve(id, 3000, (req, res) => {
       res.setHeader('X-Long', String(req.headers['x-long']).toUpperCase());
       res.end();
@@ -81,7 +123,7 @@ describe('headers', () => {
     agent.destroy();
   });
 
-  it('lets the server inside decide about Expect: 100-continue', async () => {
+  it('leaves the decision about Expect: 100-continue to the server inside', async () => {
     const inside = await net.serve(id, 3000, (_req, res) => res.end());
     inside.on('checkContinue', (req: IncomingMessage, res) => {
       if (req.headers['x-go'] === 'yes') {

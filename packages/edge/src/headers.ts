@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Fields that belong to one connection and are not passed on (RFC 9110, 7.6.1), besides those that `Connection` names. */
+/**
+ * Fields that belong to one connection and are not forwarded (RFC 9110, 7.6.1), besides those that `Connection` lists.
+ */
 const hopByHop = new Set([
   'connection',
   'keep-alive',
@@ -13,17 +15,22 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-/** Fields that `Connection` cannot take away: without them the other side would see another request than we did. */
+/** Fields that `Connection` cannot remove: without them the server inside would parse a different request. */
 const essential = new Set(['content-length', 'host']);
 
-/** The headers of a message as they came, name and value in turn, in order and spelling, without the hop-by-hop ones. */
-export const toForwardedHeaders = (message: IncomingMessage): string[] => {
+/**
+ * The headers of a message, name and value in turn, in their order and spelling, without the hop-by-hop ones and without those of
+ * `replaced`, whose names are in lower case.
+ */
+export const toForwardedHeaders = (message: IncomingMessage, replaced?: ReadonlySet<string>): string[] => {
   const { rawHeaders, headers } = message;
   const dropped = headers.connection === undefined ? hopByHop : withNamed(headers.connection);
   const forwarded: string[] = [];
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;
-    if (!dropped.has(name.toLowerCase())) forwarded.push(name, rawHeaders[index + 1] as string);
+    const lower = name.toLowerCase();
+    if (!dropped.has(lower) && replaced?.has(lower) !== true)
+      forwarded.push(name, rawHeaders[index + 1] as string);
   }
   return forwarded;
 };

@@ -6,16 +6,16 @@ import type { Target } from './target.ts';
 export interface HostRules {
   /** The domain under which sandboxes have their host names; a port in it is ignored. */
   readonly domain: string;
-  /** Further host names, without port, on which the routing headers count. */
+  /** Further host names, without port, on which the routing headers apply. */
   readonly sharedHosts: readonly string[];
 }
 
 /**
- * Reads from the headers which sandbox and port a request is for. The leftmost label of the host name is
- * `{port}-{sandboxID}`, anything after a second dash is ignored; on a host that many sandboxes share (`localhost`, an IP
- * address, `sandbox.*`, a configured one) `E2b-Sandbox-Id` and `E2b-Sandbox-Port` decide, and elsewhere they are ignored.
- * Returns undefined for a request that is not meant for a sandbox.
- * @throws ApiError `invalid_argument` when it is meant for one but names none properly
+ * Parses the sandbox and port of a request from its headers. The leftmost label of the host name is
+ * `{port}-{sandboxID}`; text after a second dash is ignored. On a host that many sandboxes share (`localhost`, an IP
+ * address, `sandbox.*`, a configured one) `E2b-Sandbox-Id` and `E2b-Sandbox-Port` decide, and elsewhere they are
+ * ignored. Returns undefined for a request that is not addressed to a sandbox.
+ * @throws ApiError `invalid_argument` when it is addressed to a sandbox but the address is malformed
  */
 export const parseTarget = (headers: IncomingHttpHeaders, rules: HostRules): Target | undefined => {
   const hostname = toHostname(headers.host ?? '');
@@ -40,7 +40,7 @@ export const parseTarget = (headers: IncomingHttpHeaders, rules: HostRules): Tar
   return { port: parsePort(port), sandboxId: parseId(id) };
 };
 
-/** Host names compare without case, port and the dot of the root. */
+/** Host names are compared without case, port and the dot of the root. */
 const toHostname = (host: string): string => {
   const bracketed = /^\[([^\]]*)\]/.exec(host)?.[1];
   return (bracketed ?? host.replace(/:[0-9]*$/, '')).replace(/\.$/, '').toLowerCase();

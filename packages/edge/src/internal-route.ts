@@ -12,7 +12,7 @@ const internalPaths = new Set([
   '/upgrade',
 ]);
 
-/** The cleaned path when a request asks for a route of the agent that only its own host may use. */
+/** The normalized path when a request names a route of the agent that only its host may use. */
 export const findInternalPath = (target: Target, url: string): string | undefined => {
   if (target.port !== agentPort) return undefined;
   const cleaned = clean(url.split(/[?#]/, 1)[0] ?? '');
@@ -28,7 +28,7 @@ const decode = (path: string): string => {
   try {
     return decodeURIComponent(path);
   } catch {
-    // Not a proper encoding: no route can match it, so it is judged as it stands.
+    // Malformed encoding: no route can match it, so the raw path is compared.
     return path;
   }
 };

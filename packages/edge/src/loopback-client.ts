@@ -5,15 +5,15 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach } from 'vitest';
 import { type Loopback, type LoopbackOptions, startLoopback } from './loopback.ts';
 
-/** The sandbox that every test starts with. */
+/** The sandbox that exists at the start of every test. */
 export const id = 'i0123456789abcdefghij';
 export const host = (port: number, sandboxId = id): string => `${port}-${sandboxId}.example.test`;
 export const agentHost = host(49_983);
 
-/** The edge of the test that runs, new for each. */
+/** The edge of the current test. */
 export let net: Loopback;
 
-/** To be called once in a test file: starts and ends the edge around each test. */
+/** Call once in a test file: starts and ends the edge around each test. */
 export const useLoopback = (options: LoopbackOptions = {}): void => {
   beforeEach(async () => {
     net = await startLoopback(options);

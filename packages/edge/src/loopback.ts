@@ -7,13 +7,16 @@ import {
   type Socket,
   type Server as TcpServer,
 } from 'node:net';
-import type { Directory } from '@skerry/contract/directory';
+import type { AgentKeys, Directory } from '@skerry/contract/directory';
 import { createEdge, type Edge, type EdgeOptions } from './edge.ts';
 import { edgeServerOptions } from './server-options.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-export type LoopbackOptions = Pick<EdgeOptions, 'connectionLimit' | 'requireProtocolVersion'>;
+export interface LoopbackOptions extends Pick<EdgeOptions, 'connectionLimit' | 'requireProtocolVersion'> {
+  /** The token of every sandbox. Default: none is required. */
+  readonly accessToken?: string;
+}
 
 /** Sandboxes whose ports are servers of this process, and a listening edge in front of them. For tests. */
 export interface Loopback extends AsyncDisposable {
@@ -22,16 +25,16 @@ export interface Loopback extends AsyncDisposable {
   readonly port: number;
   /** Connections that the edge opened to ports inside, by sandbox. */
   readonly dialled: { sandboxId: string; runId: string; port: number }[];
-  /** How often the edge was refused by a port on which nothing listens. */
+  /** How often a port without a server refused the edge. */
   refusals(): number;
   /** What the edge has logged, each with its fields. */
   readonly warnings: Record<string, unknown>[];
-  /** Starts or restarts a sandbox without servers; the run it had ends. */
+  /** Starts or restarts a sandbox without servers, and ends its previous run. */
   start(sandboxId: string): void;
   /** Listens on a port of a sandbox. */
   serve(sandboxId: string, port: number, listener: Listener): Promise<Server>;
   serveTcp(sandboxId: string, port: number, listener: (socket: Socket) => void): Promise<TcpServer>;
-  /** Ends a sandbox the way a kill does: it is not found any more and its connections are reset. */
+  /** Ends a sandbox as a kill does: the directory no longer finds it and its connections are reset. */
   end(sandboxId: string): void;
 }
 
@@ -39,7 +42,7 @@ class RefusedError extends Error {
   readonly code = 'refused';
 }
 
-export const startLoopback = async (options: LoopbackOptions = {}): Promise<Loopback> => {
+export const startLoopback = async ({ accessToken, ...options }: LoopbackOptions = {}): Promise<Loopback> => {
   const sandboxes = new Map<string, { runId: string; ports: Map<number, number> }>();
   const listeners = new Set<(sandboxId: string, runId: string) => void>();
   const servers: (Server | TcpServer)[] = [];
@@ -48,6 +51,10 @@ export const startLoopback = async (options: LoopbackOptions = {}): Promise<Loop
   let runs = 0;
   let refusals = 0;
 
+  const toKeys = (runId: string): AgentKeys => ({
+    ...(accessToken !== undefined && { accessToken }),
+    edgeNonce: `nonce-of-${runId}`,
+  });
   const directory: Directory = {
     async find(sandboxId) {
       const sandbox = sandboxes.get(sandboxId);
@@ -55,11 +62,12 @@ export const startLoopback = async (options: LoopbackOptions = {}): Promise<Loop
       const { runId, ports } = sandbox;
       return {
         runId,
+        agent: toKeys(runId),
         async connect(port, { reader } = {}) {
           const actual = ports.get(port);
           if (actual === undefined) {
             refusals += 1;
-            throw new RefusedError(`nothing listens on ${port}`);
+            throw new RefusedError(`no server listens on ${port}`);
           }
           const onread = reader && {
             buffer: () => reader.nextBuffer(),

@@ -19,14 +19,14 @@ const seenAt = async (port: number, requests: [path: string, version?: string][]
 describe('a call without a protocol version', () => {
   describe('where one is required', () => {
     useLoopback();
-    it('goes on as it came', async () => {
+    it('is forwarded unchanged', async () => {
       expect(await seenAt(49_983, [[call]])).toEqual([undefined]);
     });
   });
 
   describe('where none is required', () => {
     useLoopback({ requireProtocolVersion: false });
-    it('goes on with that of today, and only such a call does', async () => {
+    it('is forwarded with the current version, and other requests are forwarded unchanged', async () => {
       const stat = '/filesystem.Filesystem/Stat?x=1';
       const file = '/files?path=/process.Process/List';
       expect(await seenAt(49_983, [[call], [stat], [call, '2'], [file]])).toEqual(['1', '1', '2', undefined]);

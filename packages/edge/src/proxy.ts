@@ -6,9 +6,10 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { agentPort } from '@skerry/contract/directory';
+import { EDGE_ACCESS } from '@skerry/contract/agent-access';
 import { notePassed } from '@skerry/contract/passing-buffers';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
+import { type CheckedRequest, notForAgent } from './agent-access.ts';
 import { hasBody, toForwardedHeaders } from './headers.ts';
 import { maxHeaderBytes } from './server-options.ts';
 import type { Target } from './target.ts';
@@ -21,32 +22,35 @@ export interface Exchange {
   /** The client's connection. */
   readonly client: Socket;
   readonly target: Target;
+  /** Set for a request to the agent. */
+  readonly checked?: CheckedRequest | undefined;
   readonly run: Run;
-  /** Whether a Connect call that names no version of the protocol gets that of today. */
+  /** Whether a Connect call that declares no protocol version gets the current one. */
   readonly addsProtocolVersion: boolean;
-  /** Called when no answer could be had from inside; the caller answers. */
+  /** Called when there is no response from inside; the caller answers the request. */
   readonly onFailure: (error: Error) => void;
-  /** Set when the client asks for another protocol: called when the server inside agrees. */
+  /** Set when the client asks for another protocol: called when the server inside accepts it. */
   readonly onUpgrade?: (answer: IncomingMessage, upstream: Duplex, head: Buffer) => void;
 }
 
-/** Nothing slows down a server that sends 1xx answers for ever, since they carry no body to hold back. */
+/** Backpressure does not slow down a server that sends 1xx responses without end, since they have no body. */
 const maxInterimAnswers = 100;
 
 /**
- * Passes a request to the sandbox and the answer back, each part at the moment it arrives, in memory that does not grow
- * with the bodies. The body of the request is not touched before there is a connection to the port. A side that goes away
- * takes the other with it: half an answer ends in a reset, so that nobody takes it for a whole one.
+ * Forwards a request to the sandbox and the response back. Each chunk is forwarded on arrival, in memory that does not
+ * grow with the bodies. The body of the request is not read before there is a connection to the port. When one side
+ * disconnects, the other is closed too: a partial response ends in a reset, so that a client cannot take it for a
+ * complete one.
  */
 export const forward = (exchange: Exchange): void => {
-  const { request, response, client, target, run } = exchange;
+  const { request, response, client, target, run, checked } = exchange;
   const upstream = httpRequest({
     agent: run.agent,
-    // Distinguishes connections in the agent; nothing resolves it.
+    // Identifies connections in the HTTP agent; it is not resolved.
     host: 'sandbox',
     port: target.port,
     method: request.method,
-    path: request.url,
+    path: checked?.url ?? request.url,
     headers: toRequestHeaders(exchange),
     maxHeaderSize: maxHeaderBytes,
   });
@@ -70,7 +74,7 @@ export const forward = (exchange: Exchange): void => {
   upstream.on('information', () => {
     interimAnswers += 1;
     if (interimAnswers > maxInterimAnswers)
-      upstream.destroy(new Error('the server inside sends interim answers without end'));
+      upstream.destroy(new Error('the server inside sends interim responses without end'));
   });
   upstream.on('response', (answer) => {
     answer.on('error', fail);
@@ -78,11 +82,11 @@ export const forward = (exchange: Exchange): void => {
       passBack(answer, exchange);
       answered = true;
       answer.once('end', () => {
-        // Node tells a request whose answer has ended no more when it may write on, so the rest of the body would wait for ever.
+        // Node emits no 'drain' for a request whose response has ended, so the rest of the body would wait forever.
         if (!upstream.writableFinished) upstream.destroy();
       });
     } catch (error) {
-      // Node parses some status lines and headers that it will not write.
+      // Node parses some status lines and headers that it refuses to write.
       fail(error as Error);
       upstream.destroy();
     }
@@ -90,12 +94,12 @@ export const forward = (exchange: Exchange): void => {
   upstream.on('upgrade', (answer, socket, head) => {
     if (exchange.onUpgrade === undefined) {
       socket.destroy();
-      fail(new Error('the server inside changed the protocol unasked'));
+      fail(new Error('the server inside upgraded the connection without being asked'));
     } else exchange.onUpgrade(answer, socket, head);
   });
   upstream.on('error', fail);
   upstream.on('close', () => {
-    // What the server inside did not want to read is read here, so that the connection can carry the next request.
+    // What the server inside did not read is read here, so that the connection can carry the next request.
     if (!hasBody(request)) return;
     request.unpipe(upstream);
     request.resume();
@@ -105,30 +109,25 @@ export const forward = (exchange: Exchange): void => {
   });
 };
 
-const toRequestHeaders = ({ request, target, onUpgrade, addsProtocolVersion }: Exchange): string[] => {
-  const headers = toForwardedHeaders(request);
-  // For the log of the agent. What another server inside gets is what the client sent.
-  if (target.port === agentPort) setRequestId(headers, requestIdOf(request));
+const toRequestHeaders = ({ request, checked, onUpgrade, addsProtocolVersion }: Exchange): string[] => {
+  // Servers inside other than the agent get the client's headers unchanged.
+  const headers = toForwardedHeaders(request, checked && notForAgent);
+  // For the log of the agent.
+  if (checked !== undefined) headers.push('X-Request-Id', requestIdOf(request));
+  if (checked?.edgeAccess !== undefined) headers.push(EDGE_ACCESS, checked.edgeAccess);
   if (addsProtocolVersion) headers.push('Connect-Protocol-Version', '1');
   if (onUpgrade !== undefined)
     headers.push('Connection', 'Upgrade', 'Upgrade', request.headers.upgrade ?? '');
   else if (request.headers['transfer-encoding'] !== undefined) headers.push('Transfer-Encoding', 'chunked');
   else if (request.headers['content-length'] === undefined && mayHaveBody.has(request.method ?? ''))
-    // Without it Node announces a chunked body, which simple servers do not read.
+    // Without it Node sends a chunked body, which simple servers do not parse.
     headers.push('Content-Length', '0');
   return headers;
 };
 
-/** Changes the list, names and values in turn, so that it has the header once. */
-const setRequestId = (headers: string[], id: string): void => {
-  for (let index = headers.length - 2; index >= 0; index -= 2)
-    if (headers[index]?.toLowerCase() === REQUEST_ID) headers.splice(index, 2);
-  headers.push('X-Request-Id', id);
-};
-
 const mayHaveBody = new Set(['POST', 'PUT', 'PATCH']);
 
-/** A kept connection that the server inside closed at the moment it was used again: the request did not reach anybody. */
+/** An idle connection that the server inside closed at the moment of its reuse: no server has received the request. */
 const isStale = (upstream: ClientRequest, request: IncomingMessage, error: Error): boolean =>
   upstream.reusedSocket &&
   !hasBody(request) &&
@@ -136,19 +135,21 @@ const isStale = (upstream: ClientRequest, request: IncomingMessage, error: Error
   'code' in error &&
   (error.code === 'ECONNRESET' || error.code === 'EPIPE');
 
-/** Methods that may be sent again (RFC 9110, 9.2.2). */
+/** Methods that may be retried (RFC 9110, 9.2.2). */
 const repeatable = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
-const passBack = (answer: IncomingMessage, { request, response, target }: Exchange): void => {
-  const headers = toForwardedHeaders(answer);
-  if (target.port === agentPort) setRequestId(headers, requestIdOf(request));
+const ownId: ReadonlySet<string> = new Set([REQUEST_ID]);
+
+const passBack = (answer: IncomingMessage, { request, response, checked }: Exchange): void => {
+  const headers = toForwardedHeaders(answer, checked && ownId);
+  if (checked !== undefined) headers.push('X-Request-Id', requestIdOf(request));
   response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers);
   const sizeBytes = largeBodyBytes(answer);
   const reader = readerOf(answer.socket);
   if (sizeBytes === undefined || reader === undefined || request.method === 'HEAD')
     answer.on('data', notePassed).pipe(response);
   else passLargeBody(answer, response, { reader, sizeBytes });
-  // A head whose body takes its time goes out now; one that came together with its body shares a packet with it.
+  // A head is flushed now unless the first bytes of its body are here: then both share a packet.
   setImmediate(() => {
     if (!response.writableEnded && !response.destroyed) response.flushHeaders();
   });

@@ -7,7 +7,7 @@ useLoopback();
 describe('routing', () => {
   const echoHost = () => net.serve(id, 3000, (req, res) => res.end(`${req.headers.host}|${req.url}`));
 
-  it('passes the Host header and the path on unchanged', async () => {
+  it('forwards the Host header and the path unchanged', async () => {
     await echoHost();
     const name = `3000-${id}.example.test:8443`;
     expect((await ask({ host: name }, { path: '/a//b%2F?c=%20' })).text).toBe(`${name}|/a//b%2F?c=%20`);
@@ -22,13 +22,13 @@ describe('routing', () => {
     },
   );
 
-  it('ignores the routing headers where the host name decides', async () => {
+  it('ignores the routing headers where the host name names a sandbox', async () => {
     await echoHost();
     const answer = await ask({ host: host(3000), 'e2b-sandbox-id': 'iother', 'e2b-sandbox-port': '1' });
     expect(answer.status).toBe(200);
   });
 
-  it('refuses what two servers could read differently', async () => {
+  it('refuses requests that two servers could parse differently', async () => {
     await echoHost();
     const head = `Host: ${host(3000)}\r\nConnection: close\r\n`;
     const refused = [

@@ -1,19 +1,22 @@
 import type { IncomingMessage, ServerOptions } from 'node:http';
 import { hasBody } from './headers.ts';
 
-/** The most that the head of a request or of an answer may measure. */
+/** The maximum size of the head of a request or a response. */
 export const maxHeaderBytes = 64 * 1024;
 
 /**
- * What a `node:http` server must be created with to serve sandboxes: streams have no time limit, unused connections stay
- * for 620 s, and an offer to change the protocol that may be declined (`h2c`, or one with a body) is an ordinary request.
+ * What a `node:http` server must be created with to serve sandboxes: streams have no time limit, unused connections
+ * stay for 620 s, and an offer to change the protocol that may be declined (`h2c`, or one with a body) is an ordinary
+ * request.
  */
 export const edgeServerOptions: ServerOptions = {
   requestTimeout: 0,
   headersTimeout: 10_000,
+  // How late the end of that time may be noticed.
+  connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 620_000,
   maxHeaderSize: maxHeaderBytes,
-  // Finds out about clients that vanished without a word.
+  // Detects clients that vanished without closing the connection.
   keepAlive: true,
   keepAliveInitialDelay: 60_000,
   shouldUpgradeCallback: (request: IncomingMessage): boolean =>

@@ -28,8 +28,8 @@ const join = (client: Socket, upstream: Socket): void =>
     answer: Object.assign(new IncomingMessage(new Socket()), { statusCode: 101, statusMessage: 'Yes' }),
   });
 
-describe('a change of protocol', () => {
-  it('closes the connection inside when the client has gone in the meantime', async () => {
+describe('an upgrade to another protocol', () => {
+  it('closes the connection inside when the client has disconnected in the meantime', async () => {
     const [client] = await toPair();
     const [upstream, inside] = await toPair();
     client.destroy();
@@ -38,7 +38,7 @@ describe('a change of protocol', () => {
     expect(upstream.destroyed).toBe(true);
   });
 
-  it('resets the client when the server inside has gone in the meantime', async () => {
+  it('resets the client when the server inside has disconnected in the meantime', async () => {
     const [client, visitor] = await toPair();
     const [upstream] = await toPair();
     upstream.destroy();

@@ -6,25 +6,25 @@ import { reset } from './upstream.ts';
 
 export interface Splice {
   readonly client: Socket;
-  /** What the client sent behind the head of its request. */
+  /** The bytes that the client sent after the head of its request. */
   readonly clientHead: Buffer;
   readonly upstream: Duplex;
-  /** What the server inside sent behind the head of its answer. */
+  /** The bytes that the server inside sent after the head of its response. */
   readonly upstreamHead: Buffer;
-  /** The answer that agrees to the new protocol. */
+  /** The response that accepts the new protocol. */
   readonly answer: IncomingMessage;
 }
 
 /**
- * Writes the answer and joins the two connections byte by byte. A proper end on one side ends the other properly, anything
- * else resets the client and closes the connection inside. So does a side that is gone already.
+ * Writes the response and joins the two connections byte by byte. A proper end on one side ends the other properly;
+ * any other end resets the client and closes the connection inside, also when one side has closed before the call.
  */
 export const splice = ({ client, clientHead, upstream, upstreamHead, answer }: Splice): void => {
   const breakOff = (): void => {
     reset(client);
     upstream.destroy();
   };
-  // A side may go in the moment before the other is told; `pipeline` throws on it, with nobody there to catch.
+  // A side may close just before the other is connected to it; `pipeline` throws on it, and no caller would catch that.
   if (client.destroyed || upstream.destroyed) {
     breakOff();
     return;

@@ -31,7 +31,7 @@ describe('streams', () => {
     expect((await chunks.next()).done).toBe(true);
   });
 
-  it('delivers each part of a request while the client is still sending, and an answer before it ends', async () => {
+  it('delivers each part of a request while the client is still sending, and a response before the request ends', async () => {
     const arrived: string[] = [];
     await net.serve(id, 3000, (req, res) => {
       res.flushHeaders();
@@ -94,7 +94,7 @@ describe('streams', () => {
     expect(await text(answer)).toBe(digest);
   });
 
-  it('holds the server inside back while the client does not read', async () => {
+  it('applies backpressure to the server inside while the client does not read', async () => {
     const chunk = Buffer.alloc(65_536);
     let written = 0;
     function* endless(): Generator<Buffer> {
@@ -114,7 +114,7 @@ describe('streams', () => {
     answer.destroy();
   });
 
-  it('passes an early answer on and keeps the connection usable when the body is not read inside', async () => {
+  it('forwards an early response and keeps the connection usable when the server inside does not read the body', async () => {
     await net.serveTcp(id, 3000, (socket) => {
       socket.on('error', () => {});
       socket.once('data', () =>
@@ -147,7 +147,7 @@ describe('streams', () => {
     agent.destroy();
   });
 
-  it('lets go of the connection inside when a client leaves after an early answer with its body unsent', async () => {
+  it('closes the connection inside when a client disconnects after an early response without sending its body', async () => {
     const closed = Promise.withResolvers<void>();
     await net.serve(id, 3000, (req, res) => {
       req.socket.once('close', () => closed.resolve());

@@ -28,7 +28,7 @@ const echo = async (): Promise<WebSocketServer> => {
 
 const open = (): WebSocket => new WebSocket(`ws://127.0.0.1:${net.port}/`, ['chat'], { headers: { host } });
 
-it('echoes WebSocket messages of a megabyte and negotiates the protocol', async () => {
+it('echoes WebSocket messages of a megabyte and negotiates the subprotocol', async () => {
   await echo();
   const socket = open();
   const messages: Buffer[] = [];
@@ -56,8 +56,8 @@ it('closes the WebSocket inside when the client vanishes', async () => {
 
 it.each([
   ['nothing', ''],
-  ['half of an answer', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'],
-])('closes the connection inside when the client leaves after %s', async (_what, bytes) => {
+  ['half of a response', 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'],
+])('closes the connection inside when the client disconnects after %s', async (_what, bytes) => {
   const asked = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
   await net.serveTcp(id, 3000, (socket) => {
@@ -75,7 +75,7 @@ it.each([
   await left.promise;
 });
 
-it('ends a connection that sends without end before the server inside has agreed', async () => {
+it('ends a connection that sends without end before the server inside has accepted', async () => {
   await net.serveTcp(id, 3000, () => {});
   const client = connect({ port: net.port, host: '127.0.0.1' }).on('error', () => {});
   client.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n`);
@@ -83,7 +83,7 @@ it('ends a connection that sends without end before the server inside has agreed
   await once(client, 'close');
 });
 
-it('carries any protocol that the server inside agrees to, with bytes that came along with the heads', async () => {
+it('carries any protocol that the server inside accepts, with bytes that arrived together with the heads', async () => {
   await net.serveTcp(id, 3000, (socket) => {
     socket.once('data', () => {
       socket.write(
@@ -100,7 +100,7 @@ it('carries any protocol that the server inside agrees to, with bytes that came 
   expect(all.endsWith('\r\n\r\nfrom inside\necho early')).toBe(true);
 });
 
-it('passes a refusal on and closes, so that the connection cannot carry a request past the edge', async () => {
+it('forwards a refusal and closes, so that the connection cannot carry a request past the edge', async () => {
   await net.serve(id, 3000, (_req, res) => {
     res.writeHead(403);
     res.end('no');

@@ -7,24 +7,24 @@ import type { Route } from '@skerry/contract/directory';
 import type { Target } from './target.ts';
 import { RecycledReads } from './workarounds/recycled-reads.ts';
 
-/** Pauses between the attempts on a port that refuses: a server inside that is just starting gets a second. */
+/** Delays between attempts on a port that refuses: a server inside that is starting has a second to listen. */
 const retryPausesMs = [50, 100, 200, 300, 350];
 
-/** How long an unused connection is kept when the server inside does not say how long it keeps its end. */
+/** How long an idle connection is kept when the server inside does not announce its keep-alive time. */
 const unusedMs = 1500;
 
 /** The connections of the edge that serve one run of one sandbox, on both sides. Never shared with another run. */
 export interface Run {
-  /** Keeps connections to the ports of this run; `port` of a request's options tells them apart. */
+  /** Pools connections to the ports of this run; `port` of a request's options distinguishes them. */
   readonly agent: Agent;
   /** Aborted when the run has ended. */
   readonly ended: AbortSignal;
   /**
-   * Notes that a client waits for something from this run: its connection is reset when the run ends before the returned
-   * function is called.
+   * Records that a client waits for a response from this run: its connection is reset if the run ends before the
+   * returned function is called.
    */
   track(client: Socket): () => void;
-  /** How many of these wait now. */
+  /** The number of clients that wait now. */
   underWay(): number;
   end(): void;
 }
@@ -62,9 +62,9 @@ export const createUpstreams = (): Upstreams => {
 
 const createRun = (route: Route): Run => {
   const controller = new AbortController();
-  // One entry for each request, as several can be under way on one connection.
+  // One entry for each request, because one connection can carry several open requests.
   const waiting = new Set<{ client: Socket }>();
-  // A server inside that announces a shorter keep-alive is believed by the agent.
+  // The HTTP agent follows a server inside that announces a shorter keep-alive.
   const agent = new RunAgent({ keepAlive: true, timeout: unusedMs }, route, controller.signal);
   return {
     agent,
@@ -77,7 +77,7 @@ const createRun = (route: Route): Run => {
     underWay: () => waiting.size,
     end() {
       controller.abort();
-      // A reset, not a polite end: clients take a polite end for a protocol error instead of a killed sandbox.
+      // A reset, not a proper end: clients take a proper end for a protocol error instead of a killed sandbox.
       for (const { client } of waiting) reset(client);
       waiting.clear();
       agent.destroy();
@@ -87,18 +87,18 @@ const createRun = (route: Route): Run => {
 
 /** Ends a connection with a TCP reset, so that the other side cannot mistake it for a proper end. */
 export const reset = (socket: Socket): void => {
-  // Only TCP knows a reset; `resetAndDestroy` throws on anything else.
+  // Only TCP has a reset; `resetAndDestroy` throws on other sockets.
   if (socket.remoteFamily === undefined || socket.destroyed) socket.destroy();
   else socket.resetAndDestroy();
 };
 
-/** Whether an error says that nothing listens on the port. */
+/** Whether an error means that no server listens on the port. */
 export const isRefused = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'refused';
 
 const readers = new WeakMap<Duplex, RecycledReads>();
 
-/** What decides where a connection of a run reads to. */
+/** Decides where a connection of a run reads to. */
 export const readerOf = (connection: Duplex): RecycledReads | undefined => readers.get(connection);
 
 class RunAgent extends Agent {

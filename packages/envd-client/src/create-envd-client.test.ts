@@ -146,7 +146,7 @@ it('turns the 502 of a proxy into "unavailable" with its message and status, on 
   }
 });
 
-it('takes a compressed answer, which Node asks for with every request', async () => {
+it('accepts a compressed response, which Node asks for with every request', async () => {
   const seen: IncomingMessage[] = [];
   const entry = { name: 'a'.repeat(10_000) };
   const baseUrl = await listenConnect((router) => {
@@ -170,7 +170,7 @@ it('keeps the code of a Connect error on a unary call', async () => {
   });
 });
 
-it('downloads and uploads streams piece by piece', async () => {
+it('downloads and uploads streams chunk by chunk', async () => {
   const pieces: string[] = [];
   let answer = (): void => {};
   const baseUrl = await listen((request, response) => {

@@ -11,7 +11,7 @@ interface FetchHttpClientOptions {
 const maxErrorBytes = 64 * 1024;
 
 /**
- * Connect's HTTP client on top of `fetch`. An answer that the Connect protocol does not know, such as the 502 of a proxy in
+ * Connect's HTTP client on top of `fetch`. A response outside of the Connect protocol, such as the 502 of a proxy in
  * front of the agent, becomes a `ConnectError` with the body's message and an `HttpError` as its cause.
  */
 export function createFetchHttpClient({ fetch, requestBody }: FetchHttpClientOptions): UniversalClientFn {
@@ -34,7 +34,7 @@ export function createFetchHttpClient({ fetch, requestBody }: FetchHttpClientOpt
   };
 }
 
-/** `fetch` has asked for compression and undone it already, but its headers still speak of the bytes on the wire. */
+/** `fetch` has already decompressed the body, but the headers still describe the compressed bytes. */
 function toDecodedHeader({ headers }: Response): Headers {
   if (!headers.has('content-encoding')) return headers;
   const decoded = new Headers(headers);
@@ -71,7 +71,7 @@ function toReadableStream(source: AsyncIterable<Uint8Array>): ReadableStream<Uin
   });
 }
 
-// Not the stream's own iterator, which Safari lacks. Leaving the loop early gives the connection back.
+// Not the stream's own iterator, which Safari lacks. Leaving the loop early frees the connection.
 async function* readChunks(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   if (!body) return;
   const reader = body.getReader();
@@ -103,7 +103,7 @@ async function readError(response: Response): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    // Proxies answer in plain text or HTML.
+    // Proxies respond with plain text or HTML.
     return text;
   }
 }

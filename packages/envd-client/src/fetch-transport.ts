@@ -9,12 +9,12 @@ interface FetchTransportOptions {
   headers: Record<string, string>;
 }
 
-// Connect's own default, the largest that its frame header can say. Callers bound streams by reading them.
+// Connect's own default, the maximum of its frame header. Callers limit streams by reading them.
 const maxMessageBytes = 0xffff_ffff;
 
 /**
- * The Connect protocol over `fetch`, client streams included. Only a client stream has its request body streamed: browsers
- * refuse that over HTTP/1.1, and a known length spares the server a chunked body everywhere else.
+ * The Connect protocol over `fetch`, client streams included. Only a client stream has its request body streamed:
+ * browsers refuse that over HTTP/1.1, and a known length avoids a chunked body everywhere else.
  */
 export function createFetchTransport(options: FetchTransportOptions): Transport {
   const withBody = (requestBody: 'whole' | 'streamed'): Transport =>
@@ -44,8 +44,8 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
 }
 
 /**
- * The transport's own timer runs on when a caller lets go of a stream, and would keep the process alive until then; that of
- * `AbortSignal.timeout` does not.
+ * The transport's own timer keeps running when a caller abandons a stream, and would keep the process alive until
+ * then; the timer of `AbortSignal.timeout` does not.
  */
 function withDeadline(signal: AbortSignal | undefined, timeoutMs: number): AbortSignal {
   const expired = new AbortController();
@@ -55,7 +55,7 @@ function withDeadline(signal: AbortSignal | undefined, timeoutMs: number): Abort
   return signal ? AbortSignal.any([signal, expired.signal]) : expired.signal;
 }
 
-/** A header given with one call wins over the client's own. */
+/** A header of one call takes precedence over the client's own. */
 function addHeaders(headers: Record<string, string>): Interceptor {
   return (next) => (request) => {
     for (const [name, value] of Object.entries(headers)) {

@@ -1,4 +1,4 @@
-/** An answer in plain HTTP where one of the Connect protocol was expected; the `cause` of the `ConnectError` made from it. */
+/** A plain HTTP response instead of one of the Connect protocol; the `cause` of the `ConnectError` made from it. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;

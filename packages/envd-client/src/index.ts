@@ -1,8 +1,11 @@
 export {
   type Codec,
   createEnvdClient,
+  createServiceClient,
   type EnvdClient,
   type EnvdClientOptions,
+  type ServiceClient,
+  type ServiceClientOptions,
   toBasic,
 } from './create-envd-client.ts';
 export type { components, operations, paths } from './gen/schema.ts';

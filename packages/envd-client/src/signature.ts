@@ -1,11 +1,11 @@
 export interface SignatureInput {
-  /** The raw value of the `path` query parameter, empty when there is none; never the resolved path. */
+  /** The raw value of the `path` query parameter, empty when it is absent; never the resolved path. */
   path: string;
   operation: 'read' | 'write';
-  /** The raw value of the `username` query parameter, empty when there is none. */
+  /** The raw value of the `username` query parameter, empty when it is absent. */
   user: string;
   accessToken: string;
-  /** Unix time in seconds. Absent means that the signature never expires. */
+  /** Unix time in seconds. If absent, the signature never expires. */
   expiresAt?: number | undefined;
 }
 

@@ -10,14 +10,14 @@ const toText = (value: unknown): unknown =>
 
 /**
  * Logs to `path` and keeps at most `maxBytes` in total there and in `path.1`, so that a sandbox cannot fill the folder it
- * shares with the host by making the agent complain.
+ * shares with the host by provoking errors.
  */
 export const createLog = ({ path, maxBytes }: { path: string; maxBytes: number }): Log => {
   let fd = openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600);
   let sizeBytes = fstatSync(fd).size;
   const rotate = (): void => {
     renameSync(path, `${path}.1`);
-    // Opened before the old one is closed: on a full disk this fails, and the number of a closed file may be somebody else's.
+    // Opened before the old one is closed: on a full disk the open fails, and the number of a closed descriptor may be reused.
     const next = openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600);
     closeSync(fd);
     fd = next;
@@ -31,7 +31,7 @@ export const createLog = ({ path, maxBytes }: { path: string; maxBytes: number }
       if (sizeBytes + line.length > maxBytes / 2) rotate();
       sizeBytes += writeSync(fd, line);
     } catch {
-      // Nowhere left to say it: stdio of the agent is /dev/null.
+      // There is no other place to report it: stdio of the agent is /dev/null.
     }
   };
 };

@@ -16,8 +16,8 @@ const MAX_LOG_BYTES = 1024 * 1024;
 const PRELOAD_MS = 250;
 const REHEARSE_MS = 1_000;
 /**
- * After the calls are loaded: by then the first command has answered, or nobody is in a hurry. Nor is anybody who was made in the
- * same burst of creates, which needs the processor that this takes.
+ * Counted from the load of the calls: by then the first command has been answered, or none is waiting. A burst of creates is over
+ * by then too; trimming would take processor time from it.
  */
 const TRIM_MS = 4_000;
 
@@ -28,10 +28,10 @@ const TRIM_MS = 4_000;
 const socketDir = process.env.ENVD_SOCKET_DIR ?? '/run/envd';
 const port = process.env.ENVD_PORT ?? String(agentPort);
 
-// Meant for this program alone: what it starts finds the libraries of its own file system, and has memory of its own kind.
+// These are for this program only: its children use the libraries and the allocator of their own file system.
 delete process.env.LD_LIBRARY_PATH;
 delete process.env.MALLOC_ARENA_MAX;
-// Reading inotify waits in the thread pool for good and must not take a thread from the files.
+// Reading inotify occupies a thread of the pool permanently: keep enough for files.
 process.env.UV_THREADPOOL_SIZE = '6';
 process.umask(0o022);
 process.chdir('/');
@@ -48,7 +48,7 @@ const logDefect = (message: string, error: unknown): void => {
     fields: { error: String(error).slice(0, 500) },
   });
 };
-// Whatever a sandbox provokes, the agent stays: without it the sandbox could not be used or ended cleanly.
+// The agent survives every error that a sandbox provokes: without it the sandbox could not be used or ended cleanly.
 process.on('uncaughtException', (error) => logDefect('uncaught exception', error));
 process.on('unhandledRejection', (error) => logDefect('unhandled rejection', error));
 
@@ -88,21 +88,21 @@ const listener = createRequestListener({ settings, users, usage, log, sandboxLog
 
 /**
  * Loading blocks for a while, so it waits until the host has initialised the sandbox and is busy answering its own caller.
- * A sandbox that is kept in store for later gets everything loaded too.
+ * In a sandbox of the warm pool everything is loaded as well.
  */
 const preload = (): void => {
   clearTimeout(preloading);
   loadRpc().catch((error: unknown) => log('cannot load the calls', { error }));
 };
 const preloading = setTimeout(preload, PRELOAD_MS);
-/** Only what nobody asks for by then is in store; on a busy host a sandbox that is waited for may take long, too. */
+/** A sandbox that was not initialized by then is in the warm pool, or its host is busy. */
 const rehearseInStore = async (): Promise<void> => {
   try {
     const [{ createRpcListener }, { rehearse }] = await Promise.all([
       import('./rpc/rpc.ts'),
       import('./host/rehearse.ts'),
     ]);
-    // With a log and a table of processes of its own: the owner to come sees nothing of it.
+    // With its own log and process table, so that the later owner sees nothing of it.
     const rpc = createRpcListener({
       settings: createSettingsStore(),
       users,
@@ -119,15 +119,15 @@ const onInitialized = (): void => {
   clearTimeout(rehearsing);
   preload();
 };
-// In the bundle of the calls: a chunk of its own would take what both share out of that one, and make the first call wait for it.
+// In the bundle of the calls: a separate chunk would move shared code out of it and delay the first call.
 const runSelfTest = async (): Promise<void> => (await import('./rpc/rpc.ts')).runSelfTest();
-const control = createControlServer({ settings, usage, log, sandboxLog, onInitialized, runSelfTest });
+const control = createControlServer({ settings, users, usage, log, sandboxLog, onInitialized, runSelfTest });
 
 const hostSockets = createHostSockets([
   { server: createPublicServer(listener), path: join(socketDir, 'http.sock') },
   { server: control, path: join(socketDir, 'control.sock') },
 ]);
-// From the host, before everything inside is written down; then it is stopped, and continued wherever it goes on.
+// Sent by the host before a checkpoint. SIGCONT follows after the checkpoint and after each restore.
 process.on('SIGUSR2', () => {
   hostSockets.close().catch((error: unknown) => log('cannot close the sockets', { error }));
 });
@@ -144,14 +144,14 @@ const start = async (): Promise<void> => {
       const address = tcp.address();
       log('listening', { port: typeof address === 'object' ? address?.port : address });
     } catch (error) {
-      // The sockets still serve everything; only neighbours inside the sandbox miss the port.
+      // The unix sockets still serve everything; only programs inside the sandbox lack the port.
       log('cannot listen on TCP', { port, error });
     }
   }
-  // Its appearance tells the host that everything is ready: nothing from here on may wait.
+  // The host takes the appearance of the sockets as readiness: nothing after this may wait.
   await hostSockets.open();
-  // Makes the threads of the pool, before anybody has started anything here: libuv ends the program when a sandbox has no room left
-  // for them at their first use.
+  // Starts the threads of the pool before any command runs: libuv aborts when a sandbox has no room for them at their first
+  // use.
   stat('/', () => undefined);
   log('ready', { upMs: Math.round(process.uptime() * 1000) });
 };

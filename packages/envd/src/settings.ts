@@ -1,11 +1,13 @@
-/** What the host has told this agent about its sandbox. Replaced as a whole by each initialisation. */
+/** The settings of the sandbox that the host has sent. Each initialization replaces them as a whole. */
 export interface Settings {
   sandboxId: string | undefined;
   templateId: string | undefined;
   /** Global variables of every process, below the request's own. */
   envVars: Readonly<Record<string, string>>;
-  /** Without one the agent answers everybody who reaches it. */
-  accessToken: string | undefined;
+  /** SHA-256 of the access token, in hex. Without one the agent answers every caller. */
+  accessTokenSha256: string | undefined;
+  /** What the edge shows with each request that it has checked. */
+  edgeNonce: string | undefined;
   defaultUser: string;
   /** Used for an empty path and for processes without `cwd`; the user's home without it. */
   defaultWorkdir: string | undefined;
@@ -17,12 +19,13 @@ export interface SettingsStore {
   replace(next: Settings): void;
 }
 
-/** Of a sandbox that nobody has initialised: open, and root is the default user. */
+/** The settings before the first initialization: no token, and root is the default user. */
 export const NEW_SETTINGS: Settings = {
   sandboxId: undefined,
   templateId: undefined,
   envVars: {},
-  accessToken: undefined,
+  accessTokenSha256: undefined,
+  edgeNonce: undefined,
   defaultUser: 'root',
   defaultWorkdir: undefined,
 };

@@ -29,7 +29,15 @@ it('sends the API key and the extra headers, and encodes ids into one path segme
   expect(error).toEqual({ code: 404, message: 'no such sandbox' });
 });
 
-it('takes another fetch', async () => {
+it('asks the server to refuse unknown keys only when it is strict', async () => {
+  const seen: IncomingMessage[] = [];
+  const baseUrl = await listen(200, '[]', seen);
+  for (const strict of [undefined, true])
+    await createPlatformClient({ baseUrl, apiKey: 'e2b_00', strict }).GET('/sandboxes');
+  expect(seen.map(({ headers }) => headers['x-skerry-strict'])).toEqual([undefined, 'true']);
+});
+
+it('uses another fetch', async () => {
   const urls: string[] = [];
   const client = createPlatformClient({
     baseUrl: 'http://nowhere.invalid/base/',

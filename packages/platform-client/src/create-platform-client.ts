@@ -8,22 +8,31 @@ export interface PlatformClientOptions {
   apiKey: string;
   /** Replaces the global `fetch`, for a proxy or for tests. It is called with a `Request`. */
   fetch?: ((request: Request) => Promise<Response>) | undefined;
-  /** Sent with every call, after the API key, which they may not replace. */
+  /** The server refuses keys of a body that it does not know, with 400 and their name, instead of ignoring them. */
+  strict?: boolean | undefined;
+  /** Sent with every call, after the API key, which they must not replace. */
   headers?: Record<string, string> | undefined;
 }
 
-export type PlatformClient = Client<paths>;
+/** Typed by the paths of the document, or of one that `npx @skerry/platform-client generate` has read. */
+export type PlatformClient<Paths extends object = paths> = Client<Paths>;
 
 /**
- * Makes a client with one method per HTTP verb, typed by path. It opens no connection and does not check the key.
+ * Creates a client with one method per HTTP verb, typed by path. It opens no connection and does not check the key.
  *
- * Every call resolves to `{ data, response }` or `{ error, response }`; it rejects only when no answer came at all.
+ * Every call resolves to `{ data, response }` or `{ error, response }`; it rejects only when there was no response.
  * Pass `signal` to a call to abort it.
  */
-export function createPlatformClient(options: PlatformClientOptions): PlatformClient {
-  return createClient<paths>({
+export function createPlatformClient<Paths extends object = paths>(
+  options: PlatformClientOptions,
+): PlatformClient<Paths> {
+  return createClient<Paths>({
     baseUrl: options.baseUrl,
-    headers: { ...options.headers, 'X-API-Key': options.apiKey },
+    headers: {
+      ...options.headers,
+      ...(options.strict ? { 'X-Skerry-Strict': 'true' } : {}),
+      'X-API-Key': options.apiKey,
+    },
     ...(options.fetch ? { fetch: options.fetch } : {}),
   });
 }

@@ -1,17 +1,19 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAuthenticate, ensureApiKey, ensureSecret } from './api-key.ts';
+import { createAuthenticate, ensureApiKey, ensureSecret, toKeyMask } from './api-key.ts';
 import { createStore } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
 
 describe('API keys', () => {
   let dataDir: string;
   let store: Store;
-  let now = 1_000_000;
+  let now: number;
   const clock = { now: () => now, elapsed: () => 0, after: () => () => {} };
   beforeEach(async () => {
+    now = 1_000_000;
     dataDir = await mkdtemp(join(tmpdir(), 'skerry-key-'));
     store = await createStore({ path: join(dataDir, 'skerry.db') });
   });
@@ -20,7 +22,7 @@ describe('API keys', () => {
     await rm(dataDir, { recursive: true });
   });
 
-  it('makes one key at the first start, accepts it, and gives the same at the next', async () => {
+  it('makes one key at the first start, accepts it, and keeps it at the next', async () => {
     const key = await ensureApiKey({ dataDir, store, clock });
     expect(key).toMatch(/^e2b_[0-9a-f]{40}$/);
     expect(await ensureApiKey({ dataDir, store, clock })).toBe(key);
@@ -31,6 +33,46 @@ describe('API keys', () => {
     const key = await ensureApiKey({ dataDir, store, clock });
     for (const name of ['skerry.db', 'skerry.db-wal']) {
       expect((await readFile(join(dataDir, name))).includes(key)).toBe(false);
+    }
+  });
+
+  it('keeps a new key in its file, and its hash with a mask of it in the store', async () => {
+    const key = await ensureApiKey({ dataDir, store, clock });
+    expect((await readFile(join(dataDir, 'api-key'), 'utf8')).trim()).toBe(key);
+    const hash = createHash('sha256').update(key).digest('hex');
+    expect(await store.findApiKey(hash)).toEqual({
+      hash,
+      mask: `e2b_…${key.slice(40)}`,
+      name: 'first key',
+      createdAt: now,
+      lastUsedAt: null,
+    });
+  });
+
+  it('shows of a key its prefix and its last four characters', () => {
+    expect(toKeyMask(`e2b_${'0123456789'.repeat(4)}`)).toBe('e2b_…6789');
+  });
+
+  it('refuses to start with a file that contains no key, and stores none', async () => {
+    for (const text of ['nonsense', `e2b_${'0'.repeat(39)}`, `e2b_${'+'.repeat(40)}`]) {
+      await writeFile(join(dataDir, 'api-key'), text);
+      await expect(ensureApiKey({ dataDir, store, clock })).rejects.toThrow('does not contain an API key');
+      const hash = createHash('sha256').update(text).digest('hex');
+      expect(await store.findApiKey(hash)).toBeUndefined();
+    }
+  });
+
+  it('says whether a key is missing, malformed or unknown', async () => {
+    const key = await ensureApiKey({ dataDir, store, clock });
+    const authenticate = createAuthenticate({ store, clock });
+    const headers = {
+      missing: [undefined, ''],
+      malformed: ['e2b_', key.toUpperCase(), `${key}0`, `e2b_${'+'.repeat(40)}`, [key], [key, key]],
+      unknown: [`e2b_${'0'.repeat(40)}`],
+    };
+    for (const [what, values] of Object.entries(headers)) {
+      const refusal = { code: 'unauthenticated', message: expect.stringContaining(what) };
+      for (const header of values) await expect(authenticate(header)).rejects.toMatchObject(refusal);
     }
   });
 
@@ -69,12 +111,15 @@ describe('API keys', () => {
     await authenticate(key);
     now += 1;
     await authenticate(key);
-    expect(touched).toEqual([1_000_000, 1_060_000]);
+    now += 3_600_000;
+    await authenticate(key);
+    expect(touched).toEqual([1_000_000, 1_060_000, 4_660_000]);
   });
 
   it('makes one secret and keeps it', async () => {
     const secret = await ensureSecret({ dataDir });
     expect(secret).toMatch(/^[0-9a-f]{64}$/);
+    expect((await readFile(join(dataDir, 'secret'), 'utf8')).trim()).toBe(secret);
     expect(await ensureSecret({ dataDir })).toBe(secret);
   });
 });

@@ -7,17 +7,18 @@ import type { ApiKeyStore } from './store/store.ts';
 
 const form = /^e2b_[0-9a-f]{40}$/;
 
-// A use is written down at most this often, so that a busy client does not cost a disk write a request.
+// A use is recorded at most this often, so that a busy client does not cost a disk write for each request.
 const TOUCH_INTERVAL_MS = 60_000;
 
 const toHash = (key: string): string => createHash('sha256').update(key).digest('hex');
 
-/** What may be shown of a key: its prefix and its last four characters. */
+/** The part of a key that may be shown: its prefix and its last four characters. */
 export const toKeyMask = (key: string): string => `${key.slice(0, 4)}…${key.slice(-4)}`;
 
 /**
- * The key of this installation, made at the first start: `api-key` in the data folder holds it, so that the owner can
- * look it up again; the store holds its hash only. Removing the file gives a new key at the next start, beside the old.
+ * The key of this installation, made at the first start: `api-key` in the data folder contains it, so that the owner
+ * can read it again; the store has its hash only. If the file is removed, the next start makes a new key, and the old
+ * one stays valid.
  */
 export const ensureApiKey = async (options: {
   dataDir: string;
@@ -26,7 +27,7 @@ export const ensureApiKey = async (options: {
 }): Promise<string> => {
   const path = join(options.dataDir, 'api-key');
   const key = await ensureSecretFile(path, () => `e2b_${randomBytes(20).toString('hex')}`);
-  if (!form.test(key)) throw new Error(`${path} does not hold an API key (e2b_ and 40 hex digits)`);
+  if (!form.test(key)) throw new Error(`${path} does not contain an API key (e2b_ and 40 hex digits)`);
   const createdAt = options.clock.now();
   await options.store.addApiKey({
     hash: toHash(key),
@@ -38,13 +39,13 @@ export const ensureApiKey = async (options: {
   return key;
 };
 
-/** The secret from which the tokens of sandboxes are derived. Without it, or with another, every token is another. */
+/** The secret from which the tokens of sandboxes are derived. If it is missing or replaced, every token changes. */
 export const ensureSecret = (options: { dataDir: string }): Promise<string> =>
   ensureSecretFile(join(options.dataDir, 'secret'), () => randomBytes(32).toString('hex'));
 
 /**
- * Resolves for a known key and rejects with `unauthenticated` for a missing, malformed or unknown one. Keys are looked up
- * by their hash, so the time it takes tells nothing about the characters of a key.
+ * Resolves for a known key and rejects with `unauthenticated` for a missing, malformed or unknown one. Keys are looked
+ * up by their hash, so the time does not reveal the characters of a key.
  */
 export const createAuthenticate = ({ store, clock }: { store: ApiKeyStore; clock: Clock }) => {
   return async (header: string | string[] | undefined): Promise<void> => {
@@ -58,7 +59,7 @@ export const createAuthenticate = ({ store, clock }: { store: ApiKeyStore; clock
       );
     }
     const key = await store.findApiKey(toHash(header));
-    if (key === undefined) throw new ApiError('unauthenticated', 'the API key is not known');
+    if (key === undefined) throw new ApiError('unauthenticated', 'the API key is unknown');
     const now = clock.now();
     if (key.lastUsedAt === null || now - key.lastUsedAt >= TOUCH_INTERVAL_MS)
       await store.touchApiKey(key.hash, now);

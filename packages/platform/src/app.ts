@@ -5,7 +5,7 @@ import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import type { Runtime } from '@skerry/runtime';
 import { createAuthenticate } from './api-key.ts';
 import { type Clock, createSystemClock } from './clock.ts';
-import { answeringLoss } from './handlers/answering-loss.ts';
+import { drainRequest } from './drain-request.ts';
 import { createForkHandlers } from './handlers/forking.ts';
 import { createInspectionHandlers } from './handlers/inspection.ts';
 import { createListHandlers } from './handlers/listing.ts';
@@ -13,48 +13,69 @@ import { createLogHandlers } from './handlers/logs.ts';
 import { createMetricHandlers } from './handlers/metrics.ts';
 import { notImplemented } from './handlers/not-implemented.ts';
 import { createPauseHandlers } from './handlers/pausing.ts';
-import type { HandlerContext, PlatformHandlers, PlatformPaths } from './handlers/platform-handlers.ts';
+import type {
+  Caller,
+  HandlerContext,
+  PlatformHandlers,
+  PlatformPaths,
+} from './handlers/platform-handlers.ts';
+import { reportLostRuntime } from './handlers/report-lost-runtime.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
+import { createTemplateDetailHandlers } from './handlers/templates/template-details.ts';
+import { createTagHandlers } from './handlers/templates/template-tags.ts';
+import { createTemplateHandlers } from './handlers/templates.ts';
+import { toPublicOrigin } from './http/public-origin.ts';
 import { createServer } from './http/serve.ts';
+import { serveDocument } from './http/serve-document.ts';
+import { serveFrontPage } from './http/serve-front-page.ts';
 import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
-import { readOut } from './read-out.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
 import type { Store } from './store/store.ts';
+import { type ContextStoreOptions, createContextStore } from './templates/contexts/context-store.ts';
+import { serveUploads } from './templates/contexts/serve-uploads.ts';
+import { createUploadLinks } from './templates/contexts/upload-links.ts';
+import type { TemplateImages } from './templates/template-images.ts';
 
 export interface PlatformOptions {
   runtime: Runtime;
   store: Store;
-  /** Where the base template is unpacked. */
-  images: { base: { rootfs: string } };
+  /** The image of the base template, and the images of others; those cannot be built without the latter. */
+  images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
+  /** Where builds keep the files that clients upload; without it they take none. */
+  contexts?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
   /** Of `ensureSecret`. */
   secret: string;
   /** Public domain of sandboxes with its port, as in `localhost:3000`; null: clients use the domain they call. */
   domain: string | null;
   log: Log;
+  /** A request has carried a key that is known. */
+  onAuthorised?: (request: IncomingMessage) => void;
+  /** A request has carried a valid link for an upload, and no key. */
+  onLinked?: (request: IncomingMessage) => void;
   limits?: Partial<Limits>;
-  /** Whether `POST /sandboxes` without `secure` makes a sandbox that asks for its token; true when absent. */
+  /** Whether `POST /sandboxes` without `secure` makes a sandbox that requires its token; the default is true. */
   secureByDefault?: boolean;
   clock?: Clock;
   ids?: Ids;
-  /** Also checks every answer against the document, for tests. */
+  /** Also validates every response against the document, for tests. */
   validateResponses?: boolean;
 }
 
-/** The control plane. It opens no port: whoever owns one hands the requests over. */
+/** The control plane. It opens no port: the owner of the port passes the requests to it. */
 export interface Platform {
   /** Answers one request of the platform API. */
   routing(request: IncomingMessage, response: ServerResponse): void;
   /** How to reach the running sandboxes. */
   readonly directory: Directory;
   /**
-   * Has to resolve before the first request: ends what expired meanwhile, adopts what runs, and removes what nobody
-   * knows. From then on this is repeated every minute.
+   * Must resolve before the first request: ends the sandboxes that expired meanwhile, adopts those that run, and
+   * removes unknown ones. From then on this is repeated every minute.
    */
   start(): Promise<void>;
-  /** Waits for starts and ends that are under way. Sandboxes live on; runtime and store stay open. */
+  /** Waits for starts and ends in progress. Sandboxes live on; runtime and store stay open. */
   close(): Promise<void>;
 }
 
@@ -63,16 +84,23 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   const clock = options.clock ?? createSystemClock();
   const limits = { ...defaultLimits, ...options.limits };
   const ids = options.ids ?? createRandomIds();
-  const plane = createControlPlane({ ...options, clock, limits, ids });
+  // No sandbox could hold the files of a larger one.
+  const maxBytes = limits.diskMb * 2 ** 20;
+  const contexts = options.contexts && createContextStore({ ...options.contexts, maxBytes, clock });
+  const uploadLinks = createUploadLinks({ secret, clock });
+  const plane = createControlPlane({ ...options, contexts, clock, limits, ids });
 
   const context: HandlerContext = {
     ...plane,
     store,
+    contexts,
+    uploadLinks,
     clock,
     features: options.runtime.features,
     maxRunMs: limits.maxRunMs,
     secureByDefault: options.secureByDefault ?? true,
     maxSandboxes: limits.maxSandboxes,
+    diskMb: limits.diskMb,
     secret,
     domain,
   };
@@ -82,25 +110,37 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createListHandlers(context),
     ...createMetricHandlers(context),
     ...createSnapshotHandlers(context),
+    ...createTemplateHandlers(context),
+    ...createTemplateDetailHandlers(context),
+    ...createTagHandlers(context),
     ...createInspectionHandlers(context),
     ...createLogHandlers(context),
     ...createForkHandlers(context),
     ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });
-  const server = createServer<PlatformPaths, undefined>({
-    handlers: answeringLoss(handlers),
-    authenticate: async (headers) => {
+  const server = createServer<PlatformPaths, Caller>({
+    handlers: reportLostRuntime(handlers),
+    authenticate: async (headers, request) => {
       await authenticate(headers['x-api-key']);
-      return undefined;
+      options.onAuthorised?.(request);
+      return { origin: toPublicOrigin(headers, domain) };
     },
     log,
     ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),
   });
   server.addHook('onSend', async (request, _reply, payload) => {
-    await readOut(request.raw);
+    await drainRequest(request.raw);
     return payload;
   });
+  if (contexts)
+    serveUploads(server, {
+      contexts,
+      links: uploadLinks,
+      onLinked: (request) => options.onLinked?.(request),
+    });
+  serveDocument(server);
+  serveFrontPage(server);
   server.get('/health', async (_request, reply) => {
     reply.type('text/plain').send('ok\n');
     return reply;
@@ -133,7 +173,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   };
 };
 
-/** Fastify would answer this by itself, but without the numeric code that clients read. */
+/** Replaces fastify's own response, which lacks the numeric code that clients read. */
 const refuse = (request: IncomingMessage, response: ServerResponse): void => {
   const error = new ApiError('unavailable', 'the server is shutting down', {
     reason: 'server_shutting_down',

@@ -1,17 +1,19 @@
-/** Time as the control plane sees it; tests of expiry bring their own. */
+/** Time for the control plane; tests of expiry replace it. */
 export interface Clock {
   /** Milliseconds since the epoch, an integer. */
   now(): number;
-  /** Milliseconds since some moment, which no setting of the host's clock changes: for how long something took. */
+  /** Milliseconds since a fixed moment, unaffected by changes of the host's clock: for durations. */
   elapsed(): number;
-  /** Calls `run` once after `delayMs`; the returned function takes it back. */
+  /** Calls `run` once after `delayMs`; the returned function cancels it. */
   after(delayMs: number, run: () => void): () => void;
 }
 
 // setTimeout fires at once when the delay does not fit in 31 bits.
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** The clock of this host. A delay beyond 24 days fires early, so whoever waits that long looks at `now()` again. */
+/**
+ * The clock of this host. A delay beyond 24 days fires early, so callers that wait so long must check `now()` again.
+ */
 export const createSystemClock = (): Clock => ({
   now: () => Date.now(),
   elapsed: () => performance.now(),

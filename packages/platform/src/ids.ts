@@ -3,8 +3,10 @@ import { randomInt, randomUUID } from 'node:crypto';
 export interface Ids {
   sandboxId(): string;
   templateId(): string;
-  /** A UUID without its dashes: `toBuildId` makes what callers see. */
+  /** A UUID without its dashes: `toBuildId` makes the form that callers see. */
   snapshotId(): string;
+  /** As `snapshotId`. */
+  buildId(): string;
 }
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
@@ -15,13 +17,19 @@ const randomText = (length: number): string => {
   return text;
 };
 
+const randomUuid = (): string => randomUUID().replaceAll('-', '');
+
 /** Ids that cannot be guessed. A sandbox id fits in one DNS label after `{port}-`. */
 export const createRandomIds = (): Ids => ({
   sandboxId: () => `i${randomText(20)}`,
   templateId: () => randomText(20),
-  snapshotId: () => randomUUID().replaceAll('-', ''),
+  snapshotId: randomUuid,
+  buildId: randomUuid,
 });
 
-/** The UUID by which callers know a snapshot as a build. */
-export const toBuildId = (snapshotId: string): string =>
-  snapshotId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+/** The build id under which callers see a build or a snapshot. */
+export const toBuildId = (id: string): string =>
+  id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+/** The id of the build or snapshot that a caller names by a build id, with or without dashes. */
+export const parseBuildId = (buildId: string): string => buildId.replaceAll('-', '').toLowerCase();

@@ -6,3 +6,4 @@ export { defaultLimits, type Limits } from './limits.ts';
 export type { Log, LogFields } from './log.ts';
 export { createStore } from './store/sqlite.ts';
 export type { Store } from './store/store.ts';
+export { type TemplateImages, UnusableImageError } from './templates/template-images.ts';

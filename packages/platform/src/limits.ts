@@ -1,16 +1,16 @@
-/** What one installation allows. */
+/** The limits of one installation. */
 export interface Limits {
-  /** Sandboxes that are starting, running or on their way to or from a pause at the same time. */
+  /** The concurrency limit: sandboxes that are starting, running, pausing or resuming at the same time. */
   maxSandboxes: number;
-  /** The longest run; also the largest `timeout` that a request may ask for. */
+  /** The longest run; also the maximum `timeout` of a request. */
   maxRunMs: number;
-  /** A start that takes longer fails and is undone. One that goes on with checkpoint may take longer, by its size. */
+  /** A start that takes longer fails and is undone. A start from a checkpoint may take longer, by its size. */
   startTimeoutMs: number;
   /** Processes and threads in one sandbox. */
   processCount: number;
-  /** Sandboxes of the base template that are kept started ahead, whether anyone asks for them or not. */
+  /** The number of sandboxes of the base template that are always kept started in advance. */
   warmMin: number;
-  /** The most that are started ahead, however many were asked for lately; 0: none ever. */
+  /** The maximum number started in advance, whatever the recent demand; 0 disables the pool. */
   warmMax: number;
   /** Size of a sandbox from the base template; fixed when the template is made, at the first start. */
   cpuCount: number;

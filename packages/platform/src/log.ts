@@ -1,4 +1,4 @@
-/** Plain data of one log line. Nothing secret goes in: no keys, no tokens, no variables of a sandbox. */
+/** Plain data of one log line. It must not contain secrets: keys, tokens, or variables of a sandbox. */
 export type LogFields = Record<string, unknown>;
 
 /** Writes one structured line per call. `error` values are rendered by the implementation, with their causes. */

@@ -1,20 +1,16 @@
 import { ApiError } from '@skerry/contract/error';
 import { RuntimeLostError } from '@skerry/runtime';
 
-/** By then the process that holds the driver has most likely been started again. */
+/** By then the process of the driver has most likely restarted. */
 const RETRY_SECONDS = '1';
 
-/** The headers of an answer to a call that `cause` has cut off: when to make it again, where that helps. */
+/** The headers of the response to a call that `cause` interrupted: when to retry, where that helps. */
 export const retryHeaders = (cause: unknown): Record<string, string> =>
   cause instanceof RuntimeLostError ? { 'Retry-After': RETRY_SECONDS } : {};
 
-/** 503: the process that makes sandboxes has ended, and another one is being started. */
+/** 503: the process that makes sandboxes has ended and is restarting. */
 export const toLostError = (cause: RuntimeLostError): ApiError =>
-  new ApiError(
-    'unavailable',
-    'the helper that runs sandboxes is being started again: try again in a second',
-    {
-      cause,
-      headers: retryHeaders(cause),
-    },
-  );
+  new ApiError('unavailable', 'the helper process that runs sandboxes is restarting: try again in a second', {
+    cause,
+    headers: retryHeaders(cause),
+  });

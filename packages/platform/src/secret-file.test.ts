@@ -11,7 +11,7 @@ describe('ensureSecretFile', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('gives all who ask at once the same text, and leaves one file that only the owner can read', async () => {
+  it('returns the same text to concurrent callers, and leaves one file that only the owner can read', async () => {
     const path = join(folder, 'secret');
     let made = 0;
     const texts = await Promise.all(
@@ -28,7 +28,7 @@ describe('ensureSecretFile', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  it('rejects an empty file and leaves it', async () => {
+  it('rejects an empty file and does not change it', async () => {
     const path = join(folder, 'secret');
     await writeFile(path, '\n');
     await expect(ensureSecretFile(path, () => 'new')).rejects.toThrow('is empty');

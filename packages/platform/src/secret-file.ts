@@ -1,15 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-
-const syncFolder = async (path: string): Promise<void> => {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-};
+import { syncFolder } from './sync-folder.ts';
 
 const readIfThere = async (path: string): Promise<string | undefined> => {
   try {
@@ -21,8 +13,8 @@ const readIfThere = async (path: string): Promise<string | undefined> => {
 };
 
 /**
- * The text in a file that is made once: whole, mode 0600 and on disk before this resolves. Of several callers at the same
- * time one writes, and all get the same text. Rejects when the file is there but empty.
+ * The text of a file that is created once: complete, mode 0600 and on disk before this resolves. If several callers
+ * run at the same time, one writes, and all return the same text. Rejects when the file exists but is empty.
  */
 export const ensureSecretFile = async (path: string, makeText: () => string): Promise<string> => {
   const known = await readIfThere(path);
@@ -38,7 +30,7 @@ export const ensureSecretFile = async (path: string, makeText: () => string): Pr
     } finally {
       await file.close();
     }
-    // link, unlike rename, does not replace what another caller put there meanwhile.
+    // link, unlike rename, does not replace a file that another caller created meanwhile.
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });

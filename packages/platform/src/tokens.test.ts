@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createRandomIds } from './ids.ts';
-import { toAccessToken } from './tokens.ts';
+import { toAccessToken, toAgentKeys } from './tokens.ts';
 
 it('derives the access token as HMAC-SHA256 over "access:" and the id, in hex', () => {
   // echo -n access:i0 | openssl dgst -sha256 -hmac secret
@@ -11,7 +11,24 @@ it('derives the access token as HMAC-SHA256 over "access:" and the id, in hex', 
   expect(toAccessToken('other', 'i0')).not.toBe(toAccessToken('secret', 'i0'));
 });
 
-it('makes ids in the form that fits host names', () => {
+it('derives the nonce of a run from sandbox and run, and no token where none is needed', () => {
+  // echo -n edge:i0:r1 | openssl dgst -sha256 -hmac secret
+  const first = toAgentKeys('secret', { id: 'i0', secure: true }, 'r1');
+  expect(first).toEqual({
+    accessToken: toAccessToken('secret', 'i0'),
+    edgeNonce: '11bc54536901d68efaef6b3c46aedc888eb1bbf900e19839d6442274ed15da79',
+  });
+  expect(toAgentKeys('secret', { id: 'i0', secure: true }, 'r1')).toEqual(first);
+  const others = [
+    toAgentKeys('secret', { id: 'i0', secure: true }, 'r2'),
+    toAgentKeys('secret', { id: 'i1', secure: true }, 'r1'),
+    toAgentKeys('other', { id: 'i0', secure: true }, 'r1'),
+  ];
+  expect(new Set([first, ...others].map(({ edgeNonce }) => edgeNonce)).size).toBe(4);
+  expect(toAgentKeys('secret', { id: 'i0', secure: false }, 'r1')).toEqual({ edgeNonce: first.edgeNonce });
+});
+
+it('generates ids that are valid in host names', () => {
   const ids = createRandomIds();
   expect(ids.sandboxId()).toMatch(/^i[a-z0-9]{20}$/);
   expect(ids.templateId()).toMatch(/^[a-z0-9]{20}$/);

@@ -1,19 +1,19 @@
 export type RuntimeErrorCode =
   | 'not_found'
   | 'already_exists'
-  /** This runtime, on this host, cannot do it: `Runtime.features` says so beforehand. */
+  /** This runtime does not support it on this host; `Runtime.features` reports that beforehand. */
   | 'unsupported'
-  /** The host has no slot, memory, disk or process left for it. */
+  /** The host has no free slot, memory, disk or process for it. */
   | 'exhausted'
-  /** The instance is there but cannot be reached now: it is stopping, it died, or the wait was aborted. */
+  /** The instance exists but cannot be reached now: it is stopping, it died, or the wait was aborted. */
   | 'unavailable'
   /** The instance was reached and nothing listens on that port. */
   | 'refused'
-  /** What was kept on disk is torn or was altered; the message says how that shows. */
+  /** Data on disk is incomplete or was changed; the message says what was found. */
   | 'damaged'
   | 'internal';
 
-/** What every driver throws. The message is for the operator's log, never for a caller of the API. */
+/** The error of every driver. The message is for the operator's log, never for a caller of the API. */
 export class RuntimeError extends Error {
   readonly code: RuntimeErrorCode;
 
@@ -25,8 +25,8 @@ export class RuntimeError extends Error {
 }
 
 /**
- * The process that holds the driver ended, or is not up again yet: what was asked for may have been begun. Sandboxes run on, and the
- * same call can be made again a moment later.
+ * The process that holds the driver ended, or has not restarted yet: the requested work may have begun. Sandboxes keep
+ * running, and the call can be repeated a moment later.
  */
 export class RuntimeLostError extends RuntimeError {
   constructor(message: string, options?: { cause?: unknown }) {

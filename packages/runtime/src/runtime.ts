@@ -3,25 +3,28 @@ import type { ConnectOptions } from '@skerry/contract/directory';
 import type { IsolationLevel } from '@skerry/contract/isolation';
 
 /**
- * The one way to make a sandbox. A driver implements it for one technology; `suite.ts` is its definition in
- * executable form. Every rejection is a `RuntimeError`.
+ * The only way to make a sandbox. A driver implements it for one technology; `suite.ts` defines it as tests. Every
+ * rejection is a `RuntimeError`.
  */
 export interface Runtime {
   readonly name: string;
   readonly features: Features;
   /**
-   * Resolves when the agent inside accepts on its control channel. Leaves nothing behind when it rejects:
-   * `already_exists` for an id in use, `exhausted` when the host is full, `unavailable` when the agent did not
-   * come up in time or the signal aborted, `not_found` for a snapshot that is not there, `damaged` for one that is not
-   * whole any more, `internal` for the rest.
+   * Resolves when the agent inside accepts on its control channel. Leaves nothing behind when it rejects: with
+   * `already_exists` for an id in use, `exhausted` when the host is full, `unavailable` when the agent did not start in
+   * time or the signal aborted, `not_found` for an unknown snapshot, `damaged` for an incomplete or changed one, and
+   * otherwise with `internal`.
    */
   create(spec: InstanceSpec, options?: { signal?: AbortSignal }): Promise<Instance>;
   /** Also finds an instance that an earlier process made. Rejects with `not_found`. */
   get(id: string): Promise<Instance>;
-  /** Every instance that left a trace, the half made and the dead ones too: those answer `stopped` and can be stopped. */
+  /**
+   * Lists every instance that left a trace, also incomplete and dead ones: their state is `stopped`, and `stop` removes
+   * them.
+   */
   list(): AsyncIterable<Instance>;
   readonly snapshots: Snapshots;
-  /** Lets go of everything this process holds. Instances live on. */
+  /** Releases everything that this process holds. Instances keep running. */
   close(): Promise<void>;
 }
 
@@ -29,9 +32,12 @@ export type InstanceSpec = InstanceSettings & InstanceOrigin;
 
 /** What the files of an instance are at its start. */
 export type InstanceOrigin =
-  /** Absolute path of an unpacked image. It is shared by all its instances and never written to. */
+  /**
+   * Absolute path of an image: a folder with its files or, where the host can mount it, an ext4 file system that has
+   * them in its folder `rootfs`. It is shared by all its instances and never written to.
+   */
   | { rootfs: string }
-  /** What was captured, of which the instance gets a copy. `diskBytes` must be as they were at the capture. */
+  /** A snapshot, of which the instance gets a copy. `diskBytes` must be equal to those of the capture. */
   | { snapshot: SnapshotId };
 
 export interface InstanceSettings {
@@ -47,7 +53,7 @@ export interface Limits {
   cpuCount: number;
   /** Memory and swap together. */
   memoryBytes: number;
-  /** The writable file system: the changed files of the root and the agent's folder. */
+  /** The writable file system: changed files of the root, and the agent's folder. */
   diskBytes: number;
   /** Processes and threads. */
   processCount: number;
@@ -56,83 +62,104 @@ export interface Limits {
 export interface Instance {
   readonly id: string;
   /**
-   * The present run, or the last one while the instance is paused. New at every start, and so after every `resume`; a
-   * connection made under one run id must not be used under another.
+   * The present run, or the last one while the instance is paused. It changes at every start, and so with every
+   * `resume`; a connection made under one run id must not be used under another.
    */
   readonly runId: string;
   state(): Promise<InstanceState>;
   /**
-   * Opens a byte stream to a port inside. 49983 is the agent's public HTTP; any other port is whatever listens
-   * inside, also on 127.0.0.1 or ::1 only. Rejects with `refused` when nothing listens there, `unavailable` when
-   * the instance itself does not answer: it is paused or has ended. A `reader` takes over how the stream is read, where it
-   * is a socket of this process.
+   * Opens a byte stream to a port inside. 49983 is the agent's public HTTP; any other port is that of a program inside,
+   * also on 127.0.0.1 or ::1 only. Rejects with `refused` when nothing listens there, and with `unavailable` when the
+   * instance itself does not answer: it is paused or has ended. A `reader` replaces the way the stream is read, where
+   * it is a socket of this process.
    */
   connect(port: number, options?: ConnectOptions): Promise<Duplex>;
   /** Opens a byte stream to the agent's private HTTP, which nothing inside the sandbox's network can reach. */
   control(options?: { signal?: AbortSignal }): Promise<Duplex>;
   /**
-   * Ends the run, `onExit` tells of it, and keeps the files or, with `memory`, the processes too. Durable when it
-   * resolves: the instance survives a power cut, is `paused` to whoever finds it next, and has no processes, memory or
+   * Ends the run, which `onExit` reports, and keeps the files or, with `memory`, the processes too. Durable when it
+   * resolves: the instance survives a power cut, is `paused` for any later process, and has no processes, memory or
    * network on the host. Resolves at once when it is paused already.
    *
    * One end of a connection cannot be kept: with `memory`, the streams that this runtime has opened are ended first.
    *
-   * Rejects with `unsupported` when the features say so and with `unavailable` when the instance has ended, or when
-   * somebody else stays connected to its agent and `memory` is asked for. The instance runs on when it rejects, or has ended
-   * where writing its memory was cut short: `state` tells. Only where its processes had to end before the failure, it is
-   * `paused` but not yet durable: `pause` again, or `resume`, goes on from there. No file is lost either way.
+   * Rejects with `unsupported` when the features say so, and with `unavailable` when the instance has ended, or when
+   * another client stays connected to its agent and `memory` is requested. When it rejects the instance keeps running,
+   * or has ended where writing its memory was interrupted: see `state`. Where its processes had to end before the
+   * failure, it is `paused` but not yet durable: `pause` or `resume` continues from there. No file is lost in any case.
    */
   pause(options: { memory: boolean }): Promise<void>;
   /**
    * Begins a new run of a paused instance and resolves when the agent inside accepts on its control channel; its
-   * addresses may be others than before. Goes on with the processes when the pause kept them, and otherwise, or with
-   * `memory: false`, starts the agent anew on the files. Resolves at once when the instance runs already.
+   * addresses may differ from before. Restores the processes when the pause kept them; otherwise, or with `memory:
+   * false`, starts the agent anew on the files. Resolves at once when the instance is running.
    *
-   * Still paused, with all that the pause kept, when it rejects (but for the processes that `memory: false` gives up): with `unsupported` when `memory: true` asks for what
-   * the pause did not keep, `exhausted` when the host is full, `unavailable` when the instance has ended, the agent did
-   * not come up in time or the signal aborted, `internal` or `damaged` when what the pause kept is not whole any more.
+   * When it rejects the instance is still paused with everything that the pause kept, except for the processes that
+   * `memory: false` discards. It rejects with `unsupported` when `memory: true` asks for what the pause did not keep,
+   * `exhausted` when the host is full, `unavailable` when the instance has ended, the agent did not start in time or
+   * the signal aborted, and `internal` or `damaged` when what the pause kept is not complete any more.
    */
   resume(options?: { memory?: boolean; signal?: AbortSignal }): Promise<void>;
   /**
-   * Captures the files of one moment or, with `memory`, the processes too, under an id that the caller has recorded. The
-   * instance stays what it is, running or paused; a running one stands still for a moment, and with `memory` the streams that
-   * this runtime has opened to it are ended, as by a pause. Durable and verified when it resolves; with `ephemeral: true` only good to
-   * create from, not in any list, and gone with the process that holds the driver. When it rejects there is no such snapshot, or what there is can be deleted: with `unsupported` when the
-   * features say so, `already_exists` for an id in use, `exhausted` when the host is full, `unavailable` when the
-   * instance has ended.
+   * Captures the files of one moment or, with `memory`, the processes too, under an id that the caller has recorded.
+   * The instance stays running or paused; a running one is frozen for a moment, and with `memory` the streams that this
+   * runtime has opened to it are ended, as by a pause. Durable and verified when it resolves. With `ephemeral: true`
+   * the snapshot can only be used to create instances: it is in no list, and is removed with the process that holds the
+   * driver. When it rejects there is no such snapshot, or an incomplete one that can be deleted: with `unsupported`
+   * when the features say so, `already_exists` for an id in use, `exhausted` when the host is full, and `unavailable`
+   * when the instance has ended.
    */
   snapshot(options: { id: SnapshotId; memory: boolean; ephemeral?: boolean }): Promise<void>;
+  /**
+   * Writes the files of a paused instance, its own over those of its image, as a new image at `path`: absolute, of no
+   * existing file, in a folder of the caller. The instance does not change. Times of files
+   * are kept in whole seconds. The image is on the medium when it resolves.
+   * When it rejects there is no such file: with `unsupported` when the features say so, `unavailable` when the instance
+   * is not paused or the signal aborted, `damaged` when its files differ from what the pause left, and `exhausted` when
+   * the host is full.
+   */
+  exportImage(options: { path: string; signal?: AbortSignal }): Promise<ImageFile>;
   usage(): Promise<Usage>;
-  /** Ends every process and removes every trace, what a pause kept too. Idempotent, from any half-made state. */
+  /** Ends every process and removes every trace, also what a pause kept. Idempotent, from any incomplete state. */
   stop(): Promise<void>;
   /**
-   * Calls the listener once when this run is over, however it ended, by a pause too: `state` then says which. Soon when
-   * it is over already. The returned function takes the listener back.
+   * Calls the listener once when this run has ended for any reason, also by a pause: see `state`. A run that has
+   * already ended is reported soon. The returned function removes the listener.
    */
   onExit(listener: () => void): () => void;
 }
 
 export type InstanceState = 'running' | 'paused' | 'stopped';
 
+export interface ImageFile {
+  /** Of its bytes: `sha256:` and 64 hex digits. */
+  digest: string;
+  /** The space that it takes on the disk of the host. */
+  sizeBytes: number;
+}
+
 /** `^[a-z0-9]{1,40}$` */
 export type SnapshotId = string;
 
-/** What `Instance.snapshot` has made. A snapshot outlives its instance, and no instance needs it once it is created. */
+/**
+ * The snapshots of `Instance.snapshot`. A snapshot outlives its instance, and no instance depends on it after its
+ * create.
+ */
 export interface Snapshots {
-  /** Every one that is complete. */
+  /** Lists the complete ones. */
   list(): AsyncIterable<SnapshotInfo>;
   /**
-   * Reads all of it. Resolves with what is not as it was when it was made, in words; with nothing when it is whole.
-   * Rejects with `not_found`.
+   * Reads the whole snapshot. Resolves with a description of each difference from its capture, and with nothing when
+   * there is none. Rejects with `not_found`.
    */
   verify(id: SnapshotId): Promise<string[]>;
   /**
-   * What became of the files of the first in the second, ordered by path; what is running is looked at as it is now.
-   * Rejects with `not_found`, with `damaged` for a snapshot that is not whole, with `unsupported` when the two were
-   * made on different images or differ in too much, and with `unavailable` when the signal aborted.
+   * Compares the files of the first with those of the second, ordered by path; a running instance is compared as it is
+   * now. Rejects with `not_found`, with `damaged` for an incomplete snapshot, with `unsupported` when the two were made
+   * from different images or differ in too much, and with `unavailable` when the signal aborted.
    */
   diff(from: TreeOrigin, to: TreeOrigin, options?: { signal?: AbortSignal }): AsyncIterable<Difference>;
-  /** Removes every trace of it, complete or not. Idempotent. */
+  /** Removes every trace of a snapshot, complete or not. Idempotent. */
   delete(id: SnapshotId): Promise<void>;
 }
 
@@ -150,25 +177,25 @@ export type DifferentField =
   | 'xattrs'
   | 'content';
 
-/** One path, and what became of it. */
+/** One changed path. */
 export interface Difference {
-  /** Absolute. Bytes that are no UTF-8 stand as lone surrogates, U+DC80 to U+DCFF. */
+  /** Absolute. Bytes that are not UTF-8 are lone surrogates, U+DC80 to U+DCFF. */
   path: string;
   change: 'added' | 'removed' | 'changed';
-  /** Of what changed. Times do not count. */
+  /** What has changed. Times do not count. */
   fields?: DifferentField[];
 }
 
 export interface SnapshotInfo {
   id: SnapshotId;
-  /** What it takes on the host's disk. */
+  /** The space it takes on the host's disk. */
   sizeBytes: number;
 }
 
 export interface Usage {
-  /** Of all processes of the present run together, the ended ones too. */
+  /** Of all processes of the present run together, also of ended ones. */
   cpuTimeMs: number;
-  /** Without file pages that nobody has used lately: those are given up before anything is killed. */
+  /** Without file pages that were not used lately: the kernel reclaims those before it kills a process. */
   memoryBytes: number;
   /** Pages of files that are kept in memory, whether or not `memoryBytes` counts them. */
   cacheBytes: number;
@@ -180,12 +207,14 @@ export interface Usage {
 export interface Features {
   /** What stands between the sandbox and the host's kernel. */
   level: IsolationLevel;
-  /** Programs run inside. Without, a sandbox is its agent and the files of its image. */
+  /** Whether programs run inside. Without, a sandbox is its agent and the files of its image. */
   programs: boolean;
   pause: { memory: boolean; filesystem: boolean };
   snapshot: { memory: boolean; filesystem: boolean };
-  /** Sandboxes can have their own network with a way out. */
+  /** Whether an image may be a file, and an instance can be exported as one. */
+  imageFiles: boolean;
+  /** Sandboxes can have a network of their own with access to the internet. */
   network: boolean;
-  /** Which of an instance's limits hold. */
+  /** Which limits of an instance are enforced. */
   limits: { cpu: boolean; memory: boolean; disk: boolean; processes: boolean };
 }

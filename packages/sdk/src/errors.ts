@@ -1,4 +1,4 @@
-/** Why a call failed. The set is closed; programs decide on this and never on a message. */
+/** Why a call failed. The set is closed; programs branch on the code and never on a message. */
 export type SandboxErrorCode =
   | 'invalid_argument'
   | 'unauthenticated'
@@ -16,6 +16,7 @@ export type SandboxErrorCode =
   | 'connection_failed'
   | 'command_failed'
   | 'output_lost'
+  | 'build_failed'
   | 'internal';
 
 export interface SandboxErrorOptions {
@@ -23,13 +24,16 @@ export interface SandboxErrorOptions {
   requestId?: string | undefined;
 }
 
-/** Every error of this package. The subclasses are those that programs branch on; all others differ by `code` alone. */
+/**
+ * Base class of every error of this package. The subclasses are those that programs branch on; all others differ by
+ * `code` alone.
+ */
 export class SandboxError extends Error {
   override readonly name: string = 'SandboxError';
   readonly code: SandboxErrorCode;
-  /** True when the service said that nothing has happened and that the same call may succeed later. */
+  /** True when the service reports that it changed nothing and that the same call may succeed later. */
   readonly retryable: boolean;
-  /** Names the request in the logs of the service. Absent when no answer came. */
+  /** Identifies the request in the logs of the service. Absent when there was no response. */
   readonly requestId: string | undefined;
 
   constructor(code: SandboxErrorCode, message: string, options: SandboxErrorOptions = {}) {
@@ -40,17 +44,17 @@ export class SandboxError extends Error {
   }
 }
 
-/** The call cannot be right as it stands. */
+/** The request is invalid and will fail again unchanged. */
 export class InvalidArgumentError extends SandboxError {
   override readonly name: string = 'InvalidArgumentError';
 }
 
-/** A key or token is missing, wrong, or not allowed to do this. */
+/** The key or token is missing, wrong, or not allowed to make this call. */
 export class AuthenticationError extends SandboxError {
   override readonly name: string = 'AuthenticationError';
 }
 
-/** There is no such sandbox, template, file or process. */
+/** The sandbox, template, file or process does not exist. */
 export class NotFoundError extends SandboxError {
   override readonly name: string = 'NotFoundError';
 }
@@ -65,7 +69,7 @@ export class RateLimitError extends SandboxError {
   override readonly name: string = 'RateLimitError';
 }
 
-/** A request or a command took longer than it was given. */
+/** A request or a command exceeded its timeout. */
 export class TimeoutError extends SandboxError {
   override readonly name: string = 'TimeoutError';
 }
@@ -81,7 +85,7 @@ const classes: Partial<Record<SandboxErrorCode, typeof SandboxError>> = {
 };
 
 /**
- * The error of the class that belongs to the code.
+ * Creates an error of the class that belongs to the code.
  *
  * @internal
  */

@@ -1,31 +1,32 @@
-import { Command } from 'commander';
-import { defaultDataFolder } from '../data-folder.ts';
+import { Command, Option } from 'commander';
+import { dataFolderDefault, defaultDataFolder } from '../data-folder.ts';
 
-/** `skerry doctor`: tries what sandboxes need on this host; exits with 1 when something needed is off. */
+/** `skerry doctor`: tries what sandboxes need on this host; exits with 1 when a check failed. */
 export function doctorCommand(): Command {
   return new Command('doctor')
-    .description('try what this host can do, and print the line that mends what it cannot')
-    .option(
-      '--data <dir>',
-      'data folder whose file system is tried, which need not exist yet',
-      defaultDataFolder(),
+    .description('try each feature on this host, and print the command that enables a missing one')
+    .addOption(
+      new Option(
+        '--data <dir>',
+        'data folder whose file system is checked; it does not have to exist',
+      ).default(defaultDataFolder(), dataFolderDefault),
     )
-    .option('--criu <path>', 'try this CRIU in place of the one that is fetched')
+    .option('--criu <path>', 'try this CRIU instead of the downloaded one')
     .option('--json', 'print the results as one JSON array')
     .action(async ({ data, criu, json }: { data: string; criu?: string; json?: boolean }) => {
       const { examineHost } = await import('../examine-host.ts');
       let interrupted = false;
       const finish = (): void => {
         interrupted = true;
-        process.stderr.write('skerry: what was made is being removed; once more ends this at once\n');
+        process.stderr.write('skerry: removing test sandboxes; press Ctrl-C again to exit at once\n');
       };
-      // A probe ends with its sandbox, mounts and links removed, which a signal would cut off.
+      // A probe removes its sandbox, mounts and links at its end; a signal would prevent that.
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, finish);
       const results = await examineHost({ dataDir: data, criuProgram: criu });
       if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
       for (const { name, ok, found, mend } of json ? [] : results) {
         process.stdout.write(
-          `${ok ? 'ok  ' : 'OFF '} ${name}: ${found}\n${!ok && mend ? `       mend: ${mend}\n` : ''}`,
+          `${ok ? 'ok  ' : 'OFF '} ${name}: ${found}\n${!ok && mend ? `       fix: ${mend}\n` : ''}`,
         );
       }
       if (interrupted || results.some(({ ok, needed }) => needed && !ok)) process.exitCode = 1;

@@ -1,28 +1,35 @@
-import { Command } from 'commander';
-import { defaultDataFolder } from '../data-folder.ts';
+import { Command, Option } from 'commander';
+import { dataFolderDefault, defaultDataFolder } from '../data-folder.ts';
 import { parseDeadline } from './parse-deadline.ts';
 
-/** `skerry down`: ends the folder's server and sandboxes and removes everything that was made from it. */
+/** `skerry down`: ends the server and sandboxes of the folder and removes everything of them from the host. */
 export function downCommand(): Command {
   return new Command('down')
-    .description('stop the service of a data folder and end and remove all its sandboxes')
-    .option('--data <dir>', 'folder of the service', defaultDataFolder())
+    .description('stop the service of a data folder, and end and remove all its sandboxes')
+    .addOption(
+      new Option('--data <dir>', 'folder of the service').default(defaultDataFolder(), dataFolderDefault),
+    )
     .option(
       '--deadline <seconds>',
-      'how long server, helper, and the end of one sandbox may take before they are ended by force',
+      'seconds to wait for server, helper, and the end of each sandbox before killing them',
       parseDeadline,
       30,
     )
-    .action(async ({ data, deadline }: { data: string; deadline: number }) => {
-      // No command that talks to a server needs the runtime.
-      const { enterGround } = await import('../ground.ts');
-      await enterGround({ startsNone: true });
+    .option('--json', 'one JSON object')
+    .action(async ({ data, deadline, json }: { data: string; deadline: number; json?: boolean }) => {
+      // Commands that call a server do not need the runtime.
+      const { enterRootlessNamespace } = await import('../rootless.ts');
+      await enterRootlessNamespace({ startsNone: true });
       const { takeDown } = await import('../down.ts');
       const { stopped, endedServer } = await takeDown({
         dataDir: data,
         deadlineMs: deadline * 1000,
         say: (message) => process.stderr.write(`skerry: ${message}\n`),
       });
+      if (json) {
+        process.stdout.write(`${JSON.stringify({ stopped, endedServer })}\n`);
+        return;
+      }
       const isNothing = stopped === 0 && !endedServer;
       const count = `${stopped} ${stopped === 1 ? 'sandbox' : 'sandboxes'}`;
       process.stdout.write(

@@ -1,14 +1,31 @@
-import { SandboxError } from '@skerry/sdk';
+import { SandboxError, type SandboxErrorCode } from '@skerry/sdk';
 
-/** Does it to each, one after the other. What the service refuses is told in a line, and the others still get their turn. */
-export async function forEach(ids: string[], act: (id: string) => Promise<unknown>): Promise<void> {
+export interface ForEachOptions<Result> {
+  ids: readonly string[];
+  act: (id: string) => Promise<Result>;
+  /** Prints a JSON object a line: the id by this key, and what `toFields` makes of the result, or the error. */
+  json?: { key: 'sandboxId' | 'snapshotId' | 'template'; toFields: (result: Result) => object } | undefined;
+}
+
+/**
+ * Runs the action for each id in turn. An error of the service is printed as a line, the next id follows, and the status of this
+ * process becomes 1.
+ */
+export async function forEach<Result>({ ids, act, json }: ForEachOptions<Result>): Promise<void> {
   for (const id of ids) {
     try {
-      await act(id);
+      const result = await act(id);
+      if (json) process.stdout.write(`${JSON.stringify({ [json.key]: id, ...json.toFields(result) })}\n`);
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error;
-      process.stderr.write(`skerry: ${id}: ${error.message}\n`);
       process.exitCode = 1;
+      if (json) process.stdout.write(`${JSON.stringify({ [json.key]: id, error: toPlainError(error) })}\n`);
+      else process.stderr.write(`skerry: ${id}: ${error.message}\n`);
     }
   }
+}
+
+/** What `--json` prints of an error of the service. */
+export function toPlainError({ code, message }: SandboxError): { code: SandboxErrorCode; message: string } {
+  return { code, message };
 }

@@ -1,11 +1,16 @@
+import { resolve } from 'node:path';
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
-import { defaultDataFolder, type ServerAddress } from '../data-folder.ts';
-import { createLog } from '../log.ts';
+import { dataFolderDefault, defaultDataFolder } from '../data-folder.ts';
+import { createLog, type LogLevel, logLevels } from '../log/log.ts';
 import { parseCount } from './parse-count.ts';
 import { parseMebibytes } from './parse-mebibytes.ts';
 import { parsePort } from './parse-port.ts';
+import { parseRegistry } from './parse-registry.ts';
+import { createProgressLine } from './progress-line.ts';
+import { toInvocation } from './up/invocation.ts';
+import { toWelcome } from './up/welcome.ts';
 
 interface UpFlags {
   host: string;
@@ -25,34 +30,42 @@ interface UpFlags {
   requireProtocolVersion: boolean;
   secureByDefault: boolean;
   sharedHost: string[];
+  registry: string[];
+  logLevel: LogLevel;
   json?: boolean;
 }
 
-/** `skerry up`: serves in the foreground until SIGINT or SIGTERM, or until its helper has died too often; sandboxes outlive it. */
+/**
+ * `skerry up`: serves in the foreground until SIGINT or SIGTERM, or until its helper has died too often; sandboxes
+ * keep running.
+ */
 export function upCommand(): Command {
   return new Command('up')
     .description('start the service in the foreground; stops on Ctrl-C and leaves sandboxes running')
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--port <port>', 'port to listen on, 0 for a free one', parsePort, 4000)
-    .option('--data <dir>', 'folder that holds everything', defaultDataFolder())
+    .addOption(
+      new Option('--data <dir>', 'folder for all data').default(defaultDataFolder(), dataFolderDefault),
+    )
     .option('--images <dir>', 'folder of base images, may be shared (default: in the data folder)')
-    .option('--base-image <reference>', 'OCI image to make the base template from')
+    .option('--base-image <reference>', 'OCI image for the base template')
+    .option(
+      '--registry <host[:port]>',
+      'registry that builds of templates may use although its address is not public; may be repeated',
+      (registry: string, registries: string[]) => [...registries, parseRegistry(registry)],
+      [] as string[],
+    )
     .option('--domain <domain>', 'public domain of the sandboxes, with its port')
     .option(
       '--warm-min <count>',
-      'sandboxes of the base template that are always started ahead',
+      'sandboxes of the base template that are always kept started in advance',
       parseCount,
       0,
     )
-    .option('--warm-max <count>', 'the most that are started ahead when many are asked for', parseCount)
-    .option(
-      '--max-sandboxes <count>',
-      'the most that live at the same time, paused ones not counted',
-      parseCount,
-      100,
-    )
+    .option('--warm-max <count>', 'maximum number started in advance when the demand is high', parseCount)
+    .option('--max-sandboxes <count>', 'concurrency limit, without paused sandboxes', parseCount, 100)
     .addOption(
-      new Option('--isolation <level>', 'what stands between a sandbox and the kernel of this host')
+      new Option('--isolation <level>', 'how a sandbox is separated from the kernel of this host')
         .choices(isolationLevels)
         .default('container'),
     )
@@ -61,21 +74,21 @@ export function upCommand(): Command {
       'memory of a sandbox of the base template, fixed by the first start in a data folder (default: 1024)',
       parseMebibytes,
     )
-    .option('--no-memory', 'keep only the files of a paused sandbox, and do not fetch CRIU')
-    .option('--criu <path>', 'use this CRIU, 4.2 or newer, to keep memory, and fetch none')
+    .option('--no-memory', 'keep only the files of a paused sandbox, and do not download CRIU')
+    .option('--criu <path>', 'use this CRIU, 4.2 or newer, for checkpoints, and do not download one')
     .option(
       '--max-helper-faults <count>',
-      'how many times the helper may die within a minute, or in a row as it starts, before the service ends with status 1, 0 for any number',
+      'how often the helper may die within a minute, or in a row at its start, before the service exits with status 1; 0 for no limit',
       parseCount,
       5,
     )
     .option(
       '--no-require-protocol-version',
-      'take Connect calls without the header Connect-Protocol-Version, as some other servers do',
+      'accept Connect calls without the header Connect-Protocol-Version, as some other servers do',
     )
     .option(
       '--no-secure-by-default',
-      'let POST /sandboxes make sandboxes without an access token unless it says "secure": true',
+      'POST /sandboxes creates sandboxes without an access token unless the body has "secure": true',
     )
     .option(
       '--shared-host <name>',
@@ -83,22 +96,34 @@ export function upCommand(): Command {
       (name: string, names: string[]) => [...names, name.toLowerCase()],
       [] as string[],
     )
-    .option('--json', 'print one line of JSON when ready, and nothing else, on stdout')
+    .addOption(
+      new Option(
+        '--log-level <level>',
+        'lowest level of the log on stderr; debug adds a line for each request',
+      )
+        .choices(logLevels)
+        .default('info'),
+    )
+    .option(
+      '--json',
+      'print one line of JSON when ready, and nothing else, on stdout; the default unless stdout is a terminal',
+    )
     .action(async (flags: UpFlags) => {
       // The servers are most of this program, and no other command needs them.
       const { refuseHost } = await import('../refuse-host.ts');
       refuseHost();
-      const { enterGround } = await import('../ground.ts');
-      await enterGround();
+      const { enterRootlessNamespace } = await import('../rootless.ts');
+      await enterRootlessNamespace();
       const stopping = new AbortController();
       const stopped = new Promise<void>((resolve) => {
         stopping.signal.addEventListener('abort', () => resolve(), { once: true });
       });
       for (const signal of ['SIGINT', 'SIGHUP'] as const) process.once(signal, () => stopping.abort());
-      // "skerry down" may tell a server that is stopping already, which is to go on with that.
+      // "skerry down" may signal a server that is already stopping; it must complete the stop.
       process.on('SIGTERM', () => stopping.abort());
 
       const images = flags.images ?? process.env.SKERRY_IMAGES_DIR;
+      using progress = createProgressLine(process.stderr);
       const { startServer } = await import('../up.ts');
       const server = await startServer({
         host: flags.host,
@@ -117,41 +142,43 @@ export function upCommand(): Command {
         requireProtocolVersion: flags.requireProtocolVersion,
         secureByDefault: flags.secureByDefault,
         sharedHosts: flags.sharedHost,
-        log: createLog({ write: (line) => process.stderr.write(line) }),
-        onProgress: (message) => process.stderr.write(`${message}\n`),
+        allowedRegistries: flags.registry,
+        helperEnvironment: toHelperEnvironment(process.env),
+        log: createLog({ write: (line) => progress.write(line), level: flags.logLevel }),
+        logsAccess: flags.logLevel === 'debug',
+        onProgress: (step) => progress.show(step),
         signal: stopping.signal,
       });
-      process.stdout.write(flags.json ? `${JSON.stringify(server.address)}\n` : welcome(server.address));
+      progress[Symbol.dispose]();
+      const { address } = server;
+      const welcome = {
+        address,
+        invocation: toInvocation(process.argv, process.env),
+        dataDir: flags.data === defaultDataFolder() ? undefined : resolve(flags.data),
+      };
+      const isForPerson = process.stdout.isTTY && !flags.json;
+      process.stdout.write(isForPerson ? toWelcome(welcome) : `${JSON.stringify(address)}\n`);
       const failure = await Promise.race([stopped, server.failed]);
       await server.close();
       if (failure) throw failure;
     });
 }
 
+/** What Node reads at its start, and leads it to registries: proxies and certificates of the host. */
+const networkVariables = [
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'],
+  ...['NODE_EXTRA_CA_CERTS', 'NODE_USE_ENV_PROXY', 'NODE_USE_SYSTEM_CA', 'SSL_CERT_DIR', 'SSL_CERT_FILE'],
+];
+const toHelperEnvironment = (environment: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    networkVariables.flatMap((name) => {
+      const value = environment[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+
 /** Throws when the least is above the most. */
 function parseWarm({ warmMin: min, warmMax: max = min }: UpFlags): { min: number; max: number } {
   if (min > max) throw new CliError(`--warm-min ${min} is more than --warm-max ${max}`);
   return { min, max };
-}
-
-/** What a person reads when the service is up, ready to paste. */
-function welcome({ apiUrl, sandboxUrl, domain, apiKey }: ServerAddress): string {
-  return `skerry is ready
-
-  API        ${apiUrl}
-  key        ${apiKey}
-  sandboxes  http://{port}-{id}.${domain}
-
-In another terminal:
-
-  export SKERRY_API_URL=${apiUrl} SKERRY_DOMAIN=${domain} SKERRY_API_KEY=${apiKey}
-  skerry sandbox create
-  skerry sandbox exec ID -- python3 -c 'print("hello")'
-
-For a program that uses the e2b package:
-
-  export E2B_API_URL=${apiUrl} E2B_SANDBOX_URL=${sandboxUrl} E2B_API_KEY=${apiKey}
-
-Ctrl-C stops serving; sandboxes run on until they expire or "skerry down" ends them.
-`;
 }

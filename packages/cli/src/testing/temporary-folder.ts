@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** Makes a folder that goes away with the test that asked for it. */
+/** Creates a folder that is removed at the end of the test. */
 export function createTemporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'skerry-cli-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,29 +1,29 @@
 /**
- * Does: Takes the rest of a large body off the connection behind the back of Node's HTTP parser, which has read its head.
- * Why not the promised way: A stream of the parser allocates for each read and copies each piece; the garbage collector then marks
+ * Does: Takes the rest of a large body from the connection, past Node's HTTP parser, which has parsed its head.
+ * Why not the promised way: A stream of the parser allocates for each read and copies each chunk; the garbage collector then marks
  * the whole heap several times in each 100 MiB.
- * Source: https://nodejs.org/docs/latest-v24.x/api/net.html#new-netsocketoptions (`onread`); that the parser reads what is pushed
- * to a socket with `onread` as 'data' is promised nowhere.
- * When it no longer fits: Bodies would be incomplete, which the tests see; without this all passes through the parser.
+ * Source: https://nodejs.org/docs/latest-v24.x/api/net.html#new-netsocketoptions (`onread`); no document promises that the parser
+ * reads what is pushed to a socket with `onread` as 'data'.
+ * When it no longer fits: Bodies would be incomplete, which the tests detect; without this file every body passes the parser.
  * Test: ../streams.test.ts
  * Bench row: file.download
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PieceSink, RecycledReads } from './recycled-reads.ts';
 
-/** Below this a new connection, which the next request needs then, costs more than is won. */
+/** For smaller bodies, the new connection that the next request then needs costs more than this saves. */
 const minLargeBytes = 1024 * 1024;
 
-/** The length of the body of an answer that `passLargeBody` is for, else undefined. */
+/** The length of a response body that `passLargeBody` accepts, else undefined. */
 export const largeBodyBytes = (answer: IncomingMessage): number | undefined => {
   const sizeBytes = Number(answer.headers['content-length'] ?? 0);
   return sizeBytes >= minLargeBytes && answer.statusCode !== 304 ? sizeBytes : undefined;
 };
 
 /**
- * Passes a body of known length from the connection to the client without the HTTP parser, which has seen the head and
- * whatever came with it. The parser misses the rest, so the connection carries no further request. A connection that breaks
- * before is told by an `error` of the answer as ever.
+ * Forwards a body of known length from the connection to the client without the HTTP parser, which has parsed the head
+ * and the first bytes. The parser misses the rest, so the connection carries no further request. A connection that
+ * breaks earlier emits an `error` on the response, as without this function.
  */
 export const passLargeBody = (
   answer: IncomingMessage,
@@ -41,10 +41,10 @@ export const passLargeBody = (
     response.end();
   });
   const sink: PieceSink = {
-    // From the first piece that goes here on nothing else fills these two, so it stays so.
+    // Only the code below writes to these two streams after the first chunk, so their state stays valid.
     isReady: () => answer.readableLength === 0 && socket.readableLength === 0,
     write(piece, done) {
-      // More than was announced is not passed on.
+      // Bytes beyond the announced length are dropped.
       const goesOn = response.write(piece.subarray(0, restBytes), done);
       restBytes -= Math.min(restBytes, piece.length);
       if (restBytes > 0) return goesOn;
@@ -56,7 +56,7 @@ export const passLargeBody = (
   };
   reader.sink = sink;
   response.on('drain', () => {
-    // A connection that goes on after a body which the parser saw whole may be another request's by now.
+    // After a body that the parser saw whole, the connection may already serve another request.
     if (reader.sink === sink) socket.resume();
   });
 };

@@ -11,7 +11,7 @@ describe('a connection', () => {
   const socket = { push: (piece: Buffer) => pushed.push(piece) > 0 } as never;
   const fill = (buffer: Uint8Array, value: number): Uint8Array => buffer.fill(value, 0, 10);
 
-  it('with a sink reads into the same memory again when the sink is done with it, and not before', () => {
+  it('with a sink reuses its memory when the sink is done with it, and not before', () => {
     const taken: { piece: Uint8Array; done: () => void }[] = [];
     const reads = new RecycledReads();
     reads.sink = { isReady: () => true, write: (piece, done) => taken.push({ piece, done }) > 1 };
@@ -26,7 +26,7 @@ describe('a connection', () => {
     expect(pushed).toEqual([]);
   });
 
-  it('without one copies what it reads, and so it does with one that waits for earlier pieces', () => {
+  it('copies what it reads without a sink, and with a sink that waits for earlier chunks', () => {
     const reads = new RecycledReads();
     const buffer = reads.nextBuffer();
     reads.receive(socket, 10, fill(buffer, 1));
@@ -48,7 +48,7 @@ describe('large bodies through the edge', () => {
     await loopback.serve('abc', 80, async (incoming, answer) => {
       const body = bodies[Number(incoming.url?.slice(1))] as Buffer;
       answer.writeHead(200, { 'content-length': body.length });
-      // In pieces of any size: the ends of reads and of pieces do not meet.
+      // In chunks of any size: the ends of reads and of chunks do not align.
       for (let at = 0; at < body.length; at += 61_003) {
         if (!answer.write(body.subarray(at, at + 61_003))) await once(answer, 'drain');
       }
@@ -79,14 +79,14 @@ describe('large bodies through the edge', () => {
     return hash.digest('hex');
   };
 
-  it('arrive byte for byte beside each other, for fast and for slow readers, on connections used again', async () => {
+  it('arrive unchanged in parallel, for fast and slow readers, on reused connections', async () => {
     for (let round = 0; round < 3; round += 1) {
       const read6 = bodies.map((_, index) => read(index, index % 2));
       expect(await Promise.all(read6)).toEqual(bodies.map(digest));
     }
   });
 
-  it('arrive byte for byte beside readers that go away in the middle', async () => {
+  it('arrive unchanged while other readers disconnect in the middle', async () => {
     for (let round = 0; round < 5; round += 1) {
       const leaving = await open(1);
       leaving.on('error', () => undefined);

@@ -1,39 +1,40 @@
 /**
- * Does: Reads a connection into memory that is used again and again, and pushes the pieces to the socket itself.
- * Why not the promised way: See pass-large-body.ts, for which it is.
+ * Does: Reads a connection into reused memory, and pushes the chunks to the socket itself.
+ * Why not the promised way: See pass-large-body.ts, which uses this file.
  * Source: https://nodejs.org/docs/latest-v24.x/api/net.html#new-netsocketoptions (`onread`)
- * When it no longer fits: A socket that is pushed to by others fails the tests; without `onread` Node reads into memory of its own.
+ * When it no longer fits: A socket that other code pushes to fails the tests; without `onread` Node reads into its own memory.
  * Test: recycled-reads.test.ts
  * Bench row: file.download
  */
 import type { Readable } from 'node:stream';
 import type { SocketReader } from '@skerry/contract/directory';
 
-/** About what the kernel hands over at once; less would mean more rounds for each body. */
+/** About the amount that the kernel returns in one read; a smaller buffer needs more reads for each body. */
 const slotBytes = 256 * 1024;
 
-/** More are made when more bodies pass at a time, and not kept. */
+/** More buffers are allocated when more bodies pass at a time; they are not kept. */
 const maxKeptSlots = 16;
 
-/** What every connection without a sink reads into: its content is copied before the next read. */
+/** The shared buffer of all connections without a sink: its content is copied before the next read. */
 const scratch = new Uint8Array(64 * 1024);
 
 const freeSlots: Uint8Array[] = [];
 
-/** Takes the pieces of a body as they are read. */
+/** Receives the chunks of a body as they are read. */
 export interface PieceSink {
-  /** False when pieces that came before are still on another way to the same goal. */
+  /** False while earlier chunks are still on another path to the same client. */
   isReady(): boolean;
   /**
-   * Takes a piece and calls `done` when nobody looks at it any more. False: nothing is read until the socket is resumed.
+   * Takes a chunk and calls `done` when its memory may be reused. Returns false to stop reading until the socket is
+   * resumed.
    */
   write(piece: Uint8Array, done: () => void): boolean;
 }
 
 /**
- * Decides where a connection to a sandbox reads to. With a sink, it reads into memory that is used again and again, and
- * the pieces go there instead of into the stream: for large bodies this takes a fraction of the time of Node's own way, which
- * allocates for each read, copies in its HTTP parser and leaves the rest to the garbage collector.
+ * Decides where a connection to a sandbox reads to. With a sink, it reads into reused memory, and the chunks go to the
+ * sink instead of into the stream. For large bodies this takes a fraction of the time of Node's streams, which
+ * allocate for each read, copy in the HTTP parser and leave the buffers to the garbage collector.
  */
 export class RecycledReads implements SocketReader {
   sink: PieceSink | undefined;
@@ -46,7 +47,7 @@ export class RecycledReads implements SocketReader {
   receive(socket: Readable, sizeBytes: number, buffer: Uint8Array): boolean {
     const piece = Buffer.from(buffer.buffer, buffer.byteOffset, sizeBytes);
     if (buffer === scratch) return socket.push(Buffer.from(piece));
-    // Whoever reads the stream keeps this memory, so it is not used again.
+    // A reader of the stream keeps this memory, so it is not reused.
     if (this.sink?.isReady() !== true) return socket.push(piece);
     return this.sink.write(piece, () => {
       if (freeSlots.length < maxKeptSlots) freeSlots.push(buffer);

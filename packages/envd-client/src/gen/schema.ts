@@ -9,8 +9,8 @@ export interface paths {
         };
         /**
          * Get the variables of this sandbox
-         * @description What every process of the sandbox gets in its environment, unless the request that starts it says otherwise: the
-         *     `envVars` of the create.
+         * @description The default environment of every process in the sandbox: the `envVars` of the create. A request that starts a
+         *     process can override them.
          */
         get: operations["getAgentVariables"];
         put?: never;
@@ -25,24 +25,24 @@ export interface paths {
         parameters: {
             query?: {
                 /**
-                 * @description The file. Absolute, or relative to the user's home; `~` and `~/x` start there too, `~other` is refused with 400.
-                 *     Percent-encoded as any query value.
+                 * @description The file. Absolute, or relative to the user's home; `~` and `~/x` start there too, `~other` is refused with
+                 *     400. Percent-encoded as any query value.
                  * @example notes/today.txt
                  */
                 path?: string;
                 /**
-                 * @description Stands in for the token. How it is made is described under `FileSignature`.
+                 * @description Replaces the token. `FileSignature` describes how to make it.
                  * @example v1_gUtH/s9YCJWgCizjfUxuWfhFE4QSydOWEIIvfLwDr6E
                  */
                 signature?: string;
                 /**
-                 * @description Unix time in seconds after which the signature is refused with 401. Part of what is signed.
+                 * @description Unix time in seconds after which the signature is refused with 401. Part of the signed text.
                  * @example 1795168800
                  */
                 signature_expiration?: number;
                 /**
-                 * @description The user whose home relative paths start from and who owns what is created; the sandbox's default user when absent.
-                 *     It is not a permission check.
+                 * @description The user whose home relative paths start at and who owns created files; the default is the sandbox's default
+                 *     user. It is not a permission check.
                  * @example user
                  */
                 username?: string;
@@ -54,25 +54,27 @@ export interface paths {
         /**
          * Download a file
          * @description The whole file as a stream, always `application/octet-stream`. Symbolic links are followed. With an
-         *     `Accept-Encoding` that allows gzip the answer may be compressed; a `Range` or `If-*` header rules that out.
-         *     An empty file is an answer with `Content-Length: 0`.
+         *     `Accept-Encoding` that allows gzip the response may be compressed, except with a `Range` or `If-*` header.
+         *     The response for an empty file has `Content-Length: 0`.
          */
         get: operations["downloadFile"];
         put?: never;
         /**
          * Upload files
-         * @description Writes files, making missing parents. An existing file is overwritten and keeps its mode; a new one gets 0644 and
-         *     belongs to the user.
+         * @description Writes files and creates missing parents. An existing file is overwritten and keeps its mode; a new one gets
+         *     0644 and belongs to the user.
          *
-         *     As `multipart/form-data`, each part named `file` is one file. With the query parameter `path` there is exactly one,
-         *     and it goes there; without, each goes to its own file name, directories included. Parts are written in sequence and
-         *     earlier ones stay when a later one fails; two parts with one target are refused with 400.
+         *     As `multipart/form-data`, each part named `file` is one file. With the query parameter `path` there must be
+         *     exactly one, which is written there; without it, each is written to its own file name, directories included.
+         *     Parts are written in order and earlier ones stay when a later one fails; two parts with one target are refused
+         *     with 400.
          *
-         *     As `application/octet-stream`, the body is the file and `path` is required. `Content-Encoding: gzip` is inflated.
+         *     As `application/octet-stream`, the body is the file and `path` is required. `Content-Encoding: gzip` is
+         *     decompressed.
          *
-         *     Headers named `X-Metadata-{key}` attach metadata to every file of the request: printable ASCII, at most 246 bytes a
-         *     key and 4096 in all, keys in lower case, not `__proto__`. Each upload replaces the whole set, so one without such
-         *     headers clears it.
+         *     Headers named `X-Metadata-{key}` attach metadata to every file of the request: printable ASCII, at most 246
+         *     bytes a key and 4096 in total, keys in lower case, not `__proto__`. Each upload replaces the whole set; an
+         *     upload without such headers clears it.
          */
         post: operations["uploadFiles"];
         delete?: never;
@@ -92,14 +94,14 @@ export interface paths {
         put?: never;
         /**
          * Join files into one
-         * @description Writes the sources one after another into a new file, gives it the destination's name in one step, and then deletes
-         *     the sources. Until that step the destination is what it was, and whatever fails before it, the caller's going away
-         *     included, changes nothing but missing parents that were made. Where a source is a symbolic link, what it leads to is
-         *     read and the link is deleted. A source that was replaced or written to meanwhile stays.
+         * @description Writes the sources one after another into a new file, renames it to the destination in one step, and then
+         *     deletes the sources. Before the rename the destination does not change, and any failure, a disconnect of the
+         *     caller included, changes nothing except that missing parents were created. For a source that is a symbolic link,
+         *     its target is read and the link is deleted. A source that was replaced or written to meanwhile stays.
          *
-         *     A destination that exists keeps its mode and owner and loses its metadata; through a symbolic link it is the file
-         *     that the link leads to. A new one gets 0644 and belongs to the user, like missing parents. Sources and result are on the
-         *     disk at the same time. A signature does not open this operation.
+         *     An existing destination keeps its mode and owner and loses its metadata; if it is a symbolic link, its target is
+         *     replaced. A new one gets 0644 and belongs to the user, like missing parents. Sources and result are on the
+         *     disk at the same time. A signature does not authorize this operation.
          */
         post: operations["composeFiles"];
         delete?: never;
@@ -117,7 +119,7 @@ export interface paths {
         };
         /**
          * Probe a sandbox or the service
-         * @description Of a sandbox: 204 while it runs, 502 as soon as it does not. Of the platform API: 200 while the service answers requests.
+         * @description For a sandbox: 204 while it runs, else 502. For the platform API: 200 while the service serves requests.
          *     Neither needs a token or key.
          */
         get: operations["getHealth"];
@@ -137,8 +139,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what this sandbox uses now
-         * @description Of the sandbox and within its limits, not of the host that it shares. As of a second ago at most.
+         * Get the present metrics of this sandbox
+         * @description Values of the sandbox and its limits, not of the host. At most a second old.
          */
         get: operations["getAgentMetrics"];
         put?: never;
@@ -153,33 +155,33 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description What the sandbox uses now, as the agent reports it. */
+        /** @description The present usage of the sandbox, as the agent reports it. */
         AgentMetrics: {
             /**
              * Format: int32
-             * @description CPU cores that it may use.
+             * @description CPU cores available to it.
              */
             cpu_count: number;
-            /** @description Since the sample before, some seconds ago at most. 100 when all `cpu_count` cores are busy. */
+            /** @description Since the previous sample, at most some seconds ago. 100 when all `cpu_count` cores are busy. */
             cpu_used_pct: number;
             /**
              * Format: int64
-             * @description Disk that it may use.
+             * @description Disk space available to it.
              */
             disk_total: number;
             /**
              * Format: int64
-             * @description Disk that its files take.
+             * @description Disk space that its files take.
              */
             disk_used: number;
             /**
              * Format: int64
-             * @description Pages of files that are kept in memory.
+             * @description The page cache.
              */
             mem_cache: number;
             /**
              * Format: int64
-             * @description In bytes, as all that are not named otherwise.
+             * @description In bytes, like every field without a unit in its name.
              */
             mem_total: number;
             /**
@@ -210,21 +212,21 @@ export interface components {
              * @description Equal to the HTTP status.
              */
             code: number;
-            /** @description A finer cause where there is one. New values may appear. */
+            /** @description A more specific cause, if there is one. New values may appear. */
             error_code?: string;
-            /** @description For people; may change. Programs decide on `code`. */
+            /** @description For people; may change. Programs branch on `code`. */
             message: string;
         };
-        /** @description Which files to join, and where the result goes. */
+        /** @description The files to join, and the destination. */
         FileComposition: {
-            /** @description Where the result goes. Paths mean what they mean in `/files`. */
+            /** @description The destination. Paths have the same meaning as in `/files`. */
             destination: string;
-            /** @description What to join, in this order. Regular files, or symbolic links to such; none may be the destination. */
+            /** @description The files to join, in this order. Regular files, or symbolic links to such; none may be the destination. */
             source_paths: string[];
             /** @description As the query parameter of `/files`. */
             username?: string;
         };
-        /** @description Answered by the edge in place of a sandbox that cannot. Both spellings of the id hold the same value. */
+        /** @description Sent by the edge for a sandbox that cannot respond. Both spellings of the id have the same value. */
         SandboxNotFoundError: {
             /**
              * Format: int32
@@ -235,7 +237,7 @@ export interface components {
             message: string;
             /**
              * Format: int32
-             * @description The port on which nothing listens. Present when the sandbox itself is running.
+             * @description The port without a server. Present when the sandbox itself is running.
              */
             port?: number;
             /** @description The spelling that older clients read. */
@@ -243,7 +245,7 @@ export interface components {
             /** @description Id of the sandbox. */
             sandboxID: string;
         };
-        /** @description Answered by the edge in place of a busy sandbox. Both spellings of the id hold the same value. */
+        /** @description Sent by the edge for a busy sandbox. Both spellings of the id have the same value. */
         TooManyConnectionsError: {
             /**
              * Format: int32
@@ -252,7 +254,7 @@ export interface components {
             code: number;
             /**
              * Format: int32
-             * @description How many requests one sandbox may have under way.
+             * @description The maximum of open requests for one sandbox.
              */
             connectionLimit: number;
             /** @description For people; may change. */
@@ -264,7 +266,7 @@ export interface components {
         };
         /** @description One file that was written. */
         UploadedFile: {
-            /** @description What `X-Metadata-*` headers attached. Absent when nothing was. */
+            /** @description The metadata of the `X-Metadata-*` headers. Absent when there was none. */
             metadata?: {
                 [key: string]: string;
             };
@@ -273,7 +275,7 @@ export interface components {
             /** @description Absolute path of the file. */
             path: string;
             /**
-             * @description `file` for everything that was uploaded.
+             * @description `file` for every uploaded file.
              * @enum {string}
              */
             type: "file" | "directory";
@@ -281,8 +283,8 @@ export interface components {
     };
     responses: {
         /**
-         * @description The path cannot be read or written as a file, for instance because it is a directory, or the body or a parameter is
-         *     malformed. The edge answers a malformed host name with a short text.
+         * @description The path cannot be read or written as a file, for example because it is a directory, or the body or a parameter
+         *     is malformed. For a malformed host name, the edge sends a short text.
          */
         BadPath: {
             headers: {
@@ -294,7 +296,7 @@ export interface components {
                 "text/plain": string;
             };
         };
-        /** @description The host name or the `E2b-Sandbox-*` headers name no port and sandbox. A short text from the edge. */
+        /** @description The host name or the `E2b-Sandbox-*` headers do not name a port and a sandbox. A short text from the edge. */
         BadSandboxHost: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -314,7 +316,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description There is no such file. */
+        /** @description The file does not exist. */
         FileNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -334,7 +336,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Something unexpected went wrong in the server, whose log has the cause. */
+        /** @description An unexpected error in the server, whose log has the cause. */
         InternalServerError: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -354,7 +356,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The file is not as `If-Match` or `If-Unmodified-Since` asks for. */
+        /** @description The file does not match `If-Match` or `If-Unmodified-Since`. */
         PreconditionFailed: {
             headers: {
                 ETag: components["headers"]["ETag"];
@@ -381,8 +383,8 @@ export interface components {
             };
         };
         /**
-         * @description The sandbox is unknown, killed, expired or paused; or it runs and nothing listens on the port, and then `port` is
-         *     there too. A browser that navigates gets a page instead of JSON.
+         * @description The sandbox is unknown, killed, expired or paused; or it runs and no server listens on the port: then `port` is
+         *     present too. A browser that navigates gets a page instead of JSON.
          */
         SandboxNotFound: {
             headers: {
@@ -394,7 +396,7 @@ export interface components {
                 "text/html": string;
             };
         };
-        /** @description No capacity at the moment, or the server is ending. Nothing has changed; try again. `error_code` is always there. */
+        /** @description No capacity at the moment, or the server is stopping. Nothing has changed; try again. `error_code` is always present. */
         ServiceUnavailable: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -405,7 +407,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The sandbox has as many requests under way as the edge allows for one. Wait until some have ended. */
+        /** @description The sandbox has reached the maximum of open requests that the edge allows for one. Wait until some have ended. */
         TooManyConnections: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -426,11 +428,11 @@ export interface components {
         ContentDisposition: string;
         /** @description Version of the file. Absent when the body is compressed. */
         ETag: string;
-        /** @description When the file was last changed. */
+        /** @description Time of the last change of the file. */
         LastModified: string;
         /** @description Always `nosniff`. */
         NoSniff: string;
-        /** @description Names the request in the log of the server. It is the value that the request had under this name, if that consists of 1 to 64 letters, digits, `_`, `.` and `-`, and a new one otherwise. */
+        /** @description Identifies the request in the log of the server. The value of the request's own header if it consists of 1 to 64 letters, digits, `_`, `.` and `-`, else a new one. */
         RequestId: string;
         /** @description Whole seconds to wait. Present only where waiting helps, so not when a concurrency limit is reached. */
         RetryAfter: number;
@@ -472,30 +474,30 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The file. Absolute, or relative to the user's home; `~` and `~/x` start there too, `~other` is refused with 400.
-                 *     Percent-encoded as any query value.
+                 * @description The file. Absolute, or relative to the user's home; `~` and `~/x` start there too, `~other` is refused with
+                 *     400. Percent-encoded as any query value.
                  * @example notes/today.txt
                  */
                 path?: string;
                 /**
-                 * @description Stands in for the token. How it is made is described under `FileSignature`.
+                 * @description Replaces the token. `FileSignature` describes how to make it.
                  * @example v1_gUtH/s9YCJWgCizjfUxuWfhFE4QSydOWEIIvfLwDr6E
                  */
                 signature?: string;
                 /**
-                 * @description Unix time in seconds after which the signature is refused with 401. Part of what is signed.
+                 * @description Unix time in seconds after which the signature is refused with 401. Part of the signed text.
                  * @example 1795168800
                  */
                 signature_expiration?: number;
                 /**
-                 * @description The user whose home relative paths start from and who owns what is created; the sandbox's default user when absent.
-                 *     It is not a permission check.
+                 * @description The user whose home relative paths start at and who owns created files; the default is the sandbox's default
+                 *     user. It is not a permission check.
                  * @example user
                  */
                 username?: string;
             };
             header?: {
-                /** @description `identity` and `gzip` are known. Forbidding both is answered 406. */
+                /** @description `identity` and `gzip` are supported. Excluding both is answered 406. */
                 "Accept-Encoding"?: string;
                 /**
                  * @description Part of the file, as in RFC 9110.
@@ -513,7 +515,7 @@ export interface operations {
                 headers: {
                     "Accept-Ranges": components["headers"]["AcceptRanges"];
                     "Content-Disposition": components["headers"]["ContentDisposition"];
-                    /** @description Bytes that follow. Absent when they are compressed. */
+                    /** @description Length of the body. Absent when it is compressed. */
                     "Content-Length"?: number;
                     ETag: components["headers"]["ETag"];
                     "Last-Modified": components["headers"]["LastModified"];
@@ -532,7 +534,7 @@ export interface operations {
                 headers: {
                     "Accept-Ranges": components["headers"]["AcceptRanges"];
                     "Content-Disposition": components["headers"]["ContentDisposition"];
-                    /** @description Which bytes these are, and of how many. */
+                    /** @description The range of these bytes, and the size of the file. */
                     "Content-Range"?: string;
                     ETag: components["headers"]["ETag"];
                     "Last-Modified": components["headers"]["LastModified"];
@@ -544,7 +546,7 @@ export interface operations {
                     "application/octet-stream": Blob;
                 };
             };
-            /** @description Unchanged since the moment given in `If-Modified-Since`, or the version given in `If-None-Match`. */
+            /** @description Unchanged since `If-Modified-Since`, or still the version of `If-None-Match`. */
             304: {
                 headers: {
                     ETag: components["headers"]["ETag"];
@@ -570,24 +572,24 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The file. Absolute, or relative to the user's home; `~` and `~/x` start there too, `~other` is refused with 400.
-                 *     Percent-encoded as any query value.
+                 * @description The file. Absolute, or relative to the user's home; `~` and `~/x` start there too, `~other` is refused with
+                 *     400. Percent-encoded as any query value.
                  * @example notes/today.txt
                  */
                 path?: string;
                 /**
-                 * @description Stands in for the token. How it is made is described under `FileSignature`.
+                 * @description Replaces the token. `FileSignature` describes how to make it.
                  * @example v1_gUtH/s9YCJWgCizjfUxuWfhFE4QSydOWEIIvfLwDr6E
                  */
                 signature?: string;
                 /**
-                 * @description Unix time in seconds after which the signature is refused with 401. Part of what is signed.
+                 * @description Unix time in seconds after which the signature is refused with 401. Part of the signed text.
                  * @example 1795168800
                  */
                 signature_expiration?: number;
                 /**
-                 * @description The user whose home relative paths start from and who owns what is created; the sandbox's default user when absent.
-                 *     It is not a permission check.
+                 * @description The user whose home relative paths start at and who owns created files; the default is the sandbox's default
+                 *     user. It is not a permission check.
                  * @example user
                  */
                 username?: string;
@@ -605,14 +607,14 @@ export interface operations {
                 "multipart/form-data": {
                     /**
                      * Format: binary
-                     * @description One file. The part may appear many times when `path` is not given.
+                     * @description One file. Without `path` the part may be repeated.
                      */
                     file?: Blob;
                 };
             };
         };
         responses: {
-            /** @description What was written, in the order of the parts. */
+            /** @description The written files, in the order of the parts. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -644,7 +646,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was written. */
+            /** @description The joined file. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -673,7 +675,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The service answers requests. */
+            /** @description The service serves requests. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

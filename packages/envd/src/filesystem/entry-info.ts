@@ -17,7 +17,7 @@ const followLink = (path: string): { target: string; stats: BigIntStats | undefi
     const target = realpathSync.native(path);
     return { target, stats: statSync(target, { bigint: true }) };
   } catch {
-    // It leads nowhere or in a circle; the protocol has a way to say that.
+    // A dangling or circular link: the protocol reports its own path as the target.
     return { target: path, stats: undefined };
   }
 };

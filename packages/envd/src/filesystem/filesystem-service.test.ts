@@ -1,7 +1,6 @@
-import { chmodSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Code } from '@connectrpc/connect';
-import { FileType } from '@skerry/envd-client/filesystem';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startAgent, type TestAgent } from '../testing/start-agent.ts';
 
@@ -36,38 +35,6 @@ describe('Stat', () => {
       entries: [{ size: 5 * 2 ** 40 }, { size: 1, metadata: { size: '12' } }],
     });
   });
-
-  it('shows digits for ids without a name', async () => {
-    const path = join(folder(), 'foreign');
-    writeFileSync(path, '');
-    const { chownSync } = await import('node:fs');
-    chownSync(path, 4242, 2001);
-    const { entry } = await agent.files().stat({ path });
-    expect([entry?.owner, entry?.group]).toEqual(['4242', 'extra']);
-  });
-
-  it('refuses the home of another user by name', async () => {
-    await expect(agent.files().stat({ path: '~root/x' })).rejects.toMatchObject({
-      code: Code.InvalidArgument,
-    });
-  });
-
-  it('starts relative paths at the home of the user of the request', async () => {
-    writeFileSync(join(agent.home, 'here'), '');
-    expect((await agent.files().stat({ path: 'here' })).entry?.path).toBe(join(agent.home, 'here'));
-    const asRoot = agent.files({ headers: { authorization: `Basic ${btoa('root:')}` } });
-    await expect(asRoot.stat({ path: 'here' })).rejects.toMatchObject({ code: Code.NotFound });
-  });
-
-  it('marks special bits the way the protocol does', async () => {
-    const dir = folder();
-    chmodSync(dir, 0o1777);
-    expect((await agent.files().stat({ path: dir })).entry?.permissions).toBe('dtrwxrwxrwx');
-    expect((await agent.files().stat({ path: '/dev/null' })).entry).toMatchObject({
-      permissions: 'Dcrw-rw-rw-',
-      type: FileType.UNSPECIFIED,
-    });
-  });
 });
 
 describe('ListDir', () => {
@@ -92,16 +59,6 @@ describe('ListDir', () => {
     expect(entries.length).toBe(20_000);
     // On a busy machine both take longer.
     expect(slowestMs).toBeLessThan(Math.max(2000, tookMs / 2));
-  });
-});
-
-describe('Move', () => {
-  it('fails with internal for a folder that would go into itself', async () => {
-    const source = join(folder(), 'source');
-    mkdirSync(source);
-    await expect(
-      agent.files().move({ source, destination: join(source, 'in/itself') }),
-    ).rejects.toMatchObject({ code: Code.Internal });
   });
 });
 

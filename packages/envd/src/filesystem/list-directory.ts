@@ -7,7 +7,7 @@ import { isErrno } from '../system/errno.ts';
 import type { AccountNames } from '../system/users.ts';
 import { readEntryInfo } from './entry-info.ts';
 
-/** Reading synchronously is several times faster; after so many entries others get their turn. */
+/** Reading synchronously is several times faster. After so many entries the loop yields to other calls. */
 const ENTRIES_PER_BATCH = 256;
 
 /** Checks that a path is a directory, links followed. Throws the protocol's error for each way it may not be. */
@@ -27,7 +27,7 @@ export const checkDirectory = (path: string): void => {
   if (!isDirectory) throw invalid(`path "${path}" is not a directory`);
 };
 
-/** The agent itself is out of something; anything else is about the one entry. */
+/** Errors of the agent itself, such as too many open files. Other errors concern one entry only. */
 const OWN_LIMITS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM']);
 
 /** Undefined when this entry has vanished or cannot be read, as it happens in /proc and below very long paths. */

@@ -6,9 +6,9 @@ export interface WatchIndex<W extends object> {
   /** The path of a directory in a watch, undefined when it is not part of it. */
   pathOf(watch: W, wd: number): string | undefined;
   watchesOf(wd: number): readonly W[];
-  /** Gives a directory and all below it another path. */
+  /** Changes the path of a directory and of all below it. */
   move(watch: W, from: string, to: string): void;
-  /** Forgets a directory and all below it, or all of a watch; returns the descriptors that nobody needs any more. */
+  /** Forgets a directory and all below it, or all of a watch; returns the descriptors that are no longer used. */
   remove(watch: W, path?: string): number[];
   forget(wd: number): void;
 }

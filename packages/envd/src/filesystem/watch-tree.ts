@@ -18,10 +18,10 @@ export interface WatchOptions {
   root: string;
   recursive: boolean;
   includeEntry: boolean;
-  /** Otherwise mounts from the network below the root are left out. */
+  /** Without it, network mounts below the root are left out. */
   allowNetworkMounts: boolean;
   onEvent: (event: FilesystemEventInit) => void;
-  /** Nothing follows. Without an error the directory has been moved away. */
+  /** The last event. Without an error the directory has been moved away. */
   onEnd: (error?: Error) => void;
 }
 
@@ -30,18 +30,18 @@ interface Watch extends WatchOptions {
   reported: Map<number, { horizon: number; created: Set<string>; written: Set<string> }>;
   /** Directories between the two halves of a rename. */
   moving: Map<number, NodeJS.Timeout>;
-  /** Why it has ended by itself. */
+  /** Why the watch has ended by itself. */
   failure: Error | undefined;
 }
 
-/** A rename out of the tree has no second half; after this time it is not coming. */
+/** A rename out of the tree has no second half; the wait for it ends after this time. */
 const RENAME_MS = 500;
 const GONE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'ENAMETOOLONG']);
 
 const DIRECTORIES_PER_TURN = 64;
 /** More directories than this are refused to one watch. */
 const MAX_DIRECTORIES = 65_536;
-/** A name that no directory can have, for one whose new name is not known yet. */
+/** A name that no directory can have. It stands for one whose new name is not known yet. */
 const limbo = (cookie: number): string => `\0${cookie}`;
 
 /** All watches of the agent, over one inotify instance that is opened with the first. */
@@ -61,7 +61,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
       try {
         event.entry = readEntryInfo(join(watch.root, path), users.names());
       } catch {
-        // Gone meanwhile: the event stands without it.
+        // The file is gone: report the event without an entry.
       }
     }
     watch.onEvent(event);
@@ -91,7 +91,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
     const known = index.pathOf(watch, wd);
     if (known === path) return undefined;
     if (known !== undefined) {
-      // The same directory under a newer name, whose rename is still in the queue.
+      // The same directory under a newer name: its rename event is still in the queue.
       index.move(watch, known, path);
       return undefined;
     }
@@ -114,9 +114,9 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
   };
 
   /**
-   * Watches one directory and returns the directories in it. With `isNew`, also reports what is in there: it was made before
-   * the watch, so the kernel told nobody. What was made between the watch and the look into it is told twice, and the second
-   * time dropped.
+   * Watches one directory and returns the directories in it. With `isNew`, also reports its contents: they were made before
+   * the watch, so the kernel sent no event. Entries made between the watch and the scan are reported twice by the kernel and the
+   * scan; the second report is dropped.
    */
   const addLevel = (watch: Watch, path: string, { isNew }: { isNew: boolean }): string[] => {
     const wd = addDirectory(watch, path);
@@ -141,7 +141,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
     return directories;
   };
 
-  /** Watches a directory and all below it. Others get their turn meanwhile: a tree may be as large as a disk allows. */
+  /** Watches a directory and all below it. Yields to other calls: a tree may be as large as the disk allows. */
   const addTree = async (watch: Watch, top: string, options: { isNew: boolean }): Promise<void> => {
     const rootDevice = statSync(watch.root, { throwIfNoEntry: false })?.dev;
     const waiting = [top];
@@ -171,7 +171,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
     }
   };
 
-  /** True when a scan has reported this event already; what happens to the name afterwards is news again. */
+  /** True when a scan has reported this event already. Later events of the same name are reported again. */
   const isReported = (watch: Watch, { wd, mask, name, position }: InotifyEvent): boolean => {
     const reported = watch.reported.get(wd);
     if (reported === undefined) return false;
@@ -233,7 +233,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
     const { wd, mask, name } = event;
     if ((mask & IN.Q_OVERFLOW) !== 0) {
       for (const watch of watches)
-        end(watch, new ApiError('internal', 'events were lost: too many changes at once'));
+        end(watch, new ApiError('internal', 'the kernel dropped events: too many changes at once'));
       return;
     }
     for (const watch of index.watchesOf(wd)) {
@@ -243,7 +243,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
         if (!isReported(watch, event))
           await onChild(watch, directory === '' ? name : `${directory}/${name}`, event);
       } else if (directory === '') {
-        // Of a sub-directory the parent's watch has told the same.
+        // The watch of the parent has reported the same event.
         onSelf(watch, mask);
       }
       if ((mask & IN.IGNORED) !== 0) watch.reported.delete(wd);
@@ -254,7 +254,7 @@ export const createWatchTree = ({ users }: { users: Users }): WatchTree => {
   const onError = (error: Error): void => {
     inotify = undefined;
     for (const watch of watches)
-      end(watch, new ApiError('internal', 'watching has failed', { cause: error }));
+      end(watch, new ApiError('internal', 'the inotify instance has failed', { cause: error }));
   };
 
   return {

@@ -18,9 +18,9 @@ export interface WatcherTable {
     path: string,
     request: WatchRequest,
   ): Promise<{ queue: EventQueue<FilesystemEventInit>; close: () => void }>;
-  /** Collects changes under a new id, for callers that ask for them. */
+  /** Collects changes under a new id until the caller fetches them. */
   create(path: string, request: WatchRequest): Promise<string>;
-  /** Takes what has been collected. A watcher that failed throws its error once, after its events, and is gone. */
+  /** Returns the collected events and removes them. A watcher that failed throws its error once, after its events, and is removed. */
   drain(id: string): FilesystemEventInit[];
   remove(id: string): void;
 }
@@ -47,7 +47,7 @@ const overflow = (): ApiError =>
 const checkWatchable = (path: string, { allowNetworkMounts }: WatchRequest): void => {
   checkDirectory(path);
   if (!allowNetworkMounts && isNetworkMount(path)) {
-    throw invalid(`"${path}" is on a network mount; set allowNetworkMounts to watch it all the same`);
+    throw invalid(`"${path}" is on a network mount; set allowNetworkMounts to watch it`);
   }
 };
 
@@ -63,7 +63,7 @@ export const createWatcherTable = ({ users }: { users: Users }): WatcherTable =>
   ): Promise<() => void> => {
     checkWatchable(root, request);
     if (openCount >= MAX_WATCHERS)
-      throw new ApiError('resource_exhausted', `there are ${MAX_WATCHERS} watchers already`);
+      throw new ApiError('resource_exhausted', `the limit of ${MAX_WATCHERS} watchers is reached`);
     const { recursive, includeEntry, allowNetworkMounts } = request;
     openCount += 1;
     let unwatch: () => void;

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer, type Server as HttpServer, request } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { EDGE_ACCESS, hashToken } from '@skerry/contract/agent-access';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collectOutput } from '../testing/collect-output.ts';
 import { startAgent, type TestAgent } from '../testing/start-agent.ts';
@@ -27,7 +28,7 @@ describe('POST /init', () => {
     expect(variables).toMatch(/^E2B_SANDBOX_ID=i1$/m);
   });
 
-  it('ignores one that is older than the last, and says 204 all the same', async () => {
+  it('ignores one that is older than the last, and answers 204 for it as well', async () => {
     await agent.initialize({ envVars: { AGE: 'new' }, timestamp: '2026-02-01T00:00:00Z' });
     const { status } = await agent.initialize({ envVars: { AGE: 'old' }, timestamp: '2026-01-01T00:00:00Z' });
     expect(status).toBe(204);
@@ -41,10 +42,15 @@ describe('POST /init', () => {
     const read = (token?: string) =>
       copy.http({ path: '/envs', ...(token && { headers: { 'X-Access-Token': token } }) });
     try {
-      const source = { sandboxId: 'i1', accessToken: 'first', envVars: { A: '1' } };
+      const [first, second] = [hashToken('first'), hashToken('second')];
+      const source = { sandboxId: 'i1', accessTokenSha256: first, envVars: { A: '1' } };
       await copy.initialize({ ...source, timestamp: '2026-02-01T00:00:00Z' });
       expect((await read()).status).toBe(401);
-      await copy.initialize({ sandboxId: 'i2', accessToken: 'second', timestamp: '2026-01-01T00:00:00Z' });
+      await copy.initialize({
+        sandboxId: 'i2',
+        accessTokenSha256: second,
+        timestamp: '2026-01-01T00:00:00Z',
+      });
       expect((await read('first')).status).toBe(401);
       expect(await read('second')).toMatchObject({ status: 200, json: {} });
       await copy.initialize({ sandboxId: 'i3', timestamp: '2026-01-01T00:00:01Z' });
@@ -54,13 +60,40 @@ describe('POST /init', () => {
     }
   });
 
+  it('takes the nonce of each run for that run alone, whatever the time is now', async () => {
+    const own = await startAgent();
+    const [before, after] = ['ab'.repeat(32), 'cd'.repeat(32)];
+    const ask = async (nonce: string): Promise<number> =>
+      (await own.http({ path: '/envs', headers: { [EDGE_ACCESS]: `full ${nonce}` } })).status;
+    try {
+      const settings = { sandboxId: 'i1', accessTokenSha256: hashToken('token') };
+      await own.initialize({ ...settings, edgeNonce: before, timestamp: '2026-02-01T00:00:00Z' });
+      expect([await ask(before), await ask(after)]).toEqual([200, 401]);
+      await own.initialize({ ...settings, edgeNonce: after, timestamp: '2026-01-01T00:00:00Z' });
+      expect([await ask(before), await ask(after)]).toEqual([401, 200]);
+      // The order of time holds within a run.
+      await own.initialize({
+        ...settings,
+        edgeNonce: after,
+        envVars: { A: '1' },
+        timestamp: '2025-12-01T00:00:00Z',
+      });
+      expect((await own.http({ path: '/envs', headers: { 'X-Access-Token': 'token' } })).json).toEqual({});
+    } finally {
+      await own.stop();
+    }
+  });
+
   it.each([
     ['a body that is no object', [], 'body'],
     ['a variable that is no string', { envVars: { A: 1 } }, 'envVars.A'],
     ['variables that are no object', { envVars: 'A=1' }, 'envVars'],
     ['a name with =', { envVars: { 'A=B': '' } }, 'envVars'],
     ['a value with NUL', { envVars: { A: 'a\0b' } }, 'envVars.A'],
-    ['a token that is no string', { accessToken: 7 }, 'accessToken'],
+    ['a token, of which it takes the hash alone', { accessToken: 'secret' }, 'accessToken'],
+    ['a hash that is none', { accessTokenSha256: 'secret' }, 'accessTokenSha256'],
+    ['a hash that is no string', { accessTokenSha256: 7 }, 'accessTokenSha256'],
+    ['a nonce that is too short', { edgeNonce: 'ab' }, 'edgeNonce'],
     ['a timestamp that is none', { timestamp: 'yesterday' }, 'timestamp'],
     ['volume mounts, which it lacks', { volumeMounts: [{ nfs_target: 'x', path: '/x' }] }, 'volumeMounts'],
     ['a certificate bundle, which it lacks', { caBundle: 'x' }, 'caBundle'],

@@ -1,11 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { controlPaths, parseLogQuery } from '@skerry/contract/agent-control';
+import { controlPaths, parseLogQuery, parseUnpackQuery } from '@skerry/contract/agent-control';
 import { notFound } from '@skerry/contract/error';
 import { createHttpServer } from '../http/listen.ts';
 import { readJson } from '../http/read-json.ts';
 import { replyError } from '../http/reply.ts';
 import type { Log } from '../log.ts';
 import type { SettingsStore } from '../settings.ts';
+import type { Users } from '../system/users.ts';
 import type { HostUsage } from './host-usage.ts';
 import { parseInitialization } from './initialize.ts';
 import { streamLog } from './log-stream.ts';
@@ -16,38 +17,51 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_USAGE_BYTES = 4 * 1024;
 
 /**
- * The private channel of the host: initialisation, the log of the sandbox, what it uses, a self-test, and tunnels to ports inside. It
- * listens on a socket that only the host and the sandbox's own root can open, so reaching it is the proof that a change of the
- * token asks for.
+ * The private channel of the host: initialisation, the log of the sandbox, what it uses, a self-test, the unpacking of
+ * archives, and tunnels to ports inside. It listens on a socket that only the host and the sandbox's own root can open, so a connection to it is the
+ * authorization to set the hash of the token and the nonce of the edge.
  */
 export const createControlServer = (options: {
   settings: SettingsStore;
+  users: Users;
   usage: HostUsage;
   log: Log;
   sandboxLog: SandboxLog;
-  /** Called when an answer to an initialisation is on its way. */
+  /** Called when the answer to an initialization has been sent. */
   onInitialized: () => void;
-  /** Rejects with what is wrong where commands cannot be started. */
+  /** Rejects with the reason when commands cannot be started. */
   runSelfTest: () => Promise<void>;
 }): Server => {
-  const { settings, usage, log, sandboxLog, onInitialized, runSelfTest } = options;
+  const { settings, users, usage, log, sandboxLog, onInitialized, runSelfTest } = options;
   let newestMs = 0;
 
   const initialize = async (req: IncomingMessage): Promise<void> => {
     const {
       isCopy,
+      isNewRun,
       timestampMs,
       settings: next,
     } = parseInitialization(await readJson(req, { maxBytes: MAX_BODY_BYTES }), settings.current);
-    // A retry that was overtaken by a newer initialisation must not undo it. A copy counts from its own beginning: the clock of
-    // the host may have been put back since the other one's.
-    if (!isCopy && timestampMs !== undefined && timestampMs < newestMs) return;
+    // A late retry must not undo a newer initialization. Each run begins with its own first one: the clock of
+    // the host may have been put back since that of the last run.
+    if (!isNewRun && timestampMs !== undefined && timestampMs < newestMs) return;
     // A copy of a sandbox carries the log of the one it was made from.
     if (isCopy) sandboxLog.restart();
     settings.replace(next);
     newestMs = timestampMs ?? newestMs;
     log('initialized', { upMs: Math.round(process.uptime() * 1000) });
     sandboxLog.write({ level: 'info', logger: 'agent', message: 'initialized' });
+  };
+
+  const unpack = async (req: IncomingMessage, query: string | undefined): Promise<void> => {
+    // Only the sandboxes of builds need it.
+    const { unpackArchive } = await import('./unpack/unpack.ts');
+    try {
+      await unpackArchive(req.iterator({ destroyOnReturn: false }), parseUnpackQuery(query), { users });
+    } finally {
+      // An unread rest of the body would stay in the connection and be parsed as the next request.
+      req.resume();
+    }
   };
 
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
@@ -67,6 +81,10 @@ export const createControlServer = (options: {
       case `POST ${controlPaths.selfTest}`:
         await runSelfTest();
         res.writeHead(200).end();
+        return;
+      case `POST ${controlPaths.unpack}`:
+        await unpack(req, query);
+        res.writeHead(204).end();
         return;
       default:
         throw notFound(`no route ${req.method} ${req.url}`);

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 
-/** What one subscriber has not taken yet. */
+/** The events that one subscriber has not taken yet. */
 export interface EventQueue<T> {
   readonly sizeBytes: number;
   readonly isClosed: boolean;
@@ -102,7 +102,7 @@ export async function* follow<T>(
     }
   } finally {
     clearTimeout(timer);
-    // Whoever stops reading early leaves a take behind, whose failure then concerns nobody.
+    // A reader that stops early leaves a pending take; this marks its rejection as handled.
     taking.catch(() => undefined);
     signal.removeEventListener('abort', onAbort);
   }

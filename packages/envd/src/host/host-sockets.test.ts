@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => agent.stop());
 
-it('closes all that leads to the host at one signal, and opens it at another, as often as it is told to', async () => {
+it('closes all that leads to the host at one signal, and opens it at another, any number of times', async () => {
   const paths = ['http.sock', 'control.sock'].map((name) => join(agent.socketDir, name));
   for (const _ of [1, 2]) {
     const connected = connect(join(agent.socketDir, 'http.sock'));
@@ -29,7 +29,7 @@ it('closes all that leads to the host at one signal, and opens it at another, as
   }
 });
 
-it('is as it was told last, however soon that was after the time before', async () => {
+it('has the state of the last signal, however soon it came after the one before', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'host-sockets-'));
   const paths = ['one', 'two'].map((name) => join(folder, name));
   const servers = paths.map(() => createServer());

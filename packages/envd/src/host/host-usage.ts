@@ -2,14 +2,14 @@ import type { SandboxUsage } from '@skerry/contract/agent-control';
 import { ApiError, invalid } from '@skerry/contract/error';
 
 /**
- * The way to figures that only the host sees: inside, the control groups are masked and /proc/meminfo is that of the whole host.
+ * Fetches figures that only the host can measure: inside, cgroups are masked and /proc/meminfo describes the whole host.
  */
 export interface HostUsage {
   /** Asks the host. Rejects with `unavailable` when it does not answer. */
   ask(): Promise<SandboxUsage>;
-  /** Calls back for each question. There is one listener; the next takes its place. The returned function takes it back. */
+  /** Calls `listener` for each question. There is one listener; a new one replaces it. The returned function removes it. */
   onAsk(listener: () => void): () => void;
-  /** The answer of the host. Throws `invalid_argument` when it is none. */
+  /** Accepts the answer of the host. Throws `invalid_argument` when a figure is missing. */
   tell(body: unknown): void;
 }
 
@@ -38,11 +38,11 @@ export const createHostUsage = ({ answerMs = ANSWER_MS } = {}): HostUsage => {
 
   return {
     ask() {
-      // Whoever asks meanwhile gets the same answer.
+      // Callers that ask meanwhile share this answer.
       if (asking !== undefined) return asking.promise;
       const question = Promise.withResolvers<SandboxUsage>();
       const late = setTimeout(() => {
-        question.reject(new ApiError('unavailable', 'the host does not say what this sandbox uses'));
+        question.reject(new ApiError('unavailable', 'the host did not report the usage of this sandbox'));
       }, answerMs);
       asking = question;
       listener?.();
@@ -53,7 +53,7 @@ export const createHostUsage = ({ answerMs = ANSWER_MS } = {}): HostUsage => {
     },
     onAsk(next) {
       listener = next;
-      // Asked before the host was there.
+      // The question came before the host was connected.
       if (asking !== undefined) next();
       return () => {
         if (listener === next) listener = undefined;

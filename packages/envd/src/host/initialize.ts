@@ -4,14 +4,16 @@ import { NEW_SETTINGS, type Settings } from '../settings.ts';
 
 export interface Initialization {
   settings: Settings;
+  /** The host has begun a new run: it showed another nonce than the last time, or this is a copy. */
+  isNewRun: boolean;
   /** The agent was that of another sandbox, of which this one is a copy with its processes. */
   isCopy: boolean;
   /** When the host sent it, in milliseconds since the epoch: the order of two initialisations. */
   timestampMs: number | undefined;
 }
 
-/** Features of the protocol that this agent lacks. Naming one must fail, or the caller would believe in it. */
-const LACKING = ['volumeMounts', 'caBundle', 'hyperloopIP', 'lifecycleID'] as const;
+/** Features of the protocol that this agent lacks. Naming one must fail, or the caller would believe in it. It takes no token but its hash. */
+const LACKING = ['accessToken', 'volumeMounts', 'caBundle', 'hyperloopIP', 'lifecycleID'] as const;
 
 const isAbsent = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);
@@ -23,6 +25,15 @@ const parseText = (
   const value = body[name];
   if (isAbsent(value)) return undefined;
   if (typeof value !== 'string' || value.includes('\0')) throw invalid(`${name} must be a string`);
+  return value;
+};
+
+const parseSecret = (
+  body: Partial<Record<keyof AgentInit, unknown>>,
+  name: keyof AgentInit,
+): string | undefined => {
+  const value = parseText(body, name);
+  if (value !== undefined && !/^[0-9a-f]{64}$/.test(value)) throw invalid(`${name} must be 256 bits in hex`);
   return value;
 };
 
@@ -46,7 +57,7 @@ export const parseEnvVars = (value: unknown, field: string): Record<string, stri
 
 /**
  * Turns the body of `POST /init` into settings. `envVars` replaces the variables of before. An omitted field keeps its value. After
- * a fork, which shows by another id, an omitted field is cleared, the token too. Throws `invalid_argument` naming the field.
+ * a fork, which shows by another id, an omitted field is cleared, the hash of the token too. Throws `invalid_argument` naming the field.
  */
 export const parseInitialization = (body: unknown, current: Settings): Initialization => {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
@@ -61,14 +72,17 @@ export const parseInitialization = (body: unknown, current: Settings): Initializ
   const sandboxId = parseText(fields, 'sandboxId') ?? current.sandboxId;
   const isCopy = current.sandboxId !== undefined && sandboxId !== current.sandboxId;
   const previous = isCopy ? NEW_SETTINGS : current;
+  const edgeNonce = parseSecret(fields, 'edgeNonce') ?? previous.edgeNonce;
   return {
     isCopy,
+    isNewRun: isCopy || edgeNonce !== current.edgeNonce,
     timestampMs,
     settings: {
       sandboxId,
       templateId: parseText(fields, 'templateId') ?? previous.templateId,
       envVars: parseEnvVars(fields.envVars, 'envVars'),
-      accessToken: parseText(fields, 'accessToken') ?? previous.accessToken,
+      accessTokenSha256: parseSecret(fields, 'accessTokenSha256') ?? previous.accessTokenSha256,
+      edgeNonce,
       defaultUser: parseText(fields, 'defaultUser') ?? previous.defaultUser,
       defaultWorkdir: parseText(fields, 'defaultWorkdir') ?? previous.defaultWorkdir,
     },

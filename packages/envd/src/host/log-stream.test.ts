@@ -47,7 +47,7 @@ const run = (...args: string[]) =>
   collectOutput(agent.processes().start({ process: { cmd: args[0] ?? '', args: args.slice(1) }, tag: 't' }));
 
 describe('GET /logs of the control channel', () => {
-  it('gives what the host does not have yet, and all of it when it names another numbering', async () => {
+  it('sends what the host does not have yet, and everything when it names another origin', async () => {
     await run('sh', '-c', 'exit 3');
     const [first, ...lines] = await readAll();
     expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, index) => index + 1));
@@ -115,7 +115,7 @@ describe('GET /metrics', () => {
     while ((await follower.next()).ask !== 'usage');
   };
 
-  it('answers what the host says, asking it once for all that wait', async () => {
+  it('answers with the figures of the host, fetched once for all waiting callers', async () => {
     const follower = await follow();
     const answers = Promise.all([agent.http({ path: '/metrics' }), agent.http({ path: '/metrics' })]);
     await untilAsked(follower);
@@ -140,7 +140,7 @@ describe('GET /metrics', () => {
     follower.close();
   });
 
-  it('waits a while for a host that comes later, and says when none does', async () => {
+  it('waits for a host that connects later, and answers 503 when none does', async () => {
     const answer = agent.http({ path: '/metrics' });
     const follower = await follow();
     await untilAsked(follower);
@@ -152,13 +152,13 @@ describe('GET /metrics', () => {
       503,
       {
         code: 503,
-        message: 'the host does not say what this sandbox uses',
+        message: 'the host did not report the usage of this sandbox',
         error_code: 'temporarily_unavailable',
       },
     ]);
   });
 
-  it('takes no answer without its figures, and does not mind one that nobody asked for', async () => {
+  it('refuses an answer without its figures, and ignores an unsolicited one', async () => {
     const { status, json } = await tell({ ...usage, diskUsedBytes: '4' });
     expect([status, json]).toEqual([400, { code: 400, message: 'diskUsedBytes must be a number' }]);
     expect((await tell(null)).status).toBe(400);

@@ -3,7 +3,7 @@ import type { LogRequest, LogStreamLine } from '@skerry/contract/agent-control';
 import type { HostUsage } from './host-usage.ts';
 import type { SandboxLog } from './sandbox-log.ts';
 
-/** Lines that are written together travel together: the host is woken once. */
+/** Lines that are written in one turn are sent together: the host wakes up once. */
 const BATCH_MS = 100;
 
 export interface LogStreamOptions extends LogRequest {
@@ -36,7 +36,7 @@ export const streamLog = (res: ServerResponse, options: LogStreamOptions): void 
     res.write(`${lines.map(({ text }) => text).join('\n')}\n`);
   };
   const sendSoon = (): void => {
-    // After a full buffer the next lines go when that is empty.
+    // After backpressure the next lines are sent when the buffer has drained.
     if (!res.writableNeedDrain) timer ??= setTimeout(send, BATCH_MS);
   };
 

@@ -11,7 +11,7 @@ const TIMEOUT_MS = 5_000;
 const START = { process: { cmd: '/.envd/tini', args: ['--version'] }, stdin: false };
 
 /**
- * Starts a program the way a caller would, at a listener that nobody else reaches: the first call of a process takes several
+ * Starts a program the way a caller would, at a listener that no other client reaches: the first call of a process takes several
  * times as long as the second, and an agent that waits for an owner has time for it. Resolves when the program has ended or was
  * not found, and rejects when the call fails; `path` is that of a socket which is gone then.
  */

@@ -1,6 +1,6 @@
 import type { LogEntry } from '@skerry/contract/agent-control';
 
-/** What the owner of the sandbox should know. Nothing secret goes in: no variables, no contents. */
+/** An event for the owner of the sandbox. It holds no secrets: no variables, no contents. */
 export type LogEvent = Omit<LogEntry, 'seq' | 'timestamp' | 'fields'> & Partial<Pick<LogEntry, 'fields'>>;
 
 /** One line of JSON without its end, numbered from 1 on. */
@@ -9,23 +9,23 @@ export interface LogLine {
   text: string;
 }
 
-/** The log of the sandbox, of which the latest is kept until the host has fetched it. Unlike `Log`, which explains the agent. */
+/** The log of the sandbox: its latest lines are kept until the host has fetched them. `Log` is the log of the agent itself. */
 export interface SandboxLog {
   /** Names this numbering: another agent, or another sandbox, begins a new one. */
   readonly origin: string;
   write(event: LogEvent): void;
-  /** What is kept and comes after that number. A gap means that some lines were given up. */
+  /** The kept lines after that number. A gap means that lines were dropped. */
   after(seq: number): readonly LogLine[];
-  /** Calls back after each line. There is one listener; the next takes its place. The returned function takes it back. */
+  /** Calls `listener` after each line. There is one listener; a new one replaces it. The returned function removes it. */
   onWrite(listener: () => void): () => void;
-  /** Forgets everything: from here on the agent is that of another sandbox. */
+  /** Removes all lines: the agent now belongs to another sandbox. */
   restart(): void;
 }
 
 const MAX_LINES = 1000;
 const MAX_BYTES = 256 * 1024;
 
-// No secret, so what is at hand is good enough: the module that makes real random numbers would delay the start.
+// Not a secret, so Math.random is good enough: loading node:crypto would delay the start.
 const createOrigin = (): string => `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`;
 
 export const createSandboxLog = (): SandboxLog => {

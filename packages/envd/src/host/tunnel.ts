@@ -36,8 +36,8 @@ const refuse = (socket: Duplex, status: string): void => {
 };
 
 /**
- * Answers `CONNECT localhost:PORT` by joining the two sockets: the way of the host to whatever listens inside, on loopback
- * too. 502 means that nothing listens there. Either side's end or failure reaches the other.
+ * Answers `CONNECT localhost:PORT` by joining the two sockets: the host reaches any port inside this way, on loopback
+ * too. Answers 502 when no program listens there. The end or failure of one side is passed to the other.
  */
 export const tunnel = async (req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
   socket.on('error', () => socket.destroy());

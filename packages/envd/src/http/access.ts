@@ -1,36 +1,32 @@
+import type { IncomingMessage } from 'node:http';
+import {
+  type Access,
+  accessTokenOf,
+  checkAccess,
+  createHashVerifier,
+  EDGE_ACCESS,
+  OPEN_ROUTE,
+  parseEdgeAccess,
+} from '@skerry/contract/agent-access';
 import { ApiError } from '@skerry/contract/error';
-import { isSameSecret } from './auth.ts';
-import { checkSignature, type FileOperation } from './signature.ts';
+import type { Settings } from '../settings.ts';
 
-/** Needs no access token: exact method and path, nothing derived from them. */
-const OPEN_ROUTE = 'GET /health';
-
-/** Routes that a signature in the query opens as well. */
-const SIGNED_ROUTES: ReadonlyMap<string, FileOperation> = new Map([
-  ['GET /files', 'read'],
-  ['POST /files', 'write'],
-]);
-
-export interface AccessRequest {
-  /** Method and path, such as `GET /files`. */
-  route: string;
-  /** The token of the sandbox; without one everybody may do everything. */
-  accessToken: string | undefined;
-  /** The value of `X-Access-Token`. When there is one, it alone decides. */
-  given: string | undefined;
-  query: URLSearchParams;
-  nowMs: number;
-}
-
-/** Throws `unauthenticated` unless the request carries the token of the sandbox or, for a file, a signature made with it. */
-export const checkAccess = ({ route, accessToken, given, query, nowMs }: AccessRequest): void => {
-  if (accessToken === undefined || route === OPEN_ROUTE) return;
-  const operation = SIGNED_ROUTES.get(route);
-  if (given !== undefined) {
-    if (!isSameSecret(given, accessToken)) throw new ApiError('unauthenticated', 'invalid access token');
-  } else if (operation !== undefined) {
-    checkSignature(query, { operation, accessToken, nowMs });
-  } else {
-    throw new ApiError('unauthenticated', 'missing X-Access-Token header');
+/**
+ * Throws `unauthenticated` unless the edge has checked the request, or it carries the token of the sandbox, as one of a
+ * program inside does. Returns what opened the route.
+ */
+export const checkAgentAccess = (
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  { route, query }: { route: string; query: URLSearchParams },
+  { accessTokenSha256, edgeNonce }: Pick<Settings, 'accessTokenSha256' | 'edgeNonce'>,
+): Access => {
+  const checked = headers[EDGE_ACCESS];
+  if (checked === undefined || route === OPEN_ROUTE) {
+    const verifier = accessTokenSha256 === undefined ? undefined : createHashVerifier(accessTokenSha256);
+    return checkAccess({ route, query, given: accessTokenOf(headers) }, verifier);
   }
+  const access = parseEdgeAccess(checked, edgeNonce);
+  if (access === undefined)
+    throw new ApiError('unauthenticated', 'the edge of another run sent this request');
+  return access;
 };

@@ -4,8 +4,8 @@ const METHODS = 'HEAD, GET, POST, PUT, PATCH, DELETE';
 const MAX_AGE_SECONDS = 7200;
 
 /**
- * Lets pages of any origin use the agent: it is the access token that protects it, and browsers never send that by
- * themselves. Answers a preflight, which carries no token, and then returns true.
+ * Allows pages of any origin to use the agent: the access token protects it, and browsers never send that token by
+ * themselves. Answers a preflight, which carries no token, and returns true for it.
  */
 export const applyCors = (req: IncomingMessage, res: ServerResponse): boolean => {
   const { origin } = req.headers;

@@ -4,12 +4,12 @@ import type { Socket } from 'node:net';
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS } from './listen.ts';
 
 /**
- * Streams of one connection. Well above what a client has at once: Node counts a stream until it has been torn down, and refuses
- * the next of a client that is at the limit and took it for free.
+ * Concurrent streams of one connection. Well above what a client uses: Node counts a stream until it is torn down, and refuses the
+ * next stream of a client at the limit that already considers it closed.
  */
 const MAX_STREAMS = 1000;
 
-/** The most that the headers of a request may measure. */
+/** The maximum size of the headers of a request. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /** Takes over connections that start with the preface of HTTP/2. */
@@ -17,31 +17,31 @@ export interface Http2Connections {
   serve(socket: Socket): void;
 }
 
-/** What a reader gets of a body whose client has reset the stream; HTTP/1 has the same for a closed connection. */
+/** The error of a body whose client has reset the stream. HTTP/1 has the same one for a closed connection. */
 const toAbortError = (): Error => Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
 
 /**
- * Node's own compatibility layer takes a reset stream for a body that has ended, so that half an upload would look whole, and
- * ends what is broken off in the middle like something complete. The rest of a body that nobody wanted keeps its stream open, and
- * of one that nobody began to read it resets the stream, answer and all. These two behave as those of HTTP/1 do.
+ * Node's own compatibility layer treats a reset stream as the end of the body, so half an upload would look whole, and ends an
+ * aborted response like a complete one. An unread rest of a body keeps its stream open. A body of which nothing was read
+ * resets the stream together with its answer. These two classes behave as those of HTTP/1.
  */
 const createMessages = ({ Http2ServerRequest, Http2ServerResponse }: typeof import('node:http2')) => {
   class Request extends Http2ServerRequest {
     constructor(...args: ConstructorParameters<typeof Http2ServerRequest>) {
       super(...args);
-      // Nobody may be reading; who does gets the error itself.
+      // A reader gets the error itself; without a reader it must not count as unhandled.
       this.on('error', () => undefined);
       this.stream.once('aborted', () => this.destroy(toAbortError()));
     }
   }
   class Response extends Http2ServerResponse {
     override end(...args: unknown[]): this {
-      // Taking away what is not there would stop one that is being dropped already.
+      // Removing a listener that is absent would stop a stream that is being drained.
       if (this.req.listenerCount('readable') > 0) this.req.removeAllListeners('readable');
       this.req.resume();
       return Reflect.apply(super.end, this, args);
     }
-    override destroy(error: Error = new Error('the answer was broken off')): this {
+    override destroy(error: Error = new Error('the response was aborted')): this {
       this.stream.destroy(error);
       return this;
     }
@@ -55,7 +55,7 @@ const createMessages = ({ Http2ServerRequest, Http2ServerResponse }: typeof impo
   return { Http2ServerRequest: Request, Http2ServerResponse: Response };
 };
 
-/** Keeps a connection as long as one of HTTP/1: with streams for ever, without for `KEEP_ALIVE_MS`. */
+/** Keeps a connection as long as HTTP/1 does: without a limit while it has streams, else for `KEEP_ALIVE_MS`. */
 const limitTime = (session: ServerHttp2Session): void => {
   const preface = setTimeout(() => session.destroy(), HEADERS_TIMEOUT_MS);
   session.once('remoteSettings', () => clearTimeout(preface));
@@ -71,8 +71,8 @@ const limitTime = (session: ServerHttp2Session): void => {
 };
 
 /**
- * An HTTP/2 server for connections that somebody else accepts. Calls `listener` with messages that behave like those of
- * `node:http`. Loads the module of Node, which takes time and memory that agents without such clients never spend.
+ * An HTTP/2 server for connections that the caller has accepted. Calls `listener` with messages that behave like those of
+ * `node:http`. Loads `node:http2`, which costs time and memory that agents without such clients never spend.
  */
 export const createHttp2Server = (listener: RequestListener): Http2Connections => {
   const http2 = process.getBuiltinModule('node:http2');

@@ -26,15 +26,6 @@ const countDescriptors = (): number => readdirSync(`/proc/${agent.pid}/fd`).leng
 const raw = { 'content-type': 'application/octet-stream' };
 
 describe('HTTP/2 on the socket and on the port', () => {
-  it('answers the plain routes as HTTP/1.1 does, side by side with it', async () => {
-    using tcp = openHttp2({ host: '127.0.0.1', port: agent.port });
-    for (const session of [http2, tcp]) {
-      const { status, headers, body } = await session.send({ path: '/health' });
-      expect([status, headers['cache-control'], body.length]).toEqual([204, 'no-store', 0]);
-    }
-    expect((await agent.http({ path: '/health' })).status).toBe(204);
-  });
-
   it.each([
     ['GET', '/init', 404],
     ['POST', '/init', 404],
@@ -50,7 +41,7 @@ describe('HTTP/2 on the socket and on the port', () => {
     expect(answers[0]?.json).toEqual(answers[1]?.json);
   });
 
-  it('lets browsers in: a preflight is answered before the token is asked for', async () => {
+  it('answers a preflight before it checks the token', async () => {
     const headers = { origin: 'https://example.com', 'access-control-request-method': 'POST' };
     const { status, headers: answer } = await http2.send({ method: 'OPTIONS', path: '/files', headers });
     expect([status, answer['access-control-allow-origin'], answer['access-control-max-age']]).toEqual([
@@ -236,7 +227,7 @@ describe('limits of a connection', () => {
 
   it('are announced', async () => {
     const { session } = http2;
-    // They may have come before anybody listened.
+    // They may have arrived before the listener was added.
     await expect
       .poll(() => session.remoteSettings)
       .toMatchObject({ maxConcurrentStreams: 1000, maxHeaderListSize: 16 * 1024 });

@@ -8,10 +8,10 @@ export const KEEP_ALIVE_MS = 650_000;
 /** How long the headers of a request may take. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 
-/** How late the end of that time may be noticed. */
+/** How often Node checks for expired connections. */
 const HEADERS_CHECK_MS = 5_000;
 
-/** The most that the headers of a request may measure: what the edge passes on and what it adds. */
+/** The maximum size of the headers of a request: those that the edge forwards and those that it adds. */
 const MAX_HEADER_BYTES = 80 * 1024;
 
 /**
@@ -20,7 +20,7 @@ const MAX_HEADER_BYTES = 80 * 1024;
  */
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** An HTTP server without a limit on how long a request may take: uploads and input streams last as long as they last. */
+/** An HTTP server without a limit on how long a request may take: uploads and input streams may last for days. */
 export const createHttpServer = (listener: RequestListener): Server => {
   const server = createServer(
     {
@@ -48,8 +48,8 @@ export const listen = (server: Server, options: ListenOptions): Promise<void> =>
   });
 
 /**
- * Listens on a unix socket that appears at `path` only once it accepts, replacing what an earlier agent left there. Whoever
- * waits for the path to appear may connect at once.
+ * Listens on a unix socket that appears at `path` only once it accepts, replacing the one of an earlier agent. A client that
+ * waits for the path to appear can connect at once.
  */
 export const listenAtPath = async (server: Server, path: string): Promise<void> => {
   const temporary = `${path}.new`;

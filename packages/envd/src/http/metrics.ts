@@ -4,7 +4,7 @@ import { replyJson } from './reply.ts';
 
 const MIB = 2 ** 20;
 
-/** Answers with what this sandbox uses now. Throws `unavailable` when the host does not say. */
+/** Answers with the current usage of this sandbox. Throws `unavailable` when the host does not report it. */
 export const replyMetrics = async (res: ServerResponse, usage: HostUsage): Promise<void> => {
   const now = await usage.ask();
   replyJson(res, 200, {

@@ -11,7 +11,7 @@ export const readJson = async (
   for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     sizeBytes += chunk.length;
     if (sizeBytes > maxBytes) {
-      // What is left of the body would otherwise stay in the connection and be taken for the next request.
+      // An unread rest of the body would stay in the connection and be parsed as the next request.
       req.resume();
       throw invalid(`the body must have at most ${maxBytes} bytes`);
     }

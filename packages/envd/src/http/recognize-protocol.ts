@@ -3,12 +3,12 @@ import type { Socket } from 'node:net';
 /** No request of HTTP/1 starts like this; one byte fewer and a slow `PROPFIND` would look the same. */
 const HTTP2_START = Buffer.from('PRI');
 
-/** RFC 9110, 15.5.9. What Node answers to headers that do not come. */
+/** RFC 9110, 15.5.9. Node sends the same when headers do not arrive in time. */
 const TIMEOUT_ANSWER = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n';
 
 /**
- * Waits for as many first bytes of a connection as tell HTTP/1 from HTTP/2, however they arrive, and calls one of the two with
- * all of them still to be read. Ends the connection instead when the client does, or when they take longer than `timeoutMs`.
+ * Waits for as many first bytes of a connection as distinguish HTTP/1 from HTTP/2, and calls one of the two callbacks. All bytes
+ * are still to be read then. Ends the connection when the client does, or when the bytes take longer than `timeoutMs`.
  */
 export const recognizeProtocol = (
   socket: Socket,
@@ -17,7 +17,7 @@ export const recognizeProtocol = (
   let head: Buffer = Buffer.alloc(0);
   let isKnown = false;
   const timer = setTimeout(() => {
-    // After what held up this process timers come before what has arrived meanwhile, which is read first.
+    // When this process was held up, timers fire before the bytes that arrived meanwhile are read: read them first.
     setImmediate(() => {
       if (isKnown) return;
       socket.write(TIMEOUT_ANSWER);

@@ -8,7 +8,7 @@ export const replyJson = (res: ServerResponse, status: number, body: unknown): v
   res.end(bytes);
 };
 
-/** Forgets the headers of an answer that is not to be sent, but for those that let a page of another origin read it. */
+/** Removes the headers of an answer that will not be sent, except those that allow pages of other origins to read it. */
 export const clearHeaders = (res: ServerResponse): void => {
   for (const name of res.getHeaderNames()) {
     if (!name.startsWith('access-control-')) res.removeHeader(name);
@@ -16,13 +16,13 @@ export const clearHeaders = (res: ServerResponse): void => {
 };
 
 /**
- * Answers with the error body, or breaks the connection when an answer is already on its way: a reader must not take half
- * of a file for the whole.
+ * Answers with the error body, or resets the connection when an answer has begun: a reader must not mistake half of a file for
+ * the whole.
  */
 export const replyError = (res: ServerResponse, error: unknown): void => {
   const apiError = toApiError(error);
   if (res.headersSent) {
-    // Without an error HTTP/2 would end the answer in good order.
+    // Without an error HTTP/2 would end the stream as complete.
     res.destroy(apiError);
     return;
   }

@@ -1,13 +1,13 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 
-/** Large enough that the time per read is lost in the copying, small enough for the cache. */
+/** Large enough that the copying outweighs the cost of a read, small enough for the cache. */
 const BUFFER_BYTES = 512 * 1024;
 
 /** Resolves when the kernel has the bytes; rejects when the connection is lost. */
 export const write = (res: ServerResponse, bytes: Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
-    // A write after the socket is gone and before the response knows is dropped, and its callback with it.
+    // Node drops a write, with its callback, between the close of the socket and that of the response.
     const onClose = (): void => reject(new Error('the connection was closed'));
     res.once('close', onClose);
     res.write(bytes, (error) => {
@@ -40,12 +40,12 @@ export const sendBytes = async (
       if (bytesRead === 0) break;
       sentBytes += bytesRead;
       writes[which] = write(res, buffers[which].subarray(0, bytesRead));
-      // Awaited on the turn after next; until then its failure must not count as unhandled.
+      // Awaited two rounds later; this marks the rejection as handled.
       writes[which].catch(() => undefined);
     }
     await Promise.all(writes);
   } finally {
-    // The buffers must outlive what is still being written from them.
+    // The buffers must stay allocated until the write has finished.
     await Promise.allSettled(writes);
   }
   return sentBytes;

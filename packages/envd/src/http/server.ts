@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { type Access, parseRequestUrl } from '@skerry/contract/agent-access';
 import { ApiError, notFound, toApiError } from '@skerry/contract/error';
 import type { HostUsage } from '../host/host-usage.ts';
 import type { SandboxLog } from '../host/sandbox-log.ts';
@@ -6,8 +7,8 @@ import type { Log } from '../log.ts';
 import type { SettingsStore } from '../settings.ts';
 import { fromErrno } from '../system/errno.ts';
 import type { Users } from '../system/users.ts';
-import { checkAccess } from './access.ts';
-import { accessTokenOf, basicUserOf } from './auth.ts';
+import { checkAgentAccess } from './access.ts';
+import { basicUserOf } from './auth.ts';
 import { applyCors } from './cors.ts';
 import { replyError, replyJson } from './reply.ts';
 
@@ -17,7 +18,7 @@ export interface ServerOptions {
   usage: HostUsage;
   log: Log;
   sandboxLog: SandboxLog;
-  /** Loads what the first request of its kind needs; everything heavy hides behind these. */
+  /** Loads the modules that the first request of its kind needs. All large modules are loaded this way. */
   loadRpc: () => Promise<RequestListener>;
   loadFiles: () => Promise<FileHandlers>;
 }
@@ -25,7 +26,7 @@ export interface ServerOptions {
 export type FileHandler = (
   req: IncomingMessage,
   res: ServerResponse,
-  query: URLSearchParams,
+  request: { query: URLSearchParams; access: Access },
 ) => Promise<void>;
 export interface FileHandlers {
   download: FileHandler;
@@ -44,7 +45,7 @@ const METHODS: ReadonlyMap<string, string> = new Map([
 const isRpc = (path: string): boolean =>
   path.startsWith('/process.Process/') || path.startsWith('/filesystem.Filesystem/');
 
-/** Tells of what the agent could not do, and of files that did not arrive whoever was to blame. */
+/** Writes an entry for each failure of the agent, and for each upload that failed for any reason but authentication. */
 const logFailure = (
   log: SandboxLog,
   { method, url = '', headers }: IncomingMessage,
@@ -59,7 +60,7 @@ const logFailure = (
     request,
     status: String(error.status),
     error: error.message.slice(0, 500),
-    // Given by the edge, so that this line can be found from what the caller saw.
+    // The id is set by the edge and shown to the caller, so that this line can be found with it.
     ...(typeof requestId === 'string' && { requestId: requestId.slice(0, 64) }),
   };
   if (isUpload) log.write({ level: 'warn', logger: 'files', message: 'upload failed', fields });
@@ -67,26 +68,23 @@ const logFailure = (
 };
 
 /**
- * The public HTTP of the agent. Each request passes, in this order, the preflight, the access token, the user of its
+ * The public HTTP of the agent. Each request passes, in this order, the preflight, the access check, the user of its
  * Basic header, and only then its handler.
  */
 export const createRequestListener = (options: ServerOptions): RequestListener => {
   const { settings, users, log, sandboxLog } = options;
 
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const url = req.url ?? '/';
-    const mark = url.indexOf('?');
-    const path = mark === -1 ? url : url.slice(0, mark);
+    const { path, query } = parseRequestUrl(req.url ?? '/');
     const route = `${req.method} ${path}`;
     if (applyCors(req, res)) return;
-    const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
-    const { accessToken } = settings.current;
-    checkAccess({ route, accessToken, given: accessTokenOf(req), query, nowMs: Date.now() });
+    const access = checkAgentAccess(req, { route, query }, settings.current);
     if (isRpc(path)) {
       (await options.loadRpc())(req, res);
       return;
     }
-    const basicUser = basicUserOf(req.headers.authorization);
+    // A signature names the user itself: the bearer of a link must not choose another.
+    const basicUser = access === 'signature' ? undefined : basicUserOf(req.headers.authorization);
     if (basicUser !== undefined) users.get(basicUser);
     switch (route) {
       case 'GET /health':
@@ -95,11 +93,11 @@ export const createRequestListener = (options: ServerOptions): RequestListener =
         return;
       case 'GET /files':
       case 'HEAD /files':
-        return (await options.loadFiles()).download(req, res, query);
+        return (await options.loadFiles()).download(req, res, { query, access });
       case 'POST /files':
-        return (await options.loadFiles()).upload(req, res, query);
+        return (await options.loadFiles()).upload(req, res, { query, access });
       case 'POST /files/compose':
-        return (await options.loadFiles()).compose(req, res, query);
+        return (await options.loadFiles()).compose(req, res, { query, access });
       case 'GET /metrics':
         return (await import('./metrics.ts')).replyMetrics(res, options.usage);
       case 'GET /envs':
@@ -108,7 +106,9 @@ export const createRequestListener = (options: ServerOptions): RequestListener =
     }
     const allowed = METHODS.get(path);
     if (allowed === undefined) throw notFound(`no route ${route}`);
-    throw new ApiError('method_not_allowed', `${path} answers ${allowed}`, { headers: { Allow: allowed } });
+    throw new ApiError('method_not_allowed', `${path} supports only ${allowed}`, {
+      headers: { Allow: allowed },
+    });
   };
 
   return (req, res) => {

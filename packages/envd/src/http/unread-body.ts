@@ -13,7 +13,7 @@ export const dropUnread = (req: IncomingMessage, res: ServerResponse): void => {
     req.resume();
   };
   res.once('finish', () => {
-    // A body that breaks now was no longer wanted.
+    // The response is sent: an error of the rest of the body does not matter.
     drop().catch(() => undefined);
   });
 };

@@ -1,4 +1,4 @@
-/** The program could not be executed; a shell would say so and exit with this code. */
+/** The program could not be executed; a shell prints this message and exits with this code. */
 export class ExecFailure extends Error {
   readonly exitCode: 126 | 127;
   constructor(exitCode: 126 | 127, message: string) {

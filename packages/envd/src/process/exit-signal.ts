@@ -12,20 +12,20 @@ const PIDFD_INFO_EXIT = 8;
 const INFO_BYTES = 64;
 const EXIT_CODE_AT = 60;
 
-/** Reads the signal that ended a process, once; undefined when none did or the kernel does not tell. */
+/** Reads the signal that ended a process, once. Undefined when no signal did, or when the kernel does not report it. */
 export type ReadExitSignal = () => number | undefined;
 
 /**
- * Holds on to the child `pid`, which nobody has waited for yet, so that its end can be asked for afterwards. The caller calls the
- * result exactly once, after the end.
+ * Opens a descriptor of the child `pid`, which has not been reaped yet, so that its status can be read after its end. Call the
+ * returned function exactly once, after the end.
  *
  * Node names a signal by its table, has no name for the real-time ones (signal(7)) and reports such an end as exit code 0. Linux 6.15
- * and later keep the whole status for whoever holds a descriptor of the process; on older ones there is no way to know.
+ * and later keep the whole status for holders of a descriptor of the process; older kernels do not.
  */
 export const holdExitSignal = (pid: number): ReadExitSignal => {
   const fd = Number(cSyscall(SYS_PIDFD_OPEN, 'int', pid, 'unsigned int', 0));
   return () => {
-    // No descriptor was left for it: then there is nothing to add to what Node says.
+    // No descriptor was free: the result is what Node reports.
     if (fd < 0) return undefined;
     const info = Buffer.alloc(INFO_BYTES);
     info.writeUInt32LE(PIDFD_INFO_EXIT, 0);

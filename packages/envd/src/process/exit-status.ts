@@ -1,3 +1,5 @@
+import { constants } from 'node:os';
+
 /** How a process ended, in the words of the protocol. */
 export interface ExitStatus {
   /** -1 when a signal ended it. */
@@ -6,6 +8,8 @@ export interface ExitStatus {
   status: string;
   /** Present only when the exit code is not 0. */
   error?: string;
+  /** Number of the signal that ended it; absent after an exit. */
+  skerrySignal?: number;
 }
 
 /** The texts of strsignal(3) in lower case, which clients show and compare. */
@@ -44,10 +48,11 @@ const toSignalText = (signal: string | number): string => {
 };
 
 /** From what `ChildProcess` reports with its `exit` event. A signal without a name is given by its number; beside one, a code means nothing. */
-export const toExitStatus = (code: number | null, signal: string | number | null): ExitStatus => {
+export const toExitStatus = (code: number | null, signal: NodeJS.Signals | number | null): ExitStatus => {
   if (signal !== null) {
     const status = `signal: ${toSignalText(signal)}`;
-    return { exitCode: -1, exited: false, status, error: status };
+    const skerrySignal = typeof signal === 'string' ? constants.signals[signal] : signal;
+    return { exitCode: -1, exited: false, status, error: status, skerrySignal };
   }
   const status = `exit status ${code}`;
   return code === 0 || code === null

@@ -11,14 +11,14 @@ const look = (path: string, user: User): 'executable' | 'refused' | 'missing' =>
     const stats = statSync(real);
     return stats.isFile() && mayExecute(stats, user) ? 'executable' : 'refused';
   } catch {
-    // No such file, a loop of links, a file where a folder should be: for a search all the same.
+    // No such file, a loop of links or a file in place of a folder: the search continues.
     return 'missing';
   }
 };
 
 /**
  * Path of the program that execvp(3) would execute for this user. Throws `ExecFailure` when there is none or it must not be
- * executed. For those who cannot tell how their exec failed.
+ * executed. For callers that cannot see why their exec failed.
  */
 export const findProgram = (options: { cmd: string; cwd: string; path: string; user: User }): string => {
   const { cmd, cwd, path, user } = options;

@@ -1,6 +1,6 @@
 import { openSync, readSync, writeSync } from 'node:fs';
 
-/** So much more likely than the agent a process is chosen when memory runs out (proc_pid_oom_score_adj(5)). */
+/** How far above the agent's score a process is, so that the kernel kills it first (proc_pid_oom_score_adj(5)). */
 const DISTANCE = 500;
 const MAX_SCORE = 1000;
 
@@ -10,7 +10,7 @@ export interface OomScoreFile {
   write(score: number): void;
 }
 
-/** Undefined where the kernel does not show it: then it does not use it either. */
+/** Undefined where the kernel does not show it: such a kernel does not use it either. */
 const openOwn = (): OomScoreFile | undefined => {
   try {
     const fd = openSync('/proc/self/oom_score_adj', 'r+');

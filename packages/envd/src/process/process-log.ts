@@ -1,7 +1,7 @@
 import type { SandboxLog } from '../host/sandbox-log.ts';
 import type { ExitStatus } from './exit-status.ts';
 
-/** What is told of a process, and where. */
+/** The process to report, and the logs that get the entries. */
 export interface ProcessLogOptions {
   log: SandboxLog;
   user: { name: string };
@@ -26,7 +26,7 @@ const toFields = (pid: number, { user, config, tag }: ProcessLogOptions): Record
   };
 };
 
-/** Tells of the start of a process. The returned function tells of its end. */
+/** Logs the start of a process. The returned function logs its end. */
 export const logProcess = (pid: number, options: ProcessLogOptions): ((status: ExitStatus) => void) => {
   const { log } = options;
   const fields = toFields(pid, options);

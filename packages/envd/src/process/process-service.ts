@@ -23,8 +23,6 @@ import { startProcess } from './start-process.ts';
 import type { Terminal } from './terminal.ts';
 import { parseTerminalSize } from './terminal-size.ts';
 
-const MAX_HOLD_MS = 30_000;
-
 interface EventsOptions {
   offset?: number | undefined;
   resumeFrom?: OutputOffsets | undefined;
@@ -35,6 +33,11 @@ const startEvent = (value: { pid: number; offsets?: PlainOffsets; skerryOffset?:
   event: { event: { case: 'start' as const, value } },
 });
 const endEvent = (value: ExitStatus) => ({ event: { event: { case: 'end' as const, value } } });
+/** What a client that rejects unknown fields can read of an end. */
+const toFirstStatus = (status: ExitStatus): ExitStatus => {
+  const { skerrySignal: _, ...first } = status;
+  return first;
+};
 const dataEvent = (value: { output: { case: OutputKind; value: Uint8Array }; offset?: bigint }) => ({
   event: { event: { case: 'data' as const, value } },
 });
@@ -57,13 +60,13 @@ const fromMessage = ({ stdout, stderr, pty }: PlainOffsets): OutputOffsets => ({
 /** `start`, then what the output delivers. */
 async function* events(
   { pid, output }: ProcessEntry,
-  { offset, resumeFrom, holdMs = 0 }: EventsOptions,
+  { offset, resumeFrom, holdMs }: EventsOptions,
   { asked, context }: { asked: boolean; context: HandlerContext },
 ) {
   const keepaliveMs = keepaliveMsOf(context);
-  const reader = subscribe(output, { offset, resumeFrom, holdMs: Math.min(holdMs, MAX_HOLD_MS) });
+  const reader = subscribe(output, { offset, resumeFrom, holdMs });
   whenGone(context, reader.unsubscribe);
-  // A client that is strict about fields knows these only when it asked with one of them.
+  // A client that rejects unknown fields knows these only if its request had one of them.
   const hasOffsets = resumeFrom !== undefined || !isStrict(context);
   try {
     yield startEvent({
@@ -73,7 +76,8 @@ async function* events(
     });
     for await (const event of follow(reader, { signal: context.signal, keepaliveMs })) {
       if (event === SILENCE) yield KEEPALIVE;
-      else if (event.case === 'end') yield endEvent(event.value);
+      else if (event.case === 'end')
+        yield endEvent(isStrict(context) ? toFirstStatus(event.value) : event.value);
       else {
         const piece = { case: event.case, value: event.value };
         yield dataEvent(hasOffsets ? { output: piece, offset: BigInt(event.position) } : { output: piece });
@@ -113,7 +117,7 @@ const writeInput = async (
   input: ProcessInput | undefined,
   signal: AbortSignal,
 ): Promise<void> => {
-  // A deadline can pass while the request is read; whoever waits below hears only of what comes later.
+  // The deadline may have passed while the request was read; the listeners below see only later aborts.
   signal.throwIfAborted();
   switch (input?.input.case) {
     case 'stdin':

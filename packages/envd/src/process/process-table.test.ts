@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
-import { createOutputBudget } from './output/output-budget.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { createOutputBudget, type OutputBudget } from './output/output-budget.ts';
 import { createProcessOutput } from './output/process-output.ts';
-import { createProcessTable, type ProcessEntry } from './process-table.ts';
+import { createProcessTable, type ProcessEntry, RETAIN_MS } from './process-table.ts';
 
 const budget = createOutputBudget();
 const entry = (pid: number, tag?: string): ProcessEntry => ({
@@ -37,6 +37,57 @@ describe('a process table', () => {
     await delay(50);
     expect(table.find(byPid(7))).toBe(young);
     expect(() => table.find(byTag('t'))).toThrow('not found');
+  });
+
+  it('finds nothing without a selector, and says by which one it found nothing', () => {
+    const table = createProcessTable();
+    table.add(entry(1, 't'));
+    for (const selector of [undefined, { case: undefined }])
+      expect(() => table.find(selector)).toThrow(expect.objectContaining({ code: 'unimplemented' }));
+    const missing = (message: string) => expect.objectContaining({ code: 'not_found', message });
+    expect(() => table.find(byPid(2))).toThrow(missing('process with pid 2 not found'));
+    expect(() => table.find(byTag('o'))).toThrow(missing('process with tag "o" not found'));
+  });
+
+  it('keeps of an ended process its output alone, and does not count it as running', () => {
+    const table = createProcessTable();
+    const [ended, live] = [entry(1), entry(2)];
+    const { running } = live;
+    for (const one of [ended, live]) table.add(one);
+    table.markEnded(ended);
+    expect(table.find(byPid(1))).toBe(ended);
+    expect([ended.config, ended.running]).toEqual([undefined, undefined]);
+    expect(() => table.findRunning(byPid(1))).toThrow(expect.objectContaining({ code: 'not_found' }));
+    expect(table.findRunning(byPid(2))).toBe(running);
+  });
+
+  it('forgets an ended process by pid too, with the memory of its output, and no other of its tag', async () => {
+    let usedBytes = 0;
+    const counting: OutputBudget = {
+      ...budget,
+      change(deltaBytes) {
+        usedBytes += deltaBytes;
+        budget.change(deltaBytes);
+      },
+    };
+    const output = createProcessOutput({ budget: counting, onHold: () => undefined });
+    const table = createProcessTable({ retainMs: 20 });
+    const [first, other, last] = [{ ...entry(1, 't'), output }, entry(2, 't'), entry(3, 't')];
+    for (const one of [first, other, last]) table.add(one);
+    output.write('stdout', new Uint8Array(2000));
+    table.markEnded(first);
+    table.markEnded(last);
+    expect(usedBytes).toBeGreaterThanOrEqual(2000);
+    await expect.poll(() => usedBytes).toBe(0);
+    for (const pid of [1, 3]) expect(() => table.find(byPid(pid))).toThrow('not found');
+    expect(table.find(byTag('t'))).toBe(other);
+    table.markEnded(other);
+    expect(table.find(byTag('t'))).toBe(other);
+    await vi.waitFor(() => expect(() => table.find(byTag('t'))).toThrow('not found'));
+  });
+
+  it('keeps them for half a minute, which clients have to come back', () => {
+    expect(RETAIN_MS).toBe(30_000);
   });
 
   it('keeps at most 4096 ended processes', () => {

@@ -24,7 +24,7 @@ export type Selector =
   | { case: 'tag'; value: string }
   | { case: undefined; value?: undefined };
 
-/** How long an ended process can still be asked for its output and its end. */
+/** How long the output and the end of an ended process stay available. */
 export const RETAIN_MS = 30_000;
 /** More than this many ended processes at once are forgotten early, the oldest first. */
 const MAX_ENDED = 4096;
@@ -41,7 +41,7 @@ export interface ProcessTable {
   findRunning(selector: Selector | undefined): RunningProcess;
 }
 
-/** Indexes processes by pid and by tag. A live process hides an ended one whose pid the kernel has given again. */
+/** Indexes processes by pid and by tag. A live process hides an ended one whose pid the kernel has reused. */
 export const createProcessTable = ({ retainMs = RETAIN_MS } = {}): ProcessTable => {
   const byPid = new Map<number, ProcessEntry>();
   const byTag = new Map<string, ProcessEntry[]>();
@@ -80,7 +80,7 @@ export const createProcessTable = ({ retainMs = RETAIN_MS } = {}): ProcessTable 
       if (entry.tag !== undefined) byTag.set(entry.tag, [...(byTag.get(entry.tag) ?? []), entry]);
     },
     markEnded(entry) {
-      // What is kept for a while should be small, and arguments need not be.
+      // Entries of ended processes should be small; arguments may be large.
       entry.config = undefined;
       entry.running = undefined;
       ended.add(entry);

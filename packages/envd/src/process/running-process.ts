@@ -8,13 +8,13 @@ import type { Terminal } from './terminal.ts';
 
 export interface RunningProcess {
   readonly pid: number;
-  /** What it writes, which outlives it. */
+  /** Its output, which outlives it. */
   readonly output: ProcessOutput;
   /** Undefined when it runs on pipes. */
   readonly terminal: Terminal | undefined;
   /** Writes to stdin. Resolves when the bytes are accepted: written, or waiting in a bounded buffer. */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
-  /** Closing twice is fine. */
+  /** Idempotent. */
   closeStdin(): void;
   /** Signals this process only. From then on the end no longer waits for the output pipes to close. */
   kill(signal: 'SIGKILL' | 'SIGTERM'): void;
@@ -31,7 +31,7 @@ const MAX_STDIN_BYTES = 1024 * 1024;
 /** After a signal: time to read what the process had already written, even when a grandchild keeps the pipe open. */
 const LAST_OUTPUT_MS = 50;
 
-/** Takes over a process that was just spawned. Its output is read from the start, whether or not anybody subscribes. */
+/** Takes over a process that was just spawned. Its output is read from the start, also without subscribers. */
 export const createRunningProcess = (spawned: Spawned, options: RunningProcessOptions): RunningProcess => {
   const { pid, stdin, terminal, outputs } = spawned;
   const { onEnd, budget, stallMs } = options;
@@ -66,7 +66,7 @@ export const createRunningProcess = (spawned: Spawned, options: RunningProcessOp
     if (isEnded) return;
     isEnded = true;
     stdin?.destroy();
-    // A grandchild may go on writing: what was held back is read again, or it would wait for ever.
+    // A grandchild may continue to write: resume reading, or it would block for ever.
     output.end(last);
     onEnd(last);
   };

@@ -50,7 +50,7 @@ const isFound = ({ cmd, env, user }: SpawnOptions): boolean => {
   return folders.some((folder) => isReachable(realpathSync(folder), user));
 };
 
-/** What a caller is told of an error of this module or of Node. */
+/** The error that a caller gets for an error of this module or of Node. */
 export const toSpawnError = (error: NodeJS.ErrnoException, options: SpawnOptions): Error => {
   const { cmd } = options;
   switch (error.code) {
@@ -98,7 +98,7 @@ export const spawnChild = async (
   const child = user.uid !== 0 && user.groups.length > 0 ? withGroups(user, run) : run();
   // Node reports a failed exec on the next turn.
   if (child.pid === undefined) throw (await once(child, 'error'))[0];
-  // Reported when a signal cannot be sent; the caller of kill learns nothing from it.
+  // Emitted when a signal cannot be sent; the caller of kill needs no error.
   child.on('error', () => undefined);
   yieldToAgent(child.pid);
   const readExitSignal = holdExitSignal(child.pid);

@@ -41,13 +41,6 @@ describe('a process on a terminal', () => {
     expect([kinds[0], kinds.at(-1), end?.exitCode]).toEqual(['start', 'end', 0]);
   });
 
-  it('leads a session of its own and is the foreground of its terminal', async () => {
-    const { pid, pty } = await run(
-      'read -r _ _ _ _ group session _ foreground _ < /proc/self/stat; echo $group $session $foreground',
-    );
-    expect(pty).toBe(`${pid} ${pid} ${pid}\r\n`);
-  });
-
   it('has the ids and the supplementary groups of its user, and no capability', async () => {
     const script = 'id -u; id -g; id -G; grep -E "^Cap(Eff|Prm)" /proc/self/status';
     expect((await run(script)).pty.split('\r\n')).toEqual([
@@ -109,7 +102,7 @@ describe('a process on a terminal', () => {
         error: 'signal: segmentation fault',
       },
     ],
-  ])('tells how it ended after %s', async (script, end) => {
+  ])('reports how it ended after %s', async (script, end) => {
     expect((await run(script)).end).toEqual(end);
   });
 
@@ -140,18 +133,6 @@ describe('a process on a terminal', () => {
   });
 
   it.each([
-    ['no size', { pty: {} }],
-    ['zero columns', size(0, 24)],
-    ['zero rows', size(80, 0)],
-    ['more columns than the kernel can say', size(65_536, 24)],
-  ])('is refused with %s', async (_what, pty) => {
-    const request = { process: { cmd: 'true' }, ...pty };
-    await expect(collectOutput(agent.processes().start(request))).rejects.toMatchObject({
-      code: Code.InvalidArgument,
-    });
-  });
-
-  it.each([
     ['a missing cwd', { process: { cmd: 'true', cwd: '/no/such' } }],
     ['a NUL byte in an argument', { process: { cmd: 'true', args: ['a\0b'] } }],
     ['a NUL byte in a variable', { process: { cmd: 'true', envs: { A: 'a\0b' } } }],
@@ -165,7 +146,7 @@ describe('a process on a terminal', () => {
   });
 });
 
-describe('sitting at a terminal', () => {
+describe('the user of a terminal', () => {
   it('shows what is typed and what comes of it', async () => {
     const session = await TerminalSession.start(agent, interactive());
     await session.see('> ');
@@ -221,7 +202,7 @@ describe('sitting at a terminal', () => {
       for (const piece of pieces) yield { event: { case: 'data' as const, value: { input: typed(piece) } } };
     }
     const sending = agent.processes().streamInput(messages());
-    // While one terminal is full the agent serves everybody else.
+    // While one terminal is full the agent serves other calls.
     expect((await collectOutput(agent.processes().start({ process: { cmd: 'true' } }))).end?.exitCode).toBe(
       0,
     );
@@ -229,25 +210,6 @@ describe('sitting at a terminal', () => {
     await sending;
     await session.ended;
     expect(session.screen).toContain(createHash('md5').update(Buffer.concat(pieces)).digest('hex'));
-  });
-
-  it('stops waiting for a program that does not read when the caller goes away', async () => {
-    const session = await TerminalSession.start(agent, bash('stty raw -echo; echo ready; exec sleep 60'));
-    await session.see('ready');
-    const processes = agent.processes();
-    const input = { ...byPid(session.pid), input: typed('x'.repeat(500_000)) };
-    await expect(processes.sendInput(input, { timeoutMs: 300 })).rejects.toMatchObject({
-      code: Code.DeadlineExceeded,
-    });
-    await session.kill();
-  });
-
-  it('gives large output unchanged, in pieces of at most 16 KiB and none empty', async () => {
-    const session = await TerminalSession.start(agent, bash('stty raw; seq 1 300000'));
-    expect((await session.ended)?.exitCode).toBe(0);
-    expect(session.screen).toBe(Array.from({ length: 300_000 }, (_, at) => `${at + 1}\n`).join(''));
-    expect(Math.max(...session.chunkBytes)).toBeLessThanOrEqual(16 * 1024);
-    expect(Math.min(...session.chunkBytes)).toBeGreaterThan(0);
   });
 
   it('is possible for several at once, from where they came', async () => {
@@ -261,64 +223,6 @@ describe('sitting at a terminal', () => {
   });
 });
 
-describe('Update', () => {
-  it('changes the size, and programs are told', async () => {
-    const session = await TerminalSession.start(agent, {
-      ...bash('trap "stty size; exit" WINCH; stty size; while :; do sleep 0.05; done'),
-      ...size(100, 30),
-    });
-    await session.see('30 100\r\n');
-    await agent.processes().update({ ...byPid(session.pid), ...size(132, 43) });
-    await session.ended;
-    expect(session.screen).toBe('30 100\r\n43 132\r\n');
-  });
-
-  it.each([
-    ['no pty', {}],
-    ['no size', { pty: {} }],
-    ['an empty size', { pty: { size: {} } }],
-    ['zero columns', size(0, 24)],
-    ['zero rows', size(80, 0)],
-    ['too many rows', size(80, 70_000)],
-  ])('refuses %s and leaves the terminal as it was', async (_what, pty) => {
-    const session = await TerminalSession.start(agent, { ...bash('read _; stty size'), ...size(91, 33) });
-    await expect(agent.processes().update({ ...byPid(session.pid), ...pty })).rejects.toMatchObject({
-      code: Code.InvalidArgument,
-    });
-    await session.type('\n');
-    await session.see('33 91');
-    await session.ended;
-  });
-
-  it('answers internal for a process without a terminal, not_found for none, unimplemented for no selector', async () => {
-    const { processes } = agent;
-    const plain = await TerminalSession.start(agent, { process: { cmd: 'sleep', args: ['60'] } });
-    const update = (target: object) => processes().update({ ...target, ...size(80, 24) });
-    await expect(update(byPid(plain.pid))).rejects.toMatchObject({ code: Code.Internal });
-    await expect(update(byPid(1))).rejects.toMatchObject({ code: Code.NotFound });
-    await expect(update({})).rejects.toMatchObject({ code: Code.Unimplemented });
-    await plain.kill();
-  });
-});
-
-describe('input of the wrong kind', () => {
-  it('is refused with internal, and CloseStdin on a terminal with unknown', async () => {
-    const processes = agent.processes();
-    const session = await TerminalSession.start(agent, interactive());
-    const stdin = { input: { case: 'stdin' as const, value: Buffer.from('x') } };
-    await expect(processes.sendInput({ ...byPid(session.pid), input: stdin })).rejects.toMatchObject({
-      code: Code.Internal,
-    });
-    await expect(processes.closeStdin(byPid(session.pid))).rejects.toMatchObject({ code: Code.Unknown });
-    await session.kill();
-    const plain = await TerminalSession.start(agent, { process: { cmd: 'sleep', args: ['60'] } });
-    await expect(processes.sendInput({ ...byPid(plain.pid), input: typed('x') })).rejects.toMatchObject({
-      code: Code.Internal,
-    });
-    await plain.kill();
-  });
-});
-
 describe('the end of a terminal', () => {
   const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
@@ -329,8 +233,11 @@ describe('the end of a terminal', () => {
     );
     await session.see('\r\n');
     const child = Number(/child (\d+)/.exec(session.screen)?.[1]);
+    const begunMs = performance.now();
     await session.kill();
     expect(await session.ended).toEqual({ exitCode: -1, status: 'signal: killed' });
+    // The child would hold it for a minute.
+    expect(performance.now() - begunMs).toBeLessThan(20_000);
     expect(isAlive(child)).toBe(true);
     process.kill(child, 'SIGKILL');
     const other = await TerminalSession.start(agent, bash('exec sleep 60'));
@@ -360,7 +267,7 @@ describe('the end of a terminal', () => {
     expect((await again.ended)?.exitCode).toBe(0);
   });
 
-  it('is still told to who asks a moment later', async () => {
+  it('is still reported to a caller a moment later', async () => {
     const { pid } = await run('exit 4');
     const { kinds, end } = await collectOutput(agent.processes().connect(byPid(pid as number)));
     expect([kinds, end?.exitCode]).toEqual([['start', 'end'], 4]);

@@ -4,11 +4,11 @@ import { ApiError } from '@skerry/contract/error';
 import { resizePty } from './open-pty.ts';
 import type { TerminalSize } from './terminal-size.ts';
 
-/** The terminal of one process, from the side of whoever sits at it. */
+/** The master side of the terminal of one process. */
 export interface Terminal {
   /** Types: resolves when the kernel has taken all bytes, in the order of the calls. Throws `internal` after the end. */
   write(bytes: Uint8Array, signal: AbortSignal): Promise<void>;
-  /** Programs on the terminal are told by SIGWINCH. Throws `internal` after the end. */
+  /** Programs on the terminal get SIGWINCH. Throws `internal` after the end. */
   resize(size: TerminalSize): void;
   /** Idempotent. */
   close(): void;
@@ -57,7 +57,7 @@ export const createTerminal = (fd: number, pid: number): Terminal => {
   return {
     write(bytes, signal) {
       const writing = last.then(() => writeAll(bytes, signal));
-      // The next one waits for this one, and does not care how it went.
+      // The next write waits for this one, also when it fails.
       last = writing.catch(() => undefined);
       return writing;
     },

@@ -39,7 +39,7 @@ describe('a request that cannot be read is the fault of its sender', () => {
 
   it.each([
     ['a message that is cut off', envelope(NO_MESSAGE), {}],
-    ['compression that nobody announced', envelope(gzipSync('{}'), 1), {}],
+    ['compression that was not announced', envelope(gzipSync('{}'), 1), {}],
     ['an envelope that is cut off', envelope(Buffer.alloc(100)).subarray(0, 50), {}],
     ['gzip that is none', envelope(Buffer.from('plain'), 1), { 'connect-content-encoding': 'gzip' }],
   ])('in a stream: %s', async (_title, body, headers) => {

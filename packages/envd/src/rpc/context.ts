@@ -23,8 +23,8 @@ export const keepaliveMsOf = ({ requestHeader }: HandlerContext): number => {
 };
 
 /**
- * Calls `release` when the caller has gone or its time is up, perhaps right now. What a stream holds must not wait for its iteration
- * to end: connect-es may wait for ever for room in a connection that is closed, and then asks for no further message.
+ * Calls `release` when the caller has gone or its time is up, at once if that has happened. A stream must not hold resources until its
+ * iteration ends: connect-es may wait for ever for room in a connection that is closed, and then asks for no further message.
  */
 export const whenGone = ({ signal }: HandlerContext, release: () => void): void => {
   if (signal.aborted) release();

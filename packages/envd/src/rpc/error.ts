@@ -4,8 +4,8 @@ import type { Log } from '../log.ts';
 import { fromErrno } from '../system/errno.ts';
 
 /**
- * The Connect error for whatever a handler threw: an `ApiError` by its code, a failed system call by its errno, anything
- * else as `internal` with a message that says nothing. What the agent did not expect is logged.
+ * The Connect error for an error of a handler: an `ApiError` by its code, a failed system call by its errno, any other as
+ * `internal` with a generic message. Unexpected errors are logged.
  */
 export const toConnectError = (error: unknown, { log, url }: { log: Log; url: string }): ConnectError => {
   if (error instanceof ConnectError) return error;

@@ -14,7 +14,7 @@ const CONTENT_TYPES = new Map(
 );
 
 /**
- * Refuses what is no call of a procedure, with the JSON error body that connect-es leaves out. Throws `not_found`,
+ * Refuses a request that is not a call of a procedure, with the JSON error body that connect-es leaves out. Throws `not_found`,
  * `method_not_allowed` or `unsupported_media_type`.
  */
 export const checkRpcRequest = ({ method, url = '', headers }: IncomingMessage): void => {
@@ -22,7 +22,7 @@ export const checkRpcRequest = ({ method, url = '', headers }: IncomingMessage):
   const contentTypes = CONTENT_TYPES.get(path);
   if (contentTypes === undefined) throw notFound(`no procedure ${path}`);
   if (method !== 'POST')
-    throw new ApiError('method_not_allowed', `${path} answers POST`, { headers: { Allow: 'POST' } });
+    throw new ApiError('method_not_allowed', `${path} supports only POST`, { headers: { Allow: 'POST' } });
   if (!contentTypes.test(headers['content-type'] ?? '')) {
     const kind = contentTypes === UNARY ? 'application/' : 'application/connect+';
     throw new ApiError(

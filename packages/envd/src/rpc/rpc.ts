@@ -108,7 +108,7 @@ export const createRpcListener = (options: {
     const timeout = toTimeout(req.headers['connect-timeout-ms'] as string | undefined);
     if (timeout === undefined) delete req.headers['connect-timeout-ms'];
     else req.headers['connect-timeout-ms'] = timeout;
-    // What a client sends compressed, it need not be able to read: without this connect-es takes the one for the other.
+    // A client that sends gzip may not accept it, but connect-es assumes that it does.
     for (const prefix of ['', 'connect-']) {
       if (req.headers[`${prefix}content-encoding`] !== undefined)
         req.headers[`${prefix}accept-encoding`] ||= 'identity';

@@ -21,6 +21,8 @@ export interface AccountNames {
 export interface Users {
   /** Throws `unauthenticated` when the sandbox has no such user. */
   get(name: string): User;
+  /** The id of a group; undefined when the sandbox has no such group. `root` exists even without a group file. */
+  findGroup(name: string): number | undefined;
   /** As they are now. Who asks for many names takes one of these: each looks at the files. */
   names(): AccountNames;
 }
@@ -72,6 +74,10 @@ export const createUsers = ({ passwdPath = '/etc/passwd', groupPath = '/etc/grou
         .map(([, , id]) => parseId(id))
         .filter((id) => id !== undefined && id !== gid);
       return { name, uid, gid, home: row[5]?.startsWith('/') ? row[5] : '/', groups: groups as number[] };
+    },
+    findGroup(name) {
+      const row = group.rows().find(([candidate]) => candidate === name);
+      return parseId(row?.[2]) ?? (name === 'root' ? 0 : undefined);
     },
     names() {
       const [users, groups] = [userNames(passwd.rows()), groupNames(group.rows())];

@@ -48,7 +48,7 @@ export interface TestAgent {
   readonly socketDir: string;
   /** Its TCP port, free when it started. */
   readonly port: number;
-  /** A folder for the test, writable by everybody. */
+  /** A folder for the test, writable by every user. */
   readonly dir: string;
   /** Home of `user` (1000:1000, also in the groups 2001 and 2002). */
   readonly home: string;
@@ -181,7 +181,7 @@ export const startAgent = async (): Promise<TestAgent> => {
   return {
     pid: child.pid ?? 0,
     socketDir,
-    port: Number(/"message":"listening","port":(\d+)/.exec(log())?.[1]),
+    port: readPort(log()),
     dir,
     home,
     smallDisk,
@@ -205,4 +205,13 @@ export const startAgent = async (): Promise<TestAgent> => {
       rmSync(root, { recursive: true, force: true });
     },
   };
+};
+
+/** The one that an agent says in its log that it listens to. */
+const readPort = (log: string): number => {
+  const entries = log
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { message: string; port?: number });
+  return entries.find(({ message }) => message === 'listening')?.port ?? Number.NaN;
 };

@@ -56,7 +56,7 @@ it('takes what was compiled of the files, functions that had run among it', () =
   expect([compiled.includes('yyyy'), compiled.includes('xxxx')]).toEqual([true, false]);
 });
 
-it('runs all the same beside what it cannot take', () => {
+it('runs without the parts of the cache that it cannot use', () => {
   write('agent.js', 'console.log("runs");');
   writeFileSync(join(folder, 'compiled/agent.js'), 'of another version');
   expect(run(tellRefused)).toBe('runs\n[ true ]\n');

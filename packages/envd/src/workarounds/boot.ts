@@ -56,7 +56,9 @@ const loadAddon = (name: string): object => {
 };
 
 const find = (name: string): unknown => {
-  if (name.startsWith('node:')) return process.getBuiltinModule(name);
+  // Libraries name modules of Node with and without "node:".
+  const own = process.getBuiltinModule(name);
+  if (own !== undefined) return own;
   return name.endsWith('.node') ? loadAddon(name) : load(name);
 };
 

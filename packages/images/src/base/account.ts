@@ -1,44 +1,55 @@
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  lchownSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-} from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
+import { cp, lchown, lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ImageError } from '../image-error.ts';
 import { containedPath } from '../oci/contained-path.ts';
-import { editRootfsFile, readRootfsFile, writeRootfsFile } from './rootfs-file.ts';
+import { editRootfsFile, isRootfsFile, readRootfsFile, writeRootfsFile } from './rootfs-file.ts';
 
 const name = 'user';
 const id = 1000;
 const home = '/home/user';
+/** What a home may begin with. */
+const SKEL_BYTES = 64 << 20;
 
 /**
- * Gives the image the account `user`, uid and gid 1000, bash as its shell, a home made from the image's skel and sudo without
- * a password. Another account of that name or number gives way. Idempotent; runs nothing of the image.
+ * Adds the account `user` to the image, uid and gid 1000, with bash as its shell, or sh where that is missing, a home made from the image's skel and
+ * sudo without a password. Replaces another account of that name or number. Idempotent; runs nothing of the image. Rejects
+ * with `unsuitable_image` when a file that it changes is too large.
  */
-export function ensureUser(root: string): void {
+export async function ensureUser(root: string): Promise<void> {
+  const shell = isRootfsFile(root, '/bin/bash') ? '/bin/bash' : '/bin/sh';
   editRootfsFile(root, '/etc/passwd', (text) =>
-    replaceEntry(text, [name, 'x', `${id}`, `${id}`, '', home, '/bin/bash']),
+    replaceEntry(withRoot(text, `root:x:0:0:root:/root:${shell}`), [
+      name,
+      'x',
+      `${id}`,
+      `${id}`,
+      '',
+      home,
+      shell,
+    ]),
   );
-  editRootfsFile(root, '/etc/group', (text) => replaceEntry(text, [name, 'x', `${id}`, '']));
-  // "*": no password opens it. 0: no age, so that the text does not depend on the day.
+  editRootfsFile(root, '/etc/group', (text) =>
+    replaceEntry(withRoot(text, 'root:x:0:'), [name, 'x', `${id}`, '']),
+  );
+  // "*": no password is accepted. 0: no age, so that the text does not depend on the day.
   editShadow(root, '/etc/shadow', [name, '*', '0', '0', '99999', '7', '', '', '']);
   editShadow(root, '/etc/gshadow', [name, '!', '', '']);
-  makeHome(root);
+  await makeHome(root);
   writeRootfsFile(
     root,
     '/etc/sudoers.d/user',
-    // Looking up the host's name would fail loudly in a sandbox without a network.
+    // Resolving the host's name would print an error in a sandbox without a network.
     `Defaults !fqdn\n${name} ALL=(ALL:ALL) NOPASSWD: ALL\n`,
     { mode: 0o440 },
   );
 }
 
-/** Drops the entries of a colon-separated database that have the same name or the same number, and adds this one. */
+/** An image without any account gets root. */
+const withRoot = (text: string, entry: string): string =>
+  /^[^:\n]+:[^:\n]*:0:/m.test(text) ? text : `${entry}\n${text}`;
+
+/** Removes the entries of a colon-separated database that have the same name or the same number, and adds this one. */
 function replaceEntry(text: string, entry: string[]): string {
   const kept = text
     .split('\n')
@@ -50,7 +61,7 @@ function replaceEntry(text: string, entry: string[]): string {
   return `${[...kept, entry.join(':')].join('\n')}\n`;
 }
 
-/** The shadow databases have no numbers: only the name decides there. An image without shadow(5) stays without. */
+/** The shadow databases have no numbers: entries are found by name. An image without shadow(5) gets none. */
 function editShadow(root: string, file: string, entry: string[]): void {
   if (readRootfsFile(root, file) === undefined) return;
   editRootfsFile(root, file, (text) => {
@@ -59,21 +70,31 @@ function editShadow(root: string, file: string, entry: string[]): void {
   });
 }
 
-function makeHome(root: string): void {
+async function makeHome(root: string): Promise<void> {
   const path = containedPath(root, home);
   if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) {
     rmSync(path, { force: true });
     mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
     const skel = containedPath(root, '/etc/skel', { followLast: true });
-    if (existsSync(skel)) cpSync(skel, path, { recursive: true, verbatimSymlinks: true });
+    if (existsSync(skel)) await copySkel(skel, path);
     else mkdirSync(path);
   }
-  giveAway(path);
+  await giveAway(path);
   chmodSync(path, 0o755);
 }
 
-function giveAway(path: string): void {
-  lchownSync(path, id, id);
-  if (!lstatSync(path).isDirectory()) return;
-  for (const child of readdirSync(path)) giveAway(join(path, child));
+async function copySkel(skel: string, path: string): Promise<void> {
+  let sizeBytes = 0;
+  const filter = (source: string): boolean => {
+    sizeBytes += lstatSync(source).size;
+    if (sizeBytes <= SKEL_BYTES) return true;
+    throw new ImageError('unsuitable_image', 'the folder /etc/skel of the image is larger than 64 MiB');
+  };
+  await cp(skel, path, { recursive: true, verbatimSymlinks: true, filter });
+}
+
+async function giveAway(path: string): Promise<void> {
+  await lchown(path, id, id);
+  if (!(await lstat(path)).isDirectory()) return;
+  for (const child of await readdir(path)) await giveAway(join(path, child));
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAptOptions } from './apt-options.ts';
 
 describe('parseAptOptions', () => {
-  it('keeps proxies and date checks, and leaves out what belongs to the host alone', () => {
+  it('keeps proxies and date checks, and drops options that are for the host alone', () => {
     const dump = [
       'Acquire "";',
       'Acquire::http "";',

@@ -5,8 +5,8 @@ import { findProgram } from './run-program.ts';
 const wanted = /^Acquire::(?:https?::(?:.+::)?Proxy|Check-Valid-Until|Check-Date|Retries|ForceIPv[46])$/i;
 
 /**
- * What the host's apt needs to reach its mirror: proxies, and whether it accepts package lists of any age. Empty on a host
- * without apt.
+ * The options that the host's apt needs to reach its mirror: proxies, and whether it accepts package lists of any age.
+ * Empty on a host without apt.
  */
 export async function readHostAptOptions(): Promise<[key: string, value: string][]> {
   let file: string;
@@ -19,7 +19,7 @@ export async function readHostAptOptions(): Promise<[key: string, value: string]
   return parseAptOptions(stdout);
 }
 
-/** Picks from the output of `apt-config dump`: one `Key "value";` a line. */
+/** Selects options from the output of `apt-config dump`: one `Key "value";` a line. */
 export function parseAptOptions(dump: string): [key: string, value: string][] {
   return [...dump.matchAll(/^(\S+) "([^"\n]+)";$/gm)]
     .map(([, key = '', value = '']): [string, string] => [key, value])

@@ -11,14 +11,14 @@ describe('parseDistribution', () => {
     expect(parseDistribution('ID="ubuntu"\nVERSION_CODENAME="noble"\n', 'arm64')?.codename).toBe('noble');
   });
 
-  it('knows no packages of other distributions', () => {
+  it('returns nothing for other distributions', () => {
     expect(parseDistribution('ID=fedora\nVERSION_ID=42\n', 'amd64')).toBeUndefined();
     expect(parseDistribution('ID=debian\n', 'amd64')).toBeUndefined();
   });
 });
 
 describe('selectHostSources', () => {
-  it('takes the local mirror of the release and leaves out third parties, backports, source packages and other releases', () => {
+  it('selects the local mirror of the release and drops third parties, backports, source packages and other releases', () => {
     const text = selectHostSources(
       [
         {
@@ -70,7 +70,7 @@ describe('selectHostSources', () => {
 });
 
 describe('toDefaultSources', () => {
-  it('sends other processors than x86 to the ports archive of Ubuntu', () => {
+  it('uses the ports archive of Ubuntu for processors other than x86', () => {
     const noble = { id: 'ubuntu', codename: 'noble', architecture: 'arm64' } as const;
     expect(toDefaultSources(noble).match(/^URIs: .*/gm)).toEqual([
       'URIs: http://ports.ubuntu.com/ubuntu-ports',

@@ -29,7 +29,7 @@ export function parseDistribution(osRelease: string, architecture: string): Dist
   return { id, codename, architecture };
 }
 
-/** The sources that the distribution itself ships with, in deb822 style: what a sandbox's own apt uses. */
+/** The sources that the distribution itself ships with, in deb822 style, for the apt of a sandbox. */
 export function toDefaultSources({ id, codename, architecture }: Distribution): string {
   if (id === 'debian')
     return toDeb822([
@@ -46,9 +46,9 @@ export function toDefaultSources({ id, codename, architecture }: Distribution): 
 }
 
 /**
- * Picks from the host's apt configuration (the text of its `.list` and `.sources` files) what the distribution itself
- * publishes for this release, so that a local mirror is used; anything of a third party is left out. The default sources
- * when nothing of the host's qualifies.
+ * Selects from the host's apt configuration (the text of its `.list` and `.sources` files) what the distribution itself
+ * publishes for this release, so that a local mirror is used; drops third parties. Returns the default sources when
+ * none of the host's qualifies.
  */
 export function selectHostSources(
   files: readonly { name: string; text: string }[],
@@ -69,7 +69,7 @@ export function selectHostSources(
     : toDefaultSources(distribution);
 }
 
-/** Packages of others are signed with other keys, and a source that names no key is known by its host alone. */
+/** Third parties sign packages with other keys, and a source without a key is trusted by its host alone. */
 function isOfDistribution({ uris, signedBy }: AptSource, id: Distribution['id']): boolean {
   if (signedBy !== undefined) return signedBy.startsWith(`/usr/share/keyrings/${id}-archive-`);
   return uris.every(

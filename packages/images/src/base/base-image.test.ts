@@ -13,37 +13,11 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type LayerEntry,
-  type LoopbackRegistry,
-  startLoopbackRegistry,
-} from '../oci/testing/loopback-registry.ts';
+import { type LoopbackRegistry, startLoopbackRegistry } from '../oci/testing/loopback-registry.ts';
 import { type BaseImageOptions, ensureBaseImage } from './base-image.ts';
 import type { Progress } from './progress.ts';
-import { basePackages } from './recipe.ts';
-
-/** A layer that has every file a base template must have, so that nothing has to be installed. */
-const complete: LayerEntry[] = [
-  ...Object.values(basePackages).map((name) => ({ name, content: '#!', mode: 0o755 })),
-  {
-    name: 'etc/passwd',
-    content: 'root:x:0:0:root:/root:/bin/bash\nubuntu:x:1000:1000::/home/ubuntu:/bin/sh\n',
-  },
-  { name: 'etc/group', content: 'root:x:0:\nubuntu:x:1000:\n' },
-  { name: 'etc/shadow', content: 'root:*:1::::::\nuser:secret:1::::::\n', mode: 0o640, gid: 42 },
-  { name: 'etc/skel/.profile', content: 'skel', mode: 0o600 },
-  { name: 'etc/machine-id', content: 'unique' },
-  { name: 'etc/motd', content: 'Welcome!' },
-  { name: 'etc/resolv.conf', type: 'symlink', linkname: '/run/resolver/stub.conf' },
-  { name: 'etc/ssh/ssh_host_ed25519_key', content: 'secret' },
-  { name: 'etc/dpkg/' },
-  { name: 'usr/share/doc/tool/copyright', content: 'licence' },
-  { name: 'usr/share/doc/tool/changelog.gz', content: 'long' },
-  { name: 'usr/share/man/man1/tool.1.gz', content: 'long' },
-  { name: 'var/lib/apt/lists/partial/', uid: 100, mode: 0o700 },
-  { name: 'var/lib/apt/lists/some.list', content: 'old' },
-  { name: 'tmp/left', content: 'x' },
-];
+import { completeLayer } from './testing/complete-layer.ts';
+import { withFolderLock } from './testing/with-folder-lock.ts';
 
 let imagesDir = '';
 let registry: LoopbackRegistry;
@@ -52,7 +26,7 @@ let progress: Progress[] = [];
 beforeEach(async () => {
   imagesDir = join(mkdtempSync(join(tmpdir(), 'skerry-base-image-')), 'images');
   registry = await startLoopbackRegistry();
-  registry.addImage('v1', [await registry.addLayer(complete)]);
+  registry.addImage('v1', [await registry.addLayer(completeLayer)]);
   progress = [];
 });
 afterEach(async () => {
@@ -65,6 +39,7 @@ function ensure(options: Partial<BaseImageOptions> = {}): ReturnType<typeof ensu
     imagesDir,
     registryImage: `${registry.host}/some/image:v1`,
     onProgress: (step) => progress.push(step),
+    withFolderLock,
     ...options,
   });
 }
@@ -105,7 +80,7 @@ describe('ensureBaseImage', () => {
 
   it('makes another image for another reference and leaves the first alone', async () => {
     const first = await ensure();
-    registry.addImage('v2', [await registry.addLayer([...complete, { name: 'new', content: 'x' }])]);
+    registry.addImage('v2', [await registry.addLayer([...completeLayer, { name: 'new', content: 'x' }])]);
     const second = await ensure({ registryImage: `${registry.host}/some/image:v2` });
     expect(second.digest).not.toBe(first.digest);
     expect(existsSync(join(second.rootfs, 'new'))).toBe(true);
@@ -130,7 +105,7 @@ describe('ensureBaseImage', () => {
         '-e',
         `const { ensureBaseImage } = await import(${JSON.stringify(join(import.meta.dirname, 'base-image.ts'))});
          const [imagesDir, registryImage] = process.argv.slice(1);
-         await ensureBaseImage({ imagesDir, registryImage, onProgress: () => {} });`,
+         await ensureBaseImage({ imagesDir, registryImage, onProgress: () => {}, withFolderLock: (_, work) => work() });`,
         ...[imagesDir, `${registry.host}/some/image:v1`],
       ],
       { stdio: ['ignore', 'inherit', 'inherit'] },
@@ -141,7 +116,7 @@ describe('ensureBaseImage', () => {
     expect(readdirSync(imagesDir).some((name) => name.startsWith('.building-'))).toBe(true);
     registry.intercept = undefined;
     const { rootfs } = await ensure();
-    expect(readdirSync(imagesDir).toSorted()).toEqual(['.lock', dirname(rootfs).split('/').at(-1)]);
+    expect(readdirSync(imagesDir).toSorted()).toEqual([dirname(rootfs).split('/').at(-1)]);
   });
 
   it('leaves nothing when the signal aborts in the middle', async () => {
@@ -152,7 +127,7 @@ describe('ensureBaseImage', () => {
       return true;
     };
     await expect(ensure({ signal: abort.signal })).rejects.toThrow('no time');
-    expect(readdirSync(imagesDir)).toEqual(['.lock']);
+    expect(readdirSync(imagesDir)).toEqual([]);
   });
 
   it.each([
@@ -162,7 +137,7 @@ describe('ensureBaseImage', () => {
     registry.addImage('empty', [await registry.addLayer([{ name: 'etc/' }])]);
     const failing = ensure({ registryImage: `${registry.host}/some/image:${tag}` });
     await expect(failing).rejects.toMatchObject({ code });
-    expect(readdirSync(imagesDir)).toEqual(['.lock']);
+    expect(readdirSync(imagesDir)).toEqual([]);
   });
 
   it('turns to the distribution’s packages when the registry does not answer', async () => {
@@ -221,7 +196,7 @@ describe('the base image', () => {
     mkdirSync(outside);
     writeFileSync(join(outside, 'passwd'), 'untouched');
     const layers = [
-      await registry.addLayer(complete),
+      await registry.addLayer(completeLayer),
       await registry.addLayer([
         { name: 'etc/passwd', type: 'symlink', linkname: join(outside, 'passwd') },
         { name: 'etc/hosts', type: 'symlink', linkname: join(outside, 'hosts') },

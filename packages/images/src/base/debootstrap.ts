@@ -8,7 +8,9 @@ import type { OnProgress } from './progress.ts';
 import { basePackages } from './recipe.ts';
 import { findProgram, runProgram } from './run-program.ts';
 
-/** A line of mmdebstrap's output that starts a step → what we say of it, and how much is done by then. */
+/**
+ * A line of mmdebstrap's output that starts a step → the message about it, and the fraction that is complete by then.
+ */
 const steps: [RegExp, string, number][] = [
   [/^I: running apt-get update/, 'reading the package lists', 0.02],
   [/^I: downloading packages/, 'downloading packages', 0.08],
@@ -18,13 +20,17 @@ const steps: [RegExp, string, number][] = [
   [/^I: cleaning package lists/, 'cleaning up', 0.93],
 ];
 
-/** Debian 12 would install usrmerge, with Perl modules of its own, to merge /usr afterwards; later releases come merged. */
+/**
+ * Debian 12 would install usrmerge, with Perl modules of its own, to merge /usr afterwards; later releases are merged
+ * already.
+ */
 const mergedFromTheStart = ['--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr', '--include=usr-is-merged'];
 
 /**
- * Installs the base packages of the host's own distribution into `<workDir>/rootfs`, which must not exist, with the host's
- * sources and proxy but none of its third parties. Takes about 20 s and 300 MB. Rejects with `unsupported_host` outside of
- * Debian and Ubuntu, `missing_program` without mmdebstrap, `build_failed` with its last output, or the reason of `signal`.
+ * Installs the base packages of the host's own distribution into `<workDir>/rootfs`, which must not exist, with the
+ * host's sources and proxy but none of its third parties. Takes about 20 s and 300 MB. Rejects with `unsupported_host`
+ * outside of Debian and Ubuntu, `missing_program` without mmdebstrap, `build_failed` with its last output, or the
+ * reason of `signal`.
  */
 export async function buildFromPackages(options: {
   workDir: string;
@@ -39,7 +45,7 @@ export async function buildFromPackages(options: {
   if (!distribution)
     throw new ImageError(
       'unsupported_host',
-      'the base image is made from the packages of Debian or Ubuntu; on this host name an image of a registry instead',
+      'the base image is made from the packages of Debian or Ubuntu; on this host, name an image of a registry instead',
     );
   const mmdebstrap = findProgram('mmdebstrap');
   const aptOptions = join(workDir, 'apt.conf');
@@ -49,7 +55,7 @@ export async function buildFromPackages(options: {
     file: mmdebstrap,
     args: [
       ...['--mode=root', '--variant=apt', '--format=directory', '--verbose'],
-      // The runtime brings its own /dev; no device node is ever kept on the host.
+      // The runtime provides /dev; no device node is ever kept on the host.
       '--skip=output/dev',
       `--aptopt=${aptOptions}`,
       '--dpkgopt=force-unsafe-io',

@@ -1,19 +1,28 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, rmSync, truncateSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { containedPath } from '../oci/contained-path.ts';
 import { ensureUser } from './account.ts';
-import { writeRootfsFile } from './rootfs-file.ts';
+import { isRootfsFile, writeRootfsFile } from './rootfs-file.ts';
 
-// What belongs to one machine or one build: package lists and caches, logs, keys, backups of databases.
+// Content of one machine or one build: package lists and caches, logs, keys, backups of databases.
 const cleared = ['/tmp', '/var/tmp', '/dev', '/etc/update-motd.d'];
-/** Their folders stay, as programs rely on the owners and modes of them. */
+/** Their folders stay, as programs rely on their owners and modes. */
 const emptied = ['/var/lib/apt/lists', '/var/cache/apt', '/var/cache/ldconfig', '/var/log', '/run'];
 const removed: [string, RegExp][] = [
   ['/etc', /^(passwd|group|shadow|gshadow|subuid|subgid)-$/],
   ['/etc/ssh', /^ssh_host_/],
   ['/var/cache/debconf', /-old$/],
 ];
-/** Documentation, as the slim images of the distributions leave it out; licences stay. */
+/** Documentation, which the slim images of the distributions leave out as well; licences stay. */
 const documentation = ['/usr/share/man', '/usr/share/info', '/usr/share/lintian', '/usr/share/locale'];
 
 const dpkgOptions = [
@@ -26,23 +35,21 @@ const dpkgOptions = [
 ].join('\n');
 
 /**
- * Turns an unpacked file system with the base packages into the base template: the account, names and resolver as plain files
- * (a sandbox gets its own), nothing of the building machine, a silent login. `aptSources` replaces the image's package
- * sources. Runs nothing of the image; idempotent.
+ * Turns an unpacked file system with the base packages into the base template: the account, names and resolver as plain
+ * files (a sandbox gets its own), nothing of the building machine, a silent login. `aptSources` replaces the image's
+ * package sources. Runs nothing of the image; idempotent.
  */
-export function finishRootfs(root: string, { aptSources }: { aptSources?: string } = {}): void {
-  for (const path of ['/', '/proc', '/sys', '/dev', '/run', '/home']) makeDirectory(root, path, 0o755);
-  for (const path of ['/tmp', '/var/tmp']) makeDirectory(root, path, 0o1777);
-  ensureUser(root);
+export async function finishRootfs(
+  root: string,
+  { aptSources }: { aptSources?: string } = {},
+): Promise<void> {
+  await prepareForSandboxes(root);
   for (const path of emptied) empty(containedPath(root, path, { followLast: true }));
   for (const path of [...cleared, ...documentation])
     removeChildren(containedPath(root, path, { followLast: true }));
   keepLicences(containedPath(root, '/usr/share/doc', { followLast: true }));
   removeMatching(root);
-  writeRootfsFile(root, '/etc/hostname', 'sandbox\n');
-  writeRootfsFile(root, '/etc/hosts', '127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n');
-  writeRootfsFile(root, '/etc/resolv.conf', '');
-  // Empty, not missing: machine-id(5) says that it is filled in at the first boot.
+  // Empty, not missing: machine-id(5) is filled in at the first boot.
   writeRootfsFile(root, '/etc/machine-id', '');
   writeRootfsFile(root, '/etc/motd', '');
   if (!isDebian(root)) return;
@@ -56,6 +63,23 @@ export function finishRootfs(root: string, { aptSources }: { aptSources?: string
   removeChildren(containedPath(root, '/etc/apt/sources.list.d', { followLast: true }));
   rmSync(containedPath(root, '/etc/apt/sources.list'), { force: true });
   writeRootfsFile(root, '/etc/apt/sources.list.d/distribution.sources', aptSources);
+}
+
+/**
+ * Adds to an unpacked file system what every sandbox needs of it: the account, mount points, names and resolver as plain
+ * files (a sandbox gets its own) and, when it has a shell but no bash, a bash that is this shell, as commands run in a
+ * login shell of bash. Runs nothing of the image; idempotent.
+ */
+export async function prepareForSandboxes(root: string): Promise<void> {
+  for (const path of ['/', '/proc', '/sys', '/dev', '/run', '/home']) makeDirectory(root, path, 0o755);
+  if (!existsSync(containedPath(root, '/root', { followLast: true }))) makeDirectory(root, '/root', 0o700);
+  for (const path of ['/tmp', '/var/tmp']) makeDirectory(root, path, 0o1777);
+  await ensureUser(root);
+  writeRootfsFile(root, '/etc/hostname', 'sandbox\n');
+  writeRootfsFile(root, '/etc/hosts', '127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n');
+  writeRootfsFile(root, '/etc/resolv.conf', '');
+  if (!isRootfsFile(root, '/bin/bash') && isRootfsFile(root, '/bin/sh'))
+    writeRootfsFile(root, '/bin/bash', '#!/bin/sh\nexec /bin/sh "$@"\n', { mode: 0o755 });
 }
 
 function isDebian(root: string): boolean {
@@ -81,7 +105,7 @@ function removeChildren(folder: string): void {
   for (const child of readdirSync(folder)) rmSync(join(folder, child), { recursive: true, force: true });
 }
 
-/** Removes every file below, except that logs are cut to nothing: a program may not be allowed to make its log anew. */
+/** Removes every file below, but truncates logs: a program may not be allowed to create its log. */
 function empty(folder: string): void {
   if (!isDirectory(folder)) return;
   for (const child of readdirSync(folder, { withFileTypes: true })) {

@@ -1,34 +1,36 @@
-import { lstatSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ImageError } from '../image-error.ts';
-import { containedPath } from '../oci/contained-path.ts';
 import { readHostAptOptions } from './apt-options.ts';
 import type { OnProgress } from './progress.ts';
 import { basePackages } from './recipe.ts';
+import { isRootfsFile } from './rootfs-file.ts';
 import { findProgram, runProgram } from './run-program.ts';
 
-/** What package scripts need, and no more: no mounts, no devices, no network or process of the host to change. */
+/**
+ * The capabilities that package scripts need, and no more: none over mounts, devices, the network or processes of the
+ * host.
+ */
 const capabilities = [
   ...['CAP_CHOWN', 'CAP_DAC_OVERRIDE', 'CAP_FOWNER', 'CAP_FSETID', 'CAP_KILL', 'CAP_SETFCAP'],
   ...['CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_CHROOT'],
 ];
 
-/** Debian packages of the base template that an image does not have. */
+/** Debian packages of the base template that an image lacks. */
 export function findMissing(rootfs: string): string[] {
   return Object.entries(basePackages)
-    .filter(([, file]) => !isFile(rootfs, file))
+    .filter(([, file]) => !isRootfsFile(rootfs, file))
     .map(([name]) => name);
 }
 
 /**
- * Installs what a pulled image lacks of the base template, with the image's own apt, in a container that has the host's
- * network and nothing else of it. Runs nothing when the image is complete. Rejects with `unsuitable_image` when it has no apt,
+ * Installs what a pulled image lacks of the base template, with the image's own apt, in a container that shares only
+ * the host's network. Runs nothing when the image is complete. Rejects with `unsuitable_image` when it has no apt,
  * `missing_program` without crun, `build_failed`, or the reason of `signal`.
  */
 export async function installMissing(options: {
   rootfs: string;
-  /** For the container's description; on the file system of the image. */
+  /** For the container's bundle; on the file system of the image. */
   workDir: string;
   onProgress: OnProgress;
   signal?: AbortSignal | undefined;
@@ -36,7 +38,7 @@ export async function installMissing(options: {
   const { rootfs, workDir, onProgress, signal } = options;
   const missing = findMissing(rootfs);
   if (missing.length === 0) return;
-  if (!isFile(rootfs, '/usr/bin/apt-get'))
+  if (!isRootfsFile(rootfs, '/usr/bin/apt-get'))
     throw new ImageError('unsuitable_image', `the image has no apt to install ${missing.join(', ')}`);
   onProgress({ phase: 'install', message: `installing ${missing.join(', ')}`, fraction: 0.8 });
   const aptOptions = (await readHostAptOptions()).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
@@ -54,15 +56,15 @@ export async function installMissing(options: {
   ];
   await runProgram({
     file: '/bin/sh',
-    // crun refuses hosts with both cgroup versions mounted; in this namespace only, the second one goes.
+    // crun refuses hosts with both cgroup versions mounted; version 2 is unmounted in this namespace only.
     args: ['-c', 'umount -q /sys/fs/cgroup/unified || true; exec "$@"', 'sh', ...crun],
     signal,
   });
   const still = findMissing(rootfs);
-  if (still.length > 0) throw new ImageError('build_failed', `apt did not bring ${still.join(', ')}`);
+  if (still.length > 0) throw new ImageError('build_failed', `apt did not install ${still.join(', ')}`);
 }
 
-/** A container as the OCI runtime specification describes it. */
+/** A container's configuration by the OCI runtime specification. */
 function toContainer(options: {
   rootfs: string;
   args: readonly string[];
@@ -106,9 +108,4 @@ function toContainer(options: {
       readonlyPaths: ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'],
     },
   };
-}
-
-function isFile(rootfs: string, name: string): boolean {
-  const path = containedPath(rootfs, name, { followLast: true });
-  return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }

@@ -1,7 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** `manifest.json` beside the root file system: what it holds and where it came from. */
+export interface BaseImage {
+  /** Absolute path: of the unpacked file system, or of the file that contains it. Neither is ever written to. */
+  rootfs: string;
+  /** The digest of the content, or of the file: `sha256:` and 64 hex digits. */
+  digest: string;
+}
+
+/** `manifest.json` beside the root file system: its content and origin. */
 export interface ImageManifest {
   name: string;
   recipe: string;
@@ -18,7 +25,7 @@ export type ImageSource =
   | { kind: 'registry'; reference: string; manifestDigest: string }
   | { kind: 'packages'; distribution: string; codename: string };
 
-/** Reads the manifest of an image's folder; undefined when there is none or it is not one of ours for this recipe. */
+/** Reads the manifest of an image's folder; undefined when there is none or it is not a valid one for this recipe. */
 export async function readManifest(folder: string, recipe: string): Promise<ImageManifest | undefined> {
   let text: string;
   try {

@@ -1,7 +1,7 @@
 export interface Progress {
   phase: 'wait' | 'pull' | 'install' | 'finish';
   message: string;
-  /** Of the whole making, 0 to 1; absent while nothing can be said. */
+  /** Of the whole work, 0 to 1; missing while it is unknown. */
   fraction?: number;
 }
 

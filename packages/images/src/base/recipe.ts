@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * What `base` must offer: Debian package → a file that shows that it is there, whoever brought it. `python-is-python3` makes
- * `python`, `passwd` the tools that manage accounts.
+ * What `base` must contain: Debian package → a file that shows that it is installed in any way. `python-is-python3`
+ * provides `python`, `passwd` the tools that manage accounts.
  */
 export const basePackages: Readonly<Record<string, string>> = {
   bash: '/bin/bash',
@@ -19,10 +19,12 @@ export const basePackages: Readonly<Record<string, string>> = {
   sudo: '/usr/bin/sudo',
 };
 
-/** Counts up with every change of what the code in this folder makes, so that images of an older recipe are made anew. */
+/**
+ * Raise it with every change of what the code in this folder makes, so that images of an older recipe are made anew.
+ */
 const recipeVersion = 1;
 
-/** Names what would be built: the same for the same code and options, on every host. 16 hex digits. */
+/** The name of the build: equal for equal code and options, on every host. 16 hex digits. */
 export function toRecipeDigest({ registryImage }: { registryImage?: string | undefined }): string {
   return createHash('sha256')
     .update(JSON.stringify([recipeVersion, Object.keys(basePackages).toSorted(), registryImage ?? null]))

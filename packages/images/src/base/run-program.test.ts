@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { findProgram, runProgram } from './run-program.ts';
 
 describe('runProgram', () => {
-  it('gives the program its input and hands out every line of both streams', async () => {
+  it('passes the input to the program and reports every line of both streams', async () => {
     const lines: string[] = [];
     await runProgram({
       file: '/bin/sh',
@@ -15,7 +15,7 @@ describe('runProgram', () => {
     expect(lines.toSorted()).toEqual(['first', 'second']);
   });
 
-  it('rejects with the end of what was printed when the program fails', async () => {
+  it('rejects with the end of the output when the program fails', async () => {
     const run = runProgram({ file: '/bin/sh', args: ['-c', 'echo no such mirror >&2; exit 3'] });
     await expect(run).rejects.toMatchObject({
       code: 'build_failed',
@@ -52,13 +52,13 @@ function commandLines(): string[] {
       try {
         return readFileSync(join('/proc', pid, 'cmdline'), 'utf8');
       } catch {
-        return ''; // That process ended meanwhile.
+        return ''; // That process has ended.
       }
     });
 }
 
 describe('findProgram', () => {
-  it('names the apt line that brings a missing program', () => {
+  it('names the apt line that installs a missing program', () => {
     expect(() => findProgram('no-such-program', 'its-package')).toThrow(
       expect.objectContaining({
         code: 'missing_program',

@@ -1,10 +1,14 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { ImageError } from '../image-error.ts';
 
 const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** mmdebstrap and apt print far less; a program that prints more is killed. */
+const OUTPUT_LIMIT = 64 << 20;
 
 export interface Program {
   file: string;
@@ -12,19 +16,21 @@ export interface Program {
   env?: Readonly<Record<string, string>>;
   /** Written to stdin, which is empty without it. */
   input?: string;
-  /** Gets each line of stdout and stderr as it comes. */
+  /** Called with each line of stdout and stderr. */
   onLine?: (line: string) => void;
   signal?: AbortSignal | undefined;
 }
 
-/** Returns the path of a program in the system's folders; throws `missing_program` with the apt line that brings it. */
+/**
+ * Returns the path of a program in the system's folders; throws `missing_program` with the apt line that installs it.
+ */
 export function findProgram(name: string, debianPackage = name): string {
   for (const folder of systemFolders) {
     try {
       accessSync(join(folder, name), constants.X_OK);
       return join(folder, name);
     } catch {
-      // Not in this folder.
+      // Missing in this folder.
     }
   }
   throw new ImageError('missing_program', `${name} is not installed on this host`, {
@@ -33,44 +39,44 @@ export function findProgram(name: string, debianPackage = name): string {
 }
 
 /**
- * Runs a program in mount, pid and ipc namespaces of its own: whatever it mounts or starts is gone when it ends, when
- * `signal` aborts, and when this process dies by SIGKILL. Resolves when it exits with 0 and nothing of it is left; rejects
- * with the reason of the signal, else with `build_failed` and the last lines that it printed.
+ * Runs a program in mount, pid and ipc namespaces of its own: everything that it mounts or starts is removed when it
+ * ends, when `signal` aborts, and when this process is killed. Resolves when it exits with 0 and nothing of it is left;
+ * rejects with the reason of the signal, otherwise with `build_failed` and the last lines of its output.
  */
 export async function runProgram(program: Program): Promise<void> {
   const { file, args, env = {}, input, onLine, signal } = program;
   signal?.throwIfAborted();
-  const last: string[] = [];
-  const child = spawn(
+  // setpriv becomes unshare, so that pdeathsig is set on the process whose end kills the pid namespace.
+  const running = promisify(execFile)(
     findProgram('setpriv', 'util-linux'),
-    // setpriv becomes unshare, so that pdeathsig is set on the process whose end kills the pid namespace.
     [
       ...['--pdeathsig', 'KILL', '--', findProgram('unshare', 'util-linux'), '--mount', '--pid', '--ipc'],
       ...['--fork', '--kill-child=KILL', '--mount-proc', '--', file, ...args],
     ],
-    {
-      stdio: ['pipe', 'pipe', 'pipe'],
-      cwd: '/',
-      env: { PATH: systemFolders.join(':'), LC_ALL: 'C', ...env },
-    },
+    { cwd: '/', env: { PATH: systemFolders.join(':'), LC_ALL: 'C', ...env }, maxBuffer: OUTPUT_LIMIT },
   );
+  const { child } = running;
+  // Not the signal of execFile: that one rejects before the program has ended.
   const abort = (): void => void child.kill('SIGKILL');
   signal?.addEventListener('abort', abort, { once: true });
+  const last: string[] = [];
   for (const stream of [child.stdout, child.stderr])
-    createInterface({ input: stream }).on('line', (line) => {
-      if (last.push(line) > 30) last.shift();
-      onLine?.(line);
-    });
+    if (stream)
+      createInterface({ input: stream }).on('line', (line) => {
+        if (last.push(line) > 30) last.shift();
+        onLine?.(line);
+      });
   // A program that exits without reading its stdin is judged by its exit, not by the broken pipe.
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(input);
-  const how = await new Promise<string | undefined>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code, killedBy) => {
-      if (code === 0) resolve(undefined);
-      else resolve(code === null ? `was ended by ${killedBy}` : `exited with ${code}`);
-    });
-  }).finally(() => signal?.removeEventListener('abort', abort));
+  child.stdin?.on('error', () => undefined).end(input);
+  try {
+    await running;
+  } catch (error) {
+    signal?.throwIfAborted();
+    const { code, signal: killedBy } = error as { code?: number | string; signal?: NodeJS.Signals };
+    const how = killedBy ? `was ended by ${killedBy}` : `exited with ${code}`;
+    throw new ImageError('build_failed', `${file} ${how}\n${last.join('\n')}`, { cause: error });
+  } finally {
+    signal?.removeEventListener('abort', abort);
+  }
   signal?.throwIfAborted();
-  if (how !== undefined) throw new ImageError('build_failed', `${file} ${how}\n${last.join('\n')}`);
 }

@@ -27,7 +27,7 @@ const owners = (name: string): [number, number] => {
 };
 
 describe('shiftOwners', () => {
-  it('shifts each entry once, whatever its kind and its number of names', async () => {
+  it('shifts each entry once, of any kind and with any number of names', async () => {
     mkdirSync(join(root, 'folder'));
     writeFileSync(join(root, 'folder/file'), 'text');
     linkSync(join(root, 'folder/file'), join(root, 'second'));
@@ -43,7 +43,7 @@ describe('shiftOwners', () => {
     expect(lstatSync('/etc/passwd').uid).toBe(passwd);
   });
 
-  it('leaves setuid programs what they are', async () => {
+  it('keeps setuid programs', async () => {
     const program = join(root, 'sudo');
     writeFileSync(program, '#!', { mode: 0o755 });
     chmodSync(program, 0o4755);

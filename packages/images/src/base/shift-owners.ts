@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Gives every entry of a tree to the user and group whose numbers are higher by `by`. Modes stay; what a program may do
- * by its file alone (capabilities(7)) does not, as the kernel drops that with each change of owner. Rejects with the
- * reason of `signal`, some of the tree being shifted then.
+ * Changes the owner and group of every entry of a tree to ids that are higher by `by`. Modes stay; file capabilities
+ * (capabilities(7)) do not, as the kernel drops them with each change of owner. Rejects with the reason of `signal`; a
+ * part of the tree is shifted then.
  */
 export async function shiftOwners(
   root: string,
@@ -16,18 +16,18 @@ export async function shiftOwners(
   const shift = (path: string): void => {
     const { uid, gid, mode, ino, nlink } = lstatSync(path);
     const isFolder = (mode & 0o170000) === 0o040000;
-    // A second name of the same file.
+    // A hard link to a file that was shifted.
     if (!isFolder && nlink > 1) {
       if (done.has(ino)) return;
       done.add(ino);
     }
     lchownSync(path, uid + by, gid + by);
-    // The kernel takes these bits away with the owner.
+    // The kernel clears these bits with a change of owner.
     if ((mode & 0o170000) === 0o100000 && (mode & 0o6000) !== 0) chmodSync(path, mode & 0o7777);
   };
 
   const walk = async (folder: string): Promise<void> => {
-    // Lets timers, sockets and the abort of the caller in between.
+    // Yields to timers, sockets and the abort of the caller.
     await setImmediate();
     signal?.throwIfAborted();
     for (const entry of readdirSync(folder, { withFileTypes: true })) {

@@ -11,8 +11,9 @@ export interface TreeDigest {
 }
 
 /**
- * Describes a tree by its content: names, types, owners, modes, link targets and every byte, but no times. Two trees with the
- * same digest look the same inside of a sandbox. Hard links count as files of their own. Rejects with the reason of `signal`.
+ * Describes a tree by its content: names, types, owners, modes, link targets and every byte, but no times. Two trees
+ * with the same digest look the same inside of a sandbox. Hard links count as files of their own. Rejects with the
+ * reason of `signal`.
  */
 export async function digestTree(
   root: string,
@@ -37,7 +38,7 @@ export async function digestTree(
   };
 
   const walk = async (folder: string, name: string): Promise<void> => {
-    // Lets timers, sockets and the abort of the caller in between.
+    // Yields to timers, sockets and the abort of the caller.
     await setImmediate();
     signal?.throwIfAborted();
     const entries = readdirSync(folder, { withFileTypes: true });

@@ -2,8 +2,9 @@ import { findProgram, runProgram } from '../base/run-program.ts';
 import type { AttributesByPath } from './layer.ts';
 
 /**
- * Sets extended attributes with one run of setfattr, as Node has no call for them; nothing runs when there are none. The paths
- * must exist and have no link on their way. Rejects with `missing_program` without setfattr, else with `build_failed`.
+ * Sets extended attributes with one run of setfattr, as Node has no call for them; nothing runs when there are none.
+ * The paths must exist and have no link on their way. Rejects with `missing_program` without setfattr, else with
+ * `build_failed`.
  */
 export async function setAttributes(options: {
   attributes: AttributesByPath;

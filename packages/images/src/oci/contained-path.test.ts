@@ -33,11 +33,11 @@ describe('containedPath', () => {
     expect(containedPath(root, 'lib', { followLast: true })).toBe(join(root, 'usr/lib'));
   });
 
-  it('takes the empty name and the dot for the root', () => {
+  it('resolves the empty name and the dot to the root', () => {
     expect(containedPath(root, './')).toBe(root);
   });
 
-  it('refuses a loop', () => {
+  it('rejects a loop', () => {
     expect(() => containedPath(root, 'loop/x')).toThrow(expect.objectContaining({ code: 'unsafe' }));
   });
 });

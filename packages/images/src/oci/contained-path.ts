@@ -1,13 +1,13 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { ImageError } from '../image-error.ts';
 
-/** As many as the kernel follows: path_resolution(7). */
+/** The kernel's own limit: path_resolution(7). */
 const maxLinks = 40;
 
 /**
- * Where `name` lies under `root`, as a process whose root directory is `root` would find it: links are followed inside only,
- * `..` stops at the root. The last component is not followed unless `followLast`; what is missing is taken as it is written.
- * The result has no link on its way, so that it can be used as long as nobody else changes the tree. Throws `unsafe` for
+ * Resolves `name` under `root` as for a process whose root directory is `root`: links are followed inside only, `..`
+ * stops at the root. The last component is not followed unless `followLast`; missing components are kept as written.
+ * The result contains no link, so that it can be used as long as no other process changes the tree. Throws `unsafe` for
  * more links than the kernel follows.
  */
 export function containedPath(root: string, name: string, { followLast = false } = {}): string {
@@ -27,7 +27,7 @@ export function containedPath(root: string, name: string, { followLast = false }
       continue;
     }
     links += 1;
-    if (links > maxLinks) throw new ImageError('unsafe', `too many links on the way to ${name}`);
+    if (links > maxLinks) throw new ImageError('unsafe', `too many links in the path of ${name}`);
     const target = readlinkSync(path);
     if (target.startsWith('/')) resolved = [];
     pending.push(...toParts(target).reverse());

@@ -6,7 +6,7 @@ const other = `sha256:${'0b'.repeat(32)}`;
 const layer = { mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip', digest, size: 5 };
 
 describe('parseImageManifest', () => {
-  it('picks the Linux image for the processor from an index', () => {
+  it('selects the Linux image for the processor from an index', () => {
     const manifests = [
       { digest: other, platform: { os: 'linux', architecture: 'arm64', variant: 'v8' } },
       { digest: other, platform: { os: 'windows', architecture: 'amd64' } },
@@ -50,7 +50,7 @@ describe('parseImageManifest', () => {
     );
   });
 
-  it('refuses more layers than an image may have', () => {
+  it('rejects more layers than an image may have', () => {
     expect(() => parseImageManifest({ layers: Array(129).fill(layer) })).toThrow(
       expect.objectContaining({ code: 'too_large' }),
     );

@@ -2,19 +2,26 @@ import { arch } from 'node:os';
 import { ImageError } from '../image-error.ts';
 import { digestPattern } from './reference.ts';
 
-export interface LayerDescriptor {
+export interface LayerDescriptor extends BlobReference {
+  compression: 'none' | 'gzip' | 'zstd';
+}
+
+/** A blob that a manifest names. */
+export interface BlobReference {
   digest: string;
   sizeBytes: number;
-  compression: 'none' | 'gzip' | 'zstd';
 }
 
 export type ManifestContent =
   | { kind: 'index'; manifestDigest: string }
-  | { kind: 'image'; layers: LayerDescriptor[] };
+  | { kind: 'image'; layers: LayerDescriptor[]; config: BlobReference | undefined };
 
 const maxLayers = 128;
 
-/** The layer types of the OCI image specification and of Docker's manifest v2.2. Foreign layers are hosted elsewhere: refused. */
+/**
+ * The layer types of the OCI image specification and of Docker's manifest v2.2. Foreign layers are hosted elsewhere and
+ * rejected.
+ */
 const layerCompressions = new Map<unknown, LayerDescriptor['compression']>([
   ['application/vnd.oci.image.layer.v1.tar', 'none'],
   ['application/vnd.oci.image.layer.v1.tar+gzip', 'gzip'],
@@ -25,17 +32,22 @@ const layerCompressions = new Map<unknown, LayerDescriptor['compression']>([
 ]);
 
 /**
- * Reads a manifest of a registry. Of an index it picks the Linux image for `architecture` (Node's name; this host's by
- * default). Throws `corrupt` for what breaks the format and `registry_refused` when there is no build for this machine.
+ * Parses a manifest of a registry. Selects from an index the Linux image for `architecture` (Node's name; this host's
+ * by default). Throws `corrupt` for an invalid format and `registry_refused` when there is no build for this machine.
  */
 export function parseImageManifest(document: unknown, { architecture = arch() } = {}): ManifestContent {
-  if (!isRecord(document)) throw malformed('it is no object');
+  if (!isRecord(document)) throw malformed('it is not an object');
   if (Array.isArray(document.manifests))
     return { kind: 'index', manifestDigest: pickPlatform(document.manifests, architecture) };
   if (!Array.isArray(document.layers)) throw malformed('it lists neither images nor layers');
   if (document.layers.length > maxLayers)
     throw new ImageError('too_large', `the image has more than ${maxLayers} layers`);
-  return { kind: 'image', layers: document.layers.map(parseLayer) };
+  const { config } = document;
+  return {
+    kind: 'image',
+    layers: document.layers.map(parseLayer),
+    config: config === undefined ? undefined : parseBlob(config, 'the config'),
+  };
 }
 
 function pickPlatform(manifests: unknown[], architecture: string): string {
@@ -49,19 +61,25 @@ function pickPlatform(manifests: unknown[], architecture: string): string {
 }
 
 function parseLayer(layer: unknown): LayerDescriptor {
-  if (!isRecord(layer)) throw malformed('a layer is no object');
-  const { mediaType, size } = layer;
+  if (!isRecord(layer)) throw malformed('a layer is not an object');
+  const { mediaType } = layer;
   const compression = layerCompressions.get(mediaType);
   if (compression === undefined)
     throw malformed(`layers of type ${JSON.stringify(mediaType)} are not supported`);
+  return { ...parseBlob(layer, 'a layer'), compression };
+}
+
+function parseBlob(blob: unknown, what: string): BlobReference {
+  if (!isRecord(blob)) throw malformed(`${what} is not an object`);
+  const { size } = blob;
   if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0)
-    throw malformed('a layer has no size');
-  return { digest: parseDigest(layer.digest), sizeBytes: size, compression };
+    throw malformed(`${what} has no size`);
+  return { digest: parseDigest(blob.digest), sizeBytes: size };
 }
 
 function parseDigest(digest: unknown): string {
   if (typeof digest === 'string' && digestPattern.test(digest)) return digest;
-  throw malformed('a digest is sha256: and 64 hex digits');
+  throw malformed('a digest must be sha256: and 64 hex digits');
 }
 
 function malformed(reason: string): ImageError {

@@ -27,19 +27,19 @@ export interface Layer {
   /** Applies one entry; `content` is read for files only, and to its end. */
   add(entry: TarEntry, content: AsyncIterable<Uint8Array>): Promise<void>;
   /**
-   * Sets the times of folders, which later entries have changed, and returns the attributes that remain to be set: on paths
-   * that exist and have no link on their way.
+   * Sets the times of folders, which later entries have changed, and returns the attributes that remain to be set, on
+   * existing paths without links.
    */
   finish(): AttributesByPath;
 }
 
 /**
- * Writes the entries of one layer into the tree that the layers before it left under `root`. Whatever names and links say,
- * nothing outside of `root` is read, written or removed, as long as nobody else changes the tree meanwhile. Needs root for
- * entries of other owners. Throws `corrupt` for entries that contradict the tree.
+ * Writes the entries of one layer into the tree that the layers before it left under `root`. For any names and links,
+ * nothing outside of `root` is read, written or removed, as long as no other process changes the tree meanwhile. Needs
+ * root for entries of other owners. Throws `corrupt` for entries that contradict the tree.
  */
 export function createLayer(root: string): Layer {
-  /** Everything that this layer wrote, and the folders on the way: a whiteout spares it, wherever it stands in the archive. */
+  /** Everything that this layer wrote, with the folders above: a whiteout spares it, at any position in the archive. */
   const written = new Set<string>([root]);
   const folderTimes = new Map<string, number>();
   const attributes = new Map<string, ReadonlyMap<string, string>>();
@@ -67,7 +67,7 @@ export function createLayer(root: string): Layer {
     else if (isDirectory(path)) for (const child of readdirSync(path)) removeLower(join(path, child));
   };
 
-  /** Makes way at `path` and marks it as written. */
+  /** Removes what is at `path` and marks the path as written. */
   const claim = (path: string, { asDirectory }: { asDirectory: boolean }): void => {
     if (path === root && !asDirectory)
       throw new ImageError('unsafe', 'a layer replaces the root of the image');
@@ -125,14 +125,14 @@ export function createLayer(root: string): Layer {
       attributes.set(path, entry.attributes);
   };
 
-  /** Whether `path` still is what was written there, and not behind a link that came later. */
+  /** Whether `path` is still what was written there, and not behind a link that came later. */
   const isStillThere = (path: string): boolean =>
     lstatSync(path, { throwIfNoEntry: false }) !== undefined &&
     containedPath(root, path.slice(root.length), { followLast: true }) === path;
 
   return {
     async add(entry, content) {
-      // An opaque marker speaks of the folder itself, which may be reached through a link.
+      // An opaque marker is about the folder itself, which may be reached through a link.
       const path =
         entry.kind === 'opaque' ? containedPath(root, entry.name, { followLast: true }) : locate(entry.name);
       await write(entry, path, content);
@@ -146,7 +146,7 @@ export function createLayer(root: string): Layer {
 }
 
 async function writeFile(path: string, entry: TarEntry, content: AsyncIterable<Uint8Array>): Promise<void> {
-  // Exclusive: opens nothing that is there, and follows no link.
+  // Exclusive: opens no existing file, and follows no link.
   const file = openSync(path, 'wx', 0o600);
   try {
     for await (const chunk of content)
@@ -159,11 +159,11 @@ async function writeFile(path: string, entry: TarEntry, content: AsyncIterable<U
   }
 }
 
-/** Folders that no entry has announced belong to root, whatever the umask. */
+/** Folders without an entry of their own belong to root, whatever the umask. */
 function makeParents(path: string, root: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory() || path.length < root.length) return;
-  if (found) throw new ImageError('corrupt', `${path.slice(root.length)} is used as a folder and is none`);
+  if (found) throw new ImageError('corrupt', `${path.slice(root.length)} is used as a folder and is not one`);
   makeParents(dirname(path), root);
   mkdirSync(path);
   chmodSync(path, 0o755);

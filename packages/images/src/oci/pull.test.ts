@@ -37,7 +37,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Serves one image of these layers and pulls it. */
+/** Serves one image with these layers and pulls it. */
 async function pull(...layers: LayerEntry[][]): Promise<void> {
   const blobs = await Promise.all(layers.map((entries) => registry.addLayer(entries)));
   registry.addImage('v1', blobs);
@@ -88,18 +88,18 @@ describe('pullImage', () => {
       await registry.addLayer([{ name: 'c', content: 'c' }], 'none'),
     ];
     const digest = registry.addImage('v1', layers, { viaIndex: true });
-    expect(await pullTag('v1')).toEqual({ manifestDigest: digest });
+    expect(await pullTag('v1')).toEqual({ manifestDigest: digest, config: { env: {} } });
     expect(['a', 'b', 'c'].map(read)).toEqual(['a', 'b', 'c']);
   });
 
-  it('names beyond 100 characters and beyond ASCII arrive whole', async () => {
+  it('keeps names beyond 100 characters and beyond ASCII', async () => {
     const name = `${'long-folder-name/'.repeat(12)}ein-ö-日本`;
     await pull([{ name, content: 'found' }]);
     expect(read(name)).toBe('found');
   });
 
   describe('with later layers', () => {
-    it('replaces files by folders, folders by files and links by what stands in their place', async () => {
+    it('replaces files by folders, folders by files and links by their successors', async () => {
       await pull(
         [
           { name: 'file', content: '1' },
@@ -118,12 +118,12 @@ describe('pullImage', () => {
       expect(read('link')).toBe('a file too');
     });
 
-    it('refuses a file below a file', async () => {
+    it('rejects a file below a file', async () => {
       const layers = [[{ name: 'file', content: '1' }], [{ name: 'file/below', content: '2' }]];
       await expect(pull(...layers)).rejects.toMatchObject({ code: 'corrupt' });
     });
 
-    it('removes what a whiteout names, and nothing that the same layer brings', async () => {
+    it('removes what a whiteout names, and nothing that the same layer contains', async () => {
       await pull(
         [
           { name: 'gone', content: '1' },
@@ -142,7 +142,7 @@ describe('pullImage', () => {
       expect(readdirSync(join(rootfs, 'folder'))).toEqual(['new']);
     });
 
-    it('empties an opaque folder of everything below it, wherever the marker stands in the layer', async () => {
+    it('empties an opaque folder of everything below it, at any position of the marker in the layer', async () => {
       await pull(
         [
           { name: 'folder/old', content: '1' },
@@ -195,7 +195,7 @@ describe('pullImage', () => {
       await expect(pull(entries)).rejects.toMatchObject({ code: 'unsafe' });
     });
 
-    it('takes absolute names from the root of the image', async () => {
+    it('resolves absolute names from the root of the image', async () => {
       await pull([{ name: join(folder, 'outside/new'), content: 'x' }]);
       expect(read(join(folder, 'outside/new'))).toBe('x');
     });
@@ -217,7 +217,7 @@ describe('pullImage', () => {
     });
 
     it.each(['symlink', 'directory'] as const)(
-      'replaces a %s that points out rather than to follow it',
+      'replaces a %s that points to the outside and does not follow it',
       async (type) => {
         const secret = join(folder, 'outside/secret');
         await pull([
@@ -231,7 +231,7 @@ describe('pullImage', () => {
       },
     );
 
-    it('hard links a symbolic link itself, not what it points to', async () => {
+    it('hard links a symbolic link itself, not its target', async () => {
       await pull([
         { name: 'a', type: 'symlink', linkname: join(folder, 'outside/secret') },
         { name: 'b', type: 'link', linkname: 'a' },
@@ -239,7 +239,7 @@ describe('pullImage', () => {
       expect(stat('b')?.isSymbolicLink()).toBe(true);
     });
 
-    it('sets neither time nor attribute through a link that later took the place of a folder', async () => {
+    it('sets neither time nor attribute through a link that later replaced a folder', async () => {
       const before = lstatSync(join(folder, 'outside')).mtimeMs;
       await pull([
         { name: 'a/' },
@@ -251,7 +251,7 @@ describe('pullImage', () => {
       expect(attributesOf(join(folder, 'outside/secret'))).toEqual({});
     });
 
-    it('leaves out devices and pipes', async () => {
+    it('skips devices and pipes', async () => {
       await pull([
         { name: 'dev/' },
         { name: 'dev/sda', type: 'block-device' },
@@ -261,7 +261,7 @@ describe('pullImage', () => {
       expect(readdirSync(join(rootfs, 'dev'))).toEqual([]);
     });
 
-    it('refuses more bytes and more entries than an image may have', async () => {
+    it('rejects more bytes and more entries than an image may have', async () => {
       const layer = await registry.addLayer([
         { name: 'a', content: 'x'.repeat(10_000) },
         { name: 'b', content: 'x' },
@@ -274,7 +274,7 @@ describe('pullImage', () => {
       await expect(entries).rejects.toMatchObject({ code: 'too_large' });
     });
 
-    it('refuses a layer whose bytes are not those of its digest', async () => {
+    it('rejects a layer whose bytes contradict its digest', async () => {
       const layer = await registry.addLayer([{ name: 'a', content: 'x' }]);
       const other = await registry.addLayer([{ name: 'a', content: 'y' }]);
       registry.intercept = ({ url = '' }, response) => {
@@ -286,13 +286,13 @@ describe('pullImage', () => {
       await expect(pullTag('v1')).rejects.toMatchObject({ code: 'corrupt' });
     });
 
-    it.each([-1, 1])('refuses a layer of another size than announced (%i)', async (difference) => {
+    it.each([-1, 1])('rejects a layer of another size than announced (%i)', async (difference) => {
       const layer = await registry.addLayer([{ name: 'a', content: 'x' }], 'none');
       registry.addImage('v1', [{ ...layer, size: layer.size + difference }]);
       await expect(pullTag('v1')).rejects.toMatchObject({ code: 'corrupt' });
     });
 
-    it('rejects when the connection breaks in the middle of a layer', async () => {
+    it('rejects when the connection breaks during a layer', async () => {
       const layer = await registry.addLayer([{ name: 'a', content: 'x'.repeat(100_000) }], 'none');
       registry.intercept = ({ url = '' }, response) => {
         if (!url.includes('/blobs/')) return false;
@@ -314,7 +314,7 @@ describe('pullImage', () => {
       await expect(pullTag('v1')).rejects.toMatchObject({ code: 'corrupt' });
     });
 
-    it('refuses a manifest whose bytes are not those of the digest that was asked for', async () => {
+    it('rejects a manifest whose bytes contradict the requested digest', async () => {
       const digest = registry.addImage('v1', []);
       registry.intercept = (_, response) => Boolean(response.end('{"schemaVersion":2,"layers":[]} '));
       const reference = `${registry.host}/some/image@${digest}`;
@@ -322,7 +322,7 @@ describe('pullImage', () => {
     });
   });
 
-  it('keeps extended attributes of users and file capabilities, and drops those that speak to an overlay', async () => {
+  it('keeps extended attributes of users and file capabilities, and drops those of an overlay', async () => {
     await pull([
       {
         name: 'a b\\c-ö\n',
@@ -342,7 +342,7 @@ describe('pullImage', () => {
     });
   });
 
-  it('stops in the middle of a layer when the signal aborts', async () => {
+  it('stops during a layer when the signal aborts', async () => {
     const layer = await registry.addLayer([{ name: 'a', content: 'x' }], 'none');
     const abort = new AbortController();
     registry.intercept = ({ url = '' }, response) => {

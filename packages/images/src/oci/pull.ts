@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
+import { type ImageConfig, parseImageConfig } from './image-config.ts';
 import { type LayerDescriptor, parseImageManifest } from './image-manifest.ts';
+import type { Reach } from './reach.ts';
 import { parseReference } from './reference.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import type { RegistryCredentials } from './registry-auth.ts';
@@ -10,9 +12,9 @@ import { type UnpackBudget, unpackLayer } from './unpack.ts';
 const defaultBudget: UnpackBudget = { sizeBytes: 16 * 2 ** 30, entryCount: 1_000_000 };
 
 /**
- * Pulls an image for this machine from a registry and unpacks it into `rootfs`, which must not exist, layer by layer as the
- * bytes arrive. Resolves with the digest of the manifest that was unpacked. Rejects with ImageError or the reason of `signal`;
- * what is in `rootfs` then is worthless.
+ * Pulls an image for this machine from a registry and unpacks it into `rootfs`, which must not exist, layer by layer as
+ * the bytes arrive. Resolves with the digest of the unpacked manifest and the config of the image. Rejects with ImageError or the reason of
+ * `signal`; the content of `rootfs` cannot be used then.
  */
 export async function pullImage(options: {
   reference: string;
@@ -21,18 +23,23 @@ export async function pullImage(options: {
   onProgress: OnProgress;
   budget?: UnpackBudget;
   answerTimeoutMs?: number;
+  /** Called with the size of what is made next; throws where the host has no room for it. */
+  requireRoom?: ((sizeBytes: number) => void) | undefined;
+  /** Sends every request. By default to any host. */
+  reach?: Reach | undefined;
   signal?: AbortSignal | undefined;
-}): Promise<{ manifestDigest: string }> {
+}): Promise<{ manifestDigest: string; config: ImageConfig }> {
   const { rootfs, onProgress, signal, credentials, answerTimeoutMs } = options;
   const reference = parseReference(options.reference);
-  onProgress({ phase: 'pull', message: `asking for ${options.reference}`, fraction: 0 });
+  onProgress({ phase: 'pull', message: `requesting ${options.reference}`, fraction: 0 });
   const registry = createRegistry({
     reference,
     credentials,
     signal,
+    reach: options.reach,
     ...(answerTimeoutMs === undefined ? {} : { answerTimeoutMs }),
   });
-  const { layers, manifestDigest } = await fetchLayerList(registry, reference.version);
+  const { layers, manifestDigest, config } = await fetchParts(registry, reference.version);
   const totalBytes = layers.reduce((sum, layer) => sum + layer.sizeBytes, 0);
   const budget = { ...(options.budget ?? defaultBudget) };
   let receivedBytes = 0;
@@ -45,6 +52,7 @@ export async function pullImage(options: {
       blob: await registry.blob(descriptor.digest),
       descriptor,
       budget,
+      requireRoom: options.requireRoom,
       onBytes: (count) => {
         receivedBytes += count;
         if (receivedBytes - shownBytes < totalBytes / 50) return;
@@ -54,18 +62,19 @@ export async function pullImage(options: {
       signal,
     });
   }
-  return { manifestDigest };
+  return { manifestDigest, config };
 }
 
-async function fetchLayerList(
+async function fetchParts(
   registry: Registry,
   version: string,
-): Promise<{ layers: LayerDescriptor[]; manifestDigest: string }> {
+): Promise<{ layers: LayerDescriptor[]; manifestDigest: string; config: ImageConfig }> {
   const first = await registry.manifest(version);
   const content = parseImageManifest(first.document);
-  if (content.kind === 'image') return { layers: content.layers, manifestDigest: first.digest };
-  const second = await registry.manifest(content.manifestDigest);
-  const image = parseImageManifest(second.document);
-  if (image.kind === 'image') return { layers: image.layers, manifestDigest: second.digest };
-  throw new ImageError('corrupt', 'the index leads to another index');
+  const manifest = content.kind === 'image' ? first : await registry.manifest(content.manifestDigest);
+  const image = content.kind === 'image' ? content : parseImageManifest(manifest.document);
+  if (image.kind !== 'image') throw new ImageError('corrupt', 'the index refers to another index');
+  const { layers, config: blob } = image;
+  const config = blob === undefined ? { env: {} } : parseImageConfig(await registry.smallBlob(blob));
+  return { layers, manifestDigest: manifest.digest, config };
 }

@@ -5,7 +5,7 @@ export interface ImageReference {
   /** `https://host`, or `http://host:port` for a registry on loopback. */
   baseUrl: string;
   repository: string;
-  /** What the manifest is asked by: the digest when the reference has one, else the tag. */
+  /** The tag or digest of the manifest: the digest when the reference has one, otherwise the tag. */
   version: string;
 }
 
@@ -16,8 +16,9 @@ const hostPattern = /^(?:\[[0-9a-f:]+\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::\d{1,5})
 export const digestPattern = /^sha256:[0-9a-f]{64}$/;
 
 /**
- * Reads an image reference the way container tools do: a first part with a dot, a colon, or `localhost` is a host, anything
- * else is on Docker Hub. A registry on loopback is spoken to in plain http, every other by https. Throws `invalid_reference`.
+ * Parses an image reference as container tools do: a first part with a dot, a colon, or `localhost` is a host, anything
+ * else is on Docker Hub. A registry on loopback is reached by plain http, every other by https. Throws
+ * `invalid_reference`.
  */
 export function parseReference(text: string): ImageReference {
   const refuse = (reason: string): ImageError =>
@@ -28,7 +29,7 @@ export function parseReference(text: string): ImageReference {
   if (text.length > 500) throw refuse('too long');
   const [name = '', digest, ...more] = text.split('@');
   if (more.length > 0 || (digest !== undefined && !digestPattern.test(digest)))
-    throw refuse('a digest is sha256: and 64 hex digits');
+    throw refuse('a digest must be sha256: and 64 hex digits');
   const slash = name.indexOf('/');
   const first = slash === -1 ? '' : name.slice(0, slash);
   const hasHost = /[.:[]/.test(first) || first === 'localhost';
@@ -38,7 +39,7 @@ export function parseReference(text: string): ImageReference {
   const colon = rest.indexOf(':');
   const path = colon === -1 ? rest : rest.slice(0, colon);
   const tag = colon === -1 ? 'latest' : rest.slice(colon + 1);
-  if (!pathPattern.test(path)) throw refuse('the path is lower case words with single separators');
+  if (!pathPattern.test(path)) throw refuse('the path must be lower case words with single separators');
   if (!tagPattern.test(tag)) throw refuse('the tag is malformed');
   const isHub = host === 'docker.io' || host === 'index.docker.io';
   const baseUrl = `${isLoopback(host) ? 'http' : 'https'}://${isHub ? 'registry-1.docker.io' : host}`;
@@ -50,12 +51,13 @@ export function parseReference(text: string): ImageReference {
   };
 }
 
-/** Whether a URL may be asked at all: https anywhere, http only when it stays on this host. */
+/** Whether a URL is allowed: https anywhere, http only when it stays on this host. */
 export function isAllowedUrl(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.host));
 }
 
-function isLoopback(host: string): boolean {
+/** Whether an authority, `host[:port]`, names this host. */
+export function isLoopback(host: string): boolean {
   const name = host.replace(/:\d+$/, '');
   return name === 'localhost' || name === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(name);
 }

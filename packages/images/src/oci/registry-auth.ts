@@ -1,4 +1,5 @@
 import { ImageError } from '../image-error.ts';
+import { readLimited } from './read-body.ts';
 import type { ImageReference } from './reference.ts';
 
 export interface RegistryCredentials {
@@ -11,37 +12,41 @@ export interface Challenge {
   parameters: Readonly<Record<string, string>>;
 }
 
-/** Reads a WWW-Authenticate header (RFC 9110, 11.6.1); throws `registry_refused` for a scheme that we do not speak. */
+/** Parses a WWW-Authenticate header (RFC 9110, 11.6.1); throws `registry_refused` for an unsupported scheme. */
 export function parseChallenge(header: string): Challenge {
   const scheme = /^\s*(bearer|basic)\b/i.exec(header)?.[1]?.toLowerCase();
   if (scheme !== 'bearer' && scheme !== 'basic')
-    throw new ImageError('registry_refused', 'the registry asks for an authentication that is not supported');
+    throw new ImageError('registry_refused', 'the registry requires an authentication that is not supported');
   const parameters: Record<string, string> = {};
   for (const [, key = '', quoted, plain] of header.matchAll(/([a-z_]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/gi))
     parameters[key.toLowerCase()] = quoted?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '';
   return { scheme, parameters };
 }
 
+/** Of an answer with a token. */
+const TOKEN_BYTES = 64 << 10;
+
 /**
- * Answers a challenge with the value of an Authorization header: the credentials themselves for `basic`, else a token that
- * allows to pull from the repository. `send` refuses plain http to other hosts.
+ * Answers a challenge with the value of an Authorization header: the credentials themselves for `basic`, otherwise a
+ * token that allows pulling from the repository. `send` refuses plain http to other hosts.
  */
 export async function fetchToken(options: {
   challenge: Challenge;
   reference: ImageReference;
   credentials: RegistryCredentials | undefined;
   send: (url: URL, headers: Record<string, string>) => Promise<Response>;
+  signal: AbortSignal | undefined;
 }): Promise<string> {
-  const { challenge, reference, credentials, send } = options;
+  const { challenge, reference, credentials, send, signal } = options;
   const basic =
     credentials &&
     `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`;
   if (challenge.scheme === 'basic') {
-    if (basic === undefined) throw new ImageError('registry_refused', 'the registry asks for a user name');
+    if (basic === undefined) throw new ImageError('registry_refused', 'the registry requires a user name');
     return basic;
   }
   const { realm = '', service, scope = `repository:${reference.repository}:pull` } = challenge.parameters;
-  if (!URL.canParse(realm)) throw new ImageError('corrupt', 'the registry names no place to get a token');
+  if (!URL.canParse(realm)) throw new ImageError('corrupt', 'the registry names no URL for tokens');
   const url = new URL(realm);
   if (service !== undefined) url.searchParams.set('service', service);
   url.searchParams.set('scope', scope);
@@ -53,11 +58,20 @@ export async function fetchToken(options: {
     await response.body?.cancel();
     const code =
       response.status === 429 || response.status >= 500 ? 'registry_unavailable' : 'registry_refused';
-    throw new ImageError(code, `${url.host} gives no token: ${response.status}`);
+    throw new ImageError(code, `${url.host} issues no token: ${response.status}`);
   }
-  const body = (await response.json().catch(() => ({}))) as { token?: unknown; access_token?: unknown };
-  const token = body.token ?? body.access_token;
+  const bytes = await readLimited(response.body, { origin: url.host, signal, limitBytes: TOKEN_BYTES });
+  const token = findToken(bytes.toString('utf8'));
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
-    throw new ImageError('corrupt', `${url.host} gives no token`);
+    throw new ImageError('corrupt', `${url.host} issues no token`);
   return `Bearer ${token}`;
+}
+
+function findToken(text: string): unknown {
+  try {
+    const { token, access_token } = JSON.parse(text) as { token?: unknown; access_token?: unknown };
+    return token ?? access_token;
+  } catch {
+    return undefined; // No JSON, or null: there is no token in it.
+  }
 }

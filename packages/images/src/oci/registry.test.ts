@@ -1,4 +1,4 @@
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseReference } from './reference.ts';
 import { createRegistry, type Registry, type RegistryOptions } from './registry.ts';
@@ -11,11 +11,13 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
+const MIB = 2 ** 20;
+
 function connect(options: Partial<RegistryOptions> = {}): Registry {
   return createRegistry({ reference: parseReference(`${server.host}/some/image:v1`), ...options });
 }
 
-/** Makes the registry ask for a token, which its own /token gives to everybody or to one user. */
+/** Makes the registry require a token, which its own /token issues to everyone or to one user. */
 function askForToken({ forBasic }: { forBasic?: string } = {}): void {
   server.intercept = ({ url = '', headers }, response) => {
     if (url.startsWith('/token')) {
@@ -31,7 +33,7 @@ function askForToken({ forBasic }: { forBasic?: string } = {}): void {
 }
 
 describe('createRegistry', () => {
-  it('gets a token once, without credentials, when the registry asks for one', async () => {
+  it('requests a token once, without credentials, when the registry requires one', async () => {
     askForToken();
     const registry = connect();
     await registry.manifest('v1');
@@ -45,7 +47,7 @@ describe('createRegistry', () => {
     ]);
   });
 
-  it('shows the credentials to whoever gives the token only', async () => {
+  it('sends the credentials to the issuer of the token only', async () => {
     const basic = `Basic ${Buffer.from('me:secret').toString('base64')}`;
     askForToken({ forBasic: basic });
     await connect({ credentials: { username: 'me', password: 'secret' } }).manifest('v1');
@@ -53,7 +55,7 @@ describe('createRegistry', () => {
     await expect(connect().manifest('v1')).rejects.toMatchObject({ code: 'registry_refused' });
   });
 
-  it('answers a basic challenge, and refuses when it has no credentials', async () => {
+  it('answers a basic challenge, and rejects when it has no credentials', async () => {
     server.intercept = ({ headers }, response) => {
       if (headers.authorization === `Basic ${btoa('me:secret')}`) return false;
       response.writeHead(401, { 'www-authenticate': 'Basic realm="here"' }).end();
@@ -84,6 +86,66 @@ describe('createRegistry', () => {
     }
   });
 
+  it('requests the rest of a blob when the connection breaks, again and again while there is progress', async () => {
+    const content = Buffer.alloc(6 * MIB, '0123456789');
+    const blob = server.addBlob(content);
+    const ranges: (string | undefined)[] = [];
+    server.intercept = ({ headers }, response) => {
+      ranges.push(headers.range);
+      const offset = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? 0);
+      const rest = content.subarray(offset);
+      response.writeHead(offset > 0 ? 206 : 200, { 'content-length': rest.length });
+      if (rest.length <= MIB) response.end(rest);
+      else response.write(rest.subarray(0, MIB), () => setTimeout(() => response.destroy(), 20));
+      return true;
+    };
+    expect((await buffer(await connect().blob(blob.digest))).equals(content)).toBe(true);
+    expect(ranges).toEqual([undefined, ...[1, 2, 3, 4, 5].map((part) => `bytes=${part * MIB}-`)]);
+  });
+
+  it('gives up on a blob when a registry cannot continue, or when attempts bring nothing', async () => {
+    const blob = server.addBlob(Buffer.alloc(5000));
+    server.intercept = (_, response) => {
+      response.writeHead(200, { 'content-length': 5000 });
+      response.write(Buffer.alloc(1000), () => setTimeout(() => response.destroy(), 20));
+      return true;
+    };
+    await expect(text(await connect().blob(blob.digest))).rejects.toMatchObject({
+      code: 'registry_unavailable',
+    });
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('gives up on a blob when connections bring little each', async () => {
+    const blob = server.addBlob(Buffer.alloc(5000));
+    server.intercept = ({ headers }, response) => {
+      response.writeHead(headers.range ? 206 : 200, { 'content-length': 5000 });
+      response.write(Buffer.alloc(10), () => setTimeout(() => response.destroy(), 20));
+      return true;
+    };
+    await expect(text(await connect().blob(blob.digest))).rejects.toMatchObject({
+      code: 'registry_unavailable',
+    });
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('gives up on a document that stops in the middle', async () => {
+    server.intercept = (_, response) => response.writeHead(200).write('{');
+    await expect(connect({ idleMs: 50 }).manifest('v1')).rejects.toMatchObject({
+      code: 'registry_unavailable',
+    });
+  });
+
+  it('reads no more of a token than 64 KiB', async () => {
+    server.intercept = ({ url = '' }, response) => {
+      const realm = `Bearer realm="http://${server.host}/token"`;
+      if (url.startsWith('/token')) response.end(JSON.stringify({ token: 'x'.repeat(64 << 10) }));
+      else response.writeHead(401, { 'www-authenticate': realm }).end();
+      return true;
+    };
+    await expect(connect().manifest('v1')).rejects.toMatchObject({ code: 'too_large' });
+  });
+
   it.each(['http://registry.example/x', 'file:///etc/passwd', 'http://169.254.169.254/latest'])(
     'does not follow a redirect to %s',
     async (location) => {
@@ -92,7 +154,7 @@ describe('createRegistry', () => {
     },
   );
 
-  it('does not take a token from plain http on another host', async () => {
+  it('does not accept a token from plain http on another host', async () => {
     const challenge = 'Bearer realm="http://registry.example/token"';
     server.intercept = (_, response) =>
       Boolean(response.writeHead(401, { 'www-authenticate': challenge }).end());
@@ -103,6 +165,7 @@ describe('createRegistry', () => {
     server.intercept = ({ url = '' }, response) =>
       Boolean(response.writeHead(302, { location: `${url}x` }).end());
     await expect(connect().manifest('v1')).rejects.toMatchObject({ code: 'registry_refused' });
+    expect(server.requests.length).toBeGreaterThan(1);
     expect(server.requests.length).toBeLessThan(10);
   });
 
@@ -116,7 +179,7 @@ describe('createRegistry', () => {
     await expect(connect().manifest('v1')).rejects.toMatchObject({ code });
   });
 
-  it('calls a registry unavailable that is not there, and one that does not answer in time', async () => {
+  it('reports a registry as unavailable that does not exist, and one that does not answer in time', async () => {
     const gone = await startLoopbackRegistry();
     await gone.close();
     const nobody = createRegistry({ reference: parseReference(`${gone.host}/a`) });
@@ -126,7 +189,7 @@ describe('createRegistry', () => {
     await expect(silent.manifest('v1')).rejects.toMatchObject({ code: 'registry_unavailable' });
   });
 
-  it('refuses a manifest of more than 4 MiB and one that is no JSON', async () => {
+  it('rejects a manifest of more than 4 MiB and one that is not JSON', async () => {
     server.intercept = (_, response) => Boolean(response.end(' '.repeat((4 << 20) + 1)));
     await expect(connect().manifest('v1')).rejects.toMatchObject({ code: 'too_large' });
     server.intercept = (_, response) => Boolean(response.end('<html>'));

@@ -1,13 +1,22 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ImageError } from '../image-error.ts';
-import { digestPattern, type ImageReference, isAllowedUrl } from './reference.ts';
+import type { BlobReference } from './image-manifest.ts';
+import { type Reach, reachAny } from './reach.ts';
+import { readBody, readLimited } from './read-body.ts';
+import { digestPattern, type ImageReference } from './reference.ts';
 import { fetchToken, parseChallenge, type RegistryCredentials } from './registry-auth.ts';
 
 export interface Registry {
-  /** A manifest by tag or digest, at most 4 MiB, with the digest of what arrived. */
+  /** Fetches a manifest by tag or digest, at most 4 MiB, with the digest of the received bytes. */
   manifest(version: string): Promise<{ document: unknown; digest: string }>;
-  /** The bytes of a blob as they arrive: unverified, still compressed. */
+  /** Fetches a small blob, at most 4 MiB, whose digest and size are verified. */
+  smallBlob(blob: BlobReference): Promise<Buffer>;
+  /**
+   * Streams the bytes of a blob: unverified, still compressed. When a connection breaks, the rest is requested over the
+   * next one.
+   */
   blob(digest: string): Promise<Readable>;
 }
 
@@ -15,8 +24,12 @@ export interface RegistryOptions {
   reference: ImageReference;
   credentials?: RegistryCredentials | undefined;
   signal?: AbortSignal | undefined;
-  /** How long the head of an answer may take. Default 15 s. */
+  /** Sends every request. By default to any host. */
+  reach?: Reach | undefined;
+  /** How long the head of a response may take. Default 15 s. */
   answerTimeoutMs?: number;
+  /** How long the next bytes of a response may take. Default 60 s. */
+  idleMs?: number;
 }
 
 const manifestTypes = [
@@ -25,26 +38,31 @@ const manifestTypes = [
   'application/vnd.docker.distribution.manifest.list.v2+json',
   'application/vnd.docker.distribution.manifest.v2+json',
 ];
-const manifestLimit = 4 << 20;
+const MANIFEST_BYTES = 4 << 20;
 const maxRedirects = 5;
+const MAX_FAILURES = 3;
+const RETRY_MS = 200;
+/** What a connection must bring to count as progress. */
+const PROGRESS_BYTES = 1 << 20;
 
 /**
- * Speaks the pull side of the OCI distribution specification for one repository. Gets a bearer token when the registry asks
- * for one, anonymously without credentials. Follows redirects itself, so that none leads to plain http on another host or
- * carries credentials there. Every call rejects with `registry_unavailable` when nobody answers or the answer is 429 or 5xx,
- * `registry_refused` for any other refusal, `corrupt` for a malformed answer, or the reason of the signal.
+ * A client for the pull part of the OCI distribution specification, for one repository. Requests a bearer token when
+ * the registry requires one, anonymously without credentials. Follows redirects itself, so that none leads to plain
+ * http on another host or carries credentials there. Every call rejects with `registry_unavailable` when there is no
+ * answer or it is 429 or 5xx, `registry_refused` for any other refusal, `corrupt` for a malformed answer, or the reason
+ * of the signal.
  */
 export function createRegistry(options: RegistryOptions): Registry {
-  const { reference, credentials, signal, answerTimeoutMs = 15_000 } = options;
+  const { reference, credentials, signal, reach = reachAny, answerTimeoutMs = 15_000, idleMs } = options;
   const origin = new URL(reference.baseUrl).origin;
   let authorization: string | undefined;
 
-  /** One request and its redirects; resolves with any status. */
+  /** Sends one request and follows its redirects; resolves with any status. */
   const send = async (start: URL, headers: Record<string, string>): Promise<Response> => {
     let url = start;
     for (let hop = 0; hop <= maxRedirects; hop += 1) {
-      if (!isAllowedUrl(url)) throw new ImageError('registry_refused', `${url.origin} is not https`);
       const response = await ask(url, {
+        reach,
         headers: url.origin === start.origin ? headers : withoutAuthorization(headers),
         signal,
         answerTimeoutMs,
@@ -58,19 +76,20 @@ export function createRegistry(options: RegistryOptions): Registry {
     throw new ImageError('registry_refused', `${origin} redirects too often`);
   };
 
-  const get = async (path: string, accept: string): Promise<Response> => {
+  const get = async (path: string, accept: string, more: Record<string, string> = {}): Promise<Response> => {
     const url = new URL(`/v2/${reference.repository}/${path}`, reference.baseUrl);
-    // Identity: a body that fetch decompressed by itself would not have the digest it was asked by.
+    // Identity: a body that fetch has decompressed by itself would not match the requested digest.
     const headers = (): Record<string, string> => ({
       accept,
       'accept-encoding': 'identity',
+      ...more,
       ...(authorization === undefined ? {} : { authorization }),
     });
     let response = await send(url, headers());
     if (response.status === 401) {
       await response.body?.cancel();
       const challenge = parseChallenge(response.headers.get('www-authenticate') ?? '');
-      authorization = await fetchToken({ challenge, reference, credentials, send });
+      authorization = await fetchToken({ challenge, reference, credentials, send, signal });
       response = await send(url, headers());
     }
     if (response.ok) return response;
@@ -81,35 +100,57 @@ export function createRegistry(options: RegistryOptions): Registry {
   return {
     async manifest(version) {
       const response = await get(`manifests/${version}`, manifestTypes.join(', '));
-      const bytes = await readLimited(readBody(response.body, { origin, signal }));
+      const bytes = await readLimited(response.body, { origin, signal, idleMs, limitBytes: MANIFEST_BYTES });
       const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
       if (digestPattern.test(version) && version !== digest)
         throw new ImageError('corrupt', `the manifest ${version} has the digest ${digest}`);
       return { document: parseJson(bytes), digest };
     },
-    async blob(digest) {
+    async smallBlob({ digest, sizeBytes }) {
       const { body } = await get(`blobs/${digest}`, '*/*');
-      return Readable.from(readBody(body, { origin, signal }), { objectMode: false });
+      const bytes = await readLimited(body, { origin, signal, idleMs, limitBytes: MANIFEST_BYTES });
+      const actual = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+      if (bytes.length === sizeBytes && actual === digest) return bytes;
+      throw new ImageError(
+        'corrupt',
+        `the blob ${digest} has ${bytes.length} bytes and the digest ${actual}`,
+      );
+    },
+    async blob(digest) {
+      const path = `blobs/${digest}`;
+      const ask = async (offset: number): Promise<AsyncIterable<Uint8Array>> => {
+        const { status, body } = await get(path, '*/*', offset > 0 ? { range: `bytes=${offset}-` } : {});
+        if (offset === 0 || status === 206) return readBody(body, { origin, signal, idleMs });
+        await body?.cancel();
+        throw new ImageError('registry_unavailable', `${origin} cannot continue a download that broke off`);
+      };
+      const first = await ask(0);
+      return Readable.from(readWithBreaks(first, { ask, signal }), { objectMode: false });
     },
   };
 }
 
 async function ask(
   url: URL,
-  options: { headers: Record<string, string>; signal: AbortSignal | undefined; answerTimeoutMs: number },
+  options: {
+    reach: Reach;
+    headers: Record<string, string>;
+    signal: AbortSignal | undefined;
+    answerTimeoutMs: number;
+  },
 ): Promise<Response> {
-  const { headers, signal, answerTimeoutMs } = options;
-  // Aborts while the head is awaited; afterwards only the caller's signal ends the body.
+  const { reach, headers, signal, answerTimeoutMs } = options;
+  // Aborts the wait for the head; afterwards only the caller's signal ends the body.
   const slow = new AbortController();
   const timer = setTimeout(() => slow.abort(), answerTimeoutMs);
   try {
-    return await fetch(url, {
+    return await reach(url, {
       headers,
-      redirect: 'manual',
       signal: signal ? AbortSignal.any([signal, slow.signal]) : slow.signal,
     });
   } catch (cause) {
     signal?.throwIfAborted();
+    if (cause instanceof ImageError) throw cause;
     throw new ImageError('registry_unavailable', `${url.host} does not answer`, { cause });
   } finally {
     clearTimeout(timer);
@@ -126,29 +167,42 @@ function refusal(status: number, what: string): ImageError {
   return new ImageError(code, `${what} was answered with ${status}`);
 }
 
-/** The chunks of a body; a connection that breaks in between is the registry's fault, not that of the bytes so far. */
-async function* readBody(
-  body: Response['body'],
-  { origin, signal }: { origin: string; signal: AbortSignal | undefined },
+/**
+ * The chunks of a body whose connection may break: `ask` then gets the rest. Gives up when three attempts in a row bring
+ * less than 1 MiB.
+ */
+async function* readWithBreaks(
+  first: AsyncIterable<Uint8Array>,
+  options: {
+    ask: (offset: number) => Promise<AsyncIterable<Uint8Array>>;
+    signal: AbortSignal | undefined;
+  },
 ): AsyncGenerator<Uint8Array> {
-  if (body === null) return;
-  try {
-    yield* body;
-  } catch (cause) {
-    signal?.throwIfAborted();
-    throw new ImageError('registry_unavailable', `${origin} broke off`, { cause });
+  let body: AsyncIterable<Uint8Array> | undefined = first;
+  let received = 0;
+  let counted = 0;
+  for (let failures = 0; ; ) {
+    try {
+      body ??= await options.ask(received);
+      for await (const chunk of body) {
+        received += chunk.byteLength;
+        if (received - counted >= PROGRESS_BYTES) {
+          failures = 0;
+          counted = received;
+        }
+        yield chunk;
+      }
+      return;
+    } catch (error) {
+      const isBreak = error instanceof ImageError && error.code === 'registry_unavailable';
+      if (!isBreak || failures === MAX_FAILURES) throw error;
+      failures += 1;
+      body = undefined;
+      await sleep(RETRY_MS * failures, undefined, options.signal ? { signal: options.signal } : {}).catch(
+        () => options.signal?.throwIfAborted(),
+      );
+    }
   }
-}
-
-async function readLimited(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.byteLength;
-    if (length > manifestLimit) throw new ImageError('too_large', 'the manifest is larger than 4 MiB');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function parseJson(bytes: Buffer): unknown {

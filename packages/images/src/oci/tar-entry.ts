@@ -2,14 +2,14 @@ import type { Header } from 'tar-stream';
 import { ImageError } from '../image-error.ts';
 
 interface EntryBase {
-  /** Relative to the root of the image, without `..`; may still lead through links. Empty for the root itself. */
+  /** Relative to the root of the image, without `..`; may still pass through links. Empty for the root itself. */
   name: string;
   mode: number;
   uid: number;
   gid: number;
   modifiedAtSeconds: number;
   sizeBytes: number;
-  /** Only names that a layer may set; values as the archive's text has them. */
+  /** Only names that a layer may set; values as in the archive's text. */
   attributes: ReadonlyMap<string, string>;
 }
 
@@ -19,22 +19,23 @@ export type TarEntry = EntryBase &
     | { kind: 'symlink' | 'link'; target: string }
     /** Removes what lower layers have at `name`, or below it when opaque. */
     | { kind: 'whiteout' | 'opaque' }
-    /** Devices and pipes, which the runtime brings itself, and the records of other layering tools. */
+    /** Devices and pipes, which the runtime provides, and the records of other layering tools. */
     | { kind: 'ignored' }
   );
 
 // OCI image specification, layer.md, "Whiteouts".
 const whiteoutPrefix = '.wh.';
 const opaqueMarker = '.wh..wh..opq';
-/** One less than "leave as it is" of chown(2). */
+/** One less than the "unchanged" of chown(2). */
 const maxId = 2 ** 32 - 2;
 const attributePrefix = 'SCHILY.xattr.';
-/** Not `user.overlay.*` or `trusted.*`: with those a layer could give orders to the overlay that it becomes part of. */
+/** Not `user.overlay.*` or `trusted.*`: with those a layer could control the overlay that it becomes part of. */
 const allowedAttribute = /^(?:user\.(?!overlay\.)|security\.capability$)/;
 
 /**
- * Judges one header of a layer. Throws `unsafe` for a name that climbs, `corrupt` for what is no entry of a layer. Fields of a
- * pax header win over the old fixed ones; the parser applies only those for name, link and size.
+ * Parses one header of a layer. Throws `unsafe` for a name that leaves the root, `corrupt` for an entry that no layer
+ * may contain. Fields of a pax header take precedence over the old fixed ones; the parser applies only those for name,
+ * link and size.
  */
 export function parseEntry(header: Header): TarEntry {
   const pax = (header.pax ?? {}) as Record<string, string>;
@@ -82,7 +83,7 @@ function toWhiteout(base: EntryBase, parents: string[], last: string): TarEntry 
   return { ...base, name: [...parents, hidden].join('/'), kind: 'whiteout' };
 }
 
-/** An absolute name is taken from the root of the image, as every container tool does. */
+/** An absolute name is resolved from the root of the image, as by every container tool. */
 function toParts(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
   if (parts.includes('..') || name.includes('\0'))
@@ -110,7 +111,7 @@ function parseAttributes(pax: Record<string, string>): Map<string, string> {
       .filter(([key]) => key.startsWith(attributePrefix))
       .map(([key, value]): [string, string] => [key.slice(attributePrefix.length), value])
       .filter(([key]) => allowedAttribute.test(key) && !/[\n=\\]/.test(key))
-      // The parser reads text: a value with other bytes is lost, and better missing than wrong.
+      // The parser reads text: a value with other bytes is lost, and a missing one is better than a wrong one.
       .filter(([, value]) => !value.includes('\ufffd')),
   );
 }

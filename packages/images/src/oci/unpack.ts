@@ -16,8 +16,9 @@ export interface UnpackBudget {
 }
 
 /**
- * Unpacks one layer over the tree under `root`, as its bytes arrive: nothing is kept in memory or beside the tree. Takes from
- * `budget`. Rejects with `corrupt`, `unsafe`, `too_large` or the reason of `signal`; the tree is worthless then.
+ * Unpacks one layer over the tree under `root`, as its bytes arrive: nothing is kept in memory or beside the tree.
+ * Takes from `budget`. Rejects with `corrupt`, `unsafe`, `too_large` or the reason of `signal`; the tree is worthless
+ * then.
  */
 export async function unpackLayer(options: {
   root: string;
@@ -25,9 +26,11 @@ export async function unpackLayer(options: {
   descriptor: LayerDescriptor;
   budget: UnpackBudget;
   onBytes?: (count: number) => void;
+  /** Called with the size of each entry before it is made; throws where the host has no room for it. */
+  requireRoom?: ((sizeBytes: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<void> {
-  const { root, blob, descriptor, budget, onBytes, signal } = options;
+  const { root, blob, descriptor, budget, onBytes, requireRoom, signal } = options;
   const layer = createLayer(root);
   const parser = extract();
   const reading = (async () => {
@@ -37,6 +40,7 @@ export async function unpackLayer(options: {
       budget.sizeBytes -= entry.sizeBytes;
       if (budget.entryCount < 0 || budget.sizeBytes < 0)
         throw new ImageError('too_large', 'the image is larger than an image may be');
+      requireRoom?.(entry.sizeBytes);
       // A streamx stream, which its types do not declare as iterable.
       await layer.add(entry, content as unknown as AsyncIterable<Uint8Array>);
       content.resume();

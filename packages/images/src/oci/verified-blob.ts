@@ -3,8 +3,8 @@ import { Transform } from 'node:stream';
 import { ImageError } from '../image-error.ts';
 
 /**
- * Passes bytes through and fails with `corrupt` when they are not the ones that the digest and the size promise: at the first
- * byte too many, else at the end. Whoever reads must not trust the bytes before the end.
+ * Passes bytes through and fails with `corrupt` when they contradict the digest or the size: at the first byte too
+ * many, otherwise at the end. A reader must not trust the bytes before the end.
  */
 export function createVerifier({
   digest,

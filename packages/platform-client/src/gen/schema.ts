@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * Probe a sandbox or the service
-         * @description Of a sandbox: 204 while it runs, 502 as soon as it does not. Of the platform API: 200 while the service answers requests.
+         * @description For a sandbox: 204 while it runs, else 502. For the platform API: 200 while the service serves requests.
          *     Neither needs a token or key.
          */
         get: operations["getHealth"];
@@ -31,18 +31,18 @@ export interface paths {
         /**
          * List running sandboxes
          * @deprecated
-         * @description All running sandboxes, newest first, in one answer. To see paused ones, or to page, use `GET /v2/sandboxes`.
+         * @description All running sandboxes, newest first, in one response. To list paused ones, or to page, use `GET /v2/sandboxes`.
          */
         get: operations["listSandboxesV1"];
         put?: never;
         /**
          * Create a sandbox
          * @deprecated
-         * @description Starts a sandbox from a template. 201 means usable: the agent answers and variables and token are in place, so there
-         *     is nothing to poll for.
+         * @description Starts a sandbox from a template. 201 means usable: the agent answers and has variables and token, so do not
+         *     poll.
          *
-         *     This is the older form: without `timeout` the sandbox lives for 15 seconds only, and `secure` may be switched off.
-         *     New programs use `POST /v2/sandboxes`.
+         *     This is the older form: without `timeout` the sandbox lives for 15 seconds only, and `secure` may be switched
+         *     off. New programs use `POST /v2/sandboxes`.
          */
         post: operations["createSandboxV1"];
         delete?: never;
@@ -57,7 +57,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -73,8 +73,8 @@ export interface paths {
         post?: never;
         /**
          * Kill a sandbox
-         * @description Ends a running or paused sandbox and deletes what it held. Its open connections are reset at once, and its host names
-         *     answer 502 from then on. Snapshots made from it stay.
+         * @description Ends a running or paused sandbox and deletes its files. Its open connections are reset at once, and its host
+         *     names answer 502 from then on. Snapshots made from it stay.
          */
         delete: operations["killSandbox"];
         options?: never;
@@ -88,7 +88,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -100,10 +100,10 @@ export interface paths {
         /**
          * Connect to a sandbox
          * @deprecated
-         * @description Makes sure that a sandbox is running and lives for at least `timeout` seconds more. On a running sandbox it only ever
-         *     extends: a shorter `timeout` leaves the end exactly as it was. A paused one is resumed and lives for `timeout`.
+         * @description Makes sure that a sandbox is running and lives for at least `timeout` seconds more. On a running sandbox it only
+         *     extends: a shorter `timeout` does not change the end. A paused one is resumed and lives for `timeout`.
          *
-         *     This is the older form, which demands `timeout`. `POST /v2/sandboxes/{sandboxID}/connect` has defaults.
+         *     This is the older form, which requires `timeout`. `POST /v2/sandboxes/{sandboxID}/connect` has defaults.
          */
         post: operations["connectSandboxV1"];
         delete?: never;
@@ -118,7 +118,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -129,10 +129,9 @@ export interface paths {
         put?: never;
         /**
          * Fork a sandbox
-         * @description Captures a running sandbox once and starts `count` copies from that moment. The source keeps its id and its end and
-         *     runs on; the copies have ids of their own and then go their own ways. Each copy succeeds or fails for itself, so look
-         *     at every entry. A `count` beyond the number of sandboxes that may run at once is refused with 400. The body may be
-         *     left out.
+         * @description Captures a running sandbox once and starts `count` copies from that moment. The source keeps its id and its end
+         *     and keeps running; the copies have their own ids and are independent. Each copy succeeds or fails separately, so
+         *     check every entry. A `count` above the concurrency limit is refused with 400. The body is optional.
          */
         post: operations["forkSandbox"];
         delete?: never;
@@ -147,7 +146,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -157,12 +156,12 @@ export interface paths {
         /**
          * Get the log of a sandbox
          * @deprecated
-         * @description Entries from `start` on, oldest first, kept for 7 days, also after the end of the sandbox: how it ended is the last of
-         *     them. `logs` and `logEntries` hold the same entries: each `line` of `logs` is a JSON object as text with at least `level`,
-         *     `logger` and `message`.
+         * @description Entries from `start` on, oldest first, kept for 7 days, also after the end of the sandbox: its cause is the last
+         *     entry. `logs` and `logEntries` contain the same entries: each `line` of `logs` is a JSON object as text with at
+         *     least `level`, `logger` and `message`.
          *
-         *     What `logger` is `platform` was written by the service, everything else by the agent inside, whose word is not proven:
-         *     it lives among the programs of the sandbox.
+         *     The service wrote entries whose `logger` is `platform`. All others come from the agent inside, which runs among
+         *     the programs of the sandbox, so do not trust them.
          */
         get: operations["getSandboxLogsV1"];
         put?: never;
@@ -179,7 +178,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -187,12 +186,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what a sandbox used
-         * @description Samples of one sandbox, oldest first, taken every 5 seconds while it runs. Without a window it is the whole life of the
-         *     sandbox. The steps grow with the window: 5 seconds below 1 hour, 30 below 6, 1 minute below 12, 2 below 24, then 5
-         *     minutes and, from 7 days on, 15; samples of an earlier hour are kept for each minute only, those of an earlier day for
-         *     each quarter of an hour. A window before the creation is empty, and a start after the end is refused with 400. What has
-         *     ended can be asked about for 7 more days.
+         * Get the metrics of a sandbox
+         * @description Samples of one sandbox, oldest first, taken every 5 seconds while it runs. The default window is the whole life
+         *     of the sandbox. The steps grow with the window: 5 seconds below 1 hour, 30 below 6, 1 minute below 12, 2 below
+         *     24, then 5 minutes and, from 7 days on, 15. Samples older than an hour are kept for each minute only, those
+         *     older than a day for each quarter of an hour. A window before the creation is empty, and a start after the end
+         *     is refused with 400. Samples are available for 7 days after the end of the sandbox.
          */
         get: operations["getSandboxMetrics"];
         put?: never;
@@ -209,7 +208,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -219,10 +218,10 @@ export interface paths {
         get?: never;
         /**
          * Replace the network rules
-         * @description Takes effect on the running sandbox at once and survives pause and resume. Everything is replaced: a key that is left
-         *     out is cleared.
+         * @description Takes effect on the running sandbox at once and survives pause and resume. Everything is replaced: an absent
+         *     key is cleared.
          *
-         *     This server does not offer the operation yet: it answers 501.
+         *     This server does not implement the operation yet: it answers 501.
          */
         put: operations["updateSandboxNetwork"];
         post?: never;
@@ -238,7 +237,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -249,13 +248,14 @@ export interface paths {
         put?: never;
         /**
          * Pause a sandbox
-         * @description Writes the sandbox to disk and stops it; when this answers, it is safe there. With memory, processes go on where they
-         *     were after a resume, with their connections to each other, while those to the outside are lost. Without, only files are
-         *     kept and a resume boots afresh. A paused sandbox has no time to live. Its open connections are reset at once, and its host names answer 502
-         *     until it runs again. When the capture fails, the sandbox runs on and you get the error.
+         * @description Writes the sandbox to disk and stops it; a response means that it is safe there. With memory, processes continue
+         *     after a resume, with their connections to each other, while connections to the outside are lost. Without it,
+         *     only files are kept and a resume starts without processes. A paused sandbox has no time to live. Its open
+         *     connections are reset at once, and its host names answer 502 until it runs again. When the capture fails, the
+         *     sandbox still runs and you get the error.
          *
-         *     A pause of the same kind that is under way already is joined. The body may be left out. A server whose host cannot
-         *     keep memory refuses what would keep it with 400 and never keeps less than was asked for; one that cannot pause at all
+         *     The call joins a pause of the same kind in progress. The body is optional. A server whose host cannot
+         *     keep memory refuses to keep it with 400 and never keeps less than requested; one that cannot pause at all
          *     answers 501.
          */
         post: operations["pauseSandbox"];
@@ -271,7 +271,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -282,8 +282,8 @@ export interface paths {
         put?: never;
         /**
          * Extend the time to live
-         * @description The sandbox lives for at least `duration` seconds from now, and for at least 15. An end that is later already stays as
-         *     it is. The end is capped silently at the longest run the server allows.
+         * @description The sandbox lives for at least `duration` seconds from now, and for at least 15. A later end
+         *     stays. The end is capped silently at the longest run that the server allows.
          */
         post: operations["refreshSandbox"];
         delete?: never;
@@ -298,7 +298,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -310,8 +310,8 @@ export interface paths {
         /**
          * Resume a paused sandbox
          * @deprecated
-         * @description The form of early clients; `POST /v2/sandboxes/{sandboxID}/connect` does the same and also accepts a running sandbox.
-         *     Here a running one is a 409. A transition that is under way is waited for. The body may be left out.
+         * @description The form of early clients; `POST /v2/sandboxes/{sandboxID}/connect` does the same and also accepts a running
+         *     sandbox. Here a running one is a 409. The call waits for a transition in progress. The body is optional.
          */
         post: operations["resumeSandbox"];
         delete?: never;
@@ -326,7 +326,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -337,10 +337,10 @@ export interface paths {
         put?: never;
         /**
          * Make a snapshot of a sandbox
-         * @description Makes a template from a running or paused sandbox, which stays what it is; a running one stands still for a moment.
-         *     The snapshot is safe on disk when this answers. Create sandboxes from it by `snapshotID`, list it with
-         *     `GET /snapshots`, delete it with `DELETE /templates/{templateID}`. With the name of a snapshot that exists, the same
-         *     template gets a new build, to which the tag then leads.
+         * @description Makes a template from a running or paused sandbox, which does not change its state; a running one is frozen for
+         *     a moment. A response means that the snapshot is safe on disk. Create sandboxes from it by `snapshotID`, list it
+         *     with `GET /snapshots`, delete it with `DELETE /templates/{templateID}`. With the name of an existing snapshot,
+         *     the same template gets a new build, to which the tag then points.
          */
         post: operations["createSnapshot"];
         delete?: never;
@@ -355,7 +355,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -366,9 +366,9 @@ export interface paths {
         put?: never;
         /**
          * Set the time to live
-         * @description The sandbox ends `timeout` seconds from now, sooner or later than before; 0 ends it now. The end is capped silently at
-         *     the longest run the server allows; a sandbox already past that is refused with 400. A paused sandbox has no end to
-         *     set and is answered 404. Traffic never extends the time to live.
+         * @description The sandbox ends `timeout` seconds from now, sooner or later than before; 0 ends it now. The end is capped
+         *     silently at the longest run that the server allows; a sandbox already past that is refused with 400. A paused
+         *     sandbox has no end and is answered 404. Traffic never extends the time to live.
          */
         post: operations["setSandboxTimeout"];
         delete?: never;
@@ -385,8 +385,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what several sandboxes use
-         * @description The latest sample of each sandbox. One that does not exist, or was not sampled yet, is left out.
+         * Get the latest metrics of several sandboxes
+         * @description The latest sample of each sandbox. Sandboxes that do not exist, or have no sample yet, are omitted.
          */
         get: operations["getSandboxesMetrics"];
         put?: never;
@@ -411,8 +411,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Where a snapshot comes from
-         * @description The snapshot, then the one that its sandbox had begun with, and so on back to a template's image.
+         * Get the history of a snapshot
+         * @description The snapshot, then the one that its sandbox began with, and so on back to the image of a template.
          */
         get: operations["getSnapshotLog"];
         put?: never;
@@ -440,7 +440,7 @@ export interface paths {
         put?: never;
         /**
          * Verify a snapshot
-         * @description Reads all of a snapshot and compares it with what was written down when it was made.
+         * @description Reads a whole snapshot and compares it with the hashes recorded when it was made.
          */
         post: operations["verifySnapshot"];
         delete?: never;
@@ -458,12 +458,46 @@ export interface paths {
         };
         /**
          * Compare files
-         * @description What became of the files of `from` in `to`, ordered by path. Both are a snapshot, a template, or a running or paused
-         *     sandbox, which is looked at as it is now; they must be made on the same image. Refused with 400 where the answer would
-         *     have more than 32 MiB, and ended with 409 when a sandbox comes to its end meanwhile.
+         * @description The differences from the files of `from` to those of `to`, ordered by path. Both are a snapshot, a template, or
+         *     a running or paused sandbox in its present state; they must be made from the same image. Refused with 400 if the
+         *     response would exceed 32 MiB, and ended with 409 when a sandbox ends meanwhile.
          */
         get: operations["diffSnapshots"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/templates/{templateID}/files/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Hash of a set of files, computed by the client. The server does not interpret it.
+                 * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+                 */
+                hash: string;
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Upload files of a build
+         * @description The target of the link of `GET /templates/{templateID}/files/{hash}`, which is the only authorization. The body is
+         *     a tar archive, plain or gzip, with paths relative to the folder that the steps of the build name; its headers are
+         *     not interpreted. The archive is on the disk of the server when this answers, and nothing is kept of one that is cut
+         *     off. It may have the size of the disk of a sandbox.
+         */
+        put: operations["uploadTemplateFiles"];
         post?: never;
         delete?: never;
         options?: never;
@@ -480,7 +514,7 @@ export interface paths {
         };
         /**
          * List snapshots
-         * @description Snapshots, newest first. A name or sandbox that does not exist gives an empty list. Pages work as in
+         * @description Snapshots, newest first. For an unknown name or sandbox the list is empty. Pages work as in
          *     `GET /v2/sandboxes`.
          */
         get: operations["listSnapshots"];
@@ -501,9 +535,7 @@ export interface paths {
         };
         /**
          * List templates
-         * @description All templates of the caller, in one answer.
-         *
-         *     This server does not offer the operation yet: it answers 501.
+         * @description All templates of the caller, in one response.
          */
         get: operations["listTemplates"];
         put?: never;
@@ -527,18 +559,28 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get a template
+         * @description A template and its builds, newest first. `X-Next-Token` is present only when more builds exist.
+         */
+        get: operations["getTemplate"];
         put?: never;
         post?: never;
         /**
          * Delete a template or snapshot
-         * @description Takes an id, a name, or the id of a snapshot. With a tag only what the tag leads to is deleted, without one the whole
-         *     template. Refused with 400 while running or paused sandboxes use it, and for the templates of the installation.
+         * @description Accepts an id, a name, or the id of a snapshot. With a tag, only the build of that tag is deleted, without one
+         *     the whole template. Refused with 400 while running or paused sandboxes use it, and for the templates of the
+         *     installation.
          */
         delete: operations["deleteTemplate"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change a template
+         * @deprecated
+         * @description The older form of `PATCH /v2/templates/{templateID}`, with an empty reply.
+         */
+        patch: operations["updateTemplateV1"];
         trace?: never;
     };
     "/templates/{templateID}/builds/{buildID}/status": {
@@ -561,10 +603,8 @@ export interface paths {
         };
         /**
          * Follow a build
-         * @description State and log of a build. Pass the number of entries received so far as `logsOffset`. After `ready` or `error`, ask on
-         *     until a page has no entries.
-         *
-         *     This server does not offer the operation yet: it answers 501.
+         * @description State and log of a build. Pass the number of entries received so far as `logsOffset`. After `ready` or `error`,
+         *     continue until a page has no entries.
          */
         get: operations["getTemplateBuildStatus"];
         put?: never;
@@ -581,7 +621,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Hash of a set of files, computed by the client. The server gives it no meaning.
+                 * @description Hash of a set of files, computed by the client. The server does not interpret it.
                  * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
                  */
                 hash: string;
@@ -595,11 +635,9 @@ export interface paths {
         };
         /**
          * Get an upload link for files of a build
-         * @description Tells whether the server has the files, and where to `PUT` them as a tar archive, plain or gzip. The link needs no key
-         *     and is valid for at least 30 minutes. It comes also when the files are present, for clients that want to replace
-         *     them.
-         *
-         *     This server does not offer the operation yet: it answers 501.
+         * @description Returns whether the server has the files, and where to `PUT` them as a tar archive, plain or gzip. The link
+         *     needs no key and is valid for at least 30 minutes. It is returned also when the files are present, so that
+         *     clients can replace them. Files that no build uses are removed a day after the last such request.
          */
         get: operations["getTemplateFiles"];
         put?: never;
@@ -625,9 +663,7 @@ export interface paths {
         };
         /**
          * List the tags of a template
-         * @description Each tag and the build it names.
-         *
-         *     This server does not offer the operation yet: it answers 501.
+         * @description Each tag and the build that it points to.
          */
         get: operations["listTemplateTags"];
         put?: never;
@@ -653,9 +689,7 @@ export interface paths {
         };
         /**
          * Look up an alias
-         * @description 403 means that the alias exists and is not yours, so the name is taken.
-         *
-         *     This server does not offer the operation yet: it answers 501.
+         * @description 403 means that the alias exists and belongs to another team, so the name is taken.
          */
         get: operations["getTemplateByAlias"];
         put?: never;
@@ -677,16 +711,15 @@ export interface paths {
         put?: never;
         /**
          * Assign tags
-         * @description Points tags at the build that `target` names. A tag in use moves.
-         *
-         *     This server does not offer the operation yet: it answers 501.
+         * @description Points tags to the build that `target` names, by default the one tagged `default`. A tag in use moves: the last
+         *     assignment holds, also against a build that was registered before it and ends later. A tag must not be a UUID. 404
+         *     for an unknown target. The templates of the installation and snapshots cannot be tagged; that is a 400.
          */
         post: operations["assignTemplateTags"];
         /**
          * Delete tags
-         * @description The only DELETE with a body. The tag `default` cannot be deleted; that is a 400. The builds stay.
-         *
-         *     This server does not offer the operation yet: it answers 501.
+         * @description The only DELETE with a body. The tag `default` cannot be deleted; that is a 400. An unknown tag is a 404, and
+         *     none is deleted. Sandboxes of the builds live on.
          */
         delete: operations["deleteTemplateTags"];
         options?: never;
@@ -706,15 +739,15 @@ export interface paths {
          * @description Running and paused sandboxes, filtered, ordered by the start of their last run and paged. All filters must match.
          *
          *     `X-Next-Token` is present only when more rows exist: stop when it is absent. `X-Total-Running` counts the running
-         *     sandboxes that match, before paging, and is present only when running ones were asked for.
+         *     sandboxes that match, before paging, and is present only when the listing includes running ones.
          */
         get: operations["listSandboxes"];
         put?: never;
         /**
          * Create a sandbox
-         * @description Starts a sandbox from a template. 201 means usable: the agent answers and variables and token are in place, so there
-         *     is nothing to poll for. Without `timeout` it lives for 300 seconds. It is always secured: keep `envdAccessToken`, the
-         *     sandbox API refuses calls without it.
+         * @description Starts a sandbox from a template. 201 means usable: the agent answers and has variables and token, so do not
+         *     poll. Without `timeout` it lives for 300 seconds. It is always secured: keep `envdAccessToken`, the sandbox API
+         *     refuses calls without it.
          */
         post: operations["createSandbox"];
         delete?: never;
@@ -729,7 +762,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -740,9 +773,9 @@ export interface paths {
         put?: never;
         /**
          * Connect to a sandbox
-         * @description Makes sure that a sandbox is running and lives for at least `timeout` seconds more, 300 when none is given. On a
-         *     running sandbox it only ever extends: a shorter `timeout` leaves the end exactly as it was. A paused one is resumed
-         *     and lives for `timeout`. The body may be left out.
+         * @description Makes sure that a sandbox is running and lives for at least `timeout` seconds more, by default 300. On a
+         *     running sandbox it only extends: a shorter `timeout` does not change the end. A paused one is resumed
+         *     and lives for `timeout`. The body is optional.
          */
         post: operations["connectSandbox"];
         delete?: never;
@@ -757,7 +790,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -766,7 +799,7 @@ export interface paths {
         };
         /**
          * Search the log of a sandbox
-         * @description The same entries as from the other operation, in either direction and filtered.
+         * @description The same entries as the other operation returns, in either direction and filtered.
          */
         get: operations["getSandboxLogs"];
         put?: never;
@@ -789,9 +822,7 @@ export interface paths {
         /**
          * Register a build
          * @deprecated
-         * @description The form of early clients of `POST /v3/templates`. It answers the whole template.
-         *
-         *     This server does not offer the operation yet: it answers 501.
+         * @description The form of early clients of `POST /v3/templates`. It returns the whole template.
          */
         post: operations["createTemplateV2"];
         delete?: never;
@@ -821,9 +852,8 @@ export interface paths {
         head?: never;
         /**
          * Change a template
-         * @description Makes a template public, for every team, or private.
-         *
-         *     This server does not offer the operation yet: it answers 501.
+         * @description Makes a template public, for every team, or private. A server with one team stores and reports it; its keys use
+         *     every template.
          */
         patch: operations["updateTemplate"];
         trace?: never;
@@ -850,13 +880,12 @@ export interface paths {
         put?: never;
         /**
          * Start a build
-         * @description Starts a build that waits; a second start is refused with 400. From this answer on the status says `building`.
+         * @description Starts a build that waits; a second start is refused with 400. From this response on the status is `building`.
          *
-         *     Exactly one of `fromImage` and `fromTemplate` says what to build on. Steps run in order, as root until the user `user`
-         *     has been made and as that user afterwards. Then `startCmd` is started and captured running in the template, once
-         *     `readyCmd` succeeds.
-         *
-         *     This server does not offer the operation yet: it answers 501.
+         *     Exactly one of `fromImage` and `fromTemplate` names the base of the build. Steps run in order, as root until the
+         *     user `user` exists and as that user afterwards. Then `startCmd` is started and captured running in the template,
+         *     once `readyCmd` succeeds. Where the host cannot keep memory, each create starts it again and waits for it.
+         *     With `fromTemplate` a build without a start command has those of the template.
          */
         post: operations["startTemplateBuild"];
         delete?: never;
@@ -876,14 +905,12 @@ export interface paths {
         put?: never;
         /**
          * Register a build
-         * @description First step of a build: names the template and gets a build id. Then ask for an upload link for each set of files with
-         *     `GET /templates/{templateID}/files/{hash}`, start the build with `POST /v2/templates/{templateID}/builds/{buildID}`
-         *     and follow its status.
+         * @description First step of a build: names the template and returns a build id. Then request an upload link for each set of
+         *     files with `GET /templates/{templateID}/files/{hash}`, start the build with `POST
+         *     /v2/templates/{templateID}/builds/{buildID}` and follow its status.
          *
-         *     The name of a template you have adds a build to it; builds of it that were never started then fail as superseded. A
-         *     tag inside `name` joins `tags`; without any, the tag is `default`.
-         *
-         *     This server does not offer the operation yet: it answers 501.
+         *     The name of your own template adds a build to it; builds of it that were never started then fail as superseded. A
+         *     tag inside `name` is added to `tags`; without any, the tag is `default`.
          */
         post: operations["createTemplate"];
         delete?: never;
@@ -896,14 +923,14 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Tags, and the build that they are to lead to. */
+        /** @description Tags, and the build that they will point to. */
         AssignTags: {
             /** @description Tags to set. */
             tags: components["schemas"]["Tag"][];
             /** @description `name` or `name:tag` */
             target: string;
         };
-        /** @description Where a build stands, and a page of its log. */
+        /** @description The state of a build, and a page of its log. */
         BuildInfo: {
             /**
              * Format: uuid
@@ -918,7 +945,7 @@ export interface components {
             reason?: {
                 /** @description The last entries before the failure. */
                 logEntries?: components["schemas"]["BuildLogEntry"][];
-                /** @description What went wrong, for people. */
+                /** @description The error, for people. */
                 message: string;
                 /** @description `base`, `finalize`, or the number of the step from 1. */
                 step?: string;
@@ -971,7 +998,7 @@ export interface components {
             tags?: components["schemas"]["Tag"][];
             /**
              * @deprecated
-             * @description Without effect; the key decides.
+             * @description No effect; the key decides.
              */
             teamID?: string;
         } | unknown | unknown;
@@ -988,7 +1015,7 @@ export interface components {
             names: string[];
             /** @description Whether every team may use the template. */
             public: boolean;
-            /** @description Tags that will lead to the build. */
+            /** @description Tags that will point to the build. */
             tags: string[];
             /** @description Id of the template. */
             templateID: string;
@@ -1011,11 +1038,11 @@ export interface components {
             memoryMB?: number;
             /**
              * @deprecated
-             * @description Without effect; the key decides.
+             * @description No effect; the key decides.
              */
             teamID?: string;
         };
-        /** @description What to build. */
+        /** @description The base and the steps of a build. */
         BuildStart: {
             /**
              * @description Run the whole build regardless of the cache.
@@ -1028,8 +1055,8 @@ export interface components {
             /** @description Base template. Either this or `fromImage`. */
             fromTemplate?: string;
             /**
-             * @description Check that is repeated every 2 seconds until it succeeds. Without it, the template is ready 20 seconds after a
-             *     start command, or at once when there is none.
+             * @description A check that is repeated every 2 seconds until it succeeds. Without it, the template is ready 20 seconds
+             *     after a start command, or at once if there is none.
              */
             readyCmd?: string;
             /** @description Command started after the steps and captured running. */
@@ -1038,15 +1065,15 @@ export interface components {
             steps?: components["schemas"]["BuildStep"][];
         } & (unknown | unknown);
         /**
-         * @description Where a build stands.
+         * @description The state of a build.
          * @enum {string}
          */
         BuildStatus: "waiting" | "building" | "ready" | "error";
         /** @description One step of a build. */
         BuildStep: {
-            /** @description What the step works on, as `type` says. */
+            /** @description Arguments of the step, by `type`. */
             args: string[];
-            /** @description Hash under which the files were uploaded. */
+            /** @description Hash of the uploaded files. */
             filesHash?: string;
             /**
              * @description Run this and all later steps regardless of the cache.
@@ -1054,11 +1081,11 @@ export interface components {
              */
             force?: boolean;
             /**
-             * @description - `COPY`, `ADD`: source, destination, user or empty, octal mode or empty; needs `filesHash`
+             * @description - `COPY`, `ADD`: source, destination, user or empty, octal mode or empty; requires `filesHash`
              *     - `RUN`: a command for `/bin/bash -l -c`, and optionally a user
              *     - `ENV`, `ARG`: names and values in turn, for the build only
-             *     - `WORKDIR`: a directory, made when missing
-             *     - `USER`: a user, made when missing
+             *     - `WORKDIR`: a directory, created if missing
+             *     - `USER`: a user, created if missing
              * @enum {string}
              */
             type: "COPY" | "ADD" | "RUN" | "ENV" | "ARG" | "WORKDIR" | "USER";
@@ -1068,7 +1095,7 @@ export interface components {
          * @enum {string}
          */
         CaptureMode: "full" | "filesystem";
-        /** @description How long the sandbox is to live. */
+        /** @description The new time to live. */
         ConnectSandbox: {
             memory?: components["schemas"]["ResumeMemory"];
             /**
@@ -1078,7 +1105,7 @@ export interface components {
              */
             timeout?: number;
         };
-        /** @description How long the sandbox is to live, in the older form. */
+        /** @description The new time to live, in the older form. */
         ConnectSandboxV1: {
             memory?: components["schemas"]["ResumeMemory"];
             /**
@@ -1094,7 +1121,7 @@ export interface components {
             /** @description Tags to delete. */
             tags: components["schemas"]["Tag"][];
         };
-        /** @description A SOCKS5 proxy that all outgoing connections take. */
+        /** @description A SOCKS5 proxy for all outgoing connections. */
         EgressProxy: {
             /** @description `host:port` */
             address: string;
@@ -1114,30 +1141,30 @@ export interface components {
              * @description Equal to the HTTP status.
              */
             code: number;
-            /** @description A finer cause where there is one. New values may appear. */
+            /** @description A more specific cause, if there is one. New values may appear. */
             error_code?: string;
-            /** @description For people; may change. Programs decide on `code`. */
+            /** @description For people; may change. Programs branch on `code`. */
             message: string;
         };
-        /** @description One file that is not the same on both sides. */
+        /** @description One file that differs between the two sides. */
         FileDifference: {
             /**
-             * @description What happened to the file.
+             * @description The kind of difference.
              * @enum {string}
              */
             change: "added" | "removed" | "changed";
-            /** @description Of what changed. Times do not count. */
+            /** @description The properties that differ for a changed file. Times are not compared. */
             fields?: ("type" | "mode" | "uid" | "gid" | "sizeBytes" | "target" | "device" | "xattrs" | "content")[];
-            /** @description Absolute. Bytes that are no UTF-8 stand as lone surrogates, U+DC80 to U+DCFF. */
+            /** @description Absolute. Bytes that are not UTF-8 appear as lone surrogates, U+DC80 to U+DCFF. */
             path: string;
         };
-        /** @description The copy, or why there is none. */
+        /** @description The copy, or its error. */
         ForkResult: {
             sandbox: components["schemas"]["Sandbox"];
         } | {
             error: components["schemas"]["ErrorBody"];
         };
-        /** @description How many copies to start, and how long they live. */
+        /** @description The number of copies to start, and their time to live. */
         ForkSandbox: {
             /**
              * Format: int32
@@ -1153,7 +1180,7 @@ export interface components {
             timeout?: number;
         };
         /**
-         * @description Credentials for a private registry, by `type`; without `type` the AWS fields are meant. Never logged and never
+         * @description Credentials for a private registry, by `type`; without `type` the AWS fields apply. Never logged and never
          *     returned.
          */
         ImageRegistry: {
@@ -1196,10 +1223,10 @@ export interface components {
             diskSizeMB: number;
             /**
              * Format: date-time
-             * @description When it will end. When paused, the moment of the pause.
+             * @description When it expires. When paused, the time of the pause.
              */
             endAt: string;
-            /** @description Version of the agent inside, by which clients decide what they may use. */
+            /** @description Version of the agent inside, by which clients decide which features to use. */
             envdVersion: string;
             /**
              * Format: int32
@@ -1211,18 +1238,18 @@ export interface components {
             sandboxID: string;
             /**
              * Format: date-time
-             * @description Start of the present or, when paused, the last run.
+             * @description Start of the present run or, when paused, of the last.
              */
             startedAt: string;
             state: components["schemas"]["SandboxState"];
-            /** @description Template the sandbox was created from. */
+            /** @description Template that the sandbox was created from. */
             templateID: string;
             /** @description Volumes of the sandbox. */
             volumeMounts?: components["schemas"]["VolumeMount"][];
         };
         /** @description One entry of a log. */
         LogEntry: {
-            /** @description Details, by name; `logger` names the part that wrote the entry. */
+            /** @description Details, by name; `logger` is the part that wrote the entry. */
             fields: {
                 [key: string]: string;
             };
@@ -1236,17 +1263,17 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description How serious an entry is, from the least to the most.
+         * @description The severity of an entry, from the least to the most.
          * @enum {string}
          */
         LogLevel: "debug" | "info" | "warn" | "error";
-        /** @description Free key-value pairs, by which listings can be filtered. At most 64 KiB in all. */
+        /** @description Arbitrary key-value pairs, by which listings can be filtered. At most 64 KiB in total. */
         Metadata: {
             [key: string]: string;
         };
         /**
-         * @description What may go in and out. Allow beats deny, deny beats the default, which is open to the internet. Private, loopback
-         *     and link-local ranges are never reachable.
+         * @description Rules for incoming and outgoing connections. Allow takes precedence over deny, deny over the default, which is
+         *     open to the internet. Private, loopback and link-local ranges are never reachable.
          */
         NetworkConfig: {
             /**
@@ -1255,7 +1282,7 @@ export interface components {
              */
             allowOut?: string[];
             /**
-             * @description `false` makes every port except the agent's ask for the header `e2b-traffic-access-token`, with the value of
+             * @description `false` makes every port except the agent's require the header `e2b-traffic-access-token`, with the value of
              *     `trafficAccessToken`.
              * @default true
              */
@@ -1265,21 +1292,25 @@ export interface components {
             egressProxy?: components["schemas"]["EgressProxy"];
             /** @description Ports on which the sandbox speaks TLS. Certificates are not verified. 49983 is refused. */
             httpsPorts?: number[];
-            /** @description Host header that programs in the sandbox see instead of the public one; `${PORT}` in it becomes the port. ASCII. */
+            /**
+             * @description Host header that programs in the sandbox see instead of the public one; `${PORT}` in it becomes the port.
+             *     ASCII.
+             */
             maskRequestHost?: string;
             rules?: components["schemas"]["NetworkRules"];
         };
         /**
-         * @description Changes to matching HTTPS requests, by domain: an exact name, or `*.` and a name for any depth below it. An exact name
-         *     beats a wildcard, a longer suffix a shorter one. A rule grants no access by itself.
+         * @description Changes to matching HTTPS requests, by domain: an exact name, or `*.` and a name for any depth below it. An
+         *     exact name takes precedence over a wildcard, a longer suffix over a shorter one. A rule does not allow access by
+         *     itself.
          */
         NetworkRules: {
             [key: string]: {
                 /** @description How a request is changed. */
                 transform?: {
                     /**
-                     * @description Headers to set, replacing those of the same name. A value may hold `${e2b.secrets.NAME}` or
-                     *     `${e2b.identity.tokens.NAME}`, which are filled in outside the sandbox.
+                     * @description Headers to set, replacing those of the same name. A value may contain `${e2b.secrets.NAME}` or
+                     *     `${e2b.identity.tokens.NAME}`, which are replaced outside the sandbox.
                      */
                     headers?: {
                         [key: string]: string;
@@ -1301,48 +1332,48 @@ export interface components {
         /** @description A sandbox to create. */
         NewSandbox: components["schemas"]["NewSandboxCommon"] & {
             /**
-             * @description Sandboxes made here are always secured, so only `true` is accepted.
+             * @description Sandboxes created here are always secured, so only `true` is accepted.
              * @constant
              */
             secure?: true;
             /**
              * Format: int32
-             * @description Time to live in seconds, up to the longest run the server allows.
+             * @description Time to live in seconds, up to the longest run that the server allows.
              * @default 300
              */
             timeout?: number;
         };
-        /** @description What both forms of a create take. */
+        /** @description Fields of both forms of a create. */
         NewSandboxCommon: {
             /**
              * @description `false` is the same as denying `0.0.0.0/0`. Private, loopback and link-local ranges are never reachable.
-             *     The only key here that is written in snake case.
+             *     The only key here in snake case.
              * @default true
              */
             allow_internet_access?: boolean;
             /**
-             * @description At the end of its time to live, pause the sandbox instead of killing it.
+             * @description When the time to live is over, pause the sandbox instead of killing it.
              * @default false
              */
             autoPause?: boolean;
             /**
-             * @description `false` keeps only the files at that automatic pause, so that a resume boots afresh. Refused without `autoPause`,
-             *     and together with `autoResume.enabled`.
+             * @description `false` keeps only the files at that automatic pause, so that a resume starts without processes. Refused
+             *     without `autoPause`, and together with `autoResume.enabled`.
              * @default true
              */
             autoPauseMemory?: boolean;
-            /** @description Restore a paused sandbox when a request reaches one of its ports. Planned: `enabled: true` is refused with 400. */
+            /** @description Resume a paused sandbox when a request reaches one of its ports. Planned: `enabled: true` is refused with 400. */
             autoResume?: {
-                /** @description `true` asks for it. */
+                /** @description `true` enables it. */
                 enabled: boolean;
             };
             envVars?: components["schemas"]["EnvVars"];
             /** @description Identity tokens for the sandbox, by name. Planned: any token is refused with 400. */
             iam?: {
-                /** @description What each token is for, by its name. */
+                /** @description The options of each token, by its name. */
                 tokens?: {
                     [key: string]: {
-                        /** @description For which service the token is made. */
+                        /** @description The service that the token is for. */
                         audience: string;
                         /** @description Kind of the token. */
                         tokenType: string;
@@ -1354,7 +1385,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             metadata?: components["schemas"]["Metadata"];
-            /** @description Rules for what may go in and out. Planned: whatever differs from the defaults is refused with 400. */
+            /** @description Rules for incoming and outgoing connections. Planned: any value but the defaults is refused with 400. */
             network?: components["schemas"]["NetworkConfig"];
             /** @description Id, alias or `namespace/alias` of a template, each with an optional `:tag`, or the id of a snapshot. */
             templateID: string;
@@ -1364,13 +1395,14 @@ export interface components {
         /** @description A sandbox to create, in the older form. */
         NewSandboxV1: components["schemas"]["NewSandboxCommon"] & {
             /**
-             * @description `false` makes a sandbox whose API asks for no token. Refused together with `network.allowPublicTraffic: false`.
+             * @description `false` creates a sandbox whose API requires no token. Refused together with
+             *     `network.allowPublicTraffic: false`.
              * @default true
              */
             secure?: boolean;
             /**
              * Format: int32
-             * @description Time to live in seconds, up to the longest run the server allows.
+             * @description Time to live in seconds, up to the longest run that the server allows.
              * @default 15
              */
             timeout?: number;
@@ -1383,7 +1415,7 @@ export interface components {
              */
             memory?: boolean;
             mode?: components["schemas"]["CaptureMode"];
-            /** @description Name of the template, `[namespace/]alias[:tag]`. Without one it has only an id. */
+            /** @description Name of the template, `[namespace/]alias[:tag]`. Without one the template has only an id. */
             name?: string;
         };
         /** @description What a pause keeps. */
@@ -1395,7 +1427,7 @@ export interface components {
             memory?: boolean;
             mode?: components["schemas"]["CaptureMode"];
         };
-        /** @description How long the sandbox is to live at least. */
+        /** @description The minimum time to live. */
         RefreshSandbox: {
             /**
              * Format: int32
@@ -1405,16 +1437,16 @@ export interface components {
             duration?: number;
         };
         /**
-         * @description `false` resumes from the files alone, with a fresh boot and no processes; the checkpoint stays as it is. A server
+         * @description `false` resumes from the files alone, without processes; the checkpoint stays unchanged. A server
          *     that cannot do so refuses it with 400.
          * @default true
          */
         ResumeMemory: boolean;
-        /** @description How to restore a paused sandbox. */
+        /** @description How to resume a paused sandbox. */
         ResumeSandbox: {
             /**
              * @deprecated
-             * @description Early clients always send it. It does not change what was chosen at creation.
+             * @description Early clients always send it. It does not change the value chosen at creation.
              */
             autoPause?: boolean;
             memory?: components["schemas"]["ResumeMemory"];
@@ -1425,7 +1457,7 @@ export interface components {
              */
             timeout?: number;
         };
-        /** @description What a program needs to use a sandbox. */
+        /** @description The data that a program needs to use a sandbox. */
         Sandbox: {
             /** @description Alias of the template. */
             alias?: string;
@@ -1435,35 +1467,35 @@ export interface components {
              */
             clientID: string;
             /**
-             * @description Domain of the sandbox's host names, with its port: the agent is at `49983-{sandboxID}.{domain}`. Null means the
-             *     domain of the platform API.
+             * @description Domain of the sandbox's host names, with its port: the agent is at `49983-{sandboxID}.{domain}`. Null means
+             *     the domain of the platform API.
              */
             domain?: string | null;
             /** @description Token for the sandbox API. Absent when the sandbox was created with `secure` false. */
             envdAccessToken?: string;
-            /** @description Version of the agent inside, by which clients decide what they may use. */
+            /** @description Version of the agent inside, by which clients decide which features to use. */
             envdVersion: string;
             /** @description Id of the sandbox, also the second part of its host names. */
             sandboxID: string;
-            /** @description Template the sandbox was created from. */
+            /** @description Template that the sandbox was created from. */
             templateID: string;
             /** @description Token for the sandbox's own ports when public traffic is off, else null. */
             trafficAccessToken?: string | null;
         };
         /** @description Everything about one sandbox. */
         SandboxDetail: components["schemas"]["ListedSandbox"] & {
-            /** @description What was asked for at creation; null when nothing was. */
+            /** @description The value at creation; null when it was absent. */
             allowInternetAccess?: boolean | null;
             /** @description Domain of the sandbox's host names, with its port. Null means the domain of the platform API. */
             domain?: string | null;
             /** @description Token for the sandbox API. Absent when the sandbox was created with `secure` false. */
             envdAccessToken?: string;
-            /** @description What happens to the sandbox by itself. */
+            /** @description The automatic actions on the sandbox. */
             lifecycle?: {
-                /** @description Whether traffic restores it when it is paused. */
+                /** @description Whether traffic resumes it when it is paused. */
                 autoResume: boolean;
                 /**
-                 * @description What happens at the end of its time to live.
+                 * @description What happens when the time to live is over.
                  * @enum {string}
                  */
                 onTimeout: "kill" | "pause";
@@ -1479,7 +1511,7 @@ export interface components {
         };
         /** @description The same entries in two forms. */
         SandboxLogs: {
-            /** @description The entries with their parts. */
+            /** @description The entries as objects. */
             logEntries: components["schemas"]["LogEntry"][];
             /** @description The older form. */
             logs: {
@@ -1492,39 +1524,39 @@ export interface components {
                 timestamp: string;
             }[];
         };
-        /** @description What a sandbox used at one moment. */
+        /** @description The usage of a sandbox at one moment. */
         SandboxMetric: {
             /**
              * Format: int32
-             * @description CPU cores that it may use.
+             * @description CPU cores available to it.
              */
             cpuCount: number;
-            /** @description Since the sample before. 100 when all `cpuCount` cores are busy. */
+            /** @description Since the previous sample. 100 when all `cpuCount` cores are busy. */
             cpuUsedPct: number;
             /**
              * Format: int64
-             * @description Disk that it may use.
+             * @description Disk space available to it.
              */
             diskTotal: number;
             /**
              * Format: int64
-             * @description Disk that its files take.
+             * @description Disk space that its files take.
              */
             diskUsed: number;
             /**
              * Format: int64
-             * @description Pages of files that are kept in memory.
+             * @description The page cache.
              */
             memCache: number;
             /**
              * Format: int64
-             * @description Memory that it may use.
+             * @description Memory available to it.
              */
             memTotal: number;
             /**
              * Format: int64
-             * @description In bytes, as all that follow. Without pages of files that were not used lately: they are given up before anything
-             *     is refused.
+             * @description In bytes, like the following fields. Without pages of files that were not used lately: they are evicted
+             *     before an allocation fails.
              */
             memUsed: number;
             /**
@@ -1538,7 +1570,7 @@ export interface components {
              */
             timestampUnix: number;
         };
-        /** @description The rules in force. The password of a proxy is not among them. */
+        /** @description The rules in force, without the password of a proxy. */
         SandboxNetwork: {
             /** @description Addresses and domains it may reach. */
             allowOut?: string[];
@@ -1546,7 +1578,7 @@ export interface components {
             allowPublicTraffic?: boolean;
             /** @description Addresses it may not reach. */
             denyOut?: string[];
-            /** @description The proxy that outgoing connections take. */
+            /** @description The proxy for outgoing connections. */
             egressProxy?: {
                 /** @description `host:port` */
                 address: string;
@@ -1559,7 +1591,7 @@ export interface components {
             maskRequestHost?: string;
             rules?: components["schemas"]["NetworkRules"];
         };
-        /** @description Answered by the edge in place of a sandbox that cannot. Both spellings of the id hold the same value. */
+        /** @description Sent by the edge for a sandbox that cannot respond. Both spellings of the id have the same value. */
         SandboxNotFoundError: {
             /**
              * Format: int32
@@ -1570,7 +1602,7 @@ export interface components {
             message: string;
             /**
              * Format: int32
-             * @description The port on which nothing listens. Present when the sandbox itself is running.
+             * @description The port without a server. Present when the sandbox itself is running.
              */
             port?: number;
             /** @description The spelling that older clients read. */
@@ -1583,7 +1615,7 @@ export interface components {
          * @enum {string}
          */
         SandboxState: "running" | "paused";
-        /** @description When the sandbox is to end. */
+        /** @description The new end of the sandbox. */
         SandboxTimeout: {
             /**
              * Format: int32
@@ -1596,16 +1628,16 @@ export interface components {
             /** @description Full names, each with namespace and tag. */
             names: string[];
             /**
-             * @description Id of the snapshot with its tag: `namespace/alias:tag` when it has a name, else `templateID:tag`. Percent-encode
-             *     it in paths.
+             * @description Id of the snapshot with its tag: `namespace/alias:tag` when it has a name, else `templateID:tag`.
+             *     Percent-encode it in paths.
              */
             snapshotID: string;
         };
-        /** @description One step of the way by which a snapshot came about. */
+        /** @description One step in the history of a snapshot. */
         SnapshotLogEntry: {
             /**
              * Format: uuid
-             * @description Id of this one snapshot, whatever its names lead to later.
+             * @description Id of this snapshot, which never points to another one.
              */
             buildID: string;
             /**
@@ -1613,22 +1645,22 @@ export interface components {
              * @description When it was made.
              */
             createdAt: string;
-            /** @description The sandbox that it was made of. */
+            /** @description The sandbox that it was made from. */
             sandboxID: string;
-            /** @description As in `SnapshotInfo`. Absent when no tag leads to it any more. */
+            /** @description As in `SnapshotInfo`. Absent when no tag points to it any more. */
             snapshotID?: string;
             /**
-             * @description `removed` when its files are gone, or going.
+             * @description `removed` when its files are removed, or being removed.
              * @enum {string}
              */
             state: "ready" | "removed";
         };
-        /** @description What a check of a snapshot has found. */
+        /** @description The result of the verification of a snapshot. */
         SnapshotVerification: {
-            /** @description What is not as it was when the snapshot was made, in words. None when it is whole. */
+            /** @description Descriptions of what has changed since the snapshot was made. Empty when it is intact. */
             problems: string[];
         };
-        /** @description A name that leads to one build of a template. */
+        /** @description A name that points to one build of a template. */
         Tag: string;
         /** @description One template and its latest build. */
         Template: {
@@ -1655,7 +1687,7 @@ export interface components {
              * @description When it was registered.
              */
             createdAt: string;
-            /** @description The user who registered it; null when that is not known. */
+            /** @description The user who registered it; null when unknown. */
             createdBy: {
                 /** @description Address of the user. */
                 email: string;
@@ -1671,7 +1703,7 @@ export interface components {
             envdVersion: string;
             /**
              * Format: date-time
-             * @description When a sandbox was last created from it; null when none was.
+             * @description When a sandbox was last created from it; null when there was none.
              */
             lastSpawnedAt: string | null;
             /**
@@ -1696,6 +1728,53 @@ export interface components {
              */
             updatedAt: string;
         };
+        /** @description One build of a template. */
+        TemplateBuild: {
+            /**
+             * Format: uuid
+             * @description Id of the build.
+             */
+            buildID: string;
+            /**
+             * Format: int32
+             * @description CPU cores of each sandbox.
+             */
+            cpuCount: number;
+            /**
+             * Format: date-time
+             * @description When it was registered.
+             */
+            createdAt: string;
+            /**
+             * Format: int32
+             * @description Disk of each sandbox in MiB.
+             */
+            diskSizeMB?: number;
+            /** @description Version of the agent in its sandboxes. */
+            envdVersion?: string;
+            /**
+             * Format: date-time
+             * @description When it ended. Absent until then.
+             */
+            finishedAt?: string;
+            /**
+             * Format: int32
+             * @description Memory of each sandbox in MiB.
+             */
+            memoryMB: number;
+            /**
+             * @description Where the process of its start command comes from in a new sandbox: it runs in a checkpoint that is restored, or
+             *     the command is started again before the create responds. Absent without a start command.
+             * @enum {string}
+             */
+            startsFrom?: "checkpoint" | "command";
+            status: components["schemas"]["BuildStatus"];
+            /**
+             * Format: date-time
+             * @description When its state last changed.
+             */
+            updatedAt: string;
+        };
         /** @description Whether files have to be uploaded, and where. */
         TemplateFiles: {
             /** @description Headers to send with the archive. */
@@ -1707,7 +1786,7 @@ export interface components {
             /** @description Where to `PUT` the archive, without any credentials. */
             url?: string;
         };
-        /** @description A tag and the build that it leads to. */
+        /** @description A tag and the build that it points to. */
         TemplateTag: {
             /**
              * Format: uuid
@@ -1722,12 +1801,45 @@ export interface components {
             /** @description The tag. */
             tag: string;
         };
-        /** @description What to change in a template. */
+        /** @description The changes to a template. */
         TemplateUpdate: {
             /** @description Whether every team may use the template. */
             public?: boolean;
         };
-        /** @description Answered by the edge in place of a busy sandbox. Both spellings of the id hold the same value. */
+        /** @description One template and a page of its builds. */
+        TemplateWithBuilds: {
+            /** @description Names of the template without namespace. */
+            aliases: string[];
+            /** @description Its builds, newest first. */
+            builds: components["schemas"]["TemplateBuild"][];
+            /**
+             * Format: date-time
+             * @description When it was registered.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When a sandbox was last created from it; null when there was none.
+             */
+            lastSpawnedAt: string | null;
+            /** @description Names of the template, each with its namespace. */
+            names: string[];
+            /** @description Whether every team may use the template. */
+            public: boolean;
+            /**
+             * Format: int64
+             * @description How many sandboxes were created from it.
+             */
+            spawnCount: number;
+            /** @description Id of the template. */
+            templateID: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            updatedAt: string;
+        };
+        /** @description Sent by the edge for a busy sandbox. Both spellings of the id have the same value. */
         TooManyConnectionsError: {
             /**
              * Format: int32
@@ -1736,7 +1848,7 @@ export interface components {
             code: number;
             /**
              * Format: int32
-             * @description How many requests one sandbox may have under way.
+             * @description The maximum of open requests for one sandbox.
              */
             connectionLimit: number;
             /** @description For people; may change. */
@@ -1746,16 +1858,16 @@ export interface components {
             /** @description Id of the sandbox. */
             sandboxID: string;
         };
-        /** @description A volume, and where it appears. */
+        /** @description A volume, and its mount path. */
         VolumeMount: {
             /** @description Name of the volume. */
             name: string;
-            /** @description Where it appears inside the sandbox. */
+            /** @description Mount path inside the sandbox. */
             path: string;
         };
     };
     responses: {
-        /** @description The request cannot be right. The message names the field, where it stands and what is allowed. */
+        /** @description The request is invalid. The message names the field, its place in the request and the allowed values. */
         BadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1765,7 +1877,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The host name or the `E2b-Sandbox-*` headers name no port and sandbox. A short text from the edge. */
+        /** @description The host name or the `E2b-Sandbox-*` headers do not name a port and a sandbox. A short text from the edge. */
         BadSandboxHost: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1775,7 +1887,7 @@ export interface components {
                 "text/plain": string;
             };
         };
-        /** @description The present state, or a transition that is under way, rules this out. */
+        /** @description The present state, or a transition in progress, rules out the request. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1795,7 +1907,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The caller is known, and may not do this. */
+        /** @description The caller is known but not allowed to do this. */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1805,7 +1917,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Starting took too long and was undone. */
+        /** @description The start took too long and was undone. */
         GatewayTimeout: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1815,7 +1927,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Something unexpected went wrong in the server, whose log has the cause. */
+        /** @description An unexpected error in the server, whose log has the cause. */
         InternalServerError: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1825,7 +1937,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description There is no such thing, or it belongs to another team. */
+        /** @description The resource does not exist, or belongs to another team. */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1835,7 +1947,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description This server, or the host it runs on, does not offer the operation. */
+        /** @description This server, or its host, does not support the operation. */
         NotImplemented: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1845,7 +1957,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The sandbox runs and can be used. */
+        /** @description The sandbox runs and is usable. */
         SandboxCreated: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1856,8 +1968,8 @@ export interface components {
             };
         };
         /**
-         * @description The sandbox is unknown, killed, expired or paused; or it runs and nothing listens on the port, and then `port` is
-         *     there too. A browser that navigates gets a page instead of JSON.
+         * @description The sandbox is unknown, killed, expired or paused; or it runs and no server listens on the port: then `port` is
+         *     present too. A browser that navigates gets a page instead of JSON.
          */
         SandboxNotFound: {
             headers: {
@@ -1879,7 +1991,7 @@ export interface components {
                 "application/json": components["schemas"]["Sandbox"];
             };
         };
-        /** @description The sandbox was running already. */
+        /** @description The sandbox was already running. */
         SandboxWasRunning: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1889,7 +2001,7 @@ export interface components {
                 "application/json": components["schemas"]["Sandbox"];
             };
         };
-        /** @description No capacity at the moment, or the server is ending. Nothing has changed; try again. `error_code` is always there. */
+        /** @description No capacity at the moment, or the server is stopping. Nothing has changed; try again. `error_code` is always present. */
         ServiceUnavailable: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
@@ -1900,7 +2012,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The sandbox has as many requests under way as the edge allows for one. Wait until some have ended. */
+        /** @description The sandbox has reached the maximum of open requests that the edge allows for one. Wait until some have ended. */
         TooManyConnections: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1912,8 +2024,8 @@ export interface components {
             };
         };
         /**
-         * @description A limit is reached, and the message states it. `Retry-After` is present for a rate limit, where waiting helps, and
-         *     absent for the number of sandboxes that may run at once.
+         * @description A limit is reached, which the message states. `Retry-After` is present for a rate limit, where waiting helps, and
+         *     absent for the concurrency limit.
          */
         TooManyRequests: {
             headers: {
@@ -1942,20 +2054,20 @@ export interface components {
          * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
          */
         BuildID: string;
-        /** @description Rows a page. */
+        /** @description Rows in a page. */
         Limit: number;
         /**
-         * @description Pairs `key=value` joined by `&`; a sandbox must carry all of them exactly. Percent-encode each key and value, and then
-         *     the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Pieces that were encoded
-         *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400, and so are more
-         *     than 256 pairs. Empty means no filter.
+         * @description Pairs `key=value` joined by `&`; a sandbox must have all of them exactly. Percent-encode each key and value, and
+         *     then the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Parts that
+         *     were encoded twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400,
+         *     and so are more than 256 pairs. Empty means no filter.
          * @example app=prod&user=a%20b
          */
         MetadataFilter: string;
-        /** @description Value of `X-Next-Token` of the page before. Opaque; one that this server did not make is refused with 400. */
+        /** @description Value of `X-Next-Token` of the previous page. Opaque; a token that this server did not issue is refused with 400. */
         NextToken: string;
         /**
-         * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+         * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
          * @example i4k2m9x7q1w8e3r5t6y0z
          */
         SandboxID: string;
@@ -1974,11 +2086,11 @@ export interface components {
     headers: {
         /** @description Pass it as `nextToken` to get the next page. Absent on the last page. */
         NextToken: string;
-        /** @description Names the request in the log of the server. It is the value that the request had under this name, if that consists of 1 to 64 letters, digits, `_`, `.` and `-`, and a new one otherwise. */
+        /** @description Identifies the request in the log of the server. The value of the request's own header if it consists of 1 to 64 letters, digits, `_`, `.` and `-`, else a new one. */
         RequestId: string;
         /** @description Whole seconds to wait. Present only where waiting helps, so not when a concurrency limit is reached. */
         RetryAfter: number;
-        /** @description Running sandboxes that match the filter, over all pages. Absent when running ones were not asked for. */
+        /** @description Running sandboxes that match the filter, over all pages. Absent when the listing excludes running ones. */
         TotalRunning: number;
     };
     pathItems: never;
@@ -1994,7 +2106,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The service answers requests. */
+            /** @description The service serves requests. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2026,10 +2138,10 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Pairs `key=value` joined by `&`; a sandbox must carry all of them exactly. Percent-encode each key and value, and then
-                 *     the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Pieces that were encoded
-                 *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400, and so are more
-                 *     than 256 pairs. Empty means no filter.
+                 * @description Pairs `key=value` joined by `&`; a sandbox must have all of them exactly. Percent-encode each key and value, and
+                 *     then the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Parts that
+                 *     were encoded twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400,
+                 *     and so are more than 256 pairs. Empty means no filter.
                  * @example app=prod&user=a%20b
                  */
                 metadata?: components["parameters"]["MetadataFilter"];
@@ -2088,7 +2200,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2121,7 +2233,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2152,7 +2264,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2184,7 +2296,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2197,7 +2309,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description One entry a copy. */
+            /** @description One entry for each copy. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2220,7 +2332,7 @@ export interface operations {
     getSandboxLogsV1: {
         parameters: {
             query?: {
-                /** @description Most entries to return. */
+                /** @description The maximum number of entries to return. */
                 limit?: number;
                 /**
                  * @description Unix time in milliseconds.
@@ -2231,7 +2343,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2275,7 +2387,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2308,7 +2420,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2345,7 +2457,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2382,7 +2494,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2418,7 +2530,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2449,7 +2561,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2488,7 +2600,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -2600,7 +2712,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The outcome. */
+            /** @description The result. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2622,7 +2734,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Id or name of a snapshot or template, or id of a sandbox. Default is what `to` began with.
+                 * @description Id or name of a snapshot or template, or id of a sandbox. The default is the state that `to` began with.
                  * @example team/prepared
                  */
                 from?: string;
@@ -2658,20 +2770,99 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    uploadTemplateFiles: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Of the link, in seconds since the epoch.
+                 * @example 1795420800
+                 */
+                expires?: string;
+                /**
+                 * @description Of the link.
+                 * @example 1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014
+                 */
+                signature?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Hash of a set of files, computed by the client. The server does not interpret it.
+                 * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+                 */
+                hash: string;
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": Blob;
+            };
+        };
+        responses: {
+            /** @description The server has the archive. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            /** @description The link is not one of this server, or has expired. Request a new one. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The archive is larger than the disk of a sandbox. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            /** @description The archive would take from the reserve of free space on the disk of the server. */
+            507: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     listSnapshots: {
         parameters: {
             query?: {
-                /** @description Rows a page. */
+                /** @description Rows in a page. */
                 limit?: components["parameters"]["Limit"];
                 /**
                  * @description Alias, `namespace/alias` or id, each with an optional `:tag`.
                  * @example team/prepared
                  */
                 name?: string;
-                /** @description Value of `X-Next-Token` of the page before. Opaque; one that this server did not make is refused with 400. */
+                /** @description Value of `X-Next-Token` of the previous page. Opaque; a token that this server did not issue is refused with 400. */
                 nextToken?: components["parameters"]["NextToken"];
                 /**
-                 * @description Only those made from this sandbox.
+                 * @description Only snapshots of this sandbox.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID?: string;
@@ -2704,7 +2895,7 @@ export interface operations {
     listTemplates: {
         parameters: {
             query?: {
-                /** @description Team whose templates to list; the key's own team when absent. */
+                /** @description Team whose templates to list; the default is the key's own team. */
                 teamID?: string;
             };
             header?: never;
@@ -2731,6 +2922,45 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    getTemplate: {
+        parameters: {
+            query?: {
+                /** @description Rows in a page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Value of `X-Next-Token` of the previous page. Opaque; a token that this server did not issue is refused with 400. */
+                nextToken?: components["parameters"]["NextToken"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template and a page of its builds. */
+            200: {
+                headers: {
+                    "X-Next-Token": components["headers"]["NextToken"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateWithBuilds"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     deleteTemplate: {
         parameters: {
             query?: never;
@@ -2746,7 +2976,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description It is deleted. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2763,12 +2993,49 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    updateTemplateV1: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateUpdate"];
+            };
+        };
+        responses: {
+            /** @description It is changed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getTemplateBuildStatus: {
         parameters: {
             query?: {
-                /** @description Leave out entries below this level. */
+                /** @description Omit entries below this level. */
                 level?: components["schemas"]["LogLevel"];
-                /** @description Most entries to return. */
+                /** @description The maximum number of entries to return. */
                 limit?: number;
                 /** @description Entries to skip. */
                 logsOffset?: number;
@@ -2815,7 +3082,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Hash of a set of files, computed by the client. The server gives it no meaning.
+                 * @description Hash of a set of files, computed by the client. The server does not interpret it.
                  * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
                  */
                 hash: string;
@@ -2829,7 +3096,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What to do. */
+            /** @description Whether to upload, and where. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2898,7 +3165,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The template behind it. */
+            /** @description The template of the alias. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2936,7 +3203,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The tags and the build they name. */
+            /** @description The tags and their build. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2949,7 +3216,7 @@ export interface operations {
                          * @description Id of the build.
                          */
                         buildID: string;
-                        /** @description Tags that lead to the build now. */
+                        /** @description Tags that point to the build now. */
                         tags: string[];
                     };
                 };
@@ -2976,7 +3243,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The tags are gone. */
+            /** @description The tags are deleted. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2996,27 +3263,27 @@ export interface operations {
     listSandboxes: {
         parameters: {
             query?: {
-                /** @description Rows a page. */
+                /** @description Rows in a page. */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description Pairs `key=value` joined by `&`; a sandbox must carry all of them exactly. Percent-encode each key and value, and then
-                 *     the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Pieces that were encoded
-                 *     twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400, and so are more
-                 *     than 256 pairs. Empty means no filter.
+                 * @description Pairs `key=value` joined by `&`; a sandbox must have all of them exactly. Percent-encode each key and value, and
+                 *     then the whole as the value of a query parameter: `{"user": "a b"}` is `metadata=user%3Da%2520b`. Parts that
+                 *     were encoded twice, as some clients do, mean the same. A pair without `=` or with several is refused with 400,
+                 *     and so are more than 256 pairs. Empty means no filter.
                  * @example app=prod&user=a%20b
                  */
                 metadata?: components["parameters"]["MetadataFilter"];
-                /** @description Value of `X-Next-Token` of the page before. Opaque; one that this server did not make is refused with 400. */
+                /** @description Value of `X-Next-Token` of the previous page. Opaque; a token that this server did not issue is refused with 400. */
                 nextToken?: components["parameters"]["NextToken"];
-                /** @description By start time; sandboxes of the same moment are ordered by id. */
+                /** @description By start time; sandboxes that started at the same moment are ordered by id. */
                 order?: "asc" | "desc";
                 /**
-                 * @description Only sandboxes started at this moment or later. A time read from a listing includes its own row.
+                 * @description Only sandboxes started at this moment or later. A time from a listing includes its own row.
                  * @example 2026-11-20T10:00:00.000Z
                  */
                 startedAfter?: string;
                 /**
-                 * @description States to include, joined by commas; repeating the parameter works too. Absent means both.
+                 * @description States to include, joined by commas; repeating the parameter works too. The default is both.
                  * @example [
                  *       "running",
                  *       "paused"
@@ -3024,8 +3291,8 @@ export interface operations {
                  */
                 state?: components["schemas"]["SandboxState"][];
                 /**
-                 * @description Id or alias of the template, without a tag: a tag is refused with 400. A template that does not exist gives an
-                 *     empty list.
+                 * @description Id or alias of the template, without a tag. A tag is refused with 400. For an unknown template the list is
+                 *     empty.
                  * @example base
                  */
                 template?: string;
@@ -3086,7 +3353,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -3116,8 +3383,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Unix time in milliseconds, where to begin; entries of that very millisecond are included. Absent means the newest
-                 *     entry when the direction is backward and the oldest when it is forward.
+                 * @description Unix time in milliseconds to start at; entries of that millisecond are included. The default is the newest
+                 *     entry for direction backward and the oldest for forward.
                  * @example 1795168800000
                  */
                 cursor?: number;
@@ -3125,15 +3392,15 @@ export interface operations {
                 direction?: "forward" | "backward";
                 /** @description The lowest level to return. */
                 level?: components["schemas"]["LogLevel"];
-                /** @description Most entries to return. */
+                /** @description The maximum number of entries to return. */
                 limit?: number;
-                /** @description A part of the message or of a field, in exactly this case. */
+                /** @description A part of the message or of a field, case-sensitive. */
                 search?: string;
             };
             header?: never;
             path: {
                 /**
-                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, as older programs write it, is accepted too.
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
                  * @example i4k2m9x7q1w8e3r5t6y0z
                  */
                 sandboxID: components["parameters"]["SandboxID"];
@@ -3150,7 +3417,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The entries, in the direction that was asked for. */
+                        /** @description The entries, in the requested direction. */
                         logs: components["schemas"]["LogEntry"][];
                     };
                 };

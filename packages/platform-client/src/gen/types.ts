@@ -1,10 +1,10 @@
 // Generated from specs/openapi.yaml by "pnpm gen". Do not edit.
 import type { components } from './schema.ts';
 
-/** Tags, and the build that they are to lead to. */
+/** Tags, and the build that they will point to. */
 export type AssignTags = components['schemas']['AssignTags'];
 
-/** Where a build stands, and a page of its log. */
+/** The state of a build, and a page of its log. */
 export type BuildInfo = components['schemas']['BuildInfo'];
 
 /** One entry of the log of a build. */
@@ -19,10 +19,10 @@ export type BuildRequestV2 = components['schemas']['BuildRequestV2'];
 /** The build that was registered. */
 export type BuildRequested = components['schemas']['BuildRequested'];
 
-/** What to build. */
+/** The base and the steps of a build. */
 export type BuildStart = components['schemas']['BuildStart'];
 
-/** Where a build stands. */
+/** The state of a build. */
 export type BuildStatus = components['schemas']['BuildStatus'];
 
 /** One step of a build. */
@@ -31,16 +31,16 @@ export type BuildStep = components['schemas']['BuildStep'];
 /** `full` keeps memory, `filesystem` only files. Must not contradict `memory`. */
 export type CaptureMode = components['schemas']['CaptureMode'];
 
-/** How long the sandbox is to live. */
+/** The new time to live. */
 export type ConnectSandbox = components['schemas']['ConnectSandbox'];
 
-/** How long the sandbox is to live, in the older form. */
+/** The new time to live, in the older form. */
 export type ConnectSandboxV1 = components['schemas']['ConnectSandboxV1'];
 
 /** Tags to delete. */
 export type DeleteTags = components['schemas']['DeleteTags'];
 
-/** A SOCKS5 proxy that all outgoing connections take. */
+/** A SOCKS5 proxy for all outgoing connections. */
 export type EgressProxy = components['schemas']['EgressProxy'];
 
 /** Environment variables for every process of the sandbox. Each command may override them. */
@@ -49,16 +49,16 @@ export type EnvVars = components['schemas']['EnvVars'];
 /** Every error of the platform API and of the sandbox API. */
 export type ErrorBody = components['schemas']['ErrorBody'];
 
-/** One file that is not the same on both sides. */
+/** One file that differs between the two sides. */
 export type FileDifference = components['schemas']['FileDifference'];
 
-/** The copy, or why there is none. */
+/** The copy, or its error. */
 export type ForkResult = components['schemas']['ForkResult'];
 
-/** How many copies to start, and how long they live. */
+/** The number of copies to start, and their time to live. */
 export type ForkSandbox = components['schemas']['ForkSandbox'];
 
-/** Credentials for a private registry, by `type`; without `type` the AWS fields are meant. Never logged and never returned. */
+/** Credentials for a private registry, by `type`; without `type` the AWS fields apply. Never logged and never returned. */
 export type ImageRegistry = components['schemas']['ImageRegistry'];
 
 /** One sandbox in a list. */
@@ -67,16 +67,16 @@ export type ListedSandbox = components['schemas']['ListedSandbox'];
 /** One entry of a log. */
 export type LogEntry = components['schemas']['LogEntry'];
 
-/** How serious an entry is, from the least to the most. */
+/** The severity of an entry, from the least to the most. */
 export type LogLevel = components['schemas']['LogLevel'];
 
-/** Free key-value pairs, by which listings can be filtered. At most 64 KiB in all. */
+/** Arbitrary key-value pairs, by which listings can be filtered. At most 64 KiB in total. */
 export type Metadata = components['schemas']['Metadata'];
 
-/** What may go in and out. Allow beats deny, deny beats the default, which is open to the internet. Private, loopback and link-local ranges are never reachable. */
+/** Rules for incoming and outgoing connections. Allow takes precedence over deny, deny over the default, which is open to the internet. Private, loopback and link-local ranges are never reachable. */
 export type NetworkConfig = components['schemas']['NetworkConfig'];
 
-/** Changes to matching HTTPS requests, by domain: an exact name, or `*.` and a name for any depth below it. An exact name beats a wildcard, a longer suffix a shorter one. A rule grants no access by itself. */
+/** Changes to matching HTTPS requests, by domain: an exact name, or `*.` and a name for any depth below it. An exact name takes precedence over a wildcard, a longer suffix over a shorter one. A rule does not allow access by itself. */
 export type NetworkRules = components['schemas']['NetworkRules'];
 
 /** Rules that replace those of the sandbox. */
@@ -85,7 +85,7 @@ export type NetworkUpdate = components['schemas']['NetworkUpdate'];
 /** A sandbox to create. */
 export type NewSandbox = components['schemas']['NewSandbox'];
 
-/** What both forms of a create take. */
+/** Fields of both forms of a create. */
 export type NewSandboxCommon = components['schemas']['NewSandboxCommon'];
 
 /** A sandbox to create, in the older form. */
@@ -97,16 +97,16 @@ export type NewSnapshot = components['schemas']['NewSnapshot'];
 /** What a pause keeps. */
 export type PauseSandbox = components['schemas']['PauseSandbox'];
 
-/** How long the sandbox is to live at least. */
+/** The minimum time to live. */
 export type RefreshSandbox = components['schemas']['RefreshSandbox'];
 
-/** `false` resumes from the files alone, with a fresh boot and no processes; the checkpoint stays as it is. A server that cannot do so refuses it with 400. */
+/** `false` resumes from the files alone, without processes; the checkpoint stays unchanged. A server that cannot do so refuses it with 400. */
 export type ResumeMemory = components['schemas']['ResumeMemory'];
 
-/** How to restore a paused sandbox. */
+/** How to resume a paused sandbox. */
 export type ResumeSandbox = components['schemas']['ResumeSandbox'];
 
-/** What a program needs to use a sandbox. */
+/** The data that a program needs to use a sandbox. */
 export type Sandbox = components['schemas']['Sandbox'];
 
 /** Everything about one sandbox. */
@@ -115,19 +115,19 @@ export type SandboxDetail = components['schemas']['SandboxDetail'];
 /** The same entries in two forms. */
 export type SandboxLogs = components['schemas']['SandboxLogs'];
 
-/** What a sandbox used at one moment. */
+/** The usage of a sandbox at one moment. */
 export type SandboxMetric = components['schemas']['SandboxMetric'];
 
-/** The rules in force. The password of a proxy is not among them. */
+/** The rules in force, without the password of a proxy. */
 export type SandboxNetwork = components['schemas']['SandboxNetwork'];
 
-/** Answered by the edge in place of a sandbox that cannot. Both spellings of the id hold the same value. */
+/** Sent by the edge for a sandbox that cannot respond. Both spellings of the id have the same value. */
 export type SandboxNotFoundError = components['schemas']['SandboxNotFoundError'];
 
 /** `running`, or `paused`: kept on disk, with no process running. */
 export type SandboxState = components['schemas']['SandboxState'];
 
-/** When the sandbox is to end. */
+/** The new end of the sandbox. */
 export type SandboxTimeout = components['schemas']['SandboxTimeout'];
 
 /** The latest sample of several sandboxes. */
@@ -136,29 +136,35 @@ export type SandboxesMetrics = components['schemas']['SandboxesMetrics'];
 /** One snapshot. */
 export type SnapshotInfo = components['schemas']['SnapshotInfo'];
 
-/** One step of the way by which a snapshot came about. */
+/** One step in the history of a snapshot. */
 export type SnapshotLogEntry = components['schemas']['SnapshotLogEntry'];
 
-/** What a check of a snapshot has found. */
+/** The result of the verification of a snapshot. */
 export type SnapshotVerification = components['schemas']['SnapshotVerification'];
 
-/** A name that leads to one build of a template. */
+/** A name that points to one build of a template. */
 export type Tag = components['schemas']['Tag'];
 
 /** One template and its latest build. */
 export type Template = components['schemas']['Template'];
 
+/** One build of a template. */
+export type TemplateBuild = components['schemas']['TemplateBuild'];
+
 /** Whether files have to be uploaded, and where. */
 export type TemplateFiles = components['schemas']['TemplateFiles'];
 
-/** A tag and the build that it leads to. */
+/** A tag and the build that it points to. */
 export type TemplateTag = components['schemas']['TemplateTag'];
 
-/** What to change in a template. */
+/** The changes to a template. */
 export type TemplateUpdate = components['schemas']['TemplateUpdate'];
 
-/** Answered by the edge in place of a busy sandbox. Both spellings of the id hold the same value. */
+/** One template and a page of its builds. */
+export type TemplateWithBuilds = components['schemas']['TemplateWithBuilds'];
+
+/** Sent by the edge for a busy sandbox. Both spellings of the id have the same value. */
 export type TooManyConnectionsError = components['schemas']['TooManyConnectionsError'];
 
-/** A volume, and where it appears. */
+/** A volume, and its mount path. */
 export type VolumeMount = components['schemas']['VolumeMount'];

@@ -16,7 +16,7 @@ const toForkResult = (
     ? { sandbox: toSandbox(outcome.value, context) }
     : { error: toErrorBody(outcome.reason) };
 
-/** Making copies of a running sandbox. */
+/** The handler that forks a running sandbox. */
 export const createForkHandlers = (
   context: Pick<HandlerContext, 'forking' | 'maxRunMs' | 'maxSandboxes' | 'secret' | 'domain'>,
 ): Pick<PlatformHandlers, 'POST /sandboxes/{sandboxID}/fork'> => {
@@ -25,7 +25,7 @@ export const createForkHandlers = (
     'POST /sandboxes/{sandboxID}/fork': async ({ params, body }) => {
       const { timeout = TIMEOUT_SECONDS, count = 1 } = body ?? {};
       if (count > maxSandboxes) {
-        throw invalid(`body.count must be at most ${maxSandboxes}, the limit of sandboxes, got ${count}`);
+        throw invalid(`body.count must be at most ${maxSandboxes}, the concurrency limit, got ${count}`);
       }
       const request = { count, timeoutMs: parseTimeout(timeout, maxRunMs) };
       const outcomes = await forking.fork(parseSandboxId(params), request);

@@ -1,7 +1,7 @@
 import { notFound } from '@skerry/contract/error';
 import { toBuildId } from '../ids.ts';
 import type { Inspected } from '../sandboxes/inspecting.ts';
-import { isAlive } from '../sandboxes/running.ts';
+import { isAlive } from '../sandboxes/visible-state.ts';
 import type { TaggedSnapshot } from '../store/store.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { toSnapshotId } from './snapshots.ts';
@@ -12,7 +12,7 @@ type InspectionRoute =
   | 'POST /skerry/v1/snapshots/{snapshotID}/verify'
   | 'GET /skerry/v1/snapshots/{snapshotID}/log';
 
-/** Looking at what is in snapshots, and where they come from. */
+/** Handlers that verify and compare snapshots and list their history. */
 export const createInspectionHandlers = ({
   store,
   inspecting,

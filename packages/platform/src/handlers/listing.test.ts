@@ -42,6 +42,7 @@ describe('listing', () => {
       templateId: `t${template}`,
       templateName: template,
       snapshotId: null,
+      buildId: null,
       createdAt: start,
       endAt: at + 1000,
     };
@@ -63,7 +64,7 @@ describe('listing', () => {
     query,
     headers: {},
     body: undefined,
-    context: undefined,
+    context: { origin: 'http://localhost' },
     signal: new AbortController().signal,
   });
   const list = async (query: Query) => {
@@ -72,7 +73,7 @@ describe('listing', () => {
     return { ids: reply.body.map((row) => row.sandboxID), headers: reply.headers ?? {}, rows: reply.body };
   };
 
-  it('gives each row once over pages of any size, and a token only when more rows exist', async () => {
+  it('returns each row once over pages of any size, and a token only when more rows exist', async () => {
     // Three sandboxes a millisecond, so that pages end between rows of the same start.
     for (let i = 0; i < 10; i += 1) await run(`i${i}`, { at: start + Math.floor(i / 3) });
     for (const order of ['asc', 'desc'] as const) {
@@ -96,21 +97,21 @@ describe('listing', () => {
     }
   });
 
-  it('is newest first unless asked otherwise', async () => {
+  it('returns the newest first by default', async () => {
     await run('i1', { at: start });
     await run('i2', { at: start + 1 });
     expect((await list({})).ids).toEqual(['i2', 'i1']);
     expect((await list({ order: 'asc' })).ids).toEqual(['i1', 'i2']);
   });
 
-  it('includes the row whose own start is asked for', async () => {
+  it('includes the row that starts at exactly the given time', async () => {
     await run('i1', { at: start + 122 });
     await run('i2', { at: start + 123 });
     const [newest] = (await list({})).rows;
     expect((await list({ startedAfter: newest?.startedAt ?? '' })).ids).toEqual(['i2']);
   });
 
-  it('finds by template id and name, and nothing for one that does not exist', async () => {
+  it('filters by template id and name, and returns no row for an unknown template', async () => {
     await run('i1', {});
     await run('i2', { template: 'other' });
     expect((await list({ template: 'tother' })).ids).toEqual(['i2']);
@@ -126,14 +127,15 @@ describe('listing', () => {
     expect(page.headers['X-Total-Running']).toBe(3);
   });
 
-  it('says nothing about running ones when only paused ones are asked for', async () => {
+  it('omits the count of running sandboxes when only paused ones are listed', async () => {
     await run('i1', {});
     expect(await list({ state: ['paused'] })).toMatchObject({ ids: [], headers: {} });
     expect((await list({ state: ['paused'] })).headers).not.toHaveProperty('X-Total-Running');
-    expect((await list({ state: ['running', 'paused'] })).ids).toEqual(['i1']);
+    const both = await list({ state: ['running', 'paused'] });
+    expect([both.ids, both.headers['X-Total-Running']]).toEqual([['i1'], 1]);
   });
 
-  it('shows what is paused, or on its way to or from there, as paused, and counts only what runs', async () => {
+  it('shows sandboxes that are paused, pausing or resuming as paused, and counts only running ones', async () => {
     for (const id of ['i1', 'i2', 'i3', 'i4']) await run(id, {});
     const pausedAt = start + 500;
     await store.changeState('i2', { from: ['running'], to: 'pausing', set: { pausedAt } });
@@ -154,13 +156,43 @@ describe('listing', () => {
     expect(older).toMatchObject({ status: 200, body: [{ sandboxID: 'i1' }] });
   });
 
-  it('leaves out what is starting or on its way out', async () => {
+  it('omits sandboxes that are starting or ending', async () => {
     await run('i1', {});
     await run('i2', {});
     await store.changeState('i2', { from: ['running'], to: 'killing' });
     expect((await list({})).ids).toEqual(['i1']);
     const older = await handlers['GET /sandboxes'](request({}));
     expect(older).toMatchObject({ status: 200, body: [{ sandboxID: 'i1', state: 'running' }] });
+  });
+
+  it('has a hundred rows on a page unless asked for another number', async () => {
+    for (let i = 0; i < 102; i += 1) await run(`i${i}`, { at: start + i });
+    const first = await list({});
+    expect(first.ids).toHaveLength(100);
+    const rest = await list({ nextToken: first.headers['X-Next-Token'] ?? '' });
+    expect(rest.ids).toEqual(['i1', 'i0']);
+  });
+
+  it('returns the newest first to older clients too', async () => {
+    await run('i1', { at: start });
+    await run('i2', { at: start + 1 });
+    const older = await handlers['GET /sandboxes'](request({}));
+    expect(older).toMatchObject({ status: 200, body: [{ sandboxID: 'i2' }, { sandboxID: 'i1' }] });
+  });
+
+  it('names the parameter that it refuses', async () => {
+    const refusals = [
+      [{ startedAfter: 'yesterday' }, 'query.startedAfter'],
+      [{ template: 'Not A Name!' }, 'query.template'],
+      [{ template: 'base:v1' }, 'query.template'],
+      [{ nextToken: 'x' }, 'query.nextToken'],
+      [{ metadata: 'x' }, 'query.metadata'],
+    ] as const;
+    for (const [query, name] of refusals)
+      await expect(list(query)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining(name),
+      });
   });
 
   it('refuses a token of the other order', async () => {

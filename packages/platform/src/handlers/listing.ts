@@ -22,11 +22,11 @@ const parseTemplateFilter = (text: string) => {
   return reference;
 };
 
-/** The two listings of sandboxes. */
+/** The two handlers that list sandboxes. */
 export const createListHandlers = ({
   store,
 }: Pick<HandlerContext, 'store'>): Pick<PlatformHandlers, ListRoute> => {
-  /** Undefined when nothing can match. */
+  /** Undefined when no row can match. */
   const parseFilter = async (query: ListQuery): Promise<SandboxFilter | undefined> => {
     const wanted = query.state?.length ? query.state : ['running', 'paused'];
     const states = wanted.flatMap((state) => (state === 'running' ? (['running'] as const) : PAUSED_STATES));
@@ -52,7 +52,7 @@ export const createListHandlers = ({
       const { order = 'desc', limit = 100, nextToken } = query;
       const after = nextToken === undefined ? {} : { after: parseCursor(nextToken, order) };
       const filter = await parseFilter(query);
-      // One row more than asked for tells whether there is a next page.
+      // One row more than the page shows whether there is a next page.
       const rows = filter ? await store.listSandboxes({ ...filter, ...after, order, limit: limit + 1 }) : [];
       const page = rows.slice(0, limit);
       const last = rows.length > limit ? page.at(-1) : undefined;

@@ -27,7 +27,7 @@ const toLine = ({ at, level, logger, message, fields }: LogEntryRow) => ({
   line: JSON.stringify({ ...fields, level, logger, message }),
 });
 
-/** The log of a sandbox. */
+/** The handlers that return the log of a sandbox. */
 export const createLogHandlers = ({
   store,
   clock,

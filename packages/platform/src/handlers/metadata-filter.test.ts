@@ -26,7 +26,7 @@ describe('parseMetadataFilter', () => {
     });
   }
 
-  it('takes a key twice, which then nothing matches', () => {
+  it('accepts a key twice, which no sandbox matches', () => {
     expect(parseMetadataFilter('user=ann&user=bob')).toEqual([
       ['user', 'ann'],
       ['user', 'bob'],

@@ -1,6 +1,6 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
-import { isAlive } from '../sandboxes/running.ts';
+import { isAlive } from '../sandboxes/visible-state.ts';
 import type { MetricRow } from '../store/metric-store.ts';
 import type { SandboxRow } from '../store/store.ts';
 import { requireObserved } from './observed-sandbox.ts';
@@ -24,7 +24,7 @@ const toSandboxMetric = (row: MetricRow, sandbox: SandboxRow): SandboxMetric => 
   diskTotal: sandbox.diskMb * MIB,
 });
 
-/** What sandboxes use and have used. */
+/** The handlers that return the present and past use of sandboxes. */
 export const createMetricHandlers = ({
   store,
   clock,
@@ -36,7 +36,7 @@ export const createMetricHandlers = ({
     }
     const sandbox = await requireObserved({ store, clock }, parseSandboxId(params));
     const from = Math.max((query.start ?? 0) * 1000, sandbox.createdAt);
-    // The whole of that second, since a second is all that can be said.
+    // Includes the whole of that second, because the query has whole seconds only.
     const to = query.end === undefined ? clock.now() : query.end * 1000 + 999;
     const rows = to < from ? [] : await observation.sampling.list(sandbox.id, { from, to });
     return { status: 200, body: rows.map((row) => toSandboxMetric(row, sandbox)) };

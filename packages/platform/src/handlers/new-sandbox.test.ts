@@ -7,7 +7,7 @@ const defaults = { timeoutSeconds: 15, secure: true, maxRunMs: 3_600_000 };
 const parse = (body: Partial<Body>) => parseNewSandbox({ templateID: 'base', ...body }, defaults);
 
 describe('parseNewSandbox', () => {
-  it('fills in what was not said', () => {
+  it('fills in defaults', () => {
     expect(parse({})).toEqual({
       timeoutMs: 15_000,
       metadata: {},
@@ -25,14 +25,14 @@ describe('parseNewSandbox', () => {
     );
   });
 
-  it('tells an internet access that was asked for from one that was not', () => {
+  it('distinguishes requested internet access from the default', () => {
     expect(parse({ allow_internet_access: true }).allowInternet).toBe(true);
     expect(parse({ allow_internet_access: false }).allowInternet).toBe(false);
     const open = parseNewSandbox({ templateID: 'base' }, { ...defaults, secure: false });
     expect([open.secure, parse({ secure: true }).secure]).toEqual([false, true]);
   });
 
-  it('takes values that ask for no more than the default', () => {
+  it('accepts values that request no more than the default', () => {
     const body: Partial<Body> = {
       autoPause: false,
       autoPauseMemory: true,
@@ -72,7 +72,7 @@ describe('parseNewSandbox', () => {
     });
   }
 
-  it('reads what is kept at the end, and refuses a kind of pause without a pause', () => {
+  it('parses what expiry keeps, and refuses autoPauseMemory without autoPause', () => {
     expect(parse({ autoPause: true }).autoPause).toBe('memory');
     expect(parse({ autoPause: true, autoPauseMemory: true }).autoPause).toBe('memory');
     expect(parse({ autoPause: true, autoPauseMemory: false }).autoPause).toBe('filesystem');
@@ -84,7 +84,7 @@ describe('parseNewSandbox', () => {
     );
   });
 
-  it('refuses a time to live beyond the longest run and takes one that equals it', () => {
+  it('refuses a time to live beyond the longest run and accepts one that equals it', () => {
     expect(parse({ timeout: 3600 }).timeoutMs).toBe(3_600_000);
     expect(() => parse({ timeout: 3601 })).toThrow('body.timeout must be at most 3600, got 3601');
   });

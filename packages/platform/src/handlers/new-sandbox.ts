@@ -8,7 +8,7 @@ type NewSandbox = components['schemas']['NewSandbox'];
 type NewSandboxV1 = components['schemas']['NewSandboxV1'];
 type NetworkConfig = components['schemas']['NetworkConfig'];
 
-/** What an absent field means, which differs by the generation of the route. */
+/** The defaults of absent fields, which differ by the generation of the route. */
 export interface NewSandboxDefaults {
   timeoutSeconds: number;
   secure: boolean;
@@ -18,7 +18,7 @@ export interface NewSandboxDefaults {
 const isEmpty = (value: object | null | undefined): boolean =>
   value == null || Object.keys(value).length === 0;
 
-/** The parts of a network configuration that ask for more than the default. */
+/** The parts of a network configuration that request more than the default. */
 const networkRefusals = (network: NetworkConfig): string[] => {
   const asks: Record<keyof Required<NetworkConfig>, boolean> = {
     allowPublicTraffic: network.allowPublicTraffic === false,
@@ -32,7 +32,7 @@ const networkRefusals = (network: NetworkConfig): string[] => {
   return Object.entries(asks).flatMap(([key, asked]) => (asked ? [`network.${key}`] : []));
 };
 
-/** Fields that ask for something that this server cannot do. Values that mean the default are fine. */
+/** Fields that request a feature that this server lacks. Values equal to the default are accepted. */
 const refusals = (body: NewSandbox | NewSandboxV1): string[] => [
   ...(body.autoResume?.enabled === true ? ['autoResume'] : []),
   ...(isEmpty(body.volumeMounts) ? [] : ['volumeMounts']),
@@ -50,18 +50,18 @@ const parseAutoPause = ({
   return null;
 };
 
-// Every listing carries the metadata of every sandbox in it.
+// Every listing contains the metadata of every sandbox in it.
 const MAX_METADATA_BYTES = 65_536;
 
 const parseMetadata = (metadata: Record<string, string>): Record<string, string> => {
   const totalBytes = Buffer.byteLength(Object.entries(metadata).flat().join(''));
   if (totalBytes > MAX_METADATA_BYTES) {
-    throw invalid(`body.metadata must have at most ${MAX_METADATA_BYTES} bytes in all, got ${totalBytes}`);
+    throw invalid(`body.metadata must have at most ${MAX_METADATA_BYTES} bytes in total, got ${totalBytes}`);
   }
   return metadata;
 };
 
-/** Seconds within what the installation allows. Throws `invalid_argument`. */
+/** Seconds within the limits of the installation. Throws `invalid_argument`. */
 export const parseTimeout = (seconds: number, maxRunMs: number): number => {
   if (seconds * 1000 > maxRunMs) {
     throw invalid(`body.timeout must be at most ${maxRunMs / 1000}, got ${seconds}`);
@@ -70,13 +70,13 @@ export const parseTimeout = (seconds: number, maxRunMs: number): number => {
 };
 
 /**
- * Reads the body of a create, whose shape was checked against the document. Throws `invalid_argument` for a field that
- * asks for something this server cannot do: nothing is accepted and then dropped.
+ * Parses the body of a create, whose shape was checked against the document. Throws `invalid_argument` for a field that
+ * requests a feature that this server lacks: no field is accepted and then ignored.
  */
 export const parseNewSandbox = (
   body: NewSandbox | NewSandboxV1,
   { timeoutSeconds, secure, maxRunMs }: NewSandboxDefaults,
-): Omit<CreateRequest, 'template' | 'snapshot'> => {
+): Omit<CreateRequest, 'template' | 'snapshot' | 'build'> => {
   const refused = refusals(body).map((field) => `body.${field}`);
   if (refused.length > 0) throw invalid(`${refused.join(', ')}: not supported by this server`);
   return {

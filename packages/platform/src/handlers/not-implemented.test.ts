@@ -10,7 +10,10 @@ it('answers 501 to exactly the operations that SCOPE.md lists', () => {
 });
 
 it('throws an error that names the operation', () => {
-  expect(notImplemented['GET /templates']).toThrow(
-    expect.objectContaining({ code: 'unimplemented', message: expect.stringContaining('GET /templates') }),
+  expect(notImplemented['PUT /sandboxes/{sandboxID}/network']).toThrow(
+    expect.objectContaining({
+      code: 'unimplemented',
+      message: expect.stringContaining('PUT /sandboxes/{sandboxID}/network'),
+    }),
   );
 });

@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts';
-import { isAlive, notRunning } from '../sandboxes/running.ts';
+import { isAlive, notRunning } from '../sandboxes/visible-state.ts';
 import type { SandboxRow, SandboxStore } from '../store/store.ts';
 
-/** How long what is known of a sandbox can be asked for after its end. */
+/** How long logs and metrics of a sandbox are available after its end. */
 const KEEP_OBSERVED_MS = 7 * 86_400_000;
 
 /**
- * The sandbox that a question about its past is about: unlike for anything else, it may have ended, so that its owner learns
- * why. Rejects with `not_found` when there is none, it is not usable yet, or its end is longer ago than that.
+ * The sandbox of a query about its past. The sandbox may have ended, so that its owner can find out why. Rejects with
+ * `not_found` when it is unknown, not usable yet, or ended longer ago than that.
  */
 export const requireObserved = async (
   { store, clock }: { store: Pick<SandboxStore, 'findSandbox'>; clock: Pick<Clock, 'now'> },

@@ -10,7 +10,7 @@ type PauseRoute = 'POST /sandboxes/{sandboxID}/pause' | 'POST /sandboxes/{sandbo
 
 const RESUME_TIMEOUT_SECONDS = 15;
 
-/** What a pause is to keep; everything, unless it says otherwise. Throws `invalid_argument` for a contradiction. */
+/** What a pause keeps; memory and files by default. Throws `invalid_argument` for a contradiction. */
 export const parsePauseKind = ({ memory, mode }: components['schemas']['PauseSandbox']): PauseKind => {
   if (memory !== undefined && mode !== undefined && memory !== (mode === 'full')) {
     throw invalid(`body.memory is ${memory}, which contradicts body.mode "${mode}"`);
@@ -18,7 +18,7 @@ export const parsePauseKind = ({ memory, mode }: components['schemas']['PauseSan
   return memory === false || mode === 'filesystem' ? 'filesystem' : 'memory';
 };
 
-/** Pausing a sandbox, and resuming it as early clients do. */
+/** Handlers that pause a sandbox, and resume it as early clients do. */
 export const createPauseHandlers = (
   context: Pick<HandlerContext, 'pausing' | 'resuming' | 'maxRunMs' | 'secret' | 'domain'>,
 ): Pick<PlatformHandlers, PauseRoute> => {

@@ -4,24 +4,37 @@ import type { Clock } from '../clock.ts';
 import type { Handlers, RouteKey } from '../http/routes.ts';
 import type { ControlPlane } from '../sandboxes/control-plane.ts';
 import type { Store } from '../store/store.ts';
+import type { ContextStore } from '../templates/contexts/context-store.ts';
+import type { UploadLinks } from '../templates/contexts/upload-links.ts';
 import type { ReplyContext } from './sandbox-replies.ts';
 
-/** `/health` asks for no key and is answered beside the handlers. */
-export type PlatformPaths = Omit<paths, '/health'>;
+/** Those that require no key are served beside the handlers. */
+export type PlatformPaths = Omit<paths, '/health' | '/skerry/v1/templates/{templateID}/files/{hash}'>;
+
+/** What is known of a caller with a key. */
+export interface Caller {
+  /** The origin under which it has reached this server. */
+  origin: string;
+}
 
 /** One handler for each operation of the platform API. */
-export type PlatformHandlers = Handlers<PlatformPaths>;
+export type PlatformHandlers = Handlers<PlatformPaths, Caller>;
 export type PlatformRoute = RouteKey<PlatformPaths>;
 
-/** What handlers may use. A new service of the control plane is at their hand without being named here. */
+/** The dependencies of handlers: the whole control plane and a few settings. */
 export interface HandlerContext extends ReplyContext, ControlPlane {
   store: Store;
-  /** What the runtime of this server can do. */
+  /** The files that builds copy; undefined where templates cannot be built. */
+  contexts: ContextStore | undefined;
+  uploadLinks: UploadLinks;
+  /** The features of this server's runtime. */
   features: Features;
   clock: Clock;
   maxRunMs: number;
-  /** Whether a create of the older form that does not say `secure` makes a secured sandbox. */
+  /** Whether a create of the older form without `secure` makes a secured sandbox. */
   secureByDefault: boolean;
-  /** How many may run at the same time. */
+  /** Disk of a sandbox, in MiB. */
+  diskMb: number;
+  /** The concurrency limit. */
   maxSandboxes: number;
 }

@@ -20,7 +20,7 @@ type CreateBody = Parameters<PlatformHandlers['POST /sandboxes' | 'POST /v2/sand
 const DEFAULT_TIMEOUT_SECONDS = { v1: 15, v2: 300 };
 const MIN_REFRESH_SECONDS = 15;
 
-/** Creating, finding and ending one sandbox. */
+/** Handlers that create, find and end one sandbox. */
 export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHandlers, SandboxRoute> => {
   const { store, lifecycle, timeToLive, resuming, features, maxRunMs, secureByDefault } = context;
 

@@ -1,4 +1,3 @@
-import { invalid, notFound } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { SnapshotQuery, TaggedSnapshot } from '../store/store.ts';
 import { parseCursor, toCursor } from './cursor.ts';
@@ -7,12 +6,9 @@ import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';
 import { findTemplate, NAMESPACE, parseNewName, parseTemplateReference } from './template-reference.ts';
 
-type SnapshotRoute =
-  | 'POST /sandboxes/{sandboxID}/snapshots'
-  | 'GET /snapshots'
-  | 'DELETE /templates/{templateID}';
+type SnapshotRoute = 'POST /sandboxes/{sandboxID}/snapshots' | 'GET /snapshots';
 
-/** How callers name a snapshot: by its full name, or by the id of its template where that has none. */
+/** How callers refer to a snapshot: by its full name, or by the id of its template if that has no name. */
 export const toSnapshotId = ({ templateId, templateName, tag }: TaggedSnapshot): string =>
   templateName === null ? `${templateId}:${tag}` : `${NAMESPACE}/${templateName}:${tag}`;
 
@@ -21,13 +17,13 @@ const toSnapshotInfo = (row: TaggedSnapshot): components['schemas']['SnapshotInf
   return { snapshotID, names: row.templateName === null ? [] : [snapshotID] };
 };
 
-/** Making, listing and deleting snapshots. */
+/** Handlers that make and list snapshots. */
 export const createSnapshotHandlers = (
   context: Pick<HandlerContext, 'store' | 'snapshotting'>,
 ): Pick<PlatformHandlers, SnapshotRoute> => {
   const { store, snapshotting } = context;
 
-  /** Undefined when nothing can match. */
+  /** Undefined when no row can match. */
   const parseFilter = async (query: {
     sandboxID?: string;
     name?: string;
@@ -53,12 +49,12 @@ export const createSnapshotHandlers = (
     },
     'GET /snapshots': async ({ query }) => {
       const { limit = 100, nextToken } = query;
-      // A wrong token is refused also where the name leads to nothing.
+      // A malformed token is refused also when the name is unknown.
       const cursor = nextToken === undefined ? undefined : parseCursor(nextToken, 'desc');
       const filter = await parseFilter(query);
       if (cursor !== undefined && filter !== undefined)
         filter.after = { createdAt: cursor.startedAt, id: cursor.id };
-      // One row more than asked for tells whether there is a next page.
+      // One row more than the page shows whether there is a next page.
       const rows = filter ? await store.listSnapshots({ ...filter, limit: limit + 1 }) : [];
       const page = rows.slice(0, limit);
       const last = rows.length > limit ? page.at(-1) : undefined;
@@ -67,18 +63,6 @@ export const createSnapshotHandlers = (
         headers: last ? { 'X-Next-Token': toCursor({ startedAt: last.createdAt, id: last.id }, 'desc') } : {},
         body: page.map(toSnapshotInfo),
       };
-    },
-    'DELETE /templates/{templateID}': async ({ params }) => {
-      const text = params.templateID;
-      const reference = parseTemplateReference('path.templateID', text);
-      const template = await findTemplate(store, reference);
-      if (template === undefined) throw notFound(`template "${text}" was not found`);
-      if (template.kind === 'image') {
-        throw invalid(`template "${text}" belongs to this installation and cannot be deleted`);
-      }
-      const { tag } = reference;
-      await snapshotting.delete({ templateId: template.id, ...(tag !== undefined && { tag }) });
-      return { status: 204 };
     },
   };
 };

@@ -4,7 +4,7 @@ import { parseTemplateReference } from './template-reference.ts';
 const parse = (text: string) => parseTemplateReference('body.templateID', text);
 
 describe('parseTemplateReference', () => {
-  it('reads namespace, name and tag, trimmed and in lower case', () => {
+  it('parses namespace, name and tag, trimmed and in lower case', () => {
     expect(parse(' Base ')).toEqual({ name: 'base' });
     expect(parse('base:Default')).toEqual({ name: 'base', tag: 'default' });
     expect(parse('team/data-science:v2.1')).toEqual({ namespace: 'team', name: 'data-science', tag: 'v2.1' });

@@ -32,7 +32,7 @@ describe('allowAnyOrigin', () => {
     }
   });
 
-  it('lets a page read errors and the paging headers', async () => {
+  it('allows a page to read errors and the paging headers', async () => {
     const reply = await createServer().inject({
       method: 'POST',
       url: '/things',
@@ -43,7 +43,7 @@ describe('allowAnyOrigin', () => {
     expect(reply.headers['access-control-expose-headers']).toContain('X-Next-Token');
   });
 
-  it('adds nothing for callers that are no browser', async () => {
+  it('adds no header for callers that are not browsers', async () => {
     const reply = await createServer().inject({ method: 'POST', url: '/things' });
     expect(Object.keys(reply.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });

@@ -13,8 +13,8 @@ const EXPOSED_HEADERS = [
 const PREFLIGHT_SECONDS = 7200;
 
 /**
- * Lets pages of any origin call the server. That opens nothing: a caller needs the API key, which browsers never add by
- * themselves. A preflight is answered before anybody asks for the key, because browsers send none with it.
+ * Allows pages of any origin to call the server. That exposes nothing: a caller needs the API key, which browsers
+ * never add by themselves. A preflight is answered before the key is checked, because browsers send none with it.
  */
 export const allowAnyOrigin = (server: FastifyInstance): void => {
   server.addHook('onRequest', async (request, reply) => {

@@ -63,7 +63,7 @@ describe('Handlers', () => {
     expect(Object.keys(handlers)).toHaveLength(3);
   });
 
-  it('gives handlers the parameters and the body of their operation', () => {
+  it('passes handlers the parameters and the body of their operation', () => {
     expectTypeOf<RouteRequest<Get, Caller>['query']>().toEqualTypeOf<{ limit?: number }>();
     expectTypeOf<RouteRequest<Get, Caller>['body']>().toEqualTypeOf<undefined>();
     expectTypeOf<RouteRequest<Get, Caller>['context']>().toEqualTypeOf<Caller>();

@@ -1,4 +1,4 @@
-/** The methods that a path item of the document may hold. */
+/** The methods that a path item of the document may contain. */
 type Method = 'get' | 'put' | 'post' | 'delete' | 'patch';
 
 type OperationAt<Paths, Path extends keyof Paths, M> = M extends keyof Paths[Path]
@@ -14,7 +14,7 @@ export type RouteKey<Paths> = {
   }[Method];
 }[keyof Paths & string];
 
-/** The operation that a key names. */
+/** The operation of a key. */
 export type Operation<Paths, Key extends RouteKey<Paths>> = Key extends `${infer M} ${infer Path}`
   ? Path extends keyof Paths
     ? OperationAt<Paths, Path, Lowercase<M>>
@@ -39,7 +39,7 @@ type RequestBody<Op> = Op extends { requestBody: { content: infer Content } }
 
 type ResponseBody<Response> = Response extends { content: infer Content } ? JsonOf<Content> : undefined;
 
-/** Only the headers that the document names: the generated type also has an index signature. */
+/** Only the headers that the document declares: the generated type also has an index signature. */
 type DeclaredHeaders<Headers> = {
   [Name in keyof Headers as string extends Name ? never : number extends Name ? never : Name]?:
     | Headers[Name]
@@ -50,21 +50,21 @@ type HeadersOf<Response> = Response extends { headers: infer Headers }
   ? DeclaredHeaders<Headers>
   : Record<never, never>;
 
-/** What a handler gets: parts that were checked against the document, and what was learnt about the caller. */
+/** The parts of a request after validation against the document, and its caller. */
 export interface RouteRequest<Op, Context> {
   /** Path parameters, percent-decoded once. */
   params: Parameters<Op, 'path'>;
   query: Parameters<Op, 'query'>;
-  /** Only headers that the document names as parameters, under lower-case names. */
+  /** Only headers that the document declares as parameters, under lower-case names. */
   headers: Parameters<Op, 'header'>;
-  /** Undefined only where the document makes the body optional and none came. */
+  /** Undefined only where the document makes the body optional and the request has none. */
   body: RequestBody<Op>;
   context: Context;
-  /** Aborted when the caller goes away before the answer is out. */
+  /** Aborted when the caller disconnects before the response is sent. */
   signal: AbortSignal;
 }
 
-/** One of the answers that the document declares: status, its body, and headers that it names. */
+/** One of the responses that the document declares: status, its body, and declared headers. */
 export type RouteReply<Op> = Op extends { responses: infer Responses }
   ? {
       [Status in keyof Responses & number]: {

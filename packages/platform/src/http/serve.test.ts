@@ -133,7 +133,7 @@ describe('createServer', () => {
     ]);
   });
 
-  it('accepts a repeated list parameter and leaves out an empty one', async () => {
+  it('accepts a repeated list parameter and ignores an empty one', async () => {
     const { call, seen } = start();
     await call('GET', '/v2/sandboxes?state=running&state=paused');
     await call('GET', '/v2/sandboxes?state=');
@@ -199,14 +199,14 @@ describe('createServer', () => {
     });
   });
 
-  it('takes an optional body that is absent, or empty under a JSON content type', async () => {
+  it('accepts an optional body that is absent, or empty under a JSON content type', async () => {
     const { call, seen } = start();
     expect((await call('POST', '/v2/sandboxes/i1/connect')).status).toBe(200);
     expect((await call('POST', '/v2/sandboxes/i1/connect', '')).status).toBe(200);
     expect(seen).toEqual([{ params: { sandboxID: 'i1' } }, { params: { sandboxID: 'i1' } }]);
   });
 
-  it('matches the encoded path, so that one parameter may hold "/" and ":"', async () => {
+  it('matches the encoded path, so that one parameter may contain "/" and ":"', async () => {
     const { call, seen } = start();
     const reply = await call('DELETE', '/templates/team%2Fapp%3Av2');
     expect(reply).toMatchObject({ status: 204, text: '' });
@@ -224,15 +224,15 @@ describe('createServer', () => {
     });
     expect(await call('DELETE', `/templates/${'a'.repeat(1025)}`)).toMatchObject({
       status: 400,
-      body: { code: 400, message: 'a parameter of the path is longer than 1024 characters' },
+      body: { code: 400, message: 'a path parameter is longer than 1024 characters' },
     });
     expect(await call('DELETE', '/templates/%zz')).toMatchObject({
       status: 400,
-      body: { code: 400, message: 'the path is not validly percent-encoded' },
+      body: { code: 400, message: 'the path has invalid percent-encoding' },
     });
   });
 
-  it('asks who is calling before it looks at the body', async () => {
+  it('authenticates the caller before it parses the body', async () => {
     const { server, seen } = start();
     const reply = await server.inject({ method: 'POST', url: '/v2/sandboxes', payload: '{' });
     expect(reply.statusCode).toBe(401);
@@ -240,7 +240,7 @@ describe('createServer', () => {
     expect(seen).toEqual([]);
   });
 
-  it('answers a preflight without asking who is calling', async () => {
+  it('answers a preflight without authentication', async () => {
     const { server } = start();
     const reply = await server.inject({
       method: 'OPTIONS',
@@ -283,11 +283,11 @@ describe('createServer', () => {
     expect(await call('PUT', '/v2/sandboxes')).toMatchObject({
       status: 405,
       headers: { allow: 'GET, POST' },
-      body: { code: 405, message: '/v2/sandboxes answers GET, POST, not PUT' },
+      body: { code: 405, message: '/v2/sandboxes does not support PUT, only GET, POST' },
     });
   });
 
-  it('names each request in its answer and in the log, by the id of the caller where there is one', async () => {
+  it('identifies each request in its response and in the log, and uses the id of the caller if there is one', async () => {
     const { server, logged } = start();
     const ask = async (url: string, id?: string) => {
       const headers = { 'x-api-key': 'e2b_1', ...(id !== undefined && { 'x-request-id': id }) };
@@ -302,7 +302,7 @@ describe('createServer', () => {
       expect(await ask(url, 'mine-2')).toBe('mine-2');
   });
 
-  it('sends only the fields that the document names', async () => {
+  it('sends only the fields that the document declares', async () => {
     const { call } = start();
     expect(await call('POST', '/v2/sandboxes', { templateID: 'base' })).toMatchObject({
       status: 201,
@@ -311,7 +311,7 @@ describe('createServer', () => {
     expect((await call('POST', '/v2/sandboxes', { templateID: 'base' })).text).not.toContain('hostPath');
   });
 
-  it('turns an answer that contradicts the document into a 500 when asked to check', async () => {
+  it('turns a response that contradicts the document into a 500 when validation of responses is on', async () => {
     const { call, logged } = start({ validateResponses: true });
     expect((await call('POST', '/v2/sandboxes', { templateID: 'base' })).status).toBe(201);
     expect((await call('POST', '/v2/sandboxes', { templateID: 'wrong' })).status).toBe(500);
@@ -328,7 +328,7 @@ describe('createServer', () => {
     ).toThrow('the document has no operation GET /nowhere');
   });
 
-  it('logs an unexpected error after a real body, and not a caller that leaves in the middle of one', async () => {
+  it('logs an unexpected error after a real body, and not a caller that disconnects in the middle of one', async () => {
     const { server, logged } = start();
     const failures = new EventEmitter();
     server.addHook('onError', async () => {
@@ -353,13 +353,13 @@ describe('createServer', () => {
     expect(logged).toHaveLength(1);
   });
 
-  it('aborts the signal when the caller goes away, and only then', async () => {
+  it('aborts the signal when the caller disconnects, and only then', async () => {
     const signals: AbortSignal[] = [];
     const handlers: Handlers<Paths> = {
       ...(createHandlers([]) as unknown as Handlers<Paths>),
       'GET /v2/sandboxes': async ({ signal, query }) => {
         signals.push(signal);
-        // The abort that ends the wait is what the test is about.
+        // The abort that ends the wait is what this test checks.
         if (query.limit === 2) await delay(10_000, undefined, { signal }).catch(() => undefined);
         if (signal.aborted) throw invalid('gone');
         return { status: 200, body: [] };

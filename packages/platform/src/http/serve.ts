@@ -1,9 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ApiError, invalid, notFound, toApiError, toErrorBody } from '@skerry/contract/error';
 import { REQUEST_ID, requestIdOf } from '@skerry/contract/request-id';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { allowAnyOrigin } from './cross-origin.ts';
-import { type OperationDescription, openApiDocument, readOperation } from './document.ts';
+import { type OperationDescription, readOperation } from './document.ts';
 import type { Handlers } from './routes.ts';
 import { createValidators, type Validators } from './validate.ts';
 
@@ -16,10 +16,10 @@ const DEFAULT_BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 
 export interface ServerOptions<Paths, Context> {
   handlers: Handlers<Paths, Context>;
-  /** Finds out who is calling, before the body is read; throws `unauthenticated` otherwise. */
-  authenticate: (headers: IncomingHttpHeaders) => Context | Promise<Context>;
+  /** Identifies the caller before the body is read; throws `unauthenticated` for an unknown one. */
+  authenticate: (headers: IncomingHttpHeaders, request: IncomingMessage) => Context | Promise<Context>;
   log: { error(message: string, fields: Record<string, unknown>): void };
-  /** Also checks every answer against the document, for tests: a wrong one becomes a 500. */
+  /** Also validates every response against the document, for tests: a wrong one becomes a 500. */
   validateResponses?: boolean;
   bodyLimitBytes?: number;
 }
@@ -32,9 +32,9 @@ interface AnyReply {
 type AnyHandler = (request: Record<string, unknown>) => AnyReply | Promise<AnyReply>;
 
 /**
- * Makes a fastify instance that answers the operations of the document for which there are handlers, and everything else
- * with the JSON error body: unknown paths 404, other methods of a known path 405. More routes may be added before `ready()`.
- * Paths are matched while still percent-encoded, so a parameter may hold an encoded `/`.
+ * Creates a fastify instance that serves the operations of the document that have handlers, and answers every other
+ * request with the JSON error body: unknown paths 404, other methods of a known path 405. More routes may be added
+ * before `ready()`. Paths are matched while still percent-encoded, so a parameter may contain an encoded `/`.
  */
 export const createServer = <Paths, Context>(options: ServerOptions<Paths, Context>): FastifyInstance => {
   const server = fastify({
@@ -43,8 +43,8 @@ export const createServer = <Paths, Context>(options: ServerOptions<Paths, Conte
     frameworkErrors: ({ code }, _request, reply) => {
       const message =
         code === 'FST_ERR_MAX_PARAM_LENGTH'
-          ? `a parameter of the path is longer than ${MAX_PARAM_LENGTH} characters`
-          : 'the path is not validly percent-encoded';
+          ? `a path parameter is longer than ${MAX_PARAM_LENGTH} characters`
+          : 'the path has invalid percent-encoding';
       void renderError(reply, invalid(message));
     },
   });
@@ -54,7 +54,8 @@ export const createServer = <Paths, Context>(options: ServerOptions<Paths, Conte
   allowAnyOrigin(server);
   server.setErrorHandler((error, request, reply) => {
     const apiError = fromFastify(error);
-    // A caller that left in the middle of its body is no defect of ours. `raw.destroyed` is also true once a body was read.
+    // A caller that disconnects while sending its body is not a defect. `raw.destroyed` is also true once a body was
+    // read.
     const callerLeft = !request.raw.complete && request.raw.socket.destroyed;
     const worthKnowing =
       apiError.code === 'internal' || (apiError.status > 500 && apiError.cause !== undefined);
@@ -94,12 +95,12 @@ const mount = (
     key: string;
     handler: AnyHandler;
     validators: Validators;
-    authenticate: (headers: IncomingHttpHeaders) => unknown;
+    authenticate: (headers: IncomingHttpHeaders, request: IncomingMessage) => unknown;
     validateResponses?: boolean;
   },
 ): void => {
   const [method = '', path = ''] = key.split(' ');
-  const operation = readOperation(openApiDocument, key);
+  const operation = readOperation(key);
   const checkRequest = validators.forRequest(operation);
   const checkResponse = validateResponses ? validators.forResponse(operation) : undefined;
   const contexts = new WeakMap<FastifyRequest, unknown>();
@@ -109,7 +110,7 @@ const mount = (
     url: toRoutePattern(path),
     schema: { response: toResponseSchemas(operation) },
     onRequest: async (request) => {
-      contexts.set(request, await authenticate(request.headers));
+      contexts.set(request, await authenticate(request.headers, request.raw));
     },
     handler: async (request, reply) => {
       const parts = checkRequest({
@@ -128,16 +129,19 @@ const mount = (
   });
 };
 
-/** Aborts when the connection ends before the answer does. `request.raw` closes as soon as the body is read, so it cannot tell. */
+/**
+ * Aborts when the connection ends before the response. `request.raw` closes as soon as the body is read, so it does
+ * not show it.
+ */
 const toSignal = ({ raw }: FastifyReply): AbortSignal => {
   const controller = new AbortController();
   raw.once('close', () => {
-    if (!raw.writableFinished) controller.abort(new ApiError('timeout', 'the caller went away'));
+    if (!raw.writableFinished) controller.abort(new ApiError('timeout', 'the caller disconnected'));
   });
   return controller.signal;
 };
 
-/** Bodies are JSON or nothing; a JSON content type with an empty body, as some clients send it, is nothing. */
+/** Bodies are JSON or absent; a JSON content type with an empty body, which some clients send, counts as absent. */
 const acceptJson = (server: FastifyInstance): void => {
   const parse = server.getDefaultJsonParser('error', 'error');
   server.removeAllContentTypeParsers();
@@ -156,7 +160,7 @@ const refuseOtherMethods = (server: FastifyInstance, path: string, methods: stri
     handler: (request) => {
       throw new ApiError(
         'method_not_allowed',
-        `${path} answers ${methods.join(', ')}, not ${request.method}`,
+        `${path} does not support ${request.method}, only ${methods.join(', ')}`,
         {
           headers: { Allow: methods.join(', ') },
         },
@@ -178,7 +182,7 @@ const renderError = (reply: FastifyReply, error: ApiError): FastifyReply =>
     .code(error.status)
     .send(toErrorBody(error));
 
-/** Fastify's own refusals are the caller's mistakes, though not all with a status that the protocol knows. */
+/** Fastify's own refusals are mistakes of the caller, though not all with a status of the protocol. */
 const fromFastify = (error: unknown): ApiError => {
   switch ((error as { code?: unknown } | null)?.code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':

@@ -1,10 +1,9 @@
 import { ApiError } from '@skerry/contract/error';
 import { describe, expect, it } from 'vitest';
-import { openApiDocument, readOperation } from './document.ts';
+import { documentPaths, readOperation as operation } from './document.ts';
 import { createValidators, type RequestParts } from './validate.ts';
 
 const validators = createValidators();
-const operation = (key: string) => readOperation(openApiDocument, key);
 
 const check = (key: string, parts: Partial<RequestParts>) =>
   validators.forRequest(operation(key))({ params: {}, query: {}, headers: {}, body: undefined, ...parts });
@@ -20,20 +19,19 @@ const messageOf = (run: () => unknown): string => {
   throw new Error('nothing was refused');
 };
 
-const keys = Object.entries(openApiDocument.paths as Record<string, Record<string, unknown>>).flatMap(
-  ([path, item]) =>
-    ['get', 'put', 'post', 'patch', 'delete']
-      .filter((method) => method in item)
-      .map((method) => `${method.toUpperCase()} ${path}`),
+const keys = Object.entries(documentPaths).flatMap(([path, item]) =>
+  ['get', 'put', 'post', 'patch', 'delete']
+    .filter((method) => method in item)
+    .map((method) => `${method.toUpperCase()} ${path}`),
 );
 
 describe('createValidators', () => {
-  it.each(keys)('compiles the request and the answers of %s', (key) => {
+  it.each(keys)('compiles the request and the responses of %s', (key) => {
     expect(validators.forRequest(operation(key))).toBeTypeOf('function');
     expect(validators.forResponse(operation(key))).toBeTypeOf('function');
   });
 
-  it('converts text in URLs and leaves the given parts as they were', () => {
+  it('converts text in URLs and does not change its input', () => {
     const query = { logsOffset: '20', limit: '5', level: 'warn', other: 'x' };
     const params = { templateID: 't', buildID: '0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10' };
     expect(check('GET /templates/{templateID}/builds/{buildID}/status', { query, params })).toEqual({
@@ -45,7 +43,7 @@ describe('createValidators', () => {
     expect(query.logsOffset).toBe('20');
   });
 
-  it('matches declared headers without case', () => {
+  it('matches declared headers case-insensitively', () => {
     const { headers } = check('GET /files', {
       headers: { 'accept-encoding': 'gzip', range: 'bytes=0-1', host: 'h' },
     });
@@ -118,7 +116,7 @@ describe('createValidators', () => {
     );
   });
 
-  it('keeps 64-bit numbers apart from 32-bit ones', () => {
+  it('distinguishes 64-bit numbers from 32-bit ones', () => {
     const params = { sandboxID: 'i1' };
     const { query } = check('GET /sandboxes/{sandboxID}/logs', { params, query: { start: '1795168800000' } });
     expect(query).toEqual({ start: 1_795_168_800_000 });

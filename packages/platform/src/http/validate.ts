@@ -2,6 +2,7 @@ import { invalid } from '@skerry/contract/error';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { JsonSchema, OperationDescription, OperationParameter } from './document.ts';
+import { refusingUnknownKeys } from './refusing-unknown-keys.ts';
 import { toViolationMessage } from './violation-message.ts';
 
 export interface RequestParts {
@@ -13,15 +14,21 @@ export interface RequestParts {
 
 export interface Validators {
   /**
-   * Makes the check of one operation's requests. It returns the parts with text turned into the declared types, headers
-   * reduced to the declared ones, and throws `invalid_argument` naming the first violation. It changes none of its input.
+   * Creates the validator of one operation's requests. It returns the parts with text converted to the declared types
+   * and headers reduced to the declared ones, and throws `invalid_argument` for the first violation. It does not
+   * change its input.
    */
   forRequest(operation: OperationDescription): (parts: RequestParts) => RequestParts;
-  /** Makes the check of one operation's answers. It throws a plain error: a wrong answer is a defect of the server. */
+  /**
+   * Creates the validator of one operation's responses. It throws a plain error: a wrong response is a defect of the
+   * server.
+   */
   forResponse(operation: OperationDescription): (status: number, body: unknown) => void;
 }
 
-/** Two compilers with one rule book: JSON bodies must have the declared types, text of a URL or header is converted. */
+/**
+ * Two compilers with the same formats: JSON bodies must have the declared types, text of a URL or header is converted.
+ */
 export const createValidators = (): Validators => {
   const options = {
     strict: true,
@@ -42,15 +49,18 @@ export const createValidators = (): Validators => {
       const params = createPartCheck(coercing, 'path', operation);
       const query = createPartCheck(coercing, 'query', operation);
       const headers = createPartCheck(coercing, 'header', operation);
-      const body = operation.body && {
-        required: operation.body.required,
-        check: strict.compile(operation.body.schema),
+      const { body: declared } = operation;
+      const body = declared && {
+        required: declared.required,
+        check: strict.compile(declared.schema),
+        // Few callers ask for it: made with the first that does.
+        checkKeys: once(() => strict.compile(refusingUnknownKeys(declared.schema))),
       };
       return (parts) => ({
         params: params(parts.params),
         query: query(parts.query),
         headers: headers(parts.headers),
-        body: body && checkBody(body, parts.body),
+        body: body && checkBody(body, parts),
       });
     },
     forResponse: (operation) => {
@@ -74,22 +84,38 @@ export const createValidators = (): Validators => {
   };
 };
 
+/** The header with which a caller has unknown keys of its body refused, instead of ignored. */
+const STRICT = 'x-skerry-strict';
+
+const once = <T>(make: () => T): (() => T) => {
+  let made: T | undefined;
+  return () => (made ??= make());
+};
+
 const checkBody = (
-  { required, check }: { required: boolean; check: ValidateFunction },
-  body: unknown,
+  {
+    required,
+    check,
+    checkKeys,
+  }: { required: boolean; check: ValidateFunction; checkKeys: () => ValidateFunction },
+  { body, headers }: RequestParts,
 ): unknown => {
   if (body === undefined) {
     if (required) throw invalid('validation error: body is required');
     return undefined;
   }
   if (!check(body)) throw invalid(`validation error: ${toFirstMessage('body', check)}`);
+  if (headers[STRICT] === 'true') {
+    const keys = checkKeys();
+    if (!keys(body)) throw invalid(`validation error: ${toFirstMessage('body', keys)}`);
+  }
   return body;
 };
 
 const createPartCheck = (ajv: Ajv2020, place: OperationParameter['in'], operation: OperationDescription) => {
   const parameters = operation.parameters
     .filter((parameter) => parameter.in === place)
-    // Header names reach us in lower case.
+    // Header names arrive in lower case.
     .map((parameter) =>
       place === 'header' ? { ...parameter, name: parameter.name.toLowerCase() } : parameter,
     );
@@ -111,7 +137,7 @@ const createPartCheck = (ajv: Ajv2020, place: OperationParameter['in'], operatio
   };
 };
 
-/** Also takes the repeated form. Empty text means that nothing was said. */
+/** Also accepts the repeated form. Empty text counts as absent. */
 const splitAtCommas = (raw: unknown): unknown[] | undefined => {
   const pieces = [raw ?? []]
     .flat()
@@ -123,7 +149,7 @@ const splitAtCommas = (raw: unknown): unknown[] | undefined => {
 const toFirstMessage = (place: string, check: ValidateFunction): string => {
   const errors = check.errors ?? [];
   const choice = errors.findLast(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf');
-  // The errors of the branches come first; of them only one that lies deeper says more than that no branch fits.
+  // Errors of the branches come first. One of them is more useful than "no branch fits" only if it lies deeper.
   const deeper =
     choice && errors.find(({ instancePath }) => instancePath.length > choice.instancePath.length);
   const error = deeper ?? choice ?? errors[0];

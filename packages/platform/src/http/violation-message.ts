@@ -18,13 +18,15 @@ const formatNames: Record<string, string> = {
 };
 
 /**
- * Says in one sentence what is wrong, where, and what is allowed. Needs errors made with Ajv's `verbose` option.
- * `place` is the part of the request: `body`, `query`, `path` or `header`.
+ * Describes in one sentence the error, its place, and the allowed values. Needs errors made with Ajv's `verbose`
+ * option. `place` is the part of the request: `body`, `query`, `path` or `header`.
  */
 export const toViolationMessage = (place: string, error: ErrorObject): string => {
   const where = place + toAccessor(error.instancePath);
   if (error.keyword === 'required')
     return `${where}.${(error.params as { missingProperty: string }).missingProperty} is required`;
+  if (error.keyword === 'unevaluatedProperties')
+    return `${where}${toAccessor(`/${(error.params as { unevaluatedProperty: string }).unevaluatedProperty.replaceAll('~', '~0').replaceAll('/', '~1')}`)} is not a known key`;
   return `${where} must ${toRule(error)}${toEvidence(error)}`;
 };
 
@@ -69,7 +71,7 @@ const toRule = ({ keyword, params, schema, parentSchema = {}, message }: ErrorOb
   }
 };
 
-/** Shows the value when it is short, plain and not a secret. */
+/** Returns the value when it is short, plain and not a secret. */
 const toEvidence = ({ data, parentSchema }: ErrorObject): string => {
   if (parentSchema?.writeOnly === true || (typeof data === 'object' && data !== null)) return '';
   const text = JSON.stringify(data) ?? 'undefined';

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts';
 
-/** So many bytes at once, and so many more each second. */
+/** A rate limit in bytes: an initial amount, and a further amount each second. */
 export interface ByteBudget {
-  /** Takes what was read; what there is may become less than nothing. */
+  /** Subtracts the bytes that were read; the balance may become negative. */
   take(bytes: number): void;
-  /** How long to wait until there is something again; 0 when there is. */
+  /** How long to wait until the balance is positive; 0 when it is. */
   waitMs(): number;
 }
 

@@ -6,22 +6,22 @@ import { parseLine } from './parse-line.ts';
 
 /** The log of one sandbox as it arrives, line by line, from any number of readings that may overlap. */
 export interface CollectedLog {
-  /** How far it is read. Undefined before the first line. */
+  /** The last position that was read. Undefined before the first line. */
   readonly source: LogSource | undefined;
-  /** Takes a line as the agent sent it; what is none, or was read before, is left out. */
+  /** Adds a line that the agent sent; malformed lines and lines that were read before are ignored. */
   take(text: string): void;
 }
 
-/** What an entry takes in the store besides its texts. */
+/** The bytes of an entry in the store besides its texts. */
 const OVERHEAD_BYTES = 64;
 
 export const createCollectedLog = (options: {
   row: Pick<SandboxRow, 'id' | 'createdAt'>;
-  /** As it was left by an earlier run of this process. */
+  /** The state that an earlier run of this process left. */
   source: LogSource | undefined;
   buffer: Pick<EntryBuffer, 'add'>;
   clock: Pick<Clock, 'now'>;
-  /** The agent wants to know what the sandbox uses. */
+  /** Called when the agent asks for the usage of the sandbox. */
   onAsk: () => void;
 }): CollectedLog => {
   const { row, buffer, clock, onAsk } = options;
@@ -29,7 +29,8 @@ export const createCollectedLog = (options: {
   let lastAt = row.createdAt;
 
   const toNewEntry = (entry: Omit<NewLogEntry, 'sandboxId' | 'sizeBytes'>): NewLogEntry => {
-    // Neither before what was told earlier nor in the future, so that nobody inside chooses its place among the others.
+    // Not before the previous entry and not in the future, so that code inside cannot choose its place among the
+    // others.
     lastAt = Math.max(lastAt, Math.min(entry.at, clock.now()));
     const sizeBytes =
       OVERHEAD_BYTES +

@@ -3,11 +3,11 @@ import type { Log } from '../log.ts';
 import type { LogSource, NewLogEntry } from '../store/log-store.ts';
 import type { Store } from '../store/store.ts';
 
-/** Entries on their way to the disk. */
+/** Entries that are not on disk yet. */
 export interface EntryBuffer {
-  /** Takes entries of one sandbox, and how far its log is read with them. */
+  /** Adds entries of one sandbox, and the position up to which its log is read with them. */
   add(entries: readonly NewLogEntry[], source: LogSource): void;
-  /** Resolves when everything that was taken is on disk, or given up. */
+  /** Resolves when every added entry is on disk, or dropped. */
   flush(): Promise<void>;
 }
 

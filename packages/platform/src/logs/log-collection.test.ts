@@ -11,7 +11,7 @@ const row = { id: 'i1', createdAt: Date.now() - 60_000 } as SandboxRow;
 const silent = (): void => {};
 const log = { debug: silent, info: silent, warn: silent, error: silent };
 
-/** A store of this process: what is in it outlives a log collection. */
+/** An in-memory store: its content outlives a log collection. */
 const createMemoryStore = () => {
   const entries: NewLogEntry[] = [];
   const sources = new Map<string, LogSource>();
@@ -22,7 +22,7 @@ const createMemoryStore = () => {
     async addLogEntries(added: readonly NewLogEntry[], read: readonly LogSource[]) {
       if (this.failures > 0) {
         this.failures -= 1;
-        throw new Error('the disk is away');
+        throw new Error('the disk is not available');
       }
       entries.push(...added);
       for (const source of read) sources.set(source.sandboxId, source);
@@ -33,7 +33,7 @@ const createMemoryStore = () => {
   };
 };
 
-/** The private channel of an agent that says what it is told to. */
+/** The private channel of an agent that sends the given lines. */
 const createAgent = (answer: (response: ServerResponse, url: URL) => void) => {
   const asked: string[] = [];
   const open = new Set<Duplex>();
@@ -69,12 +69,12 @@ const messages = ({ entries }: { entries: readonly NewLogEntry[] }): string[] =>
   entries.map(({ message }) => message);
 
 describe('log collection', () => {
-  it('writes what arrives, in its order, and goes on where it was after a restart', async () => {
+  it('writes entries in the order of arrival, and continues at its position after a restart', async () => {
     const store = createMemoryStore();
     const agent = createAgent((response, url) => {
       const after = url.searchParams.get('after');
       response.write(origin('a'));
-      // The agent repeats some, as it may.
+      // The agent repeats some entries, which the protocol allows.
       response.write(after === 'a:3' ? line(3) + line(4) : line(1) + line(2) + line(3));
     });
     const first = start(store);
@@ -88,7 +88,7 @@ describe('log collection', () => {
     expect(store.sources.get('i1')).toEqual({ sandboxId: 'i1', origin: 'a', seq: 4 });
   });
 
-  it('fetches what is left when a sandbox goes, a short life from its beginning', async () => {
+  it('fetches the remaining entries when a sandbox ends, and all of them after a short life', async () => {
     const store = createMemoryStore();
     const agent = createAgent((response) => response.end(origin('a') + line(1) + line(2)));
     const logCollection = start(store);
@@ -100,17 +100,17 @@ describe('log collection', () => {
     expect(agent.open.size).toBe(0);
   });
 
-  it('does not hold up an end for an agent that does not answer', async () => {
+  it('does not delay the end of a sandbox whose agent does not respond', async () => {
     const agent = createAgent(() => {});
     const logCollection = start(createMemoryStore());
     logCollection.begin(row, agent.instance);
     logCollection.end('i1');
-    // It would wait for ever.
+    // Without a limit it would wait forever.
     await logCollection.fetched('i1');
     expect(agent.open.size).toBe(0);
   });
 
-  it('counts what the agent has given up, and begins anew with another numbering', async () => {
+  it('counts entries that the agent dropped, and starts over with another numbering', async () => {
     const store = createMemoryStore();
     const agent = createAgent((response) => {
       response.end(origin('a') + line(1) + line(10) + origin('b') + line(1));
@@ -124,7 +124,7 @@ describe('log collection', () => {
     expect(store.entries[1]).toMatchObject({ level: 'warn', logger: 'log' });
   });
 
-  it('believes no time before what was told or in the future, and counts every byte', async () => {
+  it('rejects times before the previous entry or in the future, and counts every byte', async () => {
     const store = createMemoryStore();
     const agent = createAgent((response) => {
       const change = { timestamp: Date.now() - 1_000 };
@@ -145,7 +145,7 @@ describe('log collection', () => {
     for (const { sizeBytes } of store.entries) expect(sizeBytes).toBeGreaterThan(64);
   });
 
-  it('reads no more than its share of a flood, and ends one without lines', async () => {
+  it('reads a flood at the rate limit, and disconnects from one without line ends', async () => {
     const store = createMemoryStore();
     let seq = 0;
     let sentBytes = 0;
@@ -172,14 +172,14 @@ describe('log collection', () => {
     await expect.poll(() => store.entries.length).toBeGreaterThan(50);
     await delay(2_000);
     const bytes = store.entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    // What is allowed at once and in so many seconds, and what stands in buffers between the two.
+    // The amount allowed at once and in these seconds, and the content of buffers between the two.
     const mostBytes = 2 ** 19 + ((performance.now() - begunMs) / 1_000) * 2 ** 16;
     expect(bytes).toBeLessThan(mostBytes);
     expect(sentBytes).toBeLessThan(mostBytes + 2 ** 18);
     expect(agent.asked.length).toBe(2);
   });
 
-  it('writes again when the disk was away, and gives up a batch that never gets there', async () => {
+  it('retries a write when the disk was not available, and drops a batch that fails every time', async () => {
     const store = createMemoryStore();
     store.failures = 1;
     const agent = createAgent((response) => response.end(origin('a') + line(1)));
@@ -190,7 +190,7 @@ describe('log collection', () => {
     expect(await logCollection.list({ sandboxId: 'i1', order: 'asc', limit: 9 })).toHaveLength(1);
   });
 
-  it('answers an agent that asks all the time a few times a second, and never twice at once', async () => {
+  it('answers an agent that asks all the time a few times a second, and never concurrently', async () => {
     let answers = 0;
     let underWay = 0;
     const agent = createAgent((response) => {

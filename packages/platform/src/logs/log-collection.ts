@@ -8,19 +8,19 @@ import { type CollectedLog, createCollectedLog } from './collected-log.ts';
 import { createEntryBuffer } from './entry-buffer.ts';
 import { readLog } from './read-log.ts';
 
-/** Brings what the agents of running sandboxes have to tell into the store. */
+/** Copies the logs of the agents of running sandboxes into the store. */
 export interface LogCollection {
-  /** Follows the log of a running sandbox from here on. */
+  /** Starts following the log of a running sandbox. */
   begin(row: SandboxRow, instance: Pick<Instance, 'control'>): void;
-  /** Stops following, and fetches what is left before the run goes. */
+  /** Stops following, and fetches the remaining entries before the run ends. */
   end(id: string): void;
-  /** Resolves when what was left is fetched, or soon when that cannot be. Never rejects. */
+  /** Resolves when the remaining entries are fetched, or soon when that is impossible. Never rejects. */
   fetched(id: string): Promise<void>;
-  /** Everything that was fetched so far is among the answers. */
+  /** Writes everything that was fetched, so that reads return it. */
   list(query: LogQuery): Promise<LogEntryRow[]>;
-  /** Forgets what is too old or too much. */
+  /** Removes entries that are too old or exceed the size limits. */
   prune(): Promise<void>;
-  /** Stops following, and writes what was not written yet. */
+  /** Stops following, and writes the entries that are not written yet. */
   close(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface LogCollectionOptions {
   store: Pick<Store, 'addLogEntries' | 'findLogSource' | 'listLogEntries' | 'deleteLogEntries'>;
   clock: Clock;
   log: Log;
-  /** Answers the agent of a sandbox that asks what it uses. */
+  /** Sends the usage of a sandbox to its agent, on request. */
   answerUsage(row: SandboxRow, instance: Pick<Instance, 'control'>): Promise<void>;
 }
 
@@ -36,17 +36,17 @@ const KEEP_LOGS_MS = 7 * 86_400_000;
 const MAX_BYTES_OF_SANDBOX = 4 * 2 ** 20;
 const MAX_BYTES = 2 ** 30;
 
-/** A sandbox that floods its log waits for its own turn: this much at once, and then so much a second. */
+/** The rate limit of a sandbox that floods its log: this much at once, and then so much a second. */
 const BYTES_AT_ONCE = 256 * 1024;
 const BYTES_A_SECOND = 32 * 1024;
 
 /**
- * Following begins a while after the start, when its caller has long been answered, and before the agent gives back the memory
- * of its own start: so an idle sandbox does not keep what accepting the connection has taken.
+ * Following begins a while after the start: the caller has its response by then, and the agent has not yet freed the
+ * memory of its own start. So an idle sandbox does not keep the memory that accepting the connection took.
  */
 const BEGIN_MS = 500;
 const SPREAD_MS = 1_000;
-/** What is left is fetched for so long before a kill or a pause goes on. */
+/** A kill or a pause waits at most so long for the remaining entries. */
 const FETCH_MS = 300;
 const ANSWERS_APART_MS = 200;
 const MIN_PAUSE_MS = 1_000;
@@ -61,9 +61,9 @@ interface Followed {
 }
 
 /**
- * One connection to each running sandbox, over which its agent sends what it has to tell when there is something: nobody polls,
- * and an idle sandbox costs nothing but the memory of the connection. How far a log was read is written with what was read, so
- * that after a restart of this process nothing is missing that the agent still has, and nothing is there twice.
+ * One connection to each running sandbox, over which its agent sends new entries. There is no polling, and an idle
+ * sandbox costs only the memory of the connection. The position of a log is written together with its entries, so
+ * after a restart of this process every entry that the agent still has is in the store exactly once.
  */
 export const createLogCollection = ({
   store,
@@ -75,7 +75,10 @@ export const createLogCollection = ({
   const fetching = new Map<string, Promise<void>>();
   const buffer = createEntryBuffer({ store, clock, log });
 
-  /** Answers a question, and one that comes meanwhile a moment later: who asks all the time is not answered all the time. */
+  /**
+   * Answers a question, and delays the next one a moment: an agent that asks all the time is not answered all the
+   * time.
+   */
   const createAnswering = (row: SandboxRow, instance: Pick<Instance, 'control'>) => {
     let isAsked = false;
     let isAnswering = false;
@@ -84,7 +87,7 @@ export const createLogCollection = ({
       while (isAsked) {
         isAsked = false;
         await answerUsage(row, instance).catch((error: unknown) =>
-          log.debug('an agent did not take an answer', { sandboxId: row.id, error }),
+          log.debug('an agent did not accept a response', { sandboxId: row.id, error }),
         );
         await passTime(clock, ANSWERS_APART_MS);
       }
@@ -100,7 +103,7 @@ export const createLogCollection = ({
     row: SandboxRow,
     instance: Pick<Instance, 'control'>,
   ): Promise<CollectedLog> => {
-    // What an earlier run of the sandbox has sent may not be written yet.
+    // Entries of an earlier run of the sandbox may not be written yet.
     await buffer.flush();
     return createCollectedLog({
       row,
@@ -130,7 +133,8 @@ export const createLogCollection = ({
       try {
         await read(one, { follow: true, signal });
       } catch (error) {
-        if (!signal.aborted) log.debug('the log of a sandbox ended', { sandboxId: one.row.id, error });
+        if (!signal.aborted)
+          log.debug('the connection to the log of a sandbox ended', { sandboxId: one.row.id, error });
       }
       if (clock.now() - begunAt > MAX_PAUSE_MS) pauseMs = MIN_PAUSE_MS;
       await passTime(clock, pauseMs, signal);

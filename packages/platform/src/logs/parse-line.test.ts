@@ -12,7 +12,7 @@ const line = {
 const parse = (value: unknown) => parseLine(JSON.stringify(value));
 
 describe('a line of the log of an agent', () => {
-  it('is an entry, a numbering or a question', () => {
+  it('is an entry, an origin or a request for usage', () => {
     const { seq, timestamp: at, ...rest } = line;
     expect(parse(line)).toEqual({ case: 'entry', seq, entry: { at, ...rest } });
     expect(parse({ origin: 'a-1' })).toEqual({ case: 'origin', origin: 'a-1' });
@@ -20,32 +20,32 @@ describe('a line of the log of an agent', () => {
   });
 
   it.each([
-    ['no JSON', '{'],
-    ['nothing', ''],
+    ['not JSON', '{'],
+    ['empty', ''],
     ['a list', '[]'],
     ['null', 'null'],
-  ])('is not %s', (_what, text) => {
+  ])('is refused when it is %s', (_what, text) => {
     expect(parseLine(text)).toBeUndefined();
   });
 
   it.each([
     ['the platform', { logger: 'platform' }],
-    ['nobody', { logger: '' }],
-    ['a logger that is no text', { logger: 7 }],
+    ['no logger', { logger: '' }],
+    ['a logger that is not text', { logger: 7 }],
     ['no number', { seq: undefined }],
     ['a number below 1', { seq: 0 }],
-    ['a number that is none', { seq: 1.5 }],
-    ['a number beyond all', { seq: 2 ** 53 }],
+    ['a number that is not an integer', { seq: 1.5 }],
+    ['a number above the safe integers', { seq: 2 ** 53 }],
     ['no time', { timestamp: 'yesterday' }],
-    ['a level of its own', { level: 'fatal' }],
-    ['a message that is no text', { message: {} }],
-    ['another question', { ask: 'secret', message: undefined }],
-    ['an endless origin', { origin: 'x'.repeat(65) }],
+    ['an unknown level', { level: 'fatal' }],
+    ['a message that is not text', { message: {} }],
+    ['an unknown request', { ask: 'secret', message: undefined }],
+    ['an origin that is too long', { origin: 'x'.repeat(65) }],
   ])('is refused with %s', (_what, change) => {
     expect(parse({ ...line, ...change })).toBeUndefined();
   });
 
-  it('is cut to a bounded size, whatever it holds', () => {
+  it('is cut to a bounded size, whatever it contains', () => {
     const fields = Object.fromEntries(
       Array.from({ length: 100 }, (_, index) => [`${index}-${'n'.repeat(100)}`, 'v'.repeat(5_000)]),
     );
@@ -68,7 +68,7 @@ describe('a line of the log of an agent', () => {
     expect(parse({ ...line, fields: ['a'] })).toMatchObject({ entry: { fields: {} } });
   });
 
-  it('never ends in half a character', () => {
+  it('is never cut in the middle of a character', () => {
     const parsed = parse({ ...line, message: `${'m'.repeat(1_999)}😀` });
     if (parsed?.case !== 'entry') throw new Error('not an entry');
     expect(parsed.entry.message.isWellFormed()).toBe(true);

@@ -2,7 +2,7 @@ import { type LogEntry, type LogLevel, logLevels } from '@skerry/contract/agent-
 import { PLATFORM_LOGGER } from '../store/lifecycle-entry.ts';
 import type { LogEntryRow } from '../store/log-store.ts';
 
-/** One line of the log of an agent. The agent lives among hostile programs: nothing of it is true because it says so. */
+/** One line of the log of an agent. The agent runs among hostile programs, so its content is not trusted. */
 export type AgentLine =
   | { case: 'origin'; origin: string }
   | { case: 'ask' }
@@ -16,7 +16,7 @@ const MAX_FIELD_LENGTH = 1_000;
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-/** Half a character, as a cut may leave one, is none. */
+/** Removes half a character, which a cut may leave. */
 const cut = (text: string, length: number): string => text.slice(0, length).toWellFormed();
 
 const parseFields = (value: unknown): Record<string, string> => {
@@ -30,15 +30,15 @@ const parseFields = (value: unknown): Record<string, string> => {
 };
 
 /**
- * Undefined for what is no line of the log. Everything is cut to a bounded length, and nobody inside speaks as the platform. The
- * time is that of the agent; the caller decides how far to believe it.
+ * Undefined for a malformed line. Every field is cut to a bounded length, and no sender inside can write entries as the
+ * platform. The time is that of the agent; the caller decides whether to trust it.
  */
 export const parseLine = (text: string): AgentLine | undefined => {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    // Whatever it is, it is not the agent's.
+    // Malformed JSON does not come from the agent.
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;

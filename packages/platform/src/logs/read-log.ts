@@ -13,11 +13,11 @@ export interface ReadLogOptions extends LogRequest {
   signal: AbortSignal;
 }
 
-/** Longer than any line of the agent. */
+/** Longer than every line of the agent. */
 const MAX_LINE_BYTES = 16 * 1024;
 const ANSWER_MS = 10_000;
 
-/** Calls back for each whole line. Throws for a line that does not end. */
+/** Calls back for each whole line. Throws for a line without an end. */
 const createLineSplitter = (onLine: (text: string) => void) => {
   let rest = '';
   return (text: string): void => {
@@ -39,13 +39,13 @@ const ask = (channel: Duplex, path: string, signal: AbortSignal) =>
   });
 
 /**
- * Reads the log of an agent over its private channel, never faster than the budget allows: what is not read stays in the
- * sandbox. Resolves at its end; rejects when the channel fails, the agent answers something else, or the signal aborts.
+ * Reads the log of an agent over its private channel, never faster than the budget allows: unread entries stay in the
+ * sandbox. Resolves at its end; rejects when the channel fails, the agent sends another status, or the signal aborts.
  */
 export const readLog = async (options: ReadLogOptions): Promise<void> => {
   const { instance, after, follow, onLine, budget, clock, signal } = options;
   const channel = await instance.control({ signal });
-  const late = clock.after(ANSWER_MS, () => channel.destroy(new Error('the agent does not answer')));
+  const late = clock.after(ANSWER_MS, () => channel.destroy(new Error('the agent does not respond')));
   try {
     const path = `${controlPaths.logs}?${toLogQuery({ after, follow })}`;
     const response = await ask(channel, path, signal);

@@ -5,7 +5,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** What is left after `ranMs` of a sandbox that was sampled all the time. */
+/** The samples that remain after `ranMs` of a sandbox that was sampled all the time. */
 const keepAll = (ranMs: number): { at: number; grain: number }[] => {
   const start = 1_000_000 * 15 * minute + 1_234;
   const rows: { at: number; grain: number }[] = [];
@@ -29,13 +29,13 @@ describe('the grain of a sample', () => {
     expect(rows.length).toBeLessThan(2_800);
   });
 
-  it('of the first sample is the coarsest, so that a short life is not forgotten early', () => {
+  it('of the first sample is the coarsest, so that samples of a short life are kept', () => {
     expect(toGrain(1_234_567, undefined)).toBe(2);
     expect(keepAll(0)).toHaveLength(1);
   });
 });
 
-describe('the steps of an answer', () => {
+describe('the steps of a response', () => {
   it.each([
     [hour - 1, 5_000, 0],
     [hour, 30_000, 0],
@@ -48,7 +48,7 @@ describe('the steps of an answer', () => {
     expect(toStep(rangeMs)).toEqual({ stepMs, grain });
   });
 
-  it('hold the first sample of each, and all of them at the finest', () => {
+  it('contain the first sample of each step, and every sample at the finest grain', () => {
     const rows = [1, 29_999, 30_000, 59_999, 130_000].map((at) => ({ at }));
     expect(thin(rows, 30_000)).toEqual([{ at: 1 }, { at: 30_000 }, { at: 130_000 }]);
     expect(thin(rows, 5_000)).toEqual(rows);

@@ -3,12 +3,12 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How far apart samples are taken. */
+/** The interval between samples. */
 export const SAMPLE_MS = 5 * SECOND_MS;
 
 /**
- * Every sample is kept for an hour, the first of each minute for a day, the first of each quarter of an hour for a week: some
- * 2,800 rows of a sandbox at most, however long it runs.
+ * Every sample is kept for an hour, the first of each minute for a day, the first of each quarter of an hour for a
+ * week: at most some 2,800 rows of a sandbox, however long it runs.
  */
 const GRAINS = [
   { grain: 0, stretchMs: SAMPLE_MS, keepMs: HOUR_MS },
@@ -16,7 +16,7 @@ const GRAINS = [
   { grain: 2, stretchMs: 15 * MINUTE_MS, keepMs: 7 * DAY_MS },
 ] as const;
 
-/** The steps of an answer, by the length of what was asked for. */
+/** The steps of a response, by the length of the queried time. */
 const STEPS = [
   { belowMs: HOUR_MS, stepMs: SAMPLE_MS },
   { belowMs: 6 * HOUR_MS, stepMs: 30 * SECOND_MS },
@@ -28,7 +28,7 @@ const STEPS = [
 
 const slotOf = (at: number, stretchMs: number): number => Math.floor(at / stretchMs);
 
-/** The grain of a sample that follows one taken at `previousAt`; of the first of a sandbox, the coarsest. */
+/** The grain of a sample that follows one taken at `previousAt`; the first of a sandbox has the coarsest. */
 export const toGrain = (at: number, previousAt: number | undefined): number => {
   const coarsest = GRAINS.findLast(
     ({ stretchMs }) => previousAt === undefined || slotOf(at, stretchMs) !== slotOf(previousAt, stretchMs),
@@ -36,18 +36,18 @@ export const toGrain = (at: number, previousAt: number | undefined): number => {
   return coarsest?.grain ?? 0;
 };
 
-/** What is no longer kept at that time. */
+/** The times before which samples of each grain are removed. */
 export const toOutdated = (now: number): { grain: number; before: number }[] =>
   GRAINS.map(({ grain, keepMs }) => ({ grain, before: now - keepMs }));
 
-/** How far apart the samples of an answer are, and the finest grain that is needed for them. */
+/** The interval of the samples in a response, and the finest grain that it needs. */
 export const toStep = (rangeMs: number): { stepMs: number; grain: number } => {
   const stepMs = STEPS.find(({ belowMs }) => rangeMs < belowMs)?.stepMs ?? SAMPLE_MS;
   const grain = GRAINS.findLast(({ stretchMs }) => stretchMs <= stepMs)?.grain ?? 0;
   return { stepMs, grain };
 };
 
-/** The first of each step. */
+/** The first sample of each step. */
 export const thin = <T extends { at: number }>(rows: readonly T[], stepMs: number): T[] =>
   stepMs === SAMPLE_MS
     ? [...rows]

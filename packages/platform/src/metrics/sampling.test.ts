@@ -29,7 +29,7 @@ const start = () => {
     },
     log: { debug: silent, info: silent, warn: silent, error: silent },
   });
-  /** In pieces, so that what waits for a reading goes on meanwhile. */
+  /** In steps, so that pending readings can continue meanwhile. */
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 50) {
       advance(50);
@@ -39,7 +39,7 @@ const start = () => {
   return { clock, sampling, rows, writes, timers, pass, setBack, deleted: () => deleted };
 };
 
-/** Uses so many of its processors all the time. */
+/** Uses a given number of its processors all the time. */
 const busy = (clock: { elapsed(): number; now(): number }, cpus: number) => {
   const begun = clock.elapsed();
   const readings: number[] = [];
@@ -54,7 +54,7 @@ const busy = (clock: { elapsed(): number; now(): number }, cpus: number) => {
 };
 
 describe('sampling', () => {
-  it('reads each sandbox once in five seconds and says which share of its processors was busy', async () => {
+  it('reads each sandbox once in five seconds and reports which share of its processors was busy', async () => {
     const { clock, sampling, pass } = start();
     const instance = busy(clock, 0.5);
     const from = clock.now();
@@ -100,7 +100,7 @@ describe('sampling', () => {
     expect(timers.size).toBe(0);
   });
 
-  it('measures at once when asked, a moment after the start too, and never twice in a second', async () => {
+  it('measures at once on request, also right after the start, and never twice in a second', async () => {
     const { clock, sampling, pass } = start();
     const instance = busy(clock, 1);
     sampling.begin({ id: 'i1', cpuCount: 1 }, instance);
@@ -117,7 +117,7 @@ describe('sampling', () => {
     expect(await sampling.measure('i2')).toBeUndefined();
   });
 
-  it('takes no notice of a clock that somebody sets back', async () => {
+  it('ignores a clock that is set back', async () => {
     const { clock, sampling, rows, pass, setBack } = start();
     sampling.begin({ id: 'i1', cpuCount: 1 }, busy(clock, 0.5));
     await pass(12_000);
@@ -129,13 +129,13 @@ describe('sampling', () => {
     expect(rows.at(-1)?.at).toBeLessThan(rows[0]?.at ?? 0);
   });
 
-  it('goes on after a reading that failed, and stops with the sandbox', async () => {
+  it('continues after a failed reading, and stops with the sandbox', async () => {
     const { clock, sampling, pass } = start();
     const instance = busy(clock, 1);
     let fails = 2;
     const usage = async (): Promise<Usage> => {
       fails -= 1;
-      if (fails >= 0) throw new Error('away');
+      if (fails >= 0) throw new Error('not available');
       return instance.usage();
     };
     sampling.begin({ id: 'i1', cpuCount: 1 }, { usage });
@@ -148,7 +148,7 @@ describe('sampling', () => {
     expect(await sampling.latest('i1')).toMatchObject({ cpuUsedPct: 100 });
   });
 
-  it('forgets by grain', async () => {
+  it('removes old samples by grain', async () => {
     const { clock, sampling, deleted } = start();
     await sampling.prune();
     expect(deleted().map(({ before }) => clock.now() - before)).toEqual([3_600_000, 86_400_000, 604_800_000]);

@@ -6,21 +6,23 @@ import type { MetricRow } from '../store/metric-store.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
 import { SAMPLE_MS, thin, toGrain, toOutdated, toStep } from './grain.ts';
 
-/** What sandboxes use: sampled while they run, kept for a while, and read at once. */
+/** The resource usage of sandboxes: sampled while they run, kept for a while, and measured on request. */
 export interface Sampling {
-  /** Samples a running sandbox from here on. */
+  /** Starts sampling a running sandbox. */
   begin(row: Pick<SandboxRow, 'id' | 'cpuCount'>, instance: Pick<Instance, 'usage'>): void;
-  /** No more samples; those that were taken stay. */
+  /** Stops sampling; existing samples stay. */
   end(id: string): void;
-  /** What it uses now, as of a second ago at most. Undefined when it does not run; rejects when the runtime cannot say. */
+  /**
+   * Its usage now, at most a second old. Undefined when it does not run; rejects when the runtime cannot measure it.
+   */
   measure(id: string): Promise<MetricRow | undefined>;
-  /** Samples between two moments, both included, further apart the longer that is. */
+  /** Samples between two moments, both included; the longer that time, the larger the interval. */
   list(id: string, window: { from: number; to: number }): Promise<MetricRow[]>;
-  /** The last one, if there is one. */
+  /** The last sample, if there is one. */
   latest(id: string): Promise<MetricRow | undefined>;
-  /** Forgets what is too old or too fine to keep. */
+  /** Removes samples that are too old or too fine to keep. */
   prune(): Promise<void>;
-  /** Stops, and writes what was not written yet. */
+  /** Stops, and writes the samples that are not written yet. */
   close(): Promise<void>;
 }
 
@@ -32,7 +34,7 @@ export interface SamplingOptions {
 
 interface Reading extends Usage {
   at: number;
-  /** On a clock that nobody sets. */
+  /** On a monotonic clock. */
   elapsedMs: number;
 }
 
@@ -43,17 +45,17 @@ interface Sampled {
   reading: Reading | undefined;
   sample: MetricRow | undefined;
   sampledMs: number;
-  /** The measurement that is under way; several callers share it. */
+  /** The measurement in progress; several callers share it. */
   measuring: Promise<MetricRow> | undefined;
 }
 
 /** Samples are written together: one sync of the disk for all of them. */
 const WRITE_MS = 30_000;
-/** More than this many wait for nothing but the disk; the oldest are given up. */
+/** The maximum number of unwritten samples; beyond it the oldest are dropped. */
 const MAX_UNWRITTEN = 100_000;
-/** A share of the processors needs two readings this far apart. */
+/** Processor usage needs two readings this far apart. */
 const MIN_APART_MS = 250;
-/** Nobody makes this process read more often, least of all a sandbox that asks about itself. */
+/** The shortest interval between readings, however often callers or sandboxes ask. */
 const FRESH_MS = 1_000;
 
 const toSample = (
@@ -74,8 +76,8 @@ const toSample = (
 };
 
 /**
- * Samples each running sandbox every 5 s with one reading, spread over that time, and writes all samples twice a minute. With
- * no sandbox running no timer runs.
+ * Samples each running sandbox every 5 s with one reading, spread over that time, and writes all samples twice a
+ * minute. While no sandbox runs, no timer runs.
  */
 export const createSampling = ({ store, clock, log }: SamplingOptions): Sampling => {
   const sampled = new Map<string, Sampled>();
@@ -144,11 +146,11 @@ export const createSampling = ({ store, clock, log }: SamplingOptions): Sampling
     if (one === undefined) return;
     wheel.schedule(id, clock.elapsed() + SAMPLE_MS);
     try {
-      // The first turn only begins: a share of the processors needs a reading before.
+      // The first reading only starts the measurement: processor usage needs an earlier one.
       if (one.reading === undefined) one.reading = await read(one);
       else await measure(id);
     } catch (error) {
-      // It ends this moment, or the runtime is away for one.
+      // The sandbox is ending, or the runtime is not available for a moment.
       log.debug('a sandbox could not be sampled', { sandboxId: id, error });
     }
   };
@@ -164,7 +166,8 @@ export const createSampling = ({ store, clock, log }: SamplingOptions): Sampling
         sampledMs: 0,
         measuring: undefined,
       });
-      // Those that begin together, as after a restart of this process, are spread over the time between two samples.
+      // Sandboxes that begin together, as after a restart of this process, are spread over the time between two
+      // samples.
       wheel.schedule(id, clock.elapsed() + Math.random() * SAMPLE_MS);
     },
     end: (id) => {

@@ -1,12 +1,15 @@
 import type { Instance } from '@skerry/runtime';
 import type { Log } from '../log.ts';
 import type { SandboxRow } from '../store/store.ts';
+import { toAgentKeys } from '../tokens.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
-import type { Live } from './live.ts';
 import type { Observation } from './observation.ts';
+import type { Live } from './running-handles.ts';
 
-/** Makes a running instance reachable, announces its end, observes it, and closes its row when the run is over by itself. */
+/**
+ * Makes a running instance reachable, announces its end, observes it, and closes its row when the run ends by itself.
+ */
 export type Adopt = (row: SandboxRow, instance: Instance) => void;
 
 export interface AdoptOptions {
@@ -15,12 +18,13 @@ export interface AdoptOptions {
   ending: Pick<Ending, 'begin' | 'finish'>;
   observation: Pick<Observation, 'begin'>;
   log: Log;
+  secret: string;
 }
 
 export const createAdopt =
-  ({ live, expiry, ending, observation, log }: AdoptOptions): Adopt =>
+  ({ live, expiry, ending, observation, log, secret }: AdoptOptions): Adopt =>
   (row, instance) => {
-    live.add(instance, () => {
+    live.add(instance, toAgentKeys(secret, row, instance.runId), () => {
       const when = { from: ['running'], runId: instance.runId } as const;
       ending
         .begin(row.id, 'exited', when)

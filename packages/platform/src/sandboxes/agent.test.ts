@@ -13,12 +13,13 @@ const init: AgentInit = {
   sandboxId: 'i1',
   templateId: 't1',
   envVars: { NAME: 'значение' },
-  accessToken: 'token',
+  accessTokenSha256: 'cd'.repeat(32),
+  edgeNonce: 'ab'.repeat(32),
   timestamp: '2026-01-01T00:00:00.000Z',
   defaultUser: 'user',
 };
 
-/** An agent's private channel as far as this protocol goes: HTTP on a unix socket. */
+/** The private channel of an agent, as far as this protocol needs it: HTTP on a unix socket. */
 const startAgent = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
   const folder = await mkdtemp(join(tmpdir(), 'skerry-agent-'));
   const server = createServer(answer);
@@ -43,7 +44,7 @@ const startAgent = async (answer: (request: IncomingMessage, response: ServerRes
 const signal = AbortSignal.timeout(20_000);
 
 describe('initAgent', () => {
-  it('posts everything as one JSON body, and lets go of the channel', async () => {
+  it('posts everything as one JSON body, and closes the channel', async () => {
     const seen: unknown[] = [];
     const { control, sockets } = await startAgent((request, response) => {
       seen.push(request.method, request.url, request.headers['content-type']);
@@ -57,7 +58,7 @@ describe('initAgent', () => {
     expect(sockets.map((socket) => socket.destroyed)).toEqual([true]);
   });
 
-  it('reads no more than the beginning of an answer that does not end', async () => {
+  it('reads only the beginning of a response without an end', async () => {
     const { control } = await startAgent((_request, response) => {
       response.writeHead(400);
       const flood = (): void => {
@@ -79,12 +80,12 @@ describe('initAgent', () => {
     expect(sockets.map((socket) => socket.destroyed)).toEqual([true]);
   });
 
-  it('rejects when the agent hangs up', async () => {
+  it('rejects when the agent disconnects', async () => {
     const { control } = await startAgent((request) => request.socket.destroy());
     await expect(initAgent({ control }, init, { signal })).rejects.toThrow();
   });
 
-  it('rejects when the signal aborts while the agent is silent', async () => {
+  it('rejects when the signal aborts while the agent does not respond', async () => {
     const { control, sockets } = await startAgent(() => {});
     const silent = initAgent({ control }, init, { signal: AbortSignal.timeout(50) });
     await expect(silent).rejects.toMatchObject({ name: expect.stringMatching(/Abort|Timeout/) });

@@ -1,34 +1,38 @@
 import { request } from 'node:http';
+import { hashToken } from '@skerry/contract/agent-access';
 import { type AgentInit, type ControlBodies, controlPaths } from '@skerry/contract/agent-control';
 import type { Instance } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { NewSandbox } from '../store/store.ts';
-import { toAccessToken } from '../tokens.ts';
+import { toAgentKeys } from '../tokens.ts';
 
 /**
- * Gives the agent of a run what belongs to its sandbox: variables, token, default user, time. The same at the first start
- * and after each resume. Rejects as `initAgent` does.
+ * Sends the agent of a run the settings of its sandbox: variables, hash of the token, default user, time, and the nonce of
+ * the run. All but time and nonce are the same at the first start and after each resume. Rejects as `initAgent` does.
  */
-export const setUpAgent = (
-  instance: Pick<Instance, 'control'>,
+export const setUpAgent = async (
+  instance: Pick<Instance, 'control' | 'runId'>,
   sandbox: NewSandbox,
   { secret, clock, signal }: { secret: string; clock: Pick<Clock, 'now'>; signal: AbortSignal },
-): Promise<void> =>
-  initAgent(
+): Promise<void> => {
+  const { accessToken, edgeNonce } = toAgentKeys(secret, sandbox, instance.runId);
+  await initAgent(
     instance,
     {
       sandboxId: sandbox.id,
       templateId: sandbox.templateId,
       envVars: sandbox.envVars,
-      ...(sandbox.secure && { accessToken: toAccessToken(secret, sandbox.id) }),
+      ...(accessToken !== undefined && { accessTokenSha256: hashToken(accessToken) }),
+      edgeNonce,
       timestamp: new Date(clock.now()).toISOString(),
       defaultUser: 'user',
     },
     { signal },
   );
+};
 
 /**
- * Sends `/init` over the private channel. Resolves when the agent has applied all of it; rejects when the channel
+ * Sends `/init` over the private channel. Resolves when the agent has applied the whole body; rejects when the channel
  * fails, the agent refuses, or the signal aborts.
  */
 export const initAgent = (
@@ -38,8 +42,8 @@ export const initAgent = (
 ): Promise<void> => postToAgent(instance, { path: controlPaths.init, body: init }, options);
 
 /**
- * Posts JSON to the agent of a sandbox over its private channel. Resolves when the agent has taken it; rejects when the channel
- * fails, the agent refuses, or the signal aborts.
+ * Posts JSON to the agent of a sandbox over its private channel. Resolves when the agent has accepted it; rejects when
+ * the channel fails, the agent refuses, or the signal aborts.
  */
 export const postToAgent = async <Path extends keyof ControlBodies>(
   instance: Pick<Instance, 'control'>,
@@ -60,7 +64,7 @@ export const postToAgent = async <Path extends keyof ControlBodies>(
         if (response.statusCode === 204) resolve();
         const refuse = (answer: string): void =>
           reject(new Error(`the agent answered ${response.statusCode} to ${path}: ${answer.slice(0, 500)}`));
-        // The beginning is enough: code inside may speak for the agent and never end its answer.
+        // The beginning is enough: code inside may impersonate the agent and send without end.
         response
           .setEncoding('utf8')
           .once('data', refuse)

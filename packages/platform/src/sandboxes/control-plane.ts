@@ -6,18 +6,22 @@ import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
+import { type Building, createBuilding } from '../templates/building.ts';
+import type { ContextStore } from '../templates/contexts/context-store.ts';
+import type { TemplateImages } from '../templates/template-images.ts';
+import { createToRootfs } from '../templates/to-rootfs.ts';
 import { createAdopt } from './adopt.ts';
 import { createEnding } from './ending.ts';
 import { createExpiry } from './expiry.ts';
 import { createForking, type Forking } from './forking.ts';
 import { createInspecting, type Inspecting } from './inspecting.ts';
 import { createLifecycle, type Lifecycle, type LifecycleOptions, type Size } from './lifecycle.ts';
-import { createLive } from './live.ts';
 import { createObservation, type Observation } from './observation.ts';
 import { createPausing, type Pausing } from './pausing.ts';
 import { createReconcile } from './reconcile.ts';
 import { createRecovery } from './recovery.ts';
 import { createResuming, type Resuming } from './resuming.ts';
+import { createLive } from './running-handles.ts';
 import { createSnapshotting, type Snapshotting } from './snapshotting.ts';
 import { createTimeToLive, type TimeToLive } from './time-to-live.ts';
 import { createTransitions } from './transitions.ts';
@@ -26,7 +30,8 @@ import { createWarmPool } from './warm-pool.ts';
 export interface ControlPlaneOptions {
   store: Store;
   runtime: Runtime;
-  images: { base: { rootfs: string } };
+  images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
+  contexts?: ContextStore | undefined;
   secret: string;
   clock: Clock;
   ids: Ids;
@@ -34,29 +39,30 @@ export interface ControlPlaneOptions {
   limits: Limits;
 }
 
-/** Everything that acts on sandboxes, put together. */
+/** All services that act on sandboxes. */
 export interface ControlPlane {
   readonly lifecycle: Lifecycle;
   readonly pausing: Pausing;
   readonly resuming: Resuming;
   readonly snapshotting: Snapshotting;
+  readonly building: Building;
   readonly inspecting: Inspecting;
   readonly forking: Forking;
   readonly timeToLive: TimeToLive;
   readonly observation: Observation;
   readonly directory: Directory;
   /**
-   * Makes rows and instances agree, then keeps them so, and starts sandboxes of the base template ahead. Rejects when the
-   * store or the runtime cannot be read.
+   * Makes rows and instances agree, then keeps them so, and starts sandboxes of the base template in advance. Rejects
+   * when the store or the runtime cannot be read.
    */
   start(base: Size): Promise<void>;
-  /** Resolves when nothing is under way any more. Sandboxes live on. */
+  /** Resolves when no operation is in progress. Sandboxes live on. */
   close(): Promise<void>;
 }
 
 const RECONCILE_INTERVAL_MS = 60_000;
 
-/** Of the host's memory: nothing is started ahead with less than this left. */
+/** Memory of the host: with less than this available, no sandbox is started in advance. */
 const SPARE_MEMORY = 0.1;
 
 export const createControlPlane = (options: ControlPlaneOptions): ControlPlane => {
@@ -72,11 +78,12 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const observation = createObservation(options);
   live.directory.onEnd((id) => observation.end(id));
   const ending = createEnding({ ...options, live, transitions, expiry, observation });
-  const adopt = createAdopt({ live, expiry, ending, observation, log });
+  const adopt = createAdopt({ ...options, live, expiry, ending, observation });
   const recovery = createRecovery({ ...options, ending, adopt });
   const pausing = createPausing({ ...options, live, expiry, recovery, ending, transitions, observation });
-  const toSpec: LifecycleOptions['toSpec'] = (size, { allowInternet, snapshot }) => ({
-    ...(snapshot === null ? { rootfs: images.base.rootfs } : { snapshot: snapshot.id }),
+  const toRootfs = createToRootfs(images);
+  const toSpec: LifecycleOptions['toSpec'] = (size, { allowInternet, snapshot, build }) => ({
+    ...(snapshot === null ? { rootfs: toRootfs(build) } : { snapshot: snapshot.id }),
     limits: {
       cpuCount: size.cpuCount,
       memoryBytes: size.memoryMb * 2 ** 20,
@@ -93,7 +100,8 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const timeToLive = createTimeToLive({ ...options, expiry });
   const resuming = createResuming({ ...options, recovery, transitions, timeToLive });
   const snapshotting = createSnapshotting({ ...options, transitions });
-  const inspecting = createInspecting({ ...options, transitions });
+  const building = createBuilding({ ...options, snapshotting });
+  const inspecting = createInspecting({ ...options, transitions, toRootfs });
   const forking = createForking({ lifecycle, snapshotting });
   const reconcile = createReconcile({
     ...options,
@@ -101,6 +109,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     ending,
     adopt,
     lifecycle,
+    building,
     recovery,
     transitions,
     observation,
@@ -116,7 +125,8 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       round = reconcile
         .run()
         .then(snapshotting.collect)
-        .catch((error) => log.error('reconcile failed and is tried again', { error }))
+        .then(building.collect)
+        .catch((error) => log.error('reconcile failed and will be retried', { error }))
         .then(repeat);
     });
   };
@@ -126,6 +136,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     pausing,
     resuming,
     snapshotting,
+    building,
     inspecting,
     forking,
     timeToLive,
@@ -134,13 +145,15 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     start: async (base) => {
       await reconcile.run();
       await snapshotting.collect();
-      await warm.start(toSpec(base, { allowInternet: null, snapshot: null }));
+      await building.collect();
+      await warm.start(toSpec(base, { allowInternet: null, snapshot: null, build: null }));
       repeat();
     },
     close: async () => {
       closed = true;
       cancelNext();
       expiry.close();
+      await building.close();
       await Promise.all([lifecycle.settled(), transitions.settled(), round, warm.close()]);
       await Promise.all([ending.settled(), reconcile.settled()]);
       live.clear();

@@ -1,6 +1,12 @@
 import { RuntimeError } from '@skerry/runtime';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createManualClock } from '../testing/manual-clock.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+import { createRecordingLog } from '../testing/recording-log.ts';
+import { createEnding } from './ending.ts';
+import { createExpiry } from './expiry.ts';
+import { createLive } from './running-handles.ts';
+import { createTransitions } from './transitions.ts';
 
 let fixture: PlaneFixture;
 beforeEach(async () => {
@@ -8,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-it('a kill that was cut off with the runtime goes on with the next one, before it is answered', async () => {
+it('a kill that a lost runtime interrupted continues on the next runtime before it is answered', async () => {
   const id = await fixture.create();
   fixture.runtime.fail('stop', new RuntimeError('unavailable', 'the connection to the runtime ended'));
   await fixture.plane.lifecycle.kill(id);
@@ -17,10 +23,126 @@ it('a kill that was cut off with the runtime goes on with the next one, before i
   expect(await fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'killed' });
 });
 
-it('a kill that the runtime cannot carry out is left to the next round', async () => {
+it('a kill that the runtime cannot carry out is retried in the next round', async () => {
   const id = await fixture.create();
   fixture.runtime.fail('stop', new RuntimeError('internal', 'it does not end'));
   await fixture.plane.lifecycle.kill(id);
   expect(fixture.runtime.log).toEqual([`stop ${id}`]);
   expect((await fixture.rowOf(id))?.state).toBe('killing');
+});
+
+describe('the end of a sandbox', () => {
+  /** The parts that an ending acts on, around the rows and instances of the fixture. */
+  const open = async ({ fetched = async () => {} }: { fetched?: () => Promise<void> } = {}) => {
+    const id = await fixture.create();
+    await fixture.plane.close();
+    const { clock, advance, timers } = createManualClock();
+    const { log, lines } = createRecordingLog();
+    const live = createLive();
+    const transitions = createTransitions();
+    const expiry = createExpiry({ clock, onDue: () => undefined });
+    const { store, runtime } = fixture;
+    const ending = createEnding({
+      ...{ store, runtime, live, transitions, expiry, clock, log },
+      observation: { fetched },
+    });
+    live.add(await runtime.get(id), { edgeNonce: 'n' }, () => undefined);
+    expiry.schedule(id, clock.now() + 60_000);
+    return { id, live, transitions, ending, advance, timers, lines };
+  };
+  const whenRunning = { from: ['running'] } as const;
+  const stops = (): string[] => fixture.runtime.log.filter((act) => act.startsWith('stop'));
+  const isSettled = (promise: Promise<unknown>): Promise<boolean> =>
+    Promise.race([
+      promise.then(() => true),
+      new Promise<boolean>((resolve) => setTimeout(resolve, 50, false)),
+    ]);
+
+  it('begins on disk, with the sandbox unreachable and its expiry cancelled', async () => {
+    const { id, live, ending, timers } = await open();
+    const row = await ending.begin(id, 'killed', whenRunning);
+    expect(row).toMatchObject({ id, state: 'killing', cause: 'killed' });
+    expect([live.has(id), timers.size, stops()]).toEqual([false, 0, []]);
+  });
+
+  it('does not begin for a row in another state, which stays as it is', async () => {
+    const { id, live, ending, timers } = await open();
+    expect(await ending.begin(id, 'killed', { from: ['paused'] })).toBeUndefined();
+    expect(await fixture.rowOf(id)).toMatchObject({ state: 'running', cause: null });
+    expect([live.has(id), timers.size]).toEqual([true, 1]);
+  });
+
+  it('is recorded with its time, and logged with its cause and the time that the sandbox ran', async () => {
+    const { id, ending, advance, lines } = await open();
+    const { startedAt = 0 } = (await ending.begin(id, 'expired', whenRunning)) ?? {};
+    advance(5_000);
+    await ending.finish(id);
+    const row = await fixture.rowOf(id);
+    expect(row).toMatchObject({ state: 'ended', cause: 'expired' });
+    expect(lines.map(({ level, fields }) => ({ level, fields }))).toEqual([
+      {
+        level: 'info',
+        fields: { sandboxId: id, cause: 'expired', ranMs: (row?.endedAt ?? 0) - startedAt },
+      },
+    ]);
+    expect(stops()).toEqual([`stop ${id}`]);
+  });
+
+  it('is finished once, however often that is asked, and all wait for it', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { id, ending } = await open({ fetched: () => gate.promise });
+    await ending.settled();
+    expect(ending.current(id)).toBeUndefined();
+    await ending.begin(id, 'killed', whenRunning);
+    const finished = ending.finish(id);
+    expect([ending.finish(id) === finished, ending.current(id) === finished]).toEqual([true, true]);
+    const settled = ending.settled();
+    expect(await isSettled(Promise.race([finished, settled]))).toBe(false);
+    gate.resolve();
+    await Promise.all([finished, settled]);
+    expect([stops(), ending.current(id)]).toEqual([[`stop ${id}`], undefined]);
+  });
+
+  it('leaves the row when another process has closed it, and says nothing', async () => {
+    const { id, ending, lines } = await open();
+    await ending.begin(id, 'killed', whenRunning);
+    await fixture.store.changeState(id, { from: ['killing'], to: 'ended', set: { endedAt: 7 } });
+    await ending.finish(id);
+    expect([(await fixture.rowOf(id))?.endedAt, lines]).toEqual([7, []]);
+  });
+
+  it('logs a failure once and leaves the row to the next round', async () => {
+    const { id, ending, lines } = await open();
+    await ending.begin(id, 'killed', whenRunning);
+    const error = new RuntimeError('internal', 'it does not end');
+    fixture.runtime.fail('stop', error);
+    await ending.finish(id);
+    expect((await fixture.rowOf(id))?.state).toBe('killing');
+    expect(lines).toMatchObject([{ level: 'error', fields: { sandboxId: id, error } }]);
+  });
+
+  it('interrupts a transition and waits until it is over', async () => {
+    const { id, transitions, ending } = await open();
+    const work = Promise.withResolvers<void>();
+    const acts: string[] = [];
+    const interrupt = (): void => void acts.push('interrupted');
+    void transitions.run(id, 'pause-memory', () => work.promise, { interrupt });
+    await ending.begin(id, 'killed', whenRunning);
+    const finished = ending.finish(id);
+    expect(await isSettled(finished)).toBe(false);
+    expect([acts, stops()]).toEqual([['interrupted'], []]);
+    work.resolve();
+    await finished;
+    expect(stops()).toEqual([`stop ${id}`]);
+  });
+
+  it('does not wait for a snapshot, whose capture the runtime itself waits for', async () => {
+    const { id, transitions, ending } = await open();
+    const work = Promise.withResolvers<void>();
+    void transitions.run(id, 'snapshot', () => work.promise);
+    await ending.begin(id, 'killed', whenRunning);
+    await ending.finish(id);
+    expect((await fixture.rowOf(id))?.state).toBe('ended');
+    work.resolve();
+  });
 });

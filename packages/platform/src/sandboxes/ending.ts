@@ -4,26 +4,26 @@ import type { Log } from '../log.ts';
 import type { EndCause, SandboxRow, StateChange, Store } from '../store/store.ts';
 import type { Expiry } from './expiry.ts';
 import { findInstance } from './find-instance.ts';
-import type { Live } from './live.ts';
 import type { Observation } from './observation.ts';
-import { retryWhenCutOff } from './retry-when-cut-off.ts';
+import { retryWhenLost } from './retry-when-lost.ts';
+import type { Live } from './running-handles.ts';
 import type { Transitions } from './transitions.ts';
 
-/** The one way out for every sandbox: `killing` on disk, unreachable, stopped, `ended` on disk. */
+/** Ends sandboxes: `killing` on disk, unreachable, stopped, `ended` on disk. Every sandbox ends through here. */
 export interface Ending {
   /**
-   * Writes `killing` and the cause, and takes the sandbox out of the directory. Undefined, and no change, when the row is
-   * not in an expected state. `finish` has to follow.
+   * Writes `killing` and the cause, and removes the sandbox from the directory. Returns undefined and changes nothing
+   * when the row is not in an expected state. Call `finish` afterwards.
    */
   begin(id: string, cause: EndCause, when: EndCondition): Promise<SandboxRow | undefined>;
   /**
-   * Stops what is left of a sandbox in state `killing` and closes its row; joins when that is under way. Never rejects:
-   * a failure is logged, the row stays, and the next round of `reconcile` tries again.
+   * Stops what remains of a sandbox in state `killing` and closes its row; joins an end in progress. Never rejects: a
+   * failure is logged, the row stays, and the next round of `reconcile` tries again.
    */
   finish(id: string): Promise<void>;
-  /** The end of this sandbox that is under way, if any. */
+  /** The end of this sandbox that is in progress, if any. */
   current(id: string): Promise<void> | undefined;
-  /** Resolves when no end is under way. */
+  /** Resolves when no end is in progress. */
   settled(): Promise<void>;
 }
 
@@ -45,8 +45,8 @@ export const createEnding = (options: EndingOptions): Ending => {
   const finishing = new Map<string, Promise<void>>();
 
   const stop = async (id: string): Promise<void> => {
-    // A pause or resume that is under way finds at its end that the row is not its own any more. Who captures the sandbox is
-    // waited for by the runtime, for as long as the sandbox is needed for that.
+    // A pause or resume in progress finds at its end that its row has changed. The runtime waits for a capture of the
+    // sandbox as long as the capture needs it.
     const current = transitions.current(id);
     current?.interrupt?.();
     if (current?.kind !== 'snapshot') await transitions.idle(id);
@@ -56,13 +56,13 @@ export const createEnding = (options: EndingOptions): Ending => {
 
   const close = async (id: string): Promise<void> => {
     try {
-      await retryWhenCutOff(() => stop(id));
+      await retryWhenLost(() => stop(id));
       const endedAt = clock.now();
       const row = await store.changeState(id, { from: ['killing'], to: 'ended', set: { endedAt } });
       if (row === undefined) return;
       log.info('sandbox ended', { sandboxId: id, cause: row.cause, ranMs: endedAt - row.startedAt });
     } catch (error) {
-      log.error('sandbox could not be stopped and is tried again', { sandboxId: id, error });
+      log.error('sandbox could not be stopped; the next round retries', { sandboxId: id, error });
     }
   };
 

@@ -1,21 +1,21 @@
 import type { Clock } from '../clock.ts';
 
-/** Acts on ends that were announced, each once, at its time. */
+/** Acts on announced ends, each once, at its time. */
 export interface Expiry {
   /**
-   * An end that has passed is acted on at once. An earlier end that was announced for this id stays: whoever acts on it
-   * looks at the row anyway, and announcements may arrive in another order than the rows were written.
+   * Acts at once on an end that has passed. An earlier end that was announced for this id stays: the listener checks
+   * the row anyway, and announcements may arrive in another order than the rows were written.
    */
   schedule(id: string, endAt: number): void;
   cancel(id: string): void;
   close(): void;
 }
 
-// Ends are collected in slots of this size, so that one timer serves all of them; it bounds how late an end is.
+// Ends are grouped in slots of this size, so that one timer serves all of them; it bounds how late an end is.
 const SLOT_MS = 250;
 
 /**
- * A wheel of slots with one timer, armed for the earliest. `onDue` is called up to 250 ms after an end, never before.
+ * Slots with one timer, set for the earliest. `onDue` is called up to 250 ms after an end, never before.
  */
 export const createExpiry = (options: {
   clock: Pick<Clock, 'now' | 'after'>;

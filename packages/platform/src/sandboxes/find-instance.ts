@@ -1,6 +1,6 @@
 import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
 
-/** Undefined when the runtime knows no such instance. Rejects when it cannot say. */
+/** Undefined when the runtime has no such instance. Rejects when the runtime cannot answer. */
 export const findInstance = async (
   runtime: Pick<Runtime, 'get'>,
   id: string,

@@ -3,6 +3,7 @@ import { RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createForkHandlers } from '../handlers/forking.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+import { toAccessToken } from '../tokens.ts';
 
 let fixture: PlaneFixture;
 beforeEach(async () => {
@@ -15,7 +16,7 @@ const codeOf = async (refused: Promise<unknown>): Promise<string> => {
   const error = await refused.catch((reason: unknown) => reason);
   return error instanceof ApiError ? error.code : String(error);
 };
-/** What is left of a capture when nobody needs it any more: nothing. */
+/** The driver's state after a capture that is no longer needed: empty. */
 const expectNoSnapshot = async (): Promise<void> => {
   for (const state of ['making', 'ready', 'removing'] as const)
     expect(await fixture.store.listSnapshotIds(state)).toEqual([]);
@@ -23,7 +24,7 @@ const expectNoSnapshot = async (): Promise<void> => {
 };
 
 describe('forking a sandbox', () => {
-  it('captures once, and tells each copy who it is and what the source was given', async () => {
+  it('captures once, and sends each copy its own identity and the settings of the source', async () => {
     const id = await fixture.create({ autoPause: 'memory', allowInternet: false });
     const source = await fixture.rowOf(id);
     const outcomes = await fork(id, 3);
@@ -44,12 +45,14 @@ describe('forking a sandbox', () => {
       expect((await fixture.route(row?.id ?? ''))?.runId).toBe(row?.runId);
     }
     const inits = fixture.runtime.inits.slice(1);
-    expect(new Set(inits.map(({ accessToken }) => accessToken)).size).toBe(3);
+    for (const name of ['accessTokenSha256', 'edgeNonce'])
+      expect(new Set(fixture.runtime.inits.map((init) => init[name])).size).toBe(4);
+    expect(JSON.stringify(inits)).not.toContain(toAccessToken('secret', rows[0]?.id ?? ''));
     expect(await fixture.rowOf(id)).toEqual(source);
     await expectNoSnapshot();
   });
 
-  it('starts as many as there are places for, and says of each other why it is not there', async () => {
+  it('starts copies up to the concurrency limit, and reports for each other copy why it failed', async () => {
     await fixture.startPlane({ maxSandboxes: 3 });
     const id = await fixture.create();
     const outcomes = await fork(id, 3);
@@ -69,7 +72,7 @@ describe('forking a sandbox', () => {
     await expectNoSnapshot();
   });
 
-  it('leaves nothing of a copy that does not start', async () => {
+  it('removes everything of a copy that does not start', async () => {
     const id = await fixture.create();
     fixture.runtime.fail('create', new RuntimeError('exhausted', 'full'));
     const [first, second] = await fork(id, 2);
@@ -92,7 +95,7 @@ describe('forking a sandbox', () => {
     expect(await codeOf(fork('i1'))).toBe('not_found');
   });
 
-  it('waits for nothing that is under way: a pause is told, and one of both gets through', async () => {
+  it('does not wait for an operation in progress: of a pause and a fork at once, one succeeds and the other is refused', async () => {
     const id = await fixture.create();
     const letGo = fixture.runtime.hold('snapshot');
     const forked = fork(id);
@@ -104,7 +107,7 @@ describe('forking a sandbox', () => {
     await fixture.plane.pausing.pause(id, 'memory');
   });
 
-  it('is not offered where processes cannot be captured', async () => {
+  it('answers 501 where processes cannot be captured', async () => {
     fixture.useRuntime({ memory: false, filesystem: true });
     await fixture.startPlane();
     expect(await codeOf(fork(await fixture.create()))).toBe('unimplemented');

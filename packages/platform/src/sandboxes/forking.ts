@@ -7,17 +7,17 @@ export interface ForkRequest {
   timeoutMs: number;
 }
 
-/** Copies of running sandboxes that go on with their processes. */
+/** Copies running sandboxes together with their processes. */
 export interface Forking {
   /**
-   * Captures a running sandbox once and resolves with the outcome of each copy, of which some may have failed; the others
-   * are usable. The sandbox itself runs on; connections to it are reset. Rejects, with nothing changed, as
+   * Captures a running sandbox once and resolves with the outcome of each copy. Some copies may have failed; the
+   * others are usable. The sandbox itself continues; connections to it are reset. Rejects, with nothing changed, as
    * `Snapshotting.lend` does.
    */
   fork(sandboxId: string, request: ForkRequest): Promise<PromiseSettledResult<SandboxRow>[]>;
 }
 
-/** So many start at the same time: more would only wait for each other until they take too long. */
+/** The number of copies that start at the same time: more would only delay each other until they time out. */
 const LANES = 8;
 
 export const createForking = (options: {

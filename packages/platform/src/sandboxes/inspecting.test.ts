@@ -7,7 +7,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-/** A comparison of a sandbox with what it began with, which takes as long as it is let. */
+/** A comparison of a sandbox with the state that it began with, which lasts until it is interrupted. */
 const begin = async (id: string, signal = new AbortController().signal) => {
   const sandbox = await fixture.rowOf(id);
   if (sandbox === undefined) throw new Error(`there is no sandbox ${id}`);
@@ -19,25 +19,28 @@ const begin = async (id: string, signal = new AbortController().signal) => {
 };
 
 describe('a comparison of files', () => {
-  it('keeps a sandbox from a pause, and ends when whoever asked for it leaves', async () => {
+  it('blocks a pause of the sandbox, and ends when its caller disconnects', async () => {
     const id = await fixture.create();
     const caller = new AbortController();
     const { outcome } = await begin(id, caller.signal);
     await expect(fixture.plane.pausing.pause(id, 'memory')).rejects.toMatchObject({ code: 'conflict' });
-    caller.abort(Object.assign(new Error('the caller went away'), { code: 'left' }));
+    caller.abort(Object.assign(new Error('the caller disconnected'), { code: 'left' }));
     expect(await outcome).toBe('left');
     await fixture.plane.pausing.pause(id, 'memory');
     expect((await fixture.rowOf(id))?.state).toBe('paused');
   });
 
-  it('ends when the sandbox comes to its end, which is acted on at once', async () => {
+  it('ends when the sandbox expires, which is not delayed', async () => {
     const id = await fixture.create({ timeoutMs: 500, autoPause: 'filesystem' });
     const { outcome } = await begin(id);
+    const endAt = (await fixture.rowOf(id))?.endAt ?? 0;
     expect(await outcome).toBe('conflict');
     await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
+    // Far below the minute after which a round of `reconcile` would find it.
+    expect(((await fixture.rowOf(id))?.pausedAt ?? 0) - endAt).toBeLessThan(5_000);
   });
 
-  it('is not offered where files cannot be captured', async () => {
+  it('answers 501 where files cannot be captured', async () => {
     fixture.useRuntime({ memory: false, filesystem: false });
     await fixture.startPlane();
     const { outcome } = await begin(await fixture.create());

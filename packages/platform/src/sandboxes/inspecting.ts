@@ -1,23 +1,26 @@
 import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { type Difference, isRuntimeError, type Runtime, type TreeOrigin } from '@skerry/runtime';
+import type { BuildRow } from '../store/build-store.ts';
 import type { SandboxRow, SnapshotRow, Store, TemplateRow } from '../store/store.ts';
 import type { Transitions } from './transitions.ts';
 
-/** What files are asked about: those of a sandbox, of a snapshot, or of a template's image. */
-export type Inspected = { sandbox: SandboxRow } | { template: TemplateRow; snapshot: SnapshotRow | null };
+/** The files of a comparison: those of a sandbox, of a snapshot, or of a template's image. */
+export type Inspected =
+  | { sandbox: SandboxRow }
+  | { template: TemplateRow; snapshot: SnapshotRow | null; build: BuildRow | null };
 
-/** What can be learnt about files without running anything. */
+/** Verifies and compares files without running a sandbox. */
 export interface Inspecting {
-  /** What is not as it was when the snapshot was made, in words. Rejects with `not_found`. */
+  /** Descriptions of the files that changed since the snapshot was made. Rejects with `not_found`. */
   verify(snapshotId: string): Promise<string[]>;
   /**
-   * What became of the files of `from`, by default what `to` began with, in `to`. Rejects with `not_found`, with
-   * `conflict` while a sandbox is in a transition or when it comes to its end meanwhile, with `invalid_argument` when they
-   * were made on different images, have too many files or differ in too many, with `timeout` when the signal aborted,
+   * The differences from `from`, by default the state that `to` began with, to `to`. Rejects with `not_found`, with
+   * `conflict` while a sandbox is in a transition or when it ends meanwhile, with `invalid_argument` when the two were
+   * created from different images, have too many files or differ in too many, with `timeout` when the signal aborted,
    * and with `unimplemented` when this host cannot read the files of sandboxes.
    */
   diff(which: { from: Inspected | undefined; to: Inspected; signal: AbortSignal }): Promise<Difference[]>;
-  /** The snapshot, the one that its sandbox had begun with, and so on. */
+  /** The snapshot, the one that its sandbox began with, and so on. */
   log(snapshot: SnapshotRow): Promise<SnapshotRow[]>;
 }
 
@@ -25,18 +28,26 @@ export interface InspectingOptions {
   store: Store;
   runtime: Runtime;
   transitions: Transitions;
-  images: { base: { rootfs: string } };
+  toRootfs(build: BuildRow | null): string;
 }
 
-export const createInspecting = ({ store, runtime, transitions, images }: InspectingOptions): Inspecting => {
+export const createInspecting = ({
+  store,
+  runtime,
+  transitions,
+  toRootfs,
+}: InspectingOptions): Inspecting => {
   const toTree = (what: Inspected): TreeOrigin => {
     if ('sandbox' in what) return { instance: what.sandbox.id };
-    return what.snapshot === null ? { rootfs: images.base.rootfs } : { snapshot: what.snapshot.id };
+    return what.snapshot === null ? { rootfs: toRootfs(what.build) } : { snapshot: what.snapshot.id };
   };
 
-  const toOrigin = (what: Inspected): TreeOrigin => {
+  const toOrigin = async (what: Inspected): Promise<TreeOrigin> => {
     const snapshot = 'sandbox' in what ? what.sandbox.snapshotId : (what.snapshot?.parentId ?? null);
-    return snapshot === null ? { rootfs: images.base.rootfs } : { snapshot };
+    if (snapshot !== null) return { snapshot };
+    const buildId = 'sandbox' in what ? what.sandbox.buildId : (what.snapshot?.buildId ?? null);
+    const build = buildId === null ? undefined : await store.findBuild(buildId);
+    return { rootfs: toRootfs(build ?? null) };
   };
 
   const collect = async (from: TreeOrigin, to: TreeOrigin, signal: AbortSignal): Promise<Difference[]> => {
@@ -50,7 +61,7 @@ export const createInspecting = ({ store, runtime, transitions, images }: Inspec
     return found;
   };
 
-  /** Nobody pauses or resumes it meanwhile, unless it comes to its end. */
+  /** Blocks a pause or resume of the sandbox meanwhile, but not its end. */
   const hold = async <T>(
     what: Inspected | undefined,
     work: () => Promise<T>,
@@ -58,8 +69,9 @@ export const createInspecting = ({ store, runtime, transitions, images }: Inspec
   ): Promise<T> => {
     if (what === undefined || !('sandbox' in what)) return work();
     const { id } = what.sandbox;
-    if (transitions.current(id) !== undefined) throw conflict(`sandbox "${id}" is in a transition`);
-    const interrupt = (): void => abort.abort(conflict(`sandbox "${id}" has come to its end`));
+    if (transitions.current(id) !== undefined)
+      throw conflict(`sandbox "${id}" is busy with another operation`);
+    const interrupt = (): void => abort.abort(conflict(`sandbox "${id}" has ended`));
     return transitions.run(id, 'snapshot', work, { interrupt });
   };
 
@@ -76,7 +88,8 @@ export const createInspecting = ({ store, runtime, transitions, images }: Inspec
       const either = AbortSignal.any([signal, abort.signal]);
       const isSame =
         from !== undefined && 'sandbox' in from && 'sandbox' in to && from.sandbox.id === to.sandbox.id;
-      const run = () => collect(from === undefined ? toOrigin(to) : toTree(from), toTree(to), either);
+      const run = async () =>
+        collect(from === undefined ? await toOrigin(to) : toTree(from), toTree(to), either);
       return hold(isSame ? undefined : from, () => hold(to, run, abort), abort);
     },
     log: async (snapshot) => {
@@ -93,9 +106,12 @@ export const createInspecting = ({ store, runtime, transitions, images }: Inspec
 };
 
 const toInspectionError = (cause: unknown): ApiError => {
-  if (isRuntimeError(cause, 'not_found')) return notFound('the files are not there any more', { cause });
+  if (isRuntimeError(cause, 'not_found')) return notFound('the files no longer exist', { cause });
   if (isRuntimeError(cause, 'unsupported'))
-    return invalid('the two were made on different images, or have or differ in too many files', { cause });
+    return invalid(
+      'the two were created from different images, have too many files, or differ in too many files',
+      { cause },
+    );
   if (isRuntimeError(cause, 'damaged')) {
     return new ApiError('internal', `the snapshot is damaged: ${cause.message}`, { cause });
   }

@@ -1,9 +1,10 @@
-import { notFound } from '@skerry/contract/error';
+import { ApiError, notFound } from '@skerry/contract/error';
 import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
+import type { BuildRow, StartCommands } from '../store/build-store.ts';
 import {
   type NewSandbox,
   PAUSED_STATES,
@@ -14,52 +15,58 @@ import {
   type Store,
   type TemplateRow,
 } from '../store/store.ts';
+import { findCheckpoint, startInNewSandbox, toOwnCommands } from '../templates/start-in-new-sandbox.ts';
 import type { Adopt } from './adopt.ts';
 import { setUpAgent } from './agent.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
-import type { Live } from './live.ts';
 import { toMemoryExtraMs } from './memory-start-timeout.ts';
 import type { Pausing } from './pausing.ts';
-import { isAlive, notRunning } from './running.ts';
+import type { Live } from './running-handles.ts';
 import { limitReached, toStartError } from './start-error.ts';
+import { isAlive, notRunning } from './visible-state.ts';
 import type { WarmPool, WarmSpec } from './warm-pool.ts';
 
 export interface CreateRequest {
   template: TemplateRow;
-  /** What it begins with; null: the image of the template. */
+  /** The snapshot that it begins with; null: the image of the template. */
   snapshot: SnapshotRow | null;
+  /** The build of the template, if it has builds. */
+  build: BuildRow | null;
   timeoutMs: number;
   metadata: Record<string, string>;
   envVars: Record<string, string>;
   secure: boolean;
-  /** Null: the creator did not say; then there is internet. */
+  /** Null: the creator did not choose; then there is internet. */
   allowInternet: boolean | null;
-  /** What to keep at the end of its time; null: it is killed then. */
+  /** What expiry keeps; null: the sandbox is killed then. */
   autoPause: PauseKind | null;
 }
 
-/** What a sandbox may use. */
+/** The limits of a sandbox. */
 export type Size = Pick<Limits, 'cpuCount' | 'memoryMb' | 'diskMb'>;
 
-/** From the request for a sandbox to its end. */
+/** Creates and expires sandboxes. */
 export interface Lifecycle {
   /**
-   * Resolves when the sandbox is usable: its agent has variables, token and default user. When it rejects, nothing of it is
-   * left or what is left is on its way out.
+   * Resolves when the sandbox is usable: its agent has variables, token and default user. When it rejects, everything
+   * of the sandbox is removed, or its removal is in progress.
    */
   create(request: CreateRequest): Promise<SandboxRow>;
-  /** As `create`, of what was captured of a sandbox with its processes; all but id, token and time is that one's. */
+  /** As `create`, from a capture of a sandbox with its processes; all but id, token and time is copied. */
   fork(source: SandboxRow, captured: { id: string; timeoutMs: number }): Promise<SandboxRow>;
   /** Rejects with `not_found` unless it is running or paused. */
   get(id: string): Promise<SandboxRow>;
-  /** Resolves when it is stopped; two at once both succeed. Rejects with `not_found` unless it is running or paused. */
+  /**
+   * Resolves when it is stopped; two concurrent calls both succeed. Rejects with `not_found` unless it is running or
+   * paused.
+   */
   kill(id: string): Promise<void>;
   /** Whether this process is starting it now. */
   isStarting(id: string): boolean;
-  /** Acts on an end that was announced: kills or pauses the sandbox unless its end was moved meanwhile. */
+  /** Acts on an announced end: kills or pauses the sandbox unless its end was moved meanwhile. */
   expire(id: string): Promise<void>;
-  /** Resolves when no start is under way. */
+  /** Resolves when no start is in progress. Those that wait for the start command of their template fail. */
   settled(): Promise<void>;
 }
 
@@ -77,58 +84,86 @@ export interface LifecycleOptions {
   log: Log;
   limits: Limits;
   secret: string;
-  /** What the runtime makes of a request. */
-  toSpec(
-    size: Size,
-    request: { allowInternet: boolean | null; snapshot: Pick<SnapshotRow, 'id'> | null },
-  ): WarmSpec;
+  /** Converts a request to the spec of an instance. */
+  toSpec(size: Size, request: SpecRequest): WarmSpec;
 }
 
-/** Where a sandbox comes from: an instance that waits for an owner, or nothing but the way to make one. */
-interface Origin {
+/** What a new instance begins with, and its network. */
+export interface SpecRequest {
+  allowInternet: boolean | null;
+  snapshot: Pick<SnapshotRow, 'id'> | null;
+  /** Its image; null: the one of the installation. */
+  build: Pick<BuildRow, 'image'> | null;
+}
+
+/** How a sandbox begins. */
+interface Beginning {
   spec: WarmSpec;
-  waiting: Instance | undefined;
+  /** Started before the agent gets the variables of the sandbox. */
+  commands: StartCommands | null;
 }
 
-/** An agent that waits answers at once or not at all. */
+interface Origin extends Beginning {
+  /** A warm instance of the same spec, if there is one. */
+  waiting: Instance | undefined;
+  /** Instead of a checkpoint of a build that cannot be restored. */
+  otherwise?: Beginning;
+}
+
+/** A warm agent responds at once or not at all. */
 const WARM_ANSWER_MS = 2_000;
 
 export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   const { store, runtime, live, expiry, ending, pausing, adopt, warm, clock, ids, log, limits, secret } =
     options;
   const starting = new Map<string, Promise<SandboxRow>>();
+  const closing = new AbortController();
 
   const undo = async (id: string): Promise<void> => {
     try {
       if (await ending.begin(id, 'failed', { from: ['starting'] })) await ending.finish(id);
     } catch (error) {
-      log.error('a failed start could not be undone and is tried again', { sandboxId: id, error });
+      log.error('a failed start could not be undone and will be retried', { sandboxId: id, error });
     }
   };
 
-  /** The instance of a sandbox, with its agent set up: the one that waits for it, else a new one. */
-  const launch = async (sandbox: NewSandbox, { spec, waiting }: Origin, onStep: (step: string) => void) => {
-    const extraMs = 'snapshot' in spec ? toMemoryExtraMs(sandbox.memoryMb) : 0;
-    const signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
-    const setUp = (instance: Instance, within = signal): Promise<void> =>
+  /** The instance of a sandbox, with its agent set up: the warm instance if there is one, else a new one. */
+  const launch = async (sandbox: NewSandbox, origin: Origin, onStep: (step: string) => void) => {
+    const { waiting, otherwise } = origin;
+    const setUp = (instance: Instance, within: AbortSignal): Promise<void> =>
       setUpAgent(instance, sandbox, { secret, clock, signal: within });
     if (waiting !== undefined) {
       try {
         await setUp(waiting, AbortSignal.timeout(WARM_ANSWER_MS));
         return waiting;
       } catch (error) {
-        log.warn('a sandbox that was started ahead does not answer', { sandboxId: sandbox.id, error });
+        log.warn('a warm sandbox does not respond', { sandboxId: sandbox.id, error });
         await waiting.stop();
       }
     }
     const { id } = sandbox;
-    const create = () => runtime.create({ id, hostname: id, ...spec }, { signal });
-    const instance = await create().catch(async (error: unknown) => {
-      if (!isRuntimeError(error, 'exhausted') || (await warm.evict()) === 0) throw error;
-      return create();
+    const begin = async ({ spec, commands }: Beginning) => {
+      const extraMs = 'snapshot' in spec ? toMemoryExtraMs(sandbox.memoryMb) : 0;
+      const signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
+      const create = () => runtime.create({ id, hostname: id, ...spec }, { signal });
+      const instance = await create().catch(async (error: unknown) => {
+        if (!isRuntimeError(error, 'exhausted') || (await warm.evict()) === 0) throw error;
+        return create();
+      });
+      return { instance, commands, signal };
+    };
+    const { instance, commands, signal } = await begin(origin).catch((error: unknown) => {
+      if (otherwise === undefined || !isUnusable(error)) throw error;
+      log.warn('a template is started again, as its checkpoint cannot be used', { sandboxId: id, error });
+      return begin(otherwise);
     });
+    if (commands !== null) {
+      onStep('run the start command');
+      const within = { secret, clock, agentTimeoutMs: limits.startTimeoutMs, signal: closing.signal };
+      await startInNewSandbox(instance, { sandbox, commands }, within);
+    }
     onStep('set up the agent');
-    await setUp(instance);
+    await setUp(instance, commands === null ? signal : AbortSignal.timeout(limits.startTimeoutMs));
     return instance;
   };
 
@@ -161,7 +196,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     }
   };
 
-  /** Takes a place and starts the sandbox in it. */
+  /** Reserves a place and starts the sandbox in it. */
   const admit = (sandbox: NewSandbox, origin: Origin, timeoutMs: number): Promise<SandboxRow> => {
     const run = async (): Promise<SandboxRow> => {
       const { spec, waiting } = origin;
@@ -172,7 +207,8 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         if (reserved !== 'reserved' && waiting !== undefined) warm.giveBack(spec, waiting);
       }
       if (reserved === 'limit') throw limitReached(limits.maxSandboxes);
-      // Deleted between the look and now.
+      // Deleted since the lookup.
+      if (reserved === 'no_image') throw notFound(`the image of template "${sandbox.templateId}" is gone`);
       if (reserved === 'no_snapshot')
         throw notFound(`the snapshot of template "${sandbox.templateId}" is gone`);
       return start(sandbox, origin, timeoutMs);
@@ -186,17 +222,29 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   };
 
   return {
-    create: async ({ template, snapshot, timeoutMs, ...request }) => {
+    create: async ({ template, snapshot, build, timeoutMs, envVars, ...request }) => {
       const createdAt = clock.now();
-      const spec = options.toSpec(snapshot ?? template, { ...request, snapshot });
-      // Only what begins with an image is started ahead.
-      const waiting = snapshot === null ? warm.claim(spec) : undefined;
-      const { cpuCount, memoryMb, diskMb } = snapshot ?? template;
+      const size = snapshot ?? build ?? template;
+      const checkpoint = build && snapshot === null ? await findCheckpoint(build, { store, runtime }) : null;
+      const image = {
+        spec: options.toSpec(size, { ...request, snapshot, build }),
+        commands: toOwnCommands(build),
+      };
+      const restored = checkpoint && options.toSpec(size, { ...request, snapshot: checkpoint, build });
+      const buildId = snapshot?.buildId ?? build?.id ?? null;
+      const { env = {} } = build ?? (buildId === null ? undefined : await store.findBuild(buildId)) ?? {};
+      // Only sandboxes that begin with an image are started in advance.
+      const isPlain = snapshot === null && image.commands === null;
+      const waiting = isPlain ? warm.claim(image.spec) : undefined;
+      const { cpuCount, memoryMb, diskMb } = size;
       const sandbox: NewSandbox = {
         id: waiting?.id ?? ids.sandboxId(),
         templateId: template.id,
         templateName: template.name,
-        snapshotId: snapshot?.id ?? null,
+        snapshotId: (snapshot ?? checkpoint)?.id ?? null,
+        buildId,
+        // The creator's variables replace those of the image.
+        envVars: { ...env, ...envVars },
         createdAt,
         endAt: createdAt + timeoutMs,
         ...request,
@@ -204,21 +252,34 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         memoryMb,
         diskMb,
       };
-      return admit(sandbox, { spec, waiting }, timeoutMs);
+      const origin = restored
+        ? { spec: restored, commands: null, waiting, otherwise: image }
+        : { ...image, waiting };
+      return admit(sandbox, origin, timeoutMs);
     },
     fork: (source, { id: captured, timeoutMs }) => {
       const createdAt = clock.now();
       const { allowInternet, cpuCount, memoryMb, diskMb } = source;
-      const spec = options.toSpec(source, { allowInternet, snapshot: { id: captured } });
-      const { templateId, templateName, snapshotId, metadata, envVars, secure, autoPause } = source;
+      const spec = options.toSpec(source, { allowInternet, snapshot: { id: captured }, build: null });
+      const { templateId, templateName, snapshotId, buildId, metadata, envVars, secure, autoPause } = source;
       const sandbox: NewSandbox = {
         id: ids.sandboxId(),
-        ...{ templateId, templateName, snapshotId, metadata, envVars, secure, allowInternet, autoPause },
+        ...{
+          templateId,
+          templateName,
+          snapshotId,
+          buildId,
+          metadata,
+          envVars,
+          secure,
+          allowInternet,
+          autoPause,
+        },
         createdAt,
         endAt: createdAt + timeoutMs,
         ...{ cpuCount, memoryMb, diskMb },
       };
-      return admit(sandbox, { spec, waiting: undefined }, timeoutMs);
+      return admit(sandbox, { spec, commands: null, waiting: undefined }, timeoutMs);
     },
     get: async (id) => {
       const row = await store.findSandbox(id);
@@ -246,7 +307,15 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       if (moved?.state === 'running' && live.has(id)) expiry.schedule(id, moved.endAt);
     },
     settled: async () => {
+      closing.abort(shuttingDown());
       await Promise.allSettled(starting.values());
     },
   };
 };
+
+/** Whether a checkpoint is of no use on this host, as after a change of its kernel or of the level. */
+const isUnusable = (error: unknown): boolean =>
+  (['unsupported', 'damaged', 'not_found', 'internal'] as const).some((code) => isRuntimeError(error, code));
+
+const shuttingDown = (): ApiError =>
+  new ApiError('unavailable', 'the server is shutting down', { reason: 'server_shutting_down' });

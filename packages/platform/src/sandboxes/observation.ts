@@ -8,19 +8,19 @@ import type { MetricRow } from '../store/metric-store.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
 import { postToAgent } from './agent.ts';
 
-/** What is learnt of sandboxes while they run: what they use, and what their agents tell. */
+/** Collects metrics and logs of sandboxes while they run. */
 export interface Observation {
   readonly sampling: Sampling;
   readonly logCollection: LogCollection;
-  /** Watches a running sandbox from here on. */
+  /** Starts observing a running sandbox. */
   begin(row: SandboxRow, instance: Instance): void;
-  /** Stops watching, and fetches what the agent has not told yet. */
+  /** Stops observing, and fetches the remaining log entries. */
   end(id: string): void;
-  /** Resolves when that is fetched, or soon when it cannot be. Never rejects. */
+  /** Resolves when those are fetched, or soon when that is impossible. Never rejects. */
   fetched(id: string): Promise<void>;
-  /** Forgets what is too old or too much to keep. */
+  /** Removes samples and entries that are too old or exceed the limits. */
   prune(): Promise<void>;
-  /** Stops watching, and writes what was not written yet. */
+  /** Stops observing, and writes the samples and entries that are not written yet. */
   close(): Promise<void>;
 }
 

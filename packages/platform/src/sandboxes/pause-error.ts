@@ -3,7 +3,10 @@ import { type Features, isRuntimeError } from '@skerry/runtime';
 import { retryHeaders } from '../runtime-lost.ts';
 import type { PauseKind, SandboxState } from '../store/store.ts';
 
-/** Throws when this host cannot pause so, naming `field`, which asked for it: 400, or 501 where it cannot pause at all. */
+/**
+ * Throws when this host cannot pause in this way, naming `field`, which requested it: 400, or 501 where it cannot
+ * pause at all.
+ */
 export const requirePause = ({ pause }: Pick<Features, 'pause'>, kind: PauseKind, field: string): void =>
   requireCapture(pause, kind, { field, act: 'pause sandboxes' });
 
@@ -20,36 +23,39 @@ const requireCapture = (
   if (!can.memory && !can.filesystem) throw unimplemented(`this server cannot ${act} on its host`);
   throw invalid(
     kind === 'memory'
-      ? `${field}: this server cannot keep the memory of a sandbox; false keeps its files`
+      ? `${field}: this server cannot checkpoint the memory of a sandbox; set it to false to keep the files only`
       : `${field}: this server cannot keep the files of a sandbox without its memory`,
   );
 };
 
-/** What the caller of a pause that failed learns; the cause is for the log. `state` is what became of the sandbox. */
+/**
+ * The error for the caller of a failed pause; the cause is for the log. `state` is the state of the sandbox
+ * afterwards.
+ */
 export const toPauseError = (cause: unknown, state: SandboxState | undefined): ApiError => {
   if (cause instanceof ApiError) return cause;
   const becomes = outcomes[state ?? 'ended'];
   if (becomes === undefined) {
-    return new ApiError('internal', 'the sandbox could not be paused and does not run any more', { cause });
+    return new ApiError('internal', 'the sandbox could not be paused and has ended', { cause });
   }
   if (isRuntimeError(cause, 'exhausted')) {
-    const message = `this host has no room to keep the sandbox now; ${becomes}`;
+    const message = `this host has too little free space to pause the sandbox now; ${becomes}`;
     return new ApiError('unavailable', message, { cause, reason: NO_ROOM });
   }
   if (isRuntimeError(cause, 'unavailable')) {
-    const message = `the pause was cut off; ${becomes}`;
+    const message = `the pause was interrupted; ${becomes}`;
     return new ApiError('unavailable', message, { cause, headers: retryHeaders(cause) });
   }
   return new ApiError('internal', `the sandbox could not be paused; ${becomes}`, { cause });
 };
 
 const outcomes: Partial<Record<SandboxState, string>> = {
-  running: 'it runs on',
-  pausing: 'it stands still, and is paused as soon as that is possible',
+  running: 'the sandbox is still running',
+  pausing: 'the sandbox is frozen until the pause can be completed',
 };
 
 const NO_ROOM = 'sandbox_capacity_unavailable';
 
-/** Whether the host was full. It may be one sandbox that fills it, and another whose pause fails. */
+/** Whether the host was full. One sandbox may fill it, and the pause of another one fails. */
 export const isForWantOfRoom = (error: unknown): boolean =>
   error instanceof ApiError && error.reason === NO_ROOM;

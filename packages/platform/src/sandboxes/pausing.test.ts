@@ -12,7 +12,7 @@ const resume = { timeoutMs: 30_000, memory: true };
 const failure = () => new RuntimeError('internal', 'it broke');
 
 describe('pause', () => {
-  it('takes the sandbox off the directory, ends its run and has no expiry', async () => {
+  it('removes the sandbox from the directory, ends its run and cancels its expiry', async () => {
     const timeoutMs = 3_000;
     const id = await fixture.create({ timeoutMs });
     const endAt = Date.now() + timeoutMs;
@@ -35,7 +35,7 @@ describe('pause', () => {
     expect(fixture.runtime.log).toEqual([`pause ${id} filesystem`]);
   });
 
-  it('is joined by the same request, refused to others while under way and once it is done', async () => {
+  it('is joined by an equal request, and refuses other requests during the pause and after it', async () => {
     const id = await fixture.create();
     const release = fixture.runtime.hold('pause');
     const both = [fixture.plane.pausing.pause(id, 'memory'), fixture.plane.pausing.pause(id, 'memory')];
@@ -50,7 +50,7 @@ describe('pause', () => {
     await expect(fixture.plane.pausing.pause('inone', 'memory')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('that fails leaves the sandbox running until the end it had, and tells all who joined', async () => {
+  it('that fails leaves the sandbox running until its former end, and rejects every joined request', async () => {
     const id = await fixture.create();
     const before = await fixture.rowOf(id);
     fixture.runtime.fail('pause', failure());
@@ -63,20 +63,20 @@ describe('pause', () => {
     await fixture.plane.pausing.pause(id, 'memory');
   });
 
-  it('says that there is no room when the host is full', async () => {
+  it('reports a full host as 503 with sandbox_capacity_unavailable', async () => {
     const id = await fixture.create();
     fixture.runtime.fail('pause', new RuntimeError('exhausted', 'no space'));
     await expect(fixture.plane.pausing.pause(id, 'memory')).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('succeeds when only the answer of the runtime was lost', async () => {
+  it('succeeds when only the response of the runtime was lost', async () => {
     const id = await fixture.create();
     fixture.runtime.loseAnswer('pause');
     await fixture.plane.pausing.pause(id, 'memory');
     expect((await fixture.rowOf(id))?.state).toBe('paused');
   });
 
-  it('never keeps less than was asked for', async () => {
+  it('never keeps less than was requested', async () => {
     fixture.useRuntime({ memory: false, filesystem: true });
     await fixture.startPlane();
     const id = await fixture.create();
@@ -94,7 +94,7 @@ describe('pause', () => {
     });
   });
 
-  it('gives way to a kill, which waits for it and removes everything', async () => {
+  it('yields to a kill, which waits for it and removes everything', async () => {
     const id = await fixture.create();
     const release = fixture.runtime.hold('pause');
     const pausing = fixture.plane.pausing.pause(id, 'memory').catch((error: unknown) => error);
@@ -111,7 +111,7 @@ describe('pause', () => {
 });
 
 describe('the end of a time to live', () => {
-  it('pauses a sandbox that was made so, and does it again after a resume', async () => {
+  it('pauses a sandbox with autoPause, and pauses it again after a resume', async () => {
     const id = await fixture.create({ timeoutMs: 100, autoPause: 'filesystem' });
     await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
     await fixture.plane.resuming.resume(id, { ...resume, timeoutMs: 100 });
@@ -123,7 +123,7 @@ describe('the end of a time to live', () => {
     expect(await fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'killed' });
   });
 
-  it('does not kill one that cannot be paused, nor try without a break', async () => {
+  it('does not kill a sandbox that cannot be paused, and waits between attempts', async () => {
     fixture.runtime.fail('pause', failure());
     const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
     await expect.poll(() => fixture.runtime.log).toEqual([`pause ${id} memory`]);
@@ -133,7 +133,7 @@ describe('the end of a time to live', () => {
     expect((await fixture.route(id))?.runId).toBe('run1');
   });
 
-  describe('of a sandbox whose memory cannot be kept', () => {
+  describe('of a sandbox whose memory cannot be checkpointed', () => {
     const reachEnd = async (): Promise<string> => {
       fixture.runtime.fail('pause', failure());
       const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
@@ -148,7 +148,7 @@ describe('the end of a time to live', () => {
       return id;
     };
 
-    it('keeps its files alone after three attempts, and asks for the memory anew at its next end', async () => {
+    it('keeps only its files after three attempts, and tries a checkpoint again at its next end', async () => {
       const id = await reachEnd();
       await fixture.plane.pausing.pauseAtEnd(id, 'memory');
       expect(fixture.runtime.log.at(-1)).toBe(`pause ${id} filesystem`);
@@ -177,7 +177,7 @@ describe('the end of a time to live', () => {
       expect((await fixture.rowOf(id))?.state).toBe('paused');
     });
 
-    it('keeps its files alone when the host stays full', async () => {
+    it('keeps only its files when the host stays full', async () => {
       const full = new RuntimeError('exhausted', 'the host is full');
       fixture.runtime.fail('pause', full);
       const id = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
@@ -192,7 +192,7 @@ describe('the end of a time to live', () => {
       expect(fixture.runtime.log.at(-1)).toBe(`pause ${id} filesystem`);
     });
 
-    it('starts to count anew when its end was moved', async () => {
+    it('resets the count when its end was moved', async () => {
       const id = await reachEnd();
       await fixture.plane.timeToLive.set(id, 60_000);
       await fixture.plane.pausing.pauseAtEnd(id, 'memory');
@@ -202,7 +202,7 @@ describe('the end of a time to live', () => {
     });
   });
 
-  it('that came while no server ran is acted on at the next start', async () => {
+  it('that passed while no server ran is acted on at the next start', async () => {
     const kept = await fixture.create({ timeoutMs: 100, autoPause: 'memory' });
     const killed = await fixture.create({ timeoutMs: 100 });
     await fixture.plane.close();

@@ -5,27 +5,28 @@ import type { Log } from '../log.ts';
 import type { PauseKind, SandboxState, Store } from '../store/store.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
-import type { Live } from './live.ts';
 import type { Observation } from './observation.ts';
 import { isForWantOfRoom, requirePause, toPauseError } from './pause-error.ts';
 import type { Recovery } from './recovery.ts';
-import { isAlive, notRunning, toBusyError } from './running.ts';
+import type { Live } from './running-handles.ts';
 import type { Transitions } from './transitions.ts';
+import { isAlive, notRunning, toBusyError } from './visible-state.ts';
 
-/** From running to paused. */
+/** Moves sandboxes from running to paused. */
 export interface Pausing {
   /**
-   * Resolves when the sandbox is on disk and nothing of it runs; joins a pause of the same kind that is under way. When it
-   * rejects the sandbox runs on, with its connections reset, or has ended by the attempt. Rejects with `not_found`, with
-   * `conflict` when it is paused or in another transition, and with `invalid_argument` when this host cannot keep what is
-   * asked for.
+   * Resolves when the sandbox is on disk and no process of it runs; joins a pause of the same kind in progress. When
+   * it rejects, the sandbox is still running, with its connections reset, or the attempt has ended it. Rejects with
+   * `not_found`, with `conflict` when it is paused or in another transition, and with `invalid_argument` when this
+   * host cannot keep what was requested.
    */
   pause(id: string, kind: PauseKind): Promise<void>;
   /**
-   * Acts on an end that was announced, unless it was moved meanwhile. A sandbox that cannot be paused is tried again after
-   * 30 s. Code inside can make every attempt fail, and is not to outlive its end by that: after three, the files alone are
-   * to be kept, and when that fails too the sandbox ends as `expired`. On a host that is full, its files alone are kept
-   * after a quarter of an hour, and it never ends for that: its owner may have no part in it. Never rejects.
+   * Acts on an announced end, unless it was moved meanwhile. A sandbox that cannot be paused is retried after 30 s.
+   * Code inside can make every attempt fail, and must not extend its life in this way: after three attempts only the
+   * files are kept, and when that fails too the sandbox ends as `expired`. On a full host, only the files are kept
+   * after a quarter of an hour, and the sandbox is never ended for that reason: its owner may not be the cause. Never
+   * rejects.
    */
   pauseAtEnd(id: string, kind: PauseKind): Promise<void>;
 }
@@ -44,27 +45,27 @@ export interface PausingOptions {
 }
 
 const RETRY_MS = 30_000;
-/** What attempts may cost together before the files alone are kept. */
+/** The total cost of attempts after which only the files are kept. */
 const PATIENCE = 30;
 const FAILURE_COST = 10;
 const NO_ROOM_COST = 1;
 
 export const createPausing = (options: PausingOptions): Pausing => {
   const { store, runtime, live, expiry, recovery, ending, transitions, observation, clock, log } = options;
-  /** What the attempts to pause each sandbox at the end that it has reached have cost. */
+  /** The cost so far of the attempts to pause each sandbox at its present end. */
   const failures = new Map<string, number>();
 
-  /** What cannot be brought to an end now stays `pausing`: the next round of `reconcile`, or who connects, tries again. */
+  /** A pause that cannot be completed now stays `pausing`: the next round of `reconcile`, or a connect, tries again. */
   const recoverOrStay = async (id: string): Promise<SandboxState | undefined> => {
     try {
       return await recovery.recover(id);
     } catch (error) {
-      log.error('a pause could not be brought to an end', { sandboxId: id, error });
+      log.error('a pause could not be completed', { sandboxId: id, error });
       return (await store.findSandbox(id))?.state;
     }
   };
 
-  /** Undefined when the row is not running, or not due where that is asked for. */
+  /** Undefined when the row is not running, or is required to be due and is not. */
   const capture = async (id: string, kind: PauseKind, due: { endAtMost?: number }) => {
     const pausedAt = clock.now();
     const row = await store.changeState(id, {
@@ -75,13 +76,13 @@ export const createPausing = (options: PausingOptions): Pausing => {
     });
     if (row === undefined) return undefined;
     expiry.cancel(id);
-    // From here on nothing reaches it, and what was connected is reset: no connection survives a pause.
+    // From here on the sandbox is unreachable, and its connections are reset: no connection survives a pause.
     live.remove(id);
     await observation.fetched(id);
     try {
       await (await runtime.get(id)).pause({ memory: kind === 'memory' });
     } catch (error) {
-      // The pause may have got through all the same, where only the answer was lost.
+      // The pause may have succeeded although the response was lost.
       const state = await recoverOrStay(id);
       if (state !== 'paused') {
         log.error('sandbox could not be paused', { sandboxId: id, kind, state, error });
@@ -95,7 +96,7 @@ export const createPausing = (options: PausingOptions): Pausing => {
 
   const explain = async (id: string): Promise<Error> => {
     const row = await store.findSandbox(id);
-    if (row?.state === 'paused') return conflict(`sandbox "${id}" is paused already`);
+    if (row?.state === 'paused') return conflict(`sandbox "${id}" is already paused`);
     return toBusyError(row) ?? notRunning(id);
   };
 
@@ -105,11 +106,11 @@ export const createPausing = (options: PausingOptions): Pausing => {
   };
 
   const tryLater = async (id: string, error: unknown): Promise<void> => {
-    log.error('a sandbox was not paused at its end and is tried again', { sandboxId: id, error });
+    log.error('a sandbox was not paused at its end; the pause will be retried', { sandboxId: id, error });
     failures.set(id, (failures.get(id) ?? 0) + (isForWantOfRoom(error) ? NO_ROOM_COST : FAILURE_COST));
     expiry.cancel(id);
     expiry.schedule(id, clock.now() + RETRY_MS);
-    // Of those that were killed meanwhile nobody asks again.
+    // Sandboxes that were killed meanwhile never ask again.
     for (const other of failures.keys()) {
       const row = await store.findSandbox(other);
       if (row === undefined || !isAlive(row.state)) failures.delete(other);
@@ -138,7 +139,7 @@ export const createPausing = (options: PausingOptions): Pausing => {
           (await store.findSandbox(id))?.state,
         );
       }
-      if (current !== undefined) throw conflict(`sandbox "${id}" is in another transition`);
+      if (current !== undefined) throw conflict(`sandbox "${id}" is busy with another operation`);
       const paused = await transitions.run(id, `pause-${kind}`, async () => {
         if ((await store.findSandbox(id))?.state !== 'running') throw await explain(id);
         requirePause(runtime.features, kind, 'body.memory');
@@ -147,7 +148,7 @@ export const createPausing = (options: PausingOptions): Pausing => {
       if (paused === undefined) throw await explain(id);
     },
     pauseAtEnd: async (id, asked) => {
-      // Whoever makes a snapshot of it, or compares its files, knows nothing of its end.
+      // A snapshot or a comparison of its files does not act on its end.
       for (let last = transitions.current(id); last?.kind === 'snapshot'; last = transitions.current(id)) {
         last.interrupt?.();
         await last.over;
@@ -160,12 +161,10 @@ export const createPausing = (options: PausingOptions): Pausing => {
         const paused = await transitions.run(id, `pause-${kind}`, () => capture(id, kind, due));
         failures.delete(id);
         if (paused === undefined) await scheduleAgain(id);
-        else if (kind !== asked)
-          log.warn('only the files of a sandbox were kept at its end', { sandboxId: id });
+        else if (kind !== asked) log.warn('expiry kept only the files of a sandbox', { sandboxId: id });
       } catch (error) {
         await (isLast && !isForWantOfRoom(error) ? endInstead(id, error) : tryLater(id, error)).catch(
-          (cause: unknown) =>
-            log.error('the end of a sandbox could not be acted on', { sandboxId: id, error: cause }),
+          (cause: unknown) => log.error('the expiry of a sandbox failed', { sandboxId: id, error: cause }),
         );
       }
     },

@@ -8,13 +8,14 @@ import {
   type SandboxState,
   type Store,
 } from '../store/store.ts';
+import type { Building } from '../templates/building.ts';
 import type { Adopt } from './adopt.ts';
 import type { Ending } from './ending.ts';
 import { findInstance } from './find-instance.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import type { Live } from './live.ts';
 import type { Observation } from './observation.ts';
 import type { Recovery } from './recovery.ts';
+import type { Live } from './running-handles.ts';
 import type { Transitions } from './transitions.ts';
 
 export interface ReconcileOptions {
@@ -24,6 +25,7 @@ export interface ReconcileOptions {
   ending: Ending;
   adopt: Adopt;
   lifecycle: Pick<Lifecycle, 'isStarting' | 'expire'>;
+  building: Pick<Building, 'isBuilding'>;
   recovery: Pick<Recovery, 'recover'>;
   transitions: Pick<Transitions, 'current' | 'run'>;
   observation: Pick<Observation, 'prune'>;
@@ -32,7 +34,7 @@ export interface ReconcileOptions {
 }
 
 export interface Reconcile {
-  /** One round. Resolves when every row is right; stopping what has to go continues after that. */
+  /** One round. Resolves when every row is correct; removals may continue after that. */
   run(): Promise<void>;
   /** Resolves when the instances that a round found without a row are removed. */
   settled(): Promise<void>;
@@ -42,17 +44,29 @@ export interface Reconcile {
 const KEEP_ENDED_MS = 30 * 86_400_000;
 
 /**
- * Makes rows and instances agree, both ways, whatever happened to this process or the host before:
+ * Makes rows and instances agree, both ways, after any failure of this process or the host:
  * 1. what expired meanwhile is ended or paused, before anything is adopted;
- * 2. a start that nobody is working on is undone, an end that stopped half way is finished, a pause or resume that stopped
- *    half way is brought to one of its sides;
- * 3. a running row whose instance is gone is closed as `lost`, as is a paused one; one whose instance lives is made
- *    reachable;
- * 4. an instance without a row is removed.
+ * 2. a start without an owner is undone, an interrupted end is completed, an interrupted pause or resume is completed
+ * or undone;
+ * 3. a running or paused row whose instance is gone is closed as `lost`; a running one whose instance lives is made
+ * reachable;
+ * 4. an instance without a row, which no build uses, is removed.
  */
 export const createReconcile = (options: ReconcileOptions): Reconcile => {
-  const { store, runtime, live, ending, adopt, lifecycle, recovery, transitions, observation, clock, log } =
-    options;
+  const {
+    store,
+    runtime,
+    live,
+    ending,
+    adopt,
+    lifecycle,
+    building,
+    recovery,
+    transitions,
+    observation,
+    clock,
+    log,
+  } = options;
 
   const end = async (id: string, cause: EndCause, from: SandboxState, endAtMost?: number): Promise<void> => {
     const row = await ending.begin(id, cause, {
@@ -66,7 +80,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     if (transitions.current(id) !== undefined) return;
     transitions
       .run(id, 'recovery', () => recovery.recover(id))
-      .catch((error) => log.error('a transition could not be brought to an end', { sandboxId: id, error }));
+      .catch((error) => log.error('a transition could not be completed', { sandboxId: id, error }));
   };
 
   const check = async (row: SandboxRow): Promise<void> => {
@@ -86,7 +100,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
   };
 
   const adoptIfRunning = async (id: string, instance: Instance): Promise<void> => {
-    // The row was read a while ago; a kill may have come first.
+    // A kill may have come since the row was read.
     const row = await store.findSandbox(id);
     if (row?.state !== 'running' || live.has(id)) return;
     adopt(row, instance);
@@ -133,12 +147,12 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       const instances: Instance[] = [];
       for await (const instance of runtime.list()) instances.push(instance);
       // A row is written before its instance is made, so an instance that was listed before the rows were has one. Warm
-      // ones first: a claim moves a row from those to the sandboxes.
+      // instances are read first: a claim moves a row from those to the sandboxes.
       const warm = await store.listWarm();
       const rows = await activeRows();
       await each(rows, (row) => row.id, check);
       const known = new Set([...warm, ...expired, ...rows].map((row) => row.id));
-      const strays = instances.filter((instance) => !known.has(instance.id));
+      const strays = instances.filter(({ id }) => !known.has(id) && !building.isBuilding(id));
       removal = removal
         .then(() => removeStrays(strays))
         .catch((error) => log.error('reconcile failed for stray instances', { error }));

@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSystemClock } from '../clock.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+import { createRecordingLog } from '../testing/recording-log.ts';
+import { createEnding } from './ending.ts';
+import { createRecovery } from './recovery.ts';
+import { createLive } from './running-handles.ts';
+import { createTransitions } from './transitions.ts';
 
 let fixture: PlaneFixture;
 beforeEach(async () => {
@@ -9,45 +15,58 @@ afterEach(() => fixture.close());
 
 const resume = { timeoutMs: 30_000, memory: true };
 
-describe('after a server that was killed', () => {
-  const halfWay = async (state: 'pausing' | 'resuming') => {
-    const id = await fixture.create();
-    await fixture.plane.close();
-    const set = { pausedAt: 1, pausedWith: 'memory' } as const;
-    await fixture.store.changeState(id, { from: ['running'], to: state, set });
-    return id;
-  };
+const halfWay = async (
+  state: 'pausing' | 'resuming',
+  pausedWith: 'memory' | 'filesystem' = 'memory',
+): Promise<string> => {
+  const id = await fixture.create();
+  await fixture.plane.close();
+  await fixture.store.changeState(id, { from: ['running'], to: state, set: { pausedAt: 1, pausedWith } });
+  return id;
+};
 
+describe('after a server that was killed', () => {
   it.each(['pausing', 'resuming'] as const)(
-    'in the state %s a sandbox that runs is running',
+    'in state %s a row whose instance runs becomes running',
     async (state) => {
       const id = await halfWay(state);
       await fixture.startPlane();
       await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('running');
       expect(await fixture.rowOf(id)).toMatchObject({ pausedAt: null, pausedWith: null });
-      expect((await fixture.route(id))?.runId).toBe('run1');
-      // Without variables and token nobody may reach it.
+      const route = await fixture.route(id);
+      expect(route?.runId).toBe('run1');
+      // What the agent was told by the server before is what this one tells the edge.
+      expect(fixture.runtime.inits.map(({ edgeNonce }) => edgeNonce)).toEqual(
+        fixture.runtime.inits.map(() => route?.agent.edgeNonce),
+      );
+      // Without variables and token the sandbox must not be reachable.
       expect(fixture.runtime.inits).toHaveLength(state === 'resuming' ? 2 : 1);
     },
   );
 
-  it.each(['pausing', 'resuming'] as const)('in the state %s a paused one is paused', async (state) => {
-    const id = await halfWay(state);
-    await (await fixture.runtime.get(id)).pause({ memory: true });
-    await fixture.startPlane();
-    await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
-    expect(await fixture.rowOf(id)).toMatchObject({ pausedAt: 1, pausedWith: 'memory' });
-    expect(await fixture.plane.resuming.connect(id, resume)).toMatchObject({ wasPaused: true });
-  });
+  it.each(['pausing', 'resuming'] as const)(
+    'in state %s a row whose instance is paused becomes paused',
+    async (state) => {
+      const id = await halfWay(state);
+      await (await fixture.runtime.get(id)).pause({ memory: true });
+      await fixture.startPlane();
+      await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
+      expect(await fixture.rowOf(id)).toMatchObject({ pausedAt: 1, pausedWith: 'memory' });
+      expect(await fixture.plane.resuming.connect(id, resume)).toMatchObject({ wasPaused: true });
+    },
+  );
 
-  it.each(['pausing', 'resuming'] as const)('in the state %s one that is gone is closed', async (state) => {
-    const id = await halfWay(state);
-    await fixture.runtime.vanish(id);
-    await fixture.startPlane();
-    await expect.poll(() => fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'lost' });
-  });
+  it.each(['pausing', 'resuming'] as const)(
+    'in state %s a row whose instance is gone is closed',
+    async (state) => {
+      const id = await halfWay(state);
+      await fixture.runtime.vanish(id);
+      await fixture.startPlane();
+      await expect.poll(() => fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'lost' });
+    },
+  );
 
-  it.each(['connect', 'resume'] as const)('%s takes up a transition that nobody works on', async (act) => {
+  it.each(['connect', 'resume'] as const)('%s completes an abandoned transition', async (act) => {
     const id = await fixture.create();
     await fixture.plane.pausing.pause(id, 'memory');
     await fixture.store.changeState(id, { from: ['paused'], to: 'resuming' });
@@ -64,7 +83,7 @@ describe('after a server that was killed', () => {
     expect(await fixture.route(id)).toBeUndefined();
   });
 
-  it('paused sandboxes are left alone, without an instance they are closed', async () => {
+  it('paused sandboxes stay paused, and are closed if their instance is gone', async () => {
     const [kept, gone] = [await fixture.create(), await fixture.create()];
     for (const id of [kept, gone]) await fixture.plane.pausing.pause(id, 'filesystem');
     await fixture.plane.close();
@@ -74,5 +93,114 @@ describe('after a server that was killed', () => {
     await expect.poll(() => fixture.rowOf(gone)).toMatchObject({ state: 'ended', cause: 'lost' });
     await fixture.plane.lifecycle.kill(kept);
     expect(fixture.runtime.instances.size).toBe(0);
+  });
+});
+
+describe('the recovery of a row', () => {
+  const open = (store = fixture.store) => {
+    const { runtime } = fixture;
+    const clock = createSystemClock();
+    const { log, lines } = createRecordingLog();
+    const adopted: string[] = [];
+    const ending = createEnding({
+      ...{ store, runtime, clock, log, live: createLive(), transitions: createTransitions() },
+      expiry: { cancel: () => undefined },
+      observation: { fetched: async () => undefined },
+    });
+    const recovery = createRecovery({
+      ...{ store, runtime, ending, clock, log, secret: 'secret' },
+      adopt: (row) => void adopted.push(`${row.id} ${row.state}`),
+      limits: { startTimeoutMs: 10_000 },
+    });
+    return { recovery, ending, adopted, lines };
+  };
+
+  it.each(['pausing', 'resuming'] as const)(
+    'in state %s keeps its end and makes it reachable',
+    async (state) => {
+      const id = await halfWay(state);
+      const endAt = (await fixture.rowOf(id))?.endAt;
+      const { recovery, adopted, lines } = open();
+      expect(await recovery.recover(id)).toBe('running');
+      expect(await fixture.rowOf(id)).toMatchObject({ state: 'running', endAt, pausedAt: null });
+      expect(adopted).toEqual([`${id} running`]);
+      expect(lines).toMatchObject([{ level: 'info', fields: { sandboxId: id, from: state, to: 'running' } }]);
+    },
+  );
+
+  it('changes no row in another state', async () => {
+    const { recovery, adopted, lines } = open();
+    expect(await recovery.recover('unknown')).toBeUndefined();
+    const id = await fixture.create();
+    for (const state of ['running', 'paused', 'killing', 'starting'] as const) {
+      await fixture.store.changeState(id, {
+        from: ['running', 'paused', 'killing'],
+        to: state,
+      });
+      const before = await fixture.rowOf(id);
+      expect(await recovery.recover(id)).toBe(state);
+      expect(await fixture.rowOf(id)).toEqual(before);
+    }
+    expect([adopted, lines, fixture.runtime.log]).toEqual([[], [], []]);
+  });
+
+  it.each(['pausing', 'resuming'] as const)(
+    'in state %s does not make it reachable when it is killed meanwhile',
+    async (state) => {
+      const id = await halfWay(state);
+      const { recovery, adopted } = open({
+        ...fixture.store,
+        changeState: async (changed, change) => {
+          if (change.to === 'running') await fixture.store.changeState(id, { from: [state], to: 'killing' });
+          return fixture.store.changeState(changed, change);
+        },
+      });
+      expect(await recovery.recover(id)).toBe('killing');
+      expect([adopted, fixture.runtime.log]).toEqual([[], []]);
+    },
+  );
+
+  it.each(['pausing', 'resuming'] as const)(
+    'in state %s closes it as lost when its run is over',
+    async (state) => {
+      const id = await halfWay(state);
+      fixture.runtime.crash(id);
+      await expect.poll(async () => (await fixture.runtime.get(id)).state()).toBe('stopped');
+      const { recovery, ending, adopted } = open();
+      await recovery.recover(id);
+      await ending.settled();
+      expect(await fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'lost' });
+      expect([adopted, fixture.runtime.log]).toEqual([[], [`stop ${id}`]]);
+    },
+  );
+
+  it('leaves the instance of a row that was closed meanwhile to the one that closed it', async () => {
+    const id = await halfWay('pausing');
+    fixture.runtime.crash(id);
+    await expect.poll(async () => (await fixture.runtime.get(id)).state()).toBe('stopped');
+    const { recovery, ending } = open({
+      ...fixture.store,
+      changeState: async (changed, change) => {
+        if (change.to === 'killing')
+          await fixture.store.changeState(id, { from: ['pausing'], to: 'ended', set: { endedAt: 7 } });
+        return fixture.store.changeState(changed, change);
+      },
+    });
+    expect(await recovery.recover(id)).toBe('ended');
+    await ending.settled();
+    expect(fixture.runtime.log).toEqual([]);
+  });
+
+  it('pauses it again as it was paused before when its agent cannot be set up, and says so', async () => {
+    const id = await halfWay('resuming', 'filesystem');
+    const error = new Error('broken');
+    fixture.runtime.fail('init', error);
+    const { recovery, lines } = open();
+    expect(await recovery.recover(id)).toBe('paused');
+    expect(fixture.runtime.log).toEqual([`pause ${id} filesystem`]);
+    expect(lines.map(({ level, fields }) => [level, fields?.sandboxId])).toEqual([
+      ['warn', id],
+      ['info', id],
+    ]);
   });
 });

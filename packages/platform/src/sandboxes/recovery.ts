@@ -8,12 +8,12 @@ import { setUpAgent } from './agent.ts';
 import type { Ending } from './ending.ts';
 import { findInstance } from './find-instance.ts';
 
-/** Brings rows that are between running and paused to one of the two. */
+/** Completes or undoes interrupted transitions between running and paused. */
 export interface Recovery {
   /**
-   * Makes a row in state `pausing` or `resuming` agree with its instance: paused where that is paused, running where it
-   * runs, on its way out where it is gone. Resolves with the state that the row has then; a row in any other state is left
-   * alone. The caller runs it as the sandbox's transition. Rejects when the runtime cannot say; the row stays then.
+   * Makes a row in state `pausing` or `resuming` agree with its instance: `paused` if that is paused, `running` if it
+   * runs, `killing` if it is gone. Resolves with the new state; a row in any other state is not changed. The caller
+   * runs it as the sandbox's transition. Rejects when the runtime cannot answer; the row is then not changed.
    */
   recover(id: string): Promise<SandboxState | undefined>;
   /**
@@ -55,7 +55,9 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
     return resumed;
   };
 
-  /** Of a sandbox that runs again while its agent cannot be set up: nothing may reach it, so it is put back. */
+  /**
+   * For a sandbox that runs again but whose agent cannot be set up: it must stay unreachable, so it is paused again.
+   */
   const pauseAgain = async (row: SandboxRow, instance: Instance): Promise<void> => {
     await instance.pause({ memory: row.pausedWith === 'memory' });
     await store.changeState(row.id, { from: ['resuming'], to: 'paused' });
@@ -70,7 +72,7 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
     try {
       await finishResume(row, instance, () => row.endAt);
     } catch (error) {
-      log.warn('a resumed sandbox is paused again, its agent cannot be set up', { sandboxId: row.id, error });
+      log.warn('a resumed sandbox is paused again: its agent cannot be set up', { sandboxId: row.id, error });
       await pauseAgain(row, instance);
     }
   };
@@ -85,14 +87,15 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
       if (instance === undefined || found === 'stopped') {
         if (await ending.begin(id, 'lost', { from: [row.state] })) void ending.finish(id);
       } else if (found === 'paused') {
-        // Half done it is paused too, but not yet safe on disk; done, this resolves at once.
+        // After an interrupted pause the instance is paused too, but not yet safe on disk; after a complete one this
+        // resolves at once.
         await instance.pause({ memory: row.pausedWith === 'memory' });
         await store.changeState(id, { from: [row.state], to: 'paused' });
       } else {
         await keepRunning(row, instance);
       }
       const state = (await store.findSandbox(id))?.state;
-      log.info('a transition was brought to an end', { sandboxId: id, from: row.state, to: state });
+      log.info('an interrupted transition was completed', { sandboxId: id, from: row.state, to: state });
       return state;
     },
   };

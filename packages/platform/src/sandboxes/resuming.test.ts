@@ -1,6 +1,8 @@
+import { hashToken } from '@skerry/contract/agent-access';
 import { RuntimeError } from '@skerry/runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+import { toAccessToken } from '../tokens.ts';
 
 let fixture: PlaneFixture;
 beforeEach(async () => {
@@ -12,7 +14,7 @@ const resume = { timeoutMs: 30_000, memory: true };
 const failure = () => new RuntimeError('internal', 'it broke');
 
 describe('resume', () => {
-  it('starts a new run with the same token and variables, a new start and a new end', async () => {
+  it('starts a new run with the same token and variables, a new nonce, a new start and a new end', async () => {
     const id = await fixture.create();
     const before = await fixture.rowOf(id);
     await fixture.plane.pausing.pause(id, 'filesystem');
@@ -23,12 +25,19 @@ describe('resume', () => {
       startedAt: expect.any(Number),
       endAt: row.startedAt + 30_000,
     });
-    expect((await fixture.route(id))?.runId).toBe('run2');
+    const route = await fixture.route(id);
+    expect(route?.runId).toBe('run2');
     const [first, second] = fixture.runtime.inits;
-    expect(second).toEqual({ ...first, timestamp: expect.any(String) });
+    const edgeNonce = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(second).toEqual({ ...first, edgeNonce, timestamp: expect.any(String) });
+    expect(second?.edgeNonce).not.toBe(first?.edgeNonce);
     expect(second).toMatchObject({
-      accessToken: expect.stringMatching(/^[0-9a-f]{64}$/),
+      accessTokenSha256: hashToken(toAccessToken('secret', id)),
       envVars: { A: 'b' },
+    });
+    expect(route?.agent).toEqual({
+      accessToken: toAccessToken('secret', id),
+      edgeNonce: second?.edgeNonce,
     });
     await expect(fixture.plane.resuming.resume(id, resume)).rejects.toMatchObject({ code: 'conflict' });
     fixture.runtime.crash(id);
@@ -36,7 +45,7 @@ describe('resume', () => {
     await expect(fixture.plane.resuming.resume(id, resume)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('is joined by another, which gets the longer life', async () => {
+  it('is joined by a second request, and the longer time to live wins', async () => {
     const id = await fixture.create();
     await fixture.plane.pausing.pause(id, 'memory');
     const [first, second] = await Promise.all([
@@ -47,7 +56,7 @@ describe('resume', () => {
     expect(second.endAt - first.startedAt).toBeGreaterThanOrEqual(90_000);
   });
 
-  it('may take longer than another start when there is memory to read', async () => {
+  it('has a longer timeout than another start when it reads a checkpoint', async () => {
     const id = await fixture.create();
     await fixture.plane.pausing.pause(id, 'memory');
     await fixture.startPlane({ startTimeoutMs: 1000 });
@@ -62,7 +71,7 @@ describe('resume', () => {
     expect((await resumeSlowly(true)).state).toBe('running');
   });
 
-  it('that fails leaves the sandbox paused, as often as it is tried', async () => {
+  it('leaves the sandbox paused each time it fails', async () => {
     const id = await fixture.create();
     await fixture.plane.pausing.pause(id, 'memory');
     const before = await fixture.rowOf(id);
@@ -80,7 +89,7 @@ describe('resume', () => {
     await fixture.plane.resuming.resume(id, resume);
   });
 
-  it('tries once more to set up an agent that refused', async () => {
+  it('retries once to set up an agent that refused', async () => {
     const id = await fixture.create();
     await fixture.plane.pausing.pause(id, 'memory');
     fixture.runtime.fail('init', new Error('not now'));
@@ -89,7 +98,7 @@ describe('resume', () => {
     expect(fixture.runtime.inits).toHaveLength(3);
   });
 
-  it('is refused at the limit, and changes nothing then', async () => {
+  it('is refused at the concurrency limit, and changes nothing then', async () => {
     const id = await fixture.create();
     await fixture.plane.pausing.pause(id, 'memory');
     await fixture.startPlane({ maxSandboxes: 2 });
@@ -103,7 +112,7 @@ describe('resume', () => {
     await fixture.plane.resuming.resume(id, resume);
   });
 
-  it('without memory says so to the runtime, and names the field where that cannot be', async () => {
+  it('passes memory: false to the runtime, and names the field where the runtime cannot do it', async () => {
     const id = await fixture.create();
     await fixture.plane.pausing.pause(id, 'memory');
     fixture.runtime.fail('resume', new RuntimeError('unsupported', 'no'));
@@ -130,7 +139,7 @@ describe('connect', () => {
     await expect(fixture.plane.resuming.connect(id, resume)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('waits for a pause that is under way, and resumes then', async () => {
+  it('waits for a pause in progress, and resumes then', async () => {
     const id = await fixture.create();
     const release = fixture.runtime.hold('pause');
     const pausing = fixture.plane.pausing.pause(id, 'memory');

@@ -6,24 +6,25 @@ import type { Log } from '../log.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
 import { toMemoryExtraMs } from './memory-start-timeout.ts';
 import type { Recovery } from './recovery.ts';
-import { isAlive, notRunning, toBusyError } from './running.ts';
 import { limitReached, toStartError } from './start-error.ts';
 import type { TimeToLive } from './time-to-live.ts';
 import type { Transitions } from './transitions.ts';
+import { isAlive, notRunning, toBusyError } from './visible-state.ts';
 
 export interface ResumeRequest {
   timeoutMs: number;
-  /** False: start from the files alone, whatever else was kept. */
+  /** False: start from the files alone, and ignore a checkpoint. */
   memory: boolean;
 }
 
-/** From paused to running. */
+/** Moves sandboxes from paused to running. */
 export interface Resuming {
   /**
-   * Makes sure that the sandbox runs and is usable, for at least that time; tells whether this resumed it. Waits for a
-   * transition that is under way, a minute at most, and takes up one that nobody works on. When a resume fails the sandbox
-   * is still paused. Rejects with `not_found`, with `conflict` when the wait was in vain, with `resource_exhausted` at the
-   * limit, and with `invalid_argument` when the memory that was kept is to be left out and the runtime cannot do so.
+   * Makes sure that the sandbox runs and is usable, for at least that time; returns whether this call resumed it.
+   * Waits for a transition in progress, a minute at most, and completes an abandoned one. When a resume fails the
+   * sandbox is still paused. Rejects with `not_found`, with `conflict` when the wait timed out, with
+   * `resource_exhausted` at the concurrency limit, and with `invalid_argument` when the checkpoint is to be ignored
+   * and the runtime cannot do so.
    */
   connect(id: string, request: ResumeRequest): Promise<{ row: SandboxRow; wasPaused: boolean }>;
   /** As `connect`, but rejects with `conflict` when the sandbox is running at the time of the call. */
@@ -49,7 +50,7 @@ export const createResuming = (options: ResumingOptions): Resuming => {
 
   const explain = async (id: string): Promise<Error> => {
     const row = await store.findSandbox(id);
-    if (row?.state === 'running') return conflict(`sandbox "${id}" is running already`);
+    if (row?.state === 'running') return conflict(`sandbox "${id}" is already running`);
     return toBusyError(row) ?? notRunning(id);
   };
 
@@ -59,10 +60,10 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     try {
       const extraMs = memory && row.pausedWith === 'memory' ? toMemoryExtraMs(row.memoryMb) : 0;
       const signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
-      // Without the memory when that is asked for; otherwise with whatever was kept.
+      // Without the memory if the caller requests that; otherwise with everything that was kept.
       await (await runtime.get(row.id)).resume({ signal, ...(!memory && { memory }) });
       step = 'set up the agent';
-      // The handle of before belongs to the run that was paused.
+      // The former handle belongs to the run that was paused.
       const instance = await runtime.get(row.id);
       const resumed = await recovery.finishResume(row, instance, (startedAt) => startedAt + timeoutMs);
       if (resumed === undefined) throw notRunning(row.id);
@@ -71,16 +72,16 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     } catch (error) {
       if (error instanceof ApiError && error.code === 'not_found') throw error;
       log.error('sandbox did not resume', { sandboxId: row.id, step, error });
-      // The resume may have got through all the same, where only the answer was lost.
+      // The resume may have succeeded although the response was lost.
       await recovery
         .recover(row.id)
         .catch((cause: unknown) =>
-          log.error('a resume could not be brought to an end', { sandboxId: row.id, error: cause }),
+          log.error('a resume could not be completed', { sandboxId: row.id, error: cause }),
         );
       const found = await store.findSandbox(row.id);
       if (found?.state === 'running') return found;
       if (isRuntimeError(error, 'unsupported') && !memory) {
-        throw invalid('body.memory: this server cannot leave out the memory that was kept', { cause: error });
+        throw invalid('body.memory: this server cannot resume without the checkpoint', { cause: error });
       }
       throw toStartError(step, error);
     }
@@ -96,14 +97,14 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     return start({ ...row, state: 'resuming', endAt }, { timeoutMs, memory });
   };
 
-  /** Resolves when the transition is over or has taken long; takes up one that nobody works on. */
+  /** Resolves when the transition is over or has taken long; completes an abandoned one. */
   const awaitTransition = async (id: string): Promise<void> => {
     const current = transitions.current(id);
     if (current === undefined) {
       try {
         await transitions.run(id, 'recovery', () => recovery.recover(id));
       } catch (error) {
-        throw toStartError('bring the last transition to an end', error);
+        throw toStartError('complete the previous transition', error);
       }
       return;
     }
@@ -115,7 +116,7 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     cancel();
   };
 
-  /** Undefined when the sandbox is in a transition, or went into one between the look and the act. */
+  /** Undefined when the sandbox is in a transition, or entered one between the check and the update. */
   const tryConnect = async (id: string, request: ResumeRequest) => {
     const row = await store.findSandbox(id);
     if (row === undefined || !isAlive(row.state)) throw notRunning(id);

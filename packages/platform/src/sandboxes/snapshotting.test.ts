@@ -27,9 +27,9 @@ describe('snapshotting', () => {
   it.each([
     ['the host is full', new RuntimeError('exhausted', 'full'), 'unavailable'],
     ['the helper ends in the middle', new RuntimeError('unavailable', 'the connection ended'), 'unavailable'],
-    ['its folders lie too deep', new RuntimeError('unsupported', 'too deep'), 'invalid_argument'],
+    ['its folders are nested too deeply', new RuntimeError('unsupported', 'too deep'), 'invalid_argument'],
     ['anything else goes wrong', new Error('secret of the host'), 'internal'],
-  ])('leaves nothing and the sandbox running when %s', async (_what, failure, code) => {
+  ])('leaves no snapshot, and the sandbox running, when %s', async (_what, failure, code) => {
     const id = await fixture.create();
     fixture.runtime.fail('snapshot', failure);
     const error = await make(id).catch((reason: Error) => reason);
@@ -40,7 +40,7 @@ describe('snapshotting', () => {
     expect(await fixture.route(id)).toBeDefined();
   });
 
-  it('says "not found" when the sandbox ends before it is captured', async () => {
+  it('answers 404 when the sandbox ends before it is captured', async () => {
     const id = await fixture.create();
     const release = fixture.runtime.hold('snapshot');
     const made = make(id).catch((error: Error) => error);
@@ -51,7 +51,7 @@ describe('snapshotting', () => {
     expect(await made).toMatchObject({ code: 'not_found' });
   });
 
-  it('removes what was made when its answer is lost, since nobody could find it', async () => {
+  it('removes the snapshot when the response of the runtime is lost, since no caller knows its id', async () => {
     const id = await fixture.create();
     fixture.runtime.loseAnswer('snapshot');
     await expect(make(id)).rejects.toMatchObject({ code: 'unavailable' });
@@ -59,7 +59,7 @@ describe('snapshotting', () => {
     expect(await make(id)).toMatchObject({ state: 'ready' });
   });
 
-  it('keeps a sandbox reachable meanwhile, lets it be killed, and refuses anything else', async () => {
+  it('keeps the sandbox reachable meanwhile, allows a kill, and refuses any other operation', async () => {
     const id = await fixture.create();
     const release = fixture.runtime.hold('copy');
     const made = make(id);
@@ -67,7 +67,7 @@ describe('snapshotting', () => {
     expect(await fixture.route(id)).toBeDefined();
     await expect(make(id)).rejects.toMatchObject({ code: 'conflict' });
     await expect(fixture.plane.pausing.pause(id, 'filesystem')).rejects.toMatchObject({ code: 'conflict' });
-    // Nobody who wants to end it waits for what is done with the copy.
+    // A kill does not wait for the work on the copy.
     await fixture.plane.lifecycle.kill(id);
     expect(fixture.runtime.instances.has(id)).toBe(false);
     release();
@@ -75,7 +75,7 @@ describe('snapshotting', () => {
     expect(await kept()).toHaveLength(1);
   });
 
-  it('pauses a sandbox whose end came meanwhile', async () => {
+  it('pauses a sandbox that expired meanwhile', async () => {
     const id = await fixture.create({ autoPause: 'filesystem' });
     const release = fixture.runtime.hold('snapshot');
     const made = make(id);
@@ -88,39 +88,58 @@ describe('snapshotting', () => {
     await expect.poll(async () => (await fixture.rowOf(id))?.state).toBe('paused');
   });
 
-  it('begins a sandbox with it, of the same size, and counts that as a use', async () => {
+  it('creates a sandbox of the same size from it, and counts that as a use', async () => {
     const id = await fixture.create();
     const snapshot = await make(id, { name: 'prepared' });
     const template = await fixture.store.findTemplate('prepared');
     if (template === undefined) throw new Error('no template');
     const rest = { metadata: {}, envVars: {}, secure: true, allowInternet: null, autoPause: null };
-    const begun = await fixture.plane.lifecycle.create({ template, snapshot, timeoutMs: 60_000, ...rest });
+    const begun = await fixture.plane.lifecycle.create({
+      template,
+      snapshot,
+      build: null,
+      timeoutMs: 60_000,
+      ...rest,
+    });
     expect(begun).toMatchObject({ snapshotId: snapshot.id, templateName: 'prepared', diskMb: 1 });
     const remove = () => fixture.plane.snapshotting.delete({ templateId: template.id });
     await expect(remove()).rejects.toMatchObject({ code: 'invalid_argument' });
     await fixture.plane.lifecycle.kill(begun.id);
     await remove();
     await expect(remove()).rejects.toMatchObject({ code: 'not_found' });
-    const again = fixture.plane.lifecycle.create({ template, snapshot, timeoutMs: 60_000, ...rest });
+    const again = fixture.plane.lifecycle.create({
+      template,
+      snapshot,
+      build: null,
+      timeoutMs: 60_000,
+      ...rest,
+    });
     await expect(again).rejects.toMatchObject({ code: 'not_found' });
     expect(await kept()).toEqual([]);
   });
 
-  it('makes right at the start what a server that was killed left', async () => {
+  it('repairs the leftovers of a killed server at the start', async () => {
     const id = await fixture.create();
     const wanted = await make(id, { name: 'wanted' });
     const size = { cpuCount: 1, memoryMb: 128, diskMb: 1 };
-    const half = { sandboxId: id, parentId: null, kind: 'filesystem' as const, createdAt: 0, ...size };
+    const half = {
+      sandboxId: id,
+      parentId: null,
+      buildId: null,
+      kind: 'filesystem' as const,
+      createdAt: 0,
+      ...size,
+    };
     const instance = await fixture.runtime.get(id);
-    // Made, and killed before a tag led to it.
+    // Made, and the server was killed before a tag pointed to it.
     await fixture.store.beginSnapshot({ id: 'untold', ...half });
     await instance.snapshot({ id: 'untold', memory: false });
-    // Recorded, and killed before it was made.
+    // Recorded, and the server was killed before it was made.
     await fixture.store.beginSnapshot({ id: 'unmade', ...half });
-    // Taken away, and killed before its files were.
+    // Deleted, and the server was killed before its files were.
     const doomed = await make(id, { name: 'doomed' });
     await fixture.store.retireSnapshots({ templateId: doomed.templateId });
-    // Of a database that was put back.
+    // Left by a database that was restored from a backup.
     await instance.snapshot({ id: 'unknown', memory: false });
     expect(await kept()).toHaveLength(4);
     await fixture.startPlane();

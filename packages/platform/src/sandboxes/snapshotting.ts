@@ -1,47 +1,57 @@
 import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
-import { isRuntimeError, type Runtime } from '@skerry/runtime';
+import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { retryHeaders } from '../runtime-lost.ts';
+import type { BuildRow } from '../store/build-store.ts';
 import type { PauseKind, SandboxRow, Store, TaggedSnapshot } from '../store/store.ts';
 import { findInstance } from './find-instance.ts';
 import { requireSnapshot } from './pause-error.ts';
-import { retryWhenCutOff } from './retry-when-cut-off.ts';
-import { notRunning, toBusyError } from './running.ts';
+import { retryWhenLost } from './retry-when-lost.ts';
 import type { Transitions } from './transitions.ts';
+import { notRunning, toBusyError } from './visible-state.ts';
 
 export interface SnapshotRequest {
   kind: PauseKind;
-  /** Null: its template gets an id only. */
+  /** Null: its template has an id only. */
   name: string | null;
   tag: string;
 }
 
-/** Snapshots from their making to their end. */
+/** Makes, publishes and removes snapshots. */
 export interface Snapshotting {
   /**
-   * Resolves when the files are safe and a tag leads to them. The sandbox stays what it is, running or paused. When it
-   * rejects, nothing of the snapshot is left or what is left is on its way out. Rejects with `not_found`, with `conflict`
-   * while the sandbox is in a transition, with `invalid_argument` for a name that another kind of template has or when this
-   * host cannot capture what is asked for, and with `unavailable` when there is no room.
+   * Resolves when the files are safe and a tag points to them. The sandbox stays running or paused. When it rejects,
+   * everything of the snapshot is removed, or its removal is in progress. Rejects with `not_found`, with `conflict`
+   * while the sandbox is in a transition, with `invalid_argument` for a name that another kind of template has or when
+   * this host cannot capture what was requested, and with `unavailable` when the disk is full.
    */
   create(sandboxId: string, request: SnapshotRequest): Promise<TaggedSnapshot>;
   /**
-   * Captures a running sandbox with its processes for `use` alone, to which nothing but the id leads, and resolves with
-   * what that did; the snapshot is gone then. The sandbox is free for other transitions as soon as it is captured. Rejects
-   * as `create` does, with `conflict` for a paused one, and with `unimplemented` when this host cannot capture processes.
+   * Captures a running sandbox with its processes for `use` alone, with no tag pointing to it, and resolves with the
+   * result of `use`; the snapshot is then removed. The sandbox is free for other transitions as soon as it is
+   * captured. Rejects as `create` does, with `conflict` for a paused sandbox, and with `unimplemented` when this host
+   * cannot capture processes.
    */
   lend<T>(sandboxId: string, use: (id: string, row: SandboxRow) => Promise<T>): Promise<T>;
   /**
-   * Takes a tag of a template away, or without one the whole template; files to which nothing leads any more are gone, or
-   * on their way out, when it resolves. Rejects with `not_found`, and with `invalid_argument` while sandboxes that began
-   * with it are there.
+   * Captures an instance of a build with its processes, over the image of that build. Resolves with the id of the
+   * snapshot, which no `collect` removes until its `release`. Rejects with what the runtime fails with; nothing of the
+   * snapshot is left then, or its removal is in progress.
+   */
+  checkpoint(instance: Instance, build: BuildRow): Promise<string>;
+  /** Gives up a checkpoint: it is removed unless its build has become ready. */
+  release(id: string): Promise<void>;
+  /**
+   * Removes a tag of a template, or without one the whole template; when it resolves, files without a tag are removed,
+   * or their removal is in progress. Rejects with `not_found`, and with `invalid_argument` while sandboxes that began
+   * with it exist.
    */
   delete(which: { templateId: string; tag?: string }): Promise<void>;
   /**
-   * Removes what no tag and no sandbox leads to, what a process before this one was making or removing, and what the
-   * runtime has and no row knows.
+   * Removes snapshots without a tag, a sandbox and a build, those that an earlier process was making or removing, and those of
+   * the runtime that have no row.
    */
   collect(): Promise<void>;
 }
@@ -60,25 +70,25 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
   const making = new Set<string>();
 
   const remove = async (id: string): Promise<void> => {
-    await retryWhenCutOff(() => runtime.snapshots.delete(id));
+    await retryWhenLost(() => runtime.snapshots.delete(id));
     await store.forgetSnapshot(id);
   };
 
   const removeEach = async (found: Iterable<string>): Promise<void> => {
     for (const id of found) {
       await remove(id).catch((error) =>
-        log.error('a snapshot could not be removed and is tried again', { snapshotId: id, error }),
+        log.error('a snapshot could not be removed; the removal will be retried', { snapshotId: id, error }),
       );
     }
   };
 
-  /** Whoever captured it may have been ended in the middle and left it standing still: found again, it runs on. */
+  /** An interrupted capture may have left the sandbox frozen: looking it up again thaws it. */
   const isThere = async (sandboxId: string): Promise<boolean> => {
     try {
       const instance = await findInstance(runtime, sandboxId);
       return instance !== undefined && (await instance.state()) !== 'stopped';
     } catch (error) {
-      log.warn('a sandbox that was being captured cannot be looked at', { sandboxId, error });
+      log.warn('a sandbox whose capture was interrupted cannot be looked up', { sandboxId, error });
       return true;
     }
   };
@@ -88,7 +98,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     if (known !== undefined && known.kind !== 'snapshot') throw nameTaken(name);
   };
 
-  /** Makes a snapshot to which nothing leads yet and resolves with what `publish` makes of it. */
+  /** Makes a snapshot that no tag points to yet, and resolves with the result of `publish` for it. */
   const capture = async <T>(
     id: string,
     { row, kind, ephemeral }: { row: SandboxRow; kind: PauseKind; ephemeral: boolean },
@@ -97,23 +107,45 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     const createdAt = clock.now();
     const { cpuCount, memoryMb, diskMb } = row;
     const size = { cpuCount, memoryMb, diskMb };
-    await store.beginSnapshot({ id, sandboxId: row.id, parentId: row.snapshotId, kind, createdAt, ...size });
+    const { snapshotId: parentId, buildId } = row;
+    await store.beginSnapshot({ id, sandboxId: row.id, parentId, buildId, kind, createdAt, ...size });
     try {
       await (await runtime.get(row.id)).snapshot({ id, memory: kind === 'memory', ephemeral });
       const made = await publish();
       log.info('snapshot made', { sandboxId: row.id, snapshotId: id, tookMs: clock.now() - createdAt });
       return made;
     } catch (error) {
-      log.error('no snapshot was made', { sandboxId: row.id, snapshotId: id, error });
+      log.error('a snapshot could not be made', { sandboxId: row.id, snapshotId: id, error });
       await removeEach([id]);
       throw toSnapshotError(error, { row, kind, isThere: await isThere(row.id) });
     }
   };
 
+  const release = async (id: string): Promise<void> => {
+    const row = await store.findSnapshotRow(id);
+    if (row?.state === 'making') await removeEach([id]);
+    making.delete(id);
+  };
+
   return {
+    release,
+    checkpoint: async (instance, { id: buildId, cpuCount, memoryMb, diskMb }) => {
+      const id = ids.snapshotId();
+      making.add(id);
+      try {
+        const size = { cpuCount, memoryMb, diskMb };
+        const of = { sandboxId: instance.id, parentId: null, buildId, kind: 'memory' as const };
+        await store.beginSnapshot({ id, ...of, createdAt: clock.now(), ...size });
+        await instance.snapshot({ id, memory: true });
+        return id;
+      } catch (error) {
+        await release(id);
+        throw error;
+      }
+    },
     create: async (sandboxId, request) => {
       if (transitions.current(sandboxId) !== undefined) {
-        throw conflict(`sandbox "${sandboxId}" is in another transition`);
+        throw conflict(`sandbox "${sandboxId}" is busy with another operation`);
       }
       const made = await transitions.run(sandboxId, 'snapshot', async () => {
         const row = await store.findSandbox(sandboxId);
@@ -138,7 +170,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     },
     lend: async (sandboxId, use) => {
       if (transitions.current(sandboxId) !== undefined) {
-        throw conflict(`sandbox "${sandboxId}" is in another transition`);
+        throw conflict(`sandbox "${sandboxId}" is busy with another operation`);
       }
       const id = ids.snapshotId();
       making.add(id);
@@ -185,9 +217,9 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
 };
 
 const nameTaken = (name: string | null): ApiError =>
-  invalid(`body.name: "${name}" is the name of a template that is no snapshot`);
+  invalid(`body.name: "${name}" is the name of a template that is not a snapshot`);
 
-/** What the caller learns of a snapshot that was not made; the cause is for the log. */
+/** The error for the caller of a failed snapshot; the cause is for the log. */
 const toSnapshotError = (
   cause: unknown,
   { row, kind, isThere }: { row: SandboxRow; kind: PauseKind; isThere: boolean },
@@ -196,22 +228,22 @@ const toSnapshotError = (
   if (isRuntimeError(cause, 'exhausted')) {
     return new ApiError(
       'unavailable',
-      'this host has no room for the snapshot now; the sandbox is as it was',
+      'this host has too little free space for the snapshot now; the sandbox is unchanged',
       { cause, reason: 'sandbox_capacity_unavailable' },
     );
   }
   if (!isThere) return notRunning(row.id);
   if (isRuntimeError(cause, 'unavailable')) {
-    const message = 'the snapshot was cut off; the sandbox is as it was';
+    const message = 'the snapshot was interrupted; the sandbox is unchanged';
     return new ApiError('unavailable', message, { cause, headers: retryHeaders(cause) });
   }
   if (isRuntimeError(cause, 'unsupported')) {
     return invalid(
       kind === 'memory' && row.state === 'paused'
         ? 'body.memory: the sandbox was paused without its memory'
-        : 'the sandbox cannot be captured: it has too many files, or some lie too deep in each other',
+        : 'the sandbox cannot be captured: it has too many files, or its directories are nested too deeply',
       { cause },
     );
   }
-  return new ApiError('internal', 'the snapshot could not be made; the sandbox is as it was', { cause });
+  return new ApiError('internal', 'the snapshot could not be made; the sandbox is unchanged', { cause });
 };

@@ -1,13 +1,19 @@
 import { ApiError, unimplemented } from '@skerry/contract/error';
 import { isRuntimeError, RuntimeLostError } from '@skerry/runtime';
 import { toLostError } from '../runtime-lost.ts';
+import { StartFailedError } from '../templates/start-commands.ts';
 
-/** What the caller of a create learns about a failed step; the cause is for the log. */
+/** The error for the caller of a create about a failed step; the cause is for the log. */
 export const toStartError = (step: string, cause: unknown): ApiError => {
   if (cause instanceof ApiError) return cause;
   if (cause instanceof RuntimeLostError) return toLostError(cause);
+  if (cause instanceof StartFailedError)
+    return new ApiError('internal', `the sandbox could not be started: ${cause.message}`, {
+      cause,
+      reason: 'sandbox_create_failed',
+    });
   if (isRuntimeError(cause, 'exhausted')) {
-    return new ApiError('unavailable', 'this host has no room for another sandbox now', {
+    return new ApiError('unavailable', 'this host has no capacity for another sandbox now', {
       cause,
       reason: 'sandbox_capacity_unavailable',
     });
@@ -33,6 +39,6 @@ export const toStartError = (step: string, cause: unknown): ApiError => {
   });
 };
 
-/** Has no Retry-After: only the end of another sandbox helps, and its time is not known. */
+/** Has no Retry-After: only the end of another sandbox helps, and its time is unknown. */
 export const limitReached = (maxSandboxes: number): ApiError =>
-  new ApiError('resource_exhausted', `the limit of ${maxSandboxes} sandboxes at the same time is reached`);
+  new ApiError('resource_exhausted', `the concurrency limit of ${maxSandboxes} sandboxes is reached`);

@@ -34,6 +34,7 @@ describe('createTimeToLive', () => {
         templateId: 't1',
         templateName: 'base',
         snapshotId: null,
+        buildId: null,
         createdAt: start,
         endAt,
         metadata: {},
@@ -57,7 +58,7 @@ describe('createTimeToLive', () => {
 
   const endAt = async () => (await store.findSandbox('i1'))?.endAt;
 
-  it('sets an end that is sooner as well as one that is later, and announces both', async () => {
+  it('sets an earlier end as well as a later one, and announces both', async () => {
     now += 1_000;
     await timeToLive.set('i1', 5_000);
     expect(await endAt()).toBe(start + 6_000);
@@ -81,7 +82,7 @@ describe('createTimeToLive', () => {
     expect((await timeToLive.extend('i1', 30_001)).endAt).toBe(start + 60_001);
   });
 
-  it('cuts off silently at the longest run', async () => {
+  it('caps silently at the longest run', async () => {
     now += 1_000;
     expect((await timeToLive.set('i1', maxRunMs * 2)).endAt).toBe(start + maxRunMs);
     expect((await timeToLive.extend('i1', maxRunMs * 2)).endAt).toBe(start + maxRunMs);
@@ -93,9 +94,38 @@ describe('createTimeToLive', () => {
     await expect(timeToLive.extend('i1', 1_000)).rejects.toMatchObject({ code: 'invalid_argument' });
     expect(await endAt()).toBe(start + 60_000);
     expect((await timeToLive.set('i1', 0)).endAt).toBe(start + maxRunMs);
+    now += 1;
+    for (const timeoutMs of [1, 1_000])
+      await expect(timeToLive.set('i1', timeoutMs)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining('3600 s'),
+      });
+    expect((await timeToLive.set('i1', 0)).endAt).toBe(start + maxRunMs);
   });
 
-  it('knows neither a sandbox that never was nor one on its way out', async () => {
+  it('gives any time while a moment of the longest run is left', async () => {
+    now += maxRunMs - 1;
+    expect((await timeToLive.set('i1', 60_000)).endAt).toBe(start + maxRunMs);
+  });
+
+  it('rejects a sandbox that ends between the check and the change', async () => {
+    const racing = createTimeToLive({
+      store: {
+        ...store,
+        moveEnd: async (id, move) => {
+          await store.changeState(id, { from: ['running'], to: 'killing' });
+          return store.moveEnd(id, move);
+        },
+      },
+      expiry: { schedule: (id, endAt) => announced.push([id, endAt]) },
+      clock: { now: () => now, elapsed: () => 0, after: () => () => {} },
+      limits: { maxRunMs },
+    });
+    await expect(racing.set('i1', 5_000)).rejects.toMatchObject({ code: 'not_found' });
+    expect(announced).toEqual([]);
+  });
+
+  it('rejects an unknown sandbox and one that is ending', async () => {
     await expect(timeToLive.set('i2', 1)).rejects.toMatchObject({ code: 'not_found' });
     await store.changeState('i1', { from: ['running'], to: 'killing' });
     await expect(timeToLive.extend('i1', 90_000)).rejects.toMatchObject({ code: 'not_found' });

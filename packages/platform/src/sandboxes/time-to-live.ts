@@ -3,16 +3,16 @@ import type { Clock } from '../clock.ts';
 import type { Limits } from '../limits.ts';
 import type { SandboxRow, SandboxStore } from '../store/store.ts';
 import type { Expiry } from './expiry.ts';
-import { notRunning, requireRunning } from './running.ts';
+import { notRunning, requireRunning } from './visible-state.ts';
 
 /**
- * Moves the end of a running sandbox, never beyond the longest run: what is asked for past that is cut off silently, and
- * refused with `invalid_argument` once the longest run is over. Rejects with `not_found` unless the sandbox is running.
+ * Moves the end of a running sandbox, never beyond the longest run: a later end is capped silently, and refused with
+ * `invalid_argument` once the longest run is over. Rejects with `not_found` unless the sandbox is running.
  */
 export interface TimeToLive {
   /** Ends it `timeoutMs` from now, sooner or later than before. */
   set(id: string, timeoutMs: number): Promise<SandboxRow>;
-  /** Lets it live for at least `timeoutMs` from now. An end that is later anyway stays as it is. */
+  /** Extends its life to at least `timeoutMs` from now. A later end stays. */
   extend(id: string, timeoutMs: number): Promise<SandboxRow>;
 }
 
@@ -29,7 +29,7 @@ export const createTimeToLive = ({ store, expiry, clock, limits }: TimeToLiveOpt
     const now = clock.now();
     const latest = row.startedAt + limits.maxRunMs;
     if (latest <= now && timeoutMs > 0) {
-      throw invalid(`sandbox "${id}" has reached the longest run of ${limits.maxRunMs / 1000} s`);
+      throw invalid(`sandbox "${id}" has reached its maximum run time of ${limits.maxRunMs / 1000} s`);
     }
     const moved = await store.moveEnd(id, { endAt: Math.min(now + timeoutMs, latest), extendOnly });
     if (moved === undefined) throw notRunning(id);

@@ -1,30 +1,33 @@
 /**
- * What moves a sandbox between running and paused, or needs it to stay what it is. `recovery` finishes what an earlier
- * process left half way.
+ * A transition moves a sandbox between running and paused, or requires that its state does not change. `recovery`
+ * completes transitions that an earlier process left unfinished.
  */
 export type TransitionKind = 'pause-memory' | 'pause-filesystem' | 'resume' | 'recovery' | 'snapshot';
 
 export interface Transition {
   readonly kind: TransitionKind;
-  /** Resolves when it is over, however it went. */
+  /** Resolves when it is over, whatever its result. */
   readonly over: Promise<void>;
-  /** Has it end early, where whoever asked for it may ask again. */
+  /** Ends it early; its caller may try again. */
   readonly interrupt?: () => void;
 }
 
-/** The transitions that this process works on: one at a time for each sandbox. */
+/** The transitions that this process runs: one at a time for each sandbox. */
 export interface Transitions {
   current(id: string): Transition | undefined;
-  /** Runs `work` as the transition of this sandbox. Nothing else may be under way for it: ask `current` in the same turn. */
+  /**
+   * Runs `work` as the transition of this sandbox. Requires that no other is in progress: check `current` in the same
+   * turn.
+   */
   run<T>(
     id: string,
     kind: TransitionKind,
     work: () => Promise<T>,
     options?: Pick<Transition, 'interrupt'>,
   ): Promise<T>;
-  /** Resolves when none is under way for this sandbox. */
+  /** Resolves when none is in progress for this sandbox. */
   idle(id: string): Promise<void>;
-  /** Resolves when none is under way for any. */
+  /** Resolves when none is in progress. */
   settled(): Promise<void>;
 }
 
@@ -33,7 +36,7 @@ export const createTransitions = (): Transitions => {
   return {
     current: (id) => underWay.get(id),
     run: (id, kind, work, options = {}) => {
-      if (underWay.has(id)) throw new Error(`sandbox ${id} has a transition under way`);
+      if (underWay.has(id)) throw new Error(`sandbox ${id} has a transition in progress`);
       const result = work().finally(() => underWay.delete(id));
       const over = result.then(
         () => undefined,

@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 const waiting = async () => (await fixture.store.listWarm()).map((row) => row.id);
-/** Resolves when so many wait, recorded and running. */
+/** Resolves when so many instances wait, recorded and running. */
 const untilWaiting = async (count: number): Promise<string[]> => {
   await expect.poll(waiting).toHaveLength(count);
   await expect
@@ -18,14 +18,14 @@ const untilWaiting = async (count: number): Promise<string[]> => {
   return waiting();
 };
 
-describe('sandboxes that are started ahead', () => {
-  it('are not made unless asked for', async () => {
+describe('sandboxes that are started in advance', () => {
+  it('are not made unless configured', async () => {
     await fixture.create();
     expect(await waiting()).toEqual([]);
     expect(fixture.runtime.instances.size).toBe(1);
   });
 
-  it('are kept at the least number, and become the sandbox of whoever asks', async () => {
+  it('are kept at the minimum number, and serve the next create', async () => {
     await fixture.startPlane({ warmMin: 1, warmMax: 1 });
     const [first] = await untilWaiting(1);
     const id = await fixture.create();
@@ -38,7 +38,7 @@ describe('sandboxes that are started ahead', () => {
     expect(await fixture.rowOf(String(next))).toBeUndefined();
   });
 
-  it('grow with what is asked for, up to the most', async () => {
+  it('grow with the demand, up to the maximum', async () => {
     await fixture.startPlane({ warmMin: 0, warmMax: 2 });
     await fixture.create();
     await untilWaiting(1);
@@ -54,7 +54,7 @@ describe('sandboxes that are started ahead', () => {
     expect(id).not.toBe(first);
   });
 
-  it('are taken over by the next server, and none is left without a record', async () => {
+  it('are adopted by the next server, and each has a record', async () => {
     await fixture.startPlane({ warmMin: 2, warmMax: 2 });
     const before = await untilWaiting(2);
     await fixture.plane.close();
@@ -65,7 +65,7 @@ describe('sandboxes that are started ahead', () => {
     expect(fixture.runtime.instances.size).toBe(3);
   });
 
-  it('are not taken over by a server that starts its sandboxes at another level', async () => {
+  it('are not adopted by a server that starts its sandboxes at another level', async () => {
     await fixture.startPlane({ warmMin: 1, warmMax: 1 });
     const [first] = await untilWaiting(1);
     await fixture.plane.close();
@@ -77,7 +77,7 @@ describe('sandboxes that are started ahead', () => {
     expect(fixture.runtime.instances.has(String(first))).toBe(false);
   });
 
-  it('are given up by a server that wants none, and forgotten when they are gone', async () => {
+  it('are stopped by a server without a warm pool, and their records are removed when they are gone', async () => {
     await fixture.startPlane({ warmMin: 2, warmMax: 2 });
     const [gone] = await untilWaiting(2);
     await fixture.plane.close();
@@ -96,7 +96,7 @@ describe('sandboxes that are started ahead', () => {
     expect(id).not.toBe(first);
   });
 
-  it('that do not answer are stopped, and the sandbox is made anew', async () => {
+  it('are stopped when they do not respond, and the sandbox is created without them', async () => {
     await fixture.startPlane({ warmMin: 1, warmMax: 1 });
     const [first] = await untilWaiting(1);
     fixture.runtime.fail('init', new Error('no answer'));
@@ -107,14 +107,14 @@ describe('sandboxes that are started ahead', () => {
     expect((await fixture.route(id))?.runId).not.toBe('run1');
   });
 
-  it('go on waiting when the limit of sandboxes refuses the request', async () => {
+  it('keep waiting when the concurrency limit refuses the request', async () => {
     await fixture.startPlane({ warmMin: 1, warmMax: 1, maxSandboxes: 0 });
     const before = await untilWaiting(1);
     await expect(fixture.create()).rejects.toMatchObject({ code: 'resource_exhausted' });
     expect(await waiting()).toEqual(before);
   });
 
-  it('give way when the host has no room for another kind', async () => {
+  it('are evicted when the host has no room for another kind', async () => {
     await fixture.startPlane({ warmMin: 1, warmMax: 1 });
     const [first] = await untilWaiting(1);
     fixture.runtime.fail('create', new RuntimeError('exhausted', 'full'));

@@ -6,27 +6,33 @@ import type { Log } from '../log.ts';
 import type { WarmStore } from '../store/store.ts';
 import { findInstance } from './find-instance.ts';
 
-/** All that makes two instances interchangeable until one of them is given an owner. */
+/** The properties that make two instances interchangeable until one of them has an owner. */
 export type WarmSpec = Omit<InstanceSettings, 'id' | 'hostname'> & InstanceOrigin;
 
 /**
- * Instances that run before anyone asks for them: their agents wait and nothing of a sandbox is in them yet. How many of
- * a kind there are follows from how many were asked for in the last minute, between `warmMin` and `warmMax`.
+ * Instances that run before a request for them: their agents wait, and they contain nothing of a sandbox yet. The
+ * number of each kind follows the demand of the last minute, between `warmMin` and `warmMax`.
  */
 export interface WarmPool {
-  /** Counts a wish for this kind, and gives an instance for it when one is ready. The caller owns it, and calls `adjustSoon` after. */
+  /**
+   * Counts a request for this kind, and returns a ready instance if there is one. The caller owns it, and calls
+   * `adjustSoon` after.
+   */
   claim(spec: WarmSpec): Instance | undefined;
-  /** Takes back what was claimed and not used. */
+  /** Returns an instance that was claimed and not used. */
   giveBack(spec: WarmSpec, instance: Instance): void;
-  /** Stops everything that waits, so that the host has room. Resolves with how many there were. */
+  /** Stops all warm instances, so that the host has room. Resolves with their number. */
   evict(): Promise<number>;
-  /** Takes over what an earlier process left at the same level, and begins to fill up: `warmMin` is for this kind. */
+  /**
+   * Adopts the instances of an earlier process at the same level, and begins to refill: `warmMin` applies to this
+   * kind.
+   */
   start(base: WarmSpec): Promise<void>;
-  /** Adjusts every kind to what is asked for now. Resolves when it is done. */
+  /** Adjusts every kind to its demand. Resolves when it is done. */
   adjust(): Promise<void>;
-  /** The same a moment later: whoever has just got a sandbox uses it now, and needs the processor for that. */
+  /** The same a moment later: the caller of a create uses its sandbox now, and needs the processor for that. */
   adjustSoon(): void;
-  /** Stops filling up and waits for what is under way. What waits lives on for the next process. */
+  /** Stops refilling and waits for starts in progress. Warm instances live on for the next process. */
   close(): Promise<void>;
 }
 
@@ -37,12 +43,15 @@ export interface WarmPoolOptions {
   clock: Pick<Clock, 'now'>;
   log: Log;
   limits: Pick<Limits, 'warmMin' | 'warmMax' | 'startTimeoutMs'>;
-  /** Whether the host can spare the memory of one more. */
+  /** Whether the host has enough memory for one more. */
   hasRoom(): boolean;
 }
 
 const DEMAND_WINDOW_MS = 60_000;
-/** By then the first command of a sandbox that was just given away has answered. Never put off: a stream of wishes fills up too. */
+/**
+ * By then the first command of a sandbox that was just created has finished. Never postponed: also a stream of
+ * requests refills.
+ */
 const ADJUST_DELAY_MS = 200;
 
 interface Waiting {
@@ -54,7 +63,7 @@ interface Kind {
   readonly spec: WarmSpec;
   /** The oldest first. */
   readonly ready: Waiting[];
-  /** When it was asked for, the oldest first. */
+  /** The times of recent requests, the oldest first. */
   readonly wishes: number[];
 }
 
@@ -133,10 +142,10 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
   const adjust = (): Promise<void> => {
     filling = filling.then(async () => {
       try {
-        // One after another: a start ahead may not take the processor from one that is waited for.
+        // One after another: a start in advance must not delay a start that a caller waits for.
         for (const [key, kind] of kinds) if (!closed) await adjustKind(key, kind);
       } catch (error) {
-        log.warn('no sandbox could be started ahead, the next wish tries again', { error });
+        log.warn('no sandbox could be started in advance; the next request retries', { error });
       }
     });
     return filling;
@@ -147,7 +156,7 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
       if (limits.warmMax === 0) return undefined;
       const kind = kindOf(spec);
       kind.wishes.push(clock.now());
-      // More wishes than can be met say nothing new.
+      // More requests than the maximum change nothing.
       if (kind.wishes.length > limits.warmMax) kind.wishes.shift();
       return take(kind);
     },
@@ -166,7 +175,7 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
         const instance = await findInstance(runtime, row.id);
         const { level: itsLevel, ...spec } = JSON.parse(row.spec) as WarmSpec & { level?: string };
         if (instance === undefined) await store.removeWarm(row.id);
-        // Whoever asks this server for a sandbox counts on the level that it starts them at.
+        // Callers of this server rely on the isolation level that it starts sandboxes at.
         else if (itsLevel !== level || (await instance.state()) !== 'running') await discard(instance);
         else keep(kindOf(spec), instance);
       }

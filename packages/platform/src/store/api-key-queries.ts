@@ -1,7 +1,7 @@
 import type { Database } from './migrations.ts';
 import type { ApiKeyStore } from './store.ts';
 
-/** The API key part of a store, in SQL that every dialect understands. */
+/** The API key part of a store, in portable SQL. */
 export const createApiKeyQueries = (db: Database): ApiKeyStore => ({
   addApiKey: async ({ hash, mask, name, createdAt, lastUsedAt }) => {
     await db

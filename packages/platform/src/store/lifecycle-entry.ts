@@ -1,12 +1,12 @@
 import type { NewLogEntry } from './log-store.ts';
 import type { EndCause, SandboxRow, StateChange } from './store.ts';
 
-/** The logger of what the platform says; nobody else may speak under that name. */
+/** The logger name of the platform's own entries; no other writer may use it. */
 export const PLATFORM_LOGGER = 'platform';
 
-type Told = Pick<NewLogEntry, 'level' | 'message'>;
+type Entry = Pick<NewLogEntry, 'level' | 'message'>;
 
-const ENDS: Record<EndCause, Told> = {
+const ENDS: Record<EndCause, Entry> = {
   killed: { level: 'info', message: 'sandbox killed' },
   expired: { level: 'info', message: 'sandbox killed at the end of its time to live' },
   exited: { level: 'warn', message: 'sandbox ended by itself' },
@@ -14,13 +14,13 @@ const ENDS: Record<EndCause, Told> = {
   lost: { level: 'error', message: 'sandbox was lost: its host no longer had it' },
 };
 
-const toTold = ({ from, to }: StateChange, row: SandboxRow): Told | undefined => {
+const toEntry = ({ from, to }: StateChange, row: SandboxRow): Entry | undefined => {
   const was = (state: SandboxRow['state']): boolean => from.includes(state);
   switch (to) {
     case 'running':
       if (was('starting')) return { level: 'info', message: 'sandbox started' };
       if (was('resuming')) return { level: 'info', message: 'sandbox resumed' };
-      if (was('pausing')) return { level: 'warn', message: 'sandbox could not be paused and runs on' };
+      if (was('pausing')) return { level: 'warn', message: 'sandbox could not be paused and still runs' };
       return undefined;
     case 'paused':
       if (was('resuming')) return { level: 'warn', message: 'sandbox could not be resumed and stays paused' };
@@ -32,15 +32,15 @@ const toTold = ({ from, to }: StateChange, row: SandboxRow): Told | undefined =>
   }
 };
 
-/** What the log of a sandbox says of a change of its state; undefined for one that only leads to another. */
+/** The log entry for a change of state; undefined for an intermediate state. */
 export const toLifecycleEntry = (
   change: StateChange,
   row: SandboxRow,
 ): Omit<NewLogEntry, 'at' | 'sizeBytes'> | undefined => {
-  const told = toTold(change, row);
-  if (told === undefined) return undefined;
+  const entry = toEntry(change, row);
+  if (entry === undefined) return undefined;
   return {
-    ...told,
+    ...entry,
     sandboxId: row.id,
     logger: PLATFORM_LOGGER,
     fields: {

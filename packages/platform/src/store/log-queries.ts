@@ -17,7 +17,7 @@ const toValues = (entry: NewLogEntry) => ({
   size_bytes: entry.sizeBytes,
 });
 
-/** Writes entries, in the transaction of the caller if that has one. */
+/** Writes entries, in the caller's transaction if there is one. */
 export const insertLogEntries = async (db: Database, entries: readonly NewLogEntry[]): Promise<void> => {
   for (let from = 0; from < entries.length; from += ROWS_A_STATEMENT) {
     const values = entries.slice(from, from + ROWS_A_STATEMENT).map(toValues);
@@ -25,13 +25,13 @@ export const insertLogEntries = async (db: Database, entries: readonly NewLogEnt
   }
 };
 
-/** Both texts as they are; `like` would not tell upper from lower case. */
+/** Compares both texts case-sensitively, which `like` does not. */
 const contains =
   (text: string) =>
   ({ or }: ExpressionBuilder<Schema, 'sandbox_logs'>) =>
     or([
       sql<boolean>`instr(message, ${text}) > 0`,
-      // As it stands between the quotes of the fields.
+      // As JSON stores it between the quotes of the fields.
       sql<boolean>`instr(fields, ${JSON.stringify(text).slice(1, -1)}) > 0`,
     ]);
 
@@ -54,7 +54,7 @@ const dropOutdated = async (db: Database, before: number): Promise<void> => {
   }
 };
 
-/** Gives up the oldest entries of agents until so many bytes of them are gone. What the platform said stays. */
+/** Removes the oldest entries of agents until so many bytes are freed. Entries of the platform stay. */
 const dropOldest = async (db: Database, bytes: number, sandboxId?: string): Promise<void> => {
   let query = selectOldest(db).where('logger', '!=', PLATFORM_LOGGER);
   if (sandboxId !== undefined) query = query.where('sandbox_id', '=', sandboxId);
@@ -90,7 +90,7 @@ const forget = (db: Database, rows: readonly StoredSize[]) =>
     }
   });
 
-/** The part of a store that holds the logs of sandboxes. */
+/** The log part of a store. */
 export const createLogQueries = (db: Database): LogStore => ({
   addLogEntries: (entries, sources) =>
     db.transaction().execute(async (tx) => {

@@ -11,11 +11,11 @@ export interface LogTable {
   logger: string;
   message: string;
   fields: string;
-  /** 0 for what the platform wrote itself. */
+  /** 0 for entries of the platform. */
   size_bytes: number;
 }
 
-/** How far the log of a sandbox's agent was fetched, and how much of it is here. */
+/** The position up to which the log of a sandbox's agent was fetched, and the bytes that are stored. */
 export interface LogSourceTable {
   sandbox_id: string;
   origin: string;

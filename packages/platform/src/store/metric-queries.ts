@@ -1,7 +1,7 @@
 import type { MetricRow, MetricStore } from './metric-store.ts';
 import type { Database } from './migrations.ts';
 
-/** Few enough for the 32,766 parameters that SQLite takes in one statement, and for a short stop of everything else. */
+/** Stays below the 32,766 parameters that SQLite allows in one statement, and blocks other queries only briefly. */
 const ROWS_A_STATEMENT = 500;
 
 const columns = [
@@ -14,7 +14,7 @@ const columns = [
   'disk_bytes as diskBytes',
 ] as const;
 
-/** The part of a store that holds what sandboxes used, in SQL that every dialect understands. */
+/** The metrics part of a store, in portable SQL. */
 export const createMetricQueries = (db: Database): MetricStore => ({
   addMetrics: async (rows) => {
     for (let from = 0; from < rows.length; from += ROWS_A_STATEMENT) {

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** What a sandbox used at one moment. Its limits stand in its own row. */
+/** The usage of a sandbox at one moment. Its limits are in its own row. */
 export interface MetricTable {
   sandbox_id: string;
   at: number;

@@ -1,9 +1,11 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
+import { builds, startCommands } from './build-tables.ts';
 import { logs } from './log-tables.ts';
 import { metrics } from './metric-tables.ts';
 import type { Schema } from './schema.ts';
 import { snapshots } from './snapshot-tables.ts';
+import { tags } from './tags/tag-tables.ts';
 
 const initial: Migration = {
   async up(db: Kysely<unknown>) {
@@ -67,7 +69,7 @@ const initial: Migration = {
 
 const pause: Migration = {
   async up(db: Kysely<unknown>) {
-    // One column a statement: SQLite adds no more at once.
+    // One column for each statement: SQLite adds only one at a time.
     await db.schema.alterTable('sandboxes').addColumn('auto_pause', 'text').execute();
     await db.schema.alterTable('sandboxes').addColumn('paused_at', 'bigint').execute();
     await db.schema.alterTable('sandboxes').addColumn('paused_with', 'text').execute();
@@ -85,7 +87,7 @@ const warm: Migration = {
   },
 };
 
-/** In order of their names. One that was released never changes again. */
+/** In order of their names. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
   '0001_initial': initial,
   '0002_pause': pause,
@@ -93,6 +95,9 @@ export const migrations: Record<string, Migration> = {
   '0004_metrics': metrics,
   '0005_snapshots': snapshots,
   '0006_logs': logs,
+  '0007_builds': builds,
+  '0009_tags': tags,
+  '0010_start_commands': startCommands,
 };
 
 export type Database = Kysely<Schema>;

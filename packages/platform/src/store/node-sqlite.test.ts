@@ -13,7 +13,7 @@ beforeEach(async () => {
   database = new DatabaseSync(':memory:');
   db = new Kysely<Notes>({ dialect: createNodeSqliteDialect(database) });
   await db.schema.createTable('note').addColumn('text', 'text').execute();
-  // No page more than there are: to SQLite the disk is full.
+  // The database may not grow: to SQLite the disk is full.
   database.exec('pragma max_page_count = 1');
 });
 afterEach(() => db.destroy());
@@ -21,7 +21,7 @@ afterEach(() => db.destroy());
 const long = 'x'.repeat(10_000);
 const count = async (): Promise<number> => (await db.selectFrom('note').selectAll().execute()).length;
 
-it('tells that the disk is full as "unavailable", in a transaction too, and nothing of that one is kept', async () => {
+it('reports a full disk as "unavailable", also in a transaction, which it rolls back', async () => {
   await db.insertInto('note').values({ text: 'short' }).execute();
   await expect(db.insertInto('note').values({ text: long }).execute()).rejects.toMatchObject({
     code: 'unavailable',
@@ -37,11 +37,11 @@ it('tells that the disk is full as "unavailable", in a transaction too, and noth
   expect(await count()).toBe(2);
 });
 
-it('leaves every other failure as it is', async () => {
+it('passes on every other error unchanged', async () => {
   const failed = db.transaction().execute(async (tx) => {
     await tx.insertInto('note').values({ text: 'other' }).execute();
-    throw new Error('a reason of its own');
+    throw new Error('an unrelated error');
   });
-  await expect(failed).rejects.toThrow('a reason of its own');
+  await expect(failed).rejects.toThrow('an unrelated error');
   expect(await count()).toBe(0);
 });

@@ -11,7 +11,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 
-/** Shows a `node:sqlite` database in the shape that kysely's driver expects. */
+/** Adapts a `node:sqlite` database to the interface that kysely's driver expects. */
 const toSqliteDatabase = (database: DatabaseSync): SqliteDatabase => ({
   close: () => database.close(),
   prepare: (sql) => {
@@ -28,7 +28,7 @@ const toSqliteDatabase = (database: DatabaseSync): SqliteDatabase => ({
 // https://sqlite.org/rescode.html
 const SQLITE_FULL = 13;
 
-/** Whether an error of `node:sqlite` is that the disk is full. */
+/** Whether an error of `node:sqlite` means that the disk is full. */
 export const isFullDisk = (error: unknown): boolean =>
   (error as { errcode?: number } | undefined)?.errcode === SQLITE_FULL;
 
@@ -52,25 +52,25 @@ class NodeSqliteDriver extends SqliteDriver {
     this.#database = database;
   }
 
-  // A deferred transaction that reads first fails at its first write when another process wrote in between.
+  // A deferred transaction that reads first fails at its first write when another process wrote meanwhile.
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'));
   }
 
-  // Some failures have rolled back already, a full disk among them: https://sqlite.org/lang_transaction.html
+  // Some errors have rolled back already, a full disk among them: https://sqlite.org/lang_transaction.html
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.#database.isTransaction) await super.rollbackTransaction(connection);
   }
 }
 
 class NodeSqliteAdapter extends SqliteAdapter {
-  // https://sqlite.org/lang_transaction.html: DDL rolls back too, so a crash leaves no half-made migration.
+  // https://sqlite.org/lang_transaction.html: DDL rolls back too, so a crash leaves no partial migration.
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
 }
 
-/** Kysely's SQLite dialect over the database engine that is built into Node. The driver closes the database. */
+/** Kysely's SQLite dialect for the database engine that is built into Node. The driver closes the database. */
 export const createNodeSqliteDialect = (database: DatabaseSync): Dialect => ({
   createAdapter: () => new NodeSqliteAdapter(),
   createDriver: () => new NodeSqliteDriver(database),

@@ -27,7 +27,7 @@ const entry = (at: number, more: Partial<NewLogEntry> = {}): NewLogEntry => ({
   ...more,
 });
 
-/** What a store keeps of what was learnt about sandboxes: a part of `describeStore`. */
+/** How a store keeps metrics and logs of sandboxes: a part of `describeStore`. */
 export const describeObservations = (
   ask: () => Store,
   { run, reopen }: { run: (id: string) => Promise<unknown>; reopen: () => Promise<Store> },
@@ -38,7 +38,7 @@ export const describeObservations = (
   };
 
   describe('metrics', () => {
-    it('gives back samples of a window and a grain, after a restart too, and takes each once', async () => {
+    it('returns samples of a window and a grain, also after a restart, and stores each once', async () => {
       await run('i1');
       await run('i2');
       const rows = Array.from({ length: 1_200 }, (_, index) => metric(start + index, index % 3));
@@ -56,7 +56,7 @@ export const describeObservations = (
       expect(await store.findLatestMetric('i3')).toBeUndefined();
     });
 
-    it('forgets them by age and grain, and with their sandbox', async () => {
+    it('removes samples by age and grain, and with their sandbox', async () => {
       await run('i1');
       await ask().addMetrics([metric(start, 0), metric(start + 1, 1), metric(start + 2, 0)]);
       await ask().deleteMetrics([
@@ -84,7 +84,7 @@ export const describeObservations = (
     const messages = async (query?: Parameters<typeof list>[0]) =>
       (await list(query)).map(({ message }) => message);
 
-    it('gives back every field, in either order, with how far they were read, after a restart too', async () => {
+    it('returns every field, in either order, and the position, also after a restart', async () => {
       await run('i1');
       await run('i2');
       const first = entry(start, { fields: { 'a"b': 'ä\n\\', logger: '' }, level: 'error' });
@@ -106,7 +106,7 @@ export const describeObservations = (
       expect(await store.findLogSource('i3')).toBeUndefined();
     });
 
-    it('finds by level, and by a part of message or fields in exactly that case', async () => {
+    it('filters by level, and by a case-sensitive part of message or fields', async () => {
       await run('i1');
       const fields = { cmd: 'grep "100%_x"' };
       await ask().addLogEntries(
@@ -125,7 +125,7 @@ export const describeObservations = (
       expect(await messages({ search: "'" })).toEqual(["it's"]);
     });
 
-    it('forgets what is too old and, of what agents said, what is too much; with the sandbox all of it', async () => {
+    it('removes old entries and, of agents, entries beyond the size limit; and all entries with their sandbox', async () => {
       await run('i1');
       await run('i2');
       const flood = Array.from({ length: 1_000 }, (_, index) => entry(start + index, { logger: 'x' }));
@@ -145,7 +145,7 @@ export const describeObservations = (
       expect(await messages({ sandboxId: 'i2' })).toHaveLength(1);
       await ask().deleteLogEntries({ ...limits, before: start + 1 });
       expect(await messages()).toEqual([]);
-      // What was forgotten does not count any more.
+      // Removed entries no longer count.
       await ask().addLogEntries([entry(start + 9)], [source(1_001)]);
       await ask().deleteLogEntries({ ...limits, maxBytesOfSandbox: 100 });
       expect(await messages()).toHaveLength(1);
@@ -153,7 +153,7 @@ export const describeObservations = (
       expect(await messages()).toEqual([]);
     });
 
-    it('tells of a change of state with the change, and of none that did not happen', async () => {
+    it('writes an entry together with a change of state, and none for a change that did not happen', async () => {
       await run('i1');
       const change = (more: StateChange) => ask().changeState('i1', more);
       const set = { pausedAt: start, pausedWith: 'memory' } as const;

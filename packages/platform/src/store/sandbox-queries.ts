@@ -18,6 +18,7 @@ const toSandboxRow = (row: Selectable<SandboxTable>): SandboxRow => ({
   templateId: row.template_id,
   templateName: row.template_name === '' ? null : row.template_name,
   snapshotId: row.snapshot_id,
+  buildId: row.build_id,
   state: row.state,
   runId: row.run_id,
   createdAt: row.created_at,
@@ -68,6 +69,11 @@ const isReady = async (db: Database, snapshotId: string): Promise<boolean> => {
   return (await found.where('state', '=', 'ready').executeTakeFirst()) !== undefined;
 };
 
+const hasImage = async (db: Database, buildId: string): Promise<boolean> => {
+  const found = db.selectFrom('builds').select('id').where('id', '=', buildId);
+  return (await found.where('image', 'is not', null).executeTakeFirst()) !== undefined;
+};
+
 const updateState = async (
   db: Database,
   id: string,
@@ -93,12 +99,13 @@ const updateState = async (
   return row && toSandboxRow(row);
 };
 
-/** The sandbox part of a store, in SQL that every dialect understands. */
+/** The sandbox part of a store, in portable SQL. */
 export const createSandboxQueries = (db: Database, { now }: { now: () => number }): SandboxStore => ({
   reserveSandbox: (sandbox, { maxActive }) =>
     db.transaction().execute(async (tx) => {
       if ((await countPlaced(tx)) >= maxActive) return 'limit';
       if (sandbox.snapshotId !== null && !(await isReady(tx, sandbox.snapshotId))) return 'no_snapshot';
+      if (sandbox.buildId !== null && !(await hasImage(tx, sandbox.buildId))) return 'no_image';
       await tx.deleteFrom('warm_instances').where('id', '=', sandbox.id).execute();
       await tx
         .insertInto('sandboxes')
@@ -107,6 +114,7 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
           template_id: sandbox.templateId,
           template_name: sandbox.templateName ?? '',
           snapshot_id: sandbox.snapshotId,
+          build_id: sandbox.buildId,
           state: 'starting',
           run_id: null,
           created_at: sandbox.createdAt,

@@ -1,9 +1,12 @@
+import type { Generated } from 'kysely';
+import type { BuildLogTable, BuildTable } from './build-tables.ts';
 import type { LogSourceTable, LogTable } from './log-tables.ts';
 import type { MetricTable } from './metric-tables.ts';
 import type { SnapshotTable, TemplateTagTable } from './snapshot-tables.ts';
 import type { EndCause, PauseKind, SandboxState, TemplateKind } from './store.ts';
+import type { BuildTagTable } from './tags/tag-tables.ts';
 
-/** The tables as both databases hold them: times and flags as integers, maps as JSON text. */
+/** The tables in a portable form: times and flags as integers, maps as JSON text. */
 export interface Schema {
   sandboxes: SandboxTable;
   sandbox_metadata: SandboxMetadataTable;
@@ -12,6 +15,9 @@ export interface Schema {
   template_names: TemplateNameTable;
   template_tags: TemplateTagTable;
   snapshots: SnapshotTable;
+  builds: BuildTable;
+  build_tags: BuildTagTable;
+  build_logs: BuildLogTable;
   api_keys: ApiKeyTable;
   sandbox_metrics: MetricTable;
   sandbox_logs: LogTable;
@@ -21,9 +27,10 @@ export interface Schema {
 export interface SandboxTable {
   id: string;
   template_id: string;
-  /** Empty: the template has none. */
+  /** Empty: the template has no name. */
   template_name: string;
   snapshot_id: string | null;
+  build_id: string | null;
   state: SandboxState;
   run_id: string | null;
   created_at: number;
@@ -43,7 +50,10 @@ export interface SandboxTable {
   disk_mb: number;
 }
 
-/** The pairs of `sandboxes.metadata` once more, one a row, so that a filter is a plain indexed lookup in any database. */
+/**
+ * The pairs of `sandboxes.metadata` once more, one for each row, so that a filter is a plain indexed lookup in any
+ * database.
+ */
 export interface SandboxMetadataTable {
   sandbox_id: string;
   key: string;
@@ -59,6 +69,7 @@ export interface WarmInstanceTable {
 export interface TemplateTable {
   id: string;
   kind: TemplateKind;
+  public: Generated<number>;
   created_at: number;
   cpu_count: number;
   memory_mb: number;

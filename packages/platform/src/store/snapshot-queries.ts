@@ -11,6 +11,7 @@ const fields = [
   'snapshots.id as id',
   'snapshots.sandbox_id as sandboxId',
   'snapshots.parent_id as parentId',
+  'snapshots.build_id as buildId',
   'snapshots.state as state',
   'snapshots.kind as kind',
   'snapshots.created_at as createdAt',
@@ -63,6 +64,14 @@ const retireUnused = async (db: Database): Promise<void> => {
               .where('sandboxes.state', 'in', ALIVE_STATES),
           ),
         ),
+        not(
+          exists(
+            selectFrom('build_tags')
+              .innerJoin('builds', 'builds.id', 'build_tags.build_id')
+              .select('build_tags.tag')
+              .whereRef('builds.checkpoint_id', '=', 'snapshots.id'),
+          ),
+        ),
       ]),
     )
     .execute();
@@ -79,7 +88,7 @@ const findByName = (db: Database, name: string) =>
     .where('template_names.name', '=', name)
     .executeTakeFirst();
 
-/** Makes the template of a snapshot that is the first of its name, or has none. */
+/** Creates the template of a snapshot that is the first of its name, or has no name. */
 const addTemplate = async (db: Database, place: SnapshotPlace, of: SnapshotRow): Promise<void> => {
   await db
     .insertInto('templates')
@@ -103,7 +112,7 @@ const findRow = (db: Database, id: string): Promise<SnapshotRow | undefined> =>
     .where('snapshots.id', '=', id)
     .executeTakeFirst();
 
-/** The snapshot part of a store, in SQL that every dialect understands. */
+/** The snapshot part of a store, in portable SQL. */
 export const createSnapshotQueries = (db: Database): SnapshotStore => ({
   beginSnapshot: async (snapshot) => {
     await db
@@ -113,6 +122,7 @@ export const createSnapshotQueries = (db: Database): SnapshotStore => ({
         template_id: null,
         sandbox_id: snapshot.sandboxId,
         parent_id: snapshot.parentId,
+        build_id: snapshot.buildId,
         state: 'making',
         kind: snapshot.kind,
         created_at: snapshot.createdAt,

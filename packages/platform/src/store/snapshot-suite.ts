@@ -7,6 +7,7 @@ const snapshot = (id: string, more: Partial<NewSnapshot> = {}): NewSnapshot => (
   id,
   sandboxId: 'i1',
   parentId: null,
+  buildId: null,
   kind: 'filesystem',
   createdAt: start,
   cpuCount: 2,
@@ -15,7 +16,7 @@ const snapshot = (id: string, more: Partial<NewSnapshot> = {}): NewSnapshot => (
   ...more,
 });
 
-/** What a store does with snapshots: a part of `describeStore`. */
+/** How a store keeps snapshots: a part of `describeStore`. */
 export const describeSnapshots = (
   ask: () => Store,
   {
@@ -34,7 +35,7 @@ export const describeSnapshots = (
   const end = (id: string) => ask().changeState(id, { from: ['starting'], to: 'ended' });
 
   describe('snapshots', () => {
-    it('finds one when it is ready and not before, after a restart too', async () => {
+    it('finds a snapshot when it is ready and not before, also after a restart', async () => {
       await ask().beginSnapshot(snapshot('s1', { parentId: 's0', kind: 'memory' }));
       expect(await ask().findSnapshotRow('s1')).toMatchObject({ state: 'making', templateId: null });
       expect(await listed()).toEqual([]);
@@ -59,13 +60,13 @@ export const describeSnapshots = (
       });
     });
 
-    it('gives a template without a name to one without a name', async () => {
+    it('creates a template without a name for a snapshot without a name', async () => {
       expect(await make('s1')).toMatchObject({ templateId: 'ts1', templateName: null, tag: 'default' });
       expect(await make('s2')).toMatchObject({ templateId: 'ts2' });
       expect(await ask().findTemplate('ts1')).toMatchObject({ id: 'ts1', name: null });
     });
 
-    it('adds to the template of a name that is there, where the latest has the tag', async () => {
+    it('adds a snapshot to the existing template of its name, and moves the tag to it', async () => {
       await make('s1', { name: 'prepared' });
       expect(await make('s2', { name: 'prepared', tag: 'v2' })).toMatchObject({ templateId: 'ts1' });
       expect(await listed()).toEqual(['s2', 's1']);
@@ -76,7 +77,7 @@ export const describeSnapshots = (
       expect(await ask().findSnapshotRow('s1')).toBeUndefined();
     });
 
-    it('does not take the name of another kind of template', async () => {
+    it('refuses the name of another kind of template', async () => {
       const size = { cpuCount: 2, memoryMb: 1024, diskMb: 2048 };
       await ask().ensureTemplate({ id: 'tbase', name: 'base', createdAt: start, ...size });
       expect(await make('s1', { name: 'base' })).toBe('taken');
@@ -97,7 +98,7 @@ export const describeSnapshots = (
       expect(await listed({ templateId: 'tc', tag: 'other' })).toEqual([]);
     });
 
-    it('takes a tag or a whole template away, unless a sandbox that began with it is there', async () => {
+    it('deletes a tag or a whole template, unless a sandbox that began with it exists', async () => {
       await make('s1', { name: 'prepared' });
       await make('s2', { name: 'prepared', tag: 'v2' });
       expect(await begin('i2', 's2', 'ts1')).toBe('reserved');
@@ -117,7 +118,7 @@ export const describeSnapshots = (
       expect(await make('s3', { name: 'prepared' })).toMatchObject({ templateId: 'ts3' });
     });
 
-    it('keeps what has lost its tag while a sandbox that began with it is there', async () => {
+    it('keeps a snapshot without a tag while a sandbox that began with it exists', async () => {
       await make('s1', { name: 'prepared' });
       await begin('i2', 's1', 'ts1');
       await make('s2', { name: 'prepared' });
@@ -128,7 +129,7 @@ export const describeSnapshots = (
       expect(await ask().listSnapshotIds('removing')).toEqual(['s1']);
     });
 
-    it('remembers a removed one while another came of it', async () => {
+    it('keeps the row of a removed snapshot while another one descends from it', async () => {
       await make('s1');
       await make('s2', {}, { parentId: 's1' });
       for (const templateId of ['ts1', 'ts2']) await ask().retireSnapshots({ templateId });

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import type { PauseKind, SnapshotState } from './store.ts';
 
-/** Which snapshot a tag of a template leads to. */
+/** The snapshot that a tag of a template points to. */
 export interface TemplateTagTable {
   template_id: string;
   tag: string;
@@ -15,6 +15,7 @@ export interface SnapshotTable {
   template_id: string | null;
   sandbox_id: string;
   parent_id: string | null;
+  build_id: string | null;
   state: SnapshotState;
   kind: PauseKind;
   created_at: number;

@@ -12,7 +12,7 @@ describeStore('sqlite', async () => {
   const stores = [first];
   return {
     store: first,
-    // The first connection stays open, as if its process had been killed: nothing is flushed by a close.
+    // The first connection stays open, as if its process had been killed: no close flushes it.
     reopen: async () => {
       const store = await createStore({ path });
       stores.push(store);
@@ -25,7 +25,7 @@ describeStore('sqlite', async () => {
   };
 });
 
-it('keeps the database and its side files from other users', async () => {
+it('protects the database and its side files from other users', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'skerry-store-'));
   const store = await createStore({ path: join(folder, 'skerry.db') });
   for (const name of ['skerry.db', 'skerry.db-wal']) {
@@ -38,7 +38,7 @@ it('keeps the database and its side files from other users', async () => {
 it('rejects a file that is not a database and names it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'skerry-store-'));
   const path = join(folder, 'skerry.db');
-  await writeFile(path, 'this is no database, only a text that is long enough'.repeat(40));
+  await writeFile(path, 'this is not a database, only a text that is long enough'.repeat(40));
   await expect(createStore({ path })).rejects.toThrow(path);
   await rm(folder, { recursive: true });
 });

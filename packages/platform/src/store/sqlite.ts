@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { createApiKeyQueries } from './api-key-queries.ts';
+import { createBuildQueries } from './build-queries.ts';
 import { createLogQueries } from './log-queries.ts';
 import { createMetricQueries } from './metric-queries.ts';
 import { migrations } from './migrations.ts';
@@ -11,16 +12,18 @@ import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Schema } from './schema.ts';
 import { createSnapshotQueries } from './snapshot-queries.ts';
 import type { Store } from './store.ts';
+import { createTagQueries } from './tags/tag-queries.ts';
 import { createTemplateQueries } from './template-queries.ts';
 import { createWarmQueries } from './warm-queries.ts';
 
-// Pages of 4 kB. What is written goes into the log, which begins anew when so many are in it, and then into the database.
+// Pages of 4 kB. Writes go into the log. When it has so many pages, they move into the database and the log starts
+// over.
 const CHECKPOINT_PAGES = 400;
 const RESERVE_BYTES = 2 * 2 ** 20;
 
 /**
- * Makes log and database large enough for what is written while the disk is full: what removes a sandbox, and so makes room,
- * writes rows, too. Does nothing on a disk that is full already.
+ * Makes log and database large enough for writes on a full disk: removing a sandbox, which frees space, writes rows
+ * too. Does nothing on a disk that is full already.
  */
 const reserveRoom = (database: DatabaseSync): void => {
   try {
@@ -35,23 +38,23 @@ const reserveRoom = (database: DatabaseSync): void => {
 };
 
 /**
- * Opens the embedded store in one file, making it (mode 0600, in an existing folder) and bringing its tables up to date
- * first. Rejects when the file is from a newer version or is not a database.
+ * Opens the embedded store in one file. Creates the file (mode 0600, in an existing folder) if it is missing, and
+ * migrates its tables first. Rejects when the file is from a newer version or is not a database.
  */
 export const createStore = async ({
   path,
   now = Date.now,
 }: {
   path: string;
-  /** Dates what the store itself enters into the log of a sandbox. */
+  /** The time of the entries that the store itself writes into the log of a sandbox. */
   now?: () => number;
 }): Promise<Store> => {
-  // SQLite gives its side files the mode of the database file.
+  // SQLite copies the mode of the database file to its side files.
   closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: 5_000 });
   const db = new Kysely<Schema>({ dialect: createNodeSqliteDialect(database) });
   try {
-    // FULL syncs the log at every commit; WAL's default would lose acknowledged writes with the power.
+    // FULL syncs the log at every commit; WAL's default would lose acknowledged writes in a power failure.
     database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;');
     const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
     const { error } = await migrator.migrateToLatest();
@@ -66,6 +69,8 @@ export const createStore = async ({
     ...createWarmQueries(db),
     ...createTemplateQueries(db),
     ...createSnapshotQueries(db),
+    ...createBuildQueries(db),
+    ...createTagQueries(db),
     ...createApiKeyQueries(db),
     ...createMetricQueries(db),
     ...createLogQueries(db),

@@ -1,13 +1,18 @@
+import type { BuildRow, BuildStore } from './build-store.ts';
 import type { LogStore } from './log-store.ts';
 import type { MetricStore } from './metric-store.ts';
+import type { TagStore } from './tags/tag-store.ts';
+
 /**
- * What must survive a restart. Every change is on disk when its promise resolves. Times are integers, milliseconds since
- * the epoch. `suite.ts` is the definition in executable form.
+ * The state that must survive a restart. Every change is on disk when its promise resolves. Times are integers,
+ * milliseconds since the epoch. `suite.ts` is the executable definition.
  */
 export interface Store
   extends SandboxStore,
     TemplateStore,
     SnapshotStore,
+    BuildStore,
+    TagStore,
     ApiKeyStore,
     WarmStore,
     MetricStore,
@@ -17,81 +22,91 @@ export interface Store
 
 export interface SandboxStore {
   /**
-   * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes take a place
-   * (`PLACED_STATES`) and that its snapshot is ready, and takes the warm instance of that id off its list. `limit` when the
-   * limit is reached, `no_snapshot` when that is gone; then nothing is written.
+   * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes have a
+   * place (`PLACED_STATES`) and that its snapshot is ready and the image of its build exists, and removes the warm instance of that id from its list.
+   * Returns `limit` when the limit is reached, `no_snapshot` or `no_image` when that is gone; then nothing is written.
    */
   reserveSandbox(sandbox: NewSandbox, options: { maxActive: number }): Promise<SandboxReservation>;
   /**
-   * Moves a paused row to `resuming` with that end, in one transaction with the same check. `limit` when the limit is
-   * reached, `not_paused` when the row is in another state or missing; then nothing is written.
+   * Moves a paused row to `resuming` with that end, in one transaction with the same check. Returns `limit` when the
+   * limit is reached, `not_paused` when the row is in another state or missing; then nothing is written.
    */
   reserveResume(id: string, options: { endAt: number; maxActive: number }): Promise<ResumeReservation>;
   findSandbox(id: string): Promise<SandboxRow | undefined>;
   /**
-   * Moves a row from one of the expected states to the next; undefined, and no change, when it is in another one. What the
-   * owner should know of it goes into the log of the sandbox with the change, or not at all.
+   * Moves a row from one of the expected states to the next. Returns undefined and changes nothing when it is in
+   * another state. An entry for the owner goes into the log of the sandbox in the same transaction.
    */
   changeState(id: string, change: StateChange): Promise<SandboxRow | undefined>;
-  /** Sets the end of a running sandbox. With `extendOnly` an earlier end leaves the row as it is. Undefined when not running. */
+  /**
+   * Sets the end of a running sandbox. With `extendOnly` an earlier end does not change the row. Undefined when not
+   * running.
+   */
   moveEnd(id: string, move: { endAt: number; extendOnly: boolean }): Promise<SandboxRow | undefined>;
-  /** Rows of the wanted states by start time, ties by id. */
+  /** Rows in these states by start time, ties by id. */
   listSandboxes(query: SandboxQuery): Promise<SandboxRow[]>;
-  /** How many rows the same filters match in all. */
+  /** The number of rows that match the same filters. */
   countSandboxes(filter: SandboxFilter): Promise<number>;
-  /** Forgets sandboxes that ended before that time. */
+  /** Removes sandboxes that ended before that time. */
   deleteEndedSandboxes(before: number): Promise<void>;
 }
 
-/** Instances that were started ahead and belong to no sandbox yet. */
+/** Instances that were started in advance and belong to no sandbox yet. */
 export interface WarmStore {
   /** Written before the instance is made. */
   addWarm(warm: WarmRow): Promise<void>;
-  /** To be called when nothing of the instance is left; a sandbox takes its id off with `reserveSandbox`. */
+  /** Call when the instance is removed; `reserveSandbox` removes the row when a sandbox takes the instance. */
   removeWarm(id: string): Promise<void>;
   /** The oldest first. */
   listWarm(): Promise<WarmRow[]>;
 }
 
 export interface TemplateStore {
-  /** The template of that name, made first when there is none. */
+  /** The template of that name, created first when it is missing. */
   ensureTemplate(template: NewTemplate): Promise<TemplateRow>;
   /** By id or by name. */
   findTemplate(idOrName: string): Promise<TemplateRow | undefined>;
+  /** All templates with their names and latest builds, newest first. */
+  listTemplates(): Promise<ListedTemplate[]>;
+  /** Whether every team may use it. Resolves with false when there is no such template. */
+  setPublic(id: string, isPublic: boolean): Promise<boolean>;
 }
 
 export interface SnapshotStore {
   /** Writes a row in state `making`. */
   beginSnapshot(snapshot: NewSnapshot): Promise<void>;
   /**
-   * Makes a snapshot ready and lets a tag lead to it, in one transaction: of the template of that name, made first when
-   * there is none, or of a new one without a name. A snapshot that the tag led to before has none any more.
+   * Makes a snapshot ready and points a tag to it, in one transaction: a tag of the template of that name, created
+   * first when it is missing, or of a new one without a name. A snapshot that the tag pointed to before loses it.
    * `taken` when the name is that of another kind of template; undefined when the row is not in state `making`.
    */
   publishSnapshot(id: string, as: SnapshotPlace): Promise<TaggedSnapshot | 'taken' | undefined>;
-  /** What a tag leads to. */
+  /** The snapshot that a tag points to. */
   findSnapshot(templateId: string, tag: string): Promise<TaggedSnapshot | undefined>;
-  /** The tag that leads to the snapshot of that id. */
+  /** The tag that points to the snapshot of that id. */
   findTagOf(id: string): Promise<TaggedSnapshot | undefined>;
-  /** By its own id, in whatever state. */
+  /** By its own id, in any state. */
   findSnapshotRow(id: string): Promise<SnapshotRow | undefined>;
-  /** What the tags of snapshots lead to, newest first, ties by id. */
+  /** The tagged snapshots, newest first, ties by id. */
   listSnapshots(query: SnapshotQuery): Promise<TaggedSnapshot[]>;
   /** Ids of the rows in that state. */
   listSnapshotIds(state: SnapshotState): Promise<string[]>;
   /**
-   * Takes a tag away, or without one the whole template with all its tags, in one transaction with the check that no
-   * sandbox runs or is paused that began with it. What no tag leads to any more is `removing`.
+   * Deletes a tag, or without one the whole template with all its tags, in one transaction with the check that no
+   * running or paused sandbox began with it. Snapshots without a tag become `removing`.
    */
   retireSnapshots(which: { templateId: string; tag?: string }): Promise<'retired' | 'in_use' | 'not_found'>;
-  /** Moves what is ready, and to which neither a tag nor a sandbox leads, to `removing`. */
+  /** Moves ready snapshots without a tag and a sandbox, which are no checkpoint of a tagged build, to `removing`. */
   retireUnused(): Promise<void>;
-  /** The row of a snapshot whose files are gone: kept as `removed` while one that came of it is there, else deleted. */
+  /**
+   * Closes the row of a snapshot whose files are gone: kept as `removed` while another snapshot descends from it, else
+   * deleted.
+   */
   forgetSnapshot(id: string): Promise<void>;
 }
 
 export interface ApiKeyStore {
-  /** Leaves an existing key of the same hash as it is. */
+  /** Does not change an existing key of the same hash. */
   addApiKey(key: ApiKeyRow): Promise<void>;
   findApiKey(hash: string): Promise<ApiKeyRow | undefined>;
   touchApiKey(hash: string, lastUsedAt: number): Promise<void>;
@@ -99,7 +114,7 @@ export interface ApiKeyStore {
 
 export type SandboxState = 'starting' | 'running' | 'pausing' | 'paused' | 'resuming' | 'killing' | 'ended';
 
-/** Every state in which something of the sandbox may still be on the host. */
+/** Every state in which resources of the sandbox may still be on the host. */
 export const ACTIVE_STATES: readonly SandboxState[] = [
   'starting',
   'running',
@@ -109,19 +124,19 @@ export const ACTIVE_STATES: readonly SandboxState[] = [
   'killing',
 ];
 
-/** States of a sandbox that is there, or is about to be. */
+/** States of a sandbox that exists, or is about to. */
 export const ALIVE_STATES: readonly SandboxState[] = ACTIVE_STATES.filter((state) => state !== 'killing');
 
-/** States that callers see as `paused`: it is on disk, on its way there, or not usable again yet. */
+/** States that callers see as `paused`: on disk, pausing, or resuming. */
 export const PAUSED_STATES: readonly SandboxState[] = ['pausing', 'paused', 'resuming'];
 
-/** States that count against the number of sandboxes at the same time. A pause that fails goes back to `running`. */
+/** States that count against the concurrency limit. A failed pause returns to `running`. */
 export const PLACED_STATES: readonly SandboxState[] = ['starting', 'running', 'pausing', 'resuming'];
 
 /** What a pause keeps: processes with their memory and files, or files alone. */
 export type PauseKind = 'memory' | 'filesystem';
 
-export type SandboxReservation = 'reserved' | 'limit' | 'no_snapshot';
+export type SandboxReservation = 'reserved' | 'limit' | 'no_snapshot' | 'no_image';
 
 export type ResumeReservation = 'reserved' | 'limit' | 'not_paused';
 
@@ -134,19 +149,21 @@ export type EndCause = 'killed' | 'expired' | 'exited' | 'failed' | 'lost';
 export interface NewSandbox {
   id: string;
   templateId: string;
-  /** Null when the template has none. */
+  /** Null when the template has no name. */
   templateName: string | null;
-  /** What it began with; null: the image of its template. */
+  /** The snapshot that it began with; null: the image of its template. */
   snapshotId: string | null;
+  /** The build whose image its files lie over, also below a snapshot; null: the image of the installation. */
+  buildId: string | null;
   createdAt: number;
   endAt: number;
   metadata: Record<string, string>;
   envVars: Record<string, string>;
-  /** Whether the agent asks for the access token. */
+  /** Whether the agent requires the access token. */
   secure: boolean;
-  /** Null when the creator did not say. */
+  /** Null when the creator did not choose. */
   allowInternet: boolean | null;
-  /** What to keep at the end of the time to live; null: the sandbox is killed then. */
+  /** What expiry keeps; null: the sandbox is killed then. */
   autoPause: PauseKind | null;
   cpuCount: number;
   memoryMb: number;
@@ -155,11 +172,11 @@ export interface NewSandbox {
 
 export interface SandboxRow extends NewSandbox {
   state: SandboxState;
-  /** Null until it ran. */
+  /** Null until its first run. */
   runId: string | null;
-  /** Start of the present or, when paused, the last run; before the first the time of creation. */
+  /** Start of the present run or, when paused, of the last; before the first run the time of creation. */
   startedAt: number;
-  /** When it was paused, or the pause that is under way began. Null while it runs. */
+  /** The start of the last pause. Null while it runs. */
   pausedAt: number | null;
   /** What the pause keeps. Null while it runs. */
   pausedWith: PauseKind | null;
@@ -170,9 +187,9 @@ export interface SandboxRow extends NewSandbox {
 export interface StateChange {
   from: readonly SandboxState[];
   to: SandboxState;
-  /** Also required: the row's end is no later than this. */
+  /** An additional condition: the row's end is no later than this. */
   endAtMost?: number;
-  /** Also required: the row is in this run. */
+  /** An additional condition: the row is in this run. */
   runId?: string;
   set?: Partial<
     Pick<SandboxRow, 'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause' | 'pausedAt' | 'pausedWith'>
@@ -191,13 +208,13 @@ export interface SandboxFilter {
 export interface SandboxQuery extends SandboxFilter {
   order: 'asc' | 'desc';
   limit?: number;
-  /** Only rows behind this position, in that order. */
+  /** Only rows after this position, in that order. */
   after?: { startedAt: number; id: string };
 }
 
 export interface WarmRow {
   id: string;
-  /** What it was made from, in a form that is equal for what is interchangeable. */
+  /** The spec of the instance, in a form that is equal for interchangeable instances. */
   spec: string;
   createdAt: number;
 }
@@ -211,17 +228,32 @@ export interface NewTemplate {
   diskMb: number;
 }
 
-/** An `image` of the installation has one state, tagged `default`; the tags of a `snapshot` lead to snapshots. */
-export type TemplateKind = 'image' | 'snapshot';
+/**
+ * An `image` of the installation has one state, tagged `default`; the tags of a `snapshot` point to snapshots, those of
+ * a `build` to builds.
+ */
+export type TemplateKind = 'image' | 'snapshot' | 'build';
 
 export interface TemplateRow extends Omit<NewTemplate, 'name'> {
   kind: TemplateKind;
   name: string | null;
+  /** Whether every team may use it. An installation has one team, so this is only stored and reported. */
+  public: boolean;
+}
+
+export interface ListedTemplate {
+  template: TemplateRow;
+  /** The latest one; null for templates without builds. */
+  build: BuildRow | null;
+  buildCount: number;
+  /** How many sandboxes of it are on record, and when the last of them was created. */
+  spawnCount: number;
+  lastSpawnedAt: number | null;
 }
 
 /**
- * `making` until its files are safe, then `ready`, and `removing` until they are gone. `removed` is left for the sake of
- * those that came of it.
+ * `making` until its files are safe, then `ready`, and `removing` until they are gone. `removed` is kept for the
+ * snapshots that descend from it.
  */
 export type SnapshotState = 'making' | 'ready' | 'removing' | 'removed';
 
@@ -229,8 +261,10 @@ export interface NewSnapshot {
   /** Also its id in the runtime. */
   id: string;
   sandboxId: string;
-  /** The snapshot that its sandbox had begun with. */
+  /** The snapshot that its sandbox began with. */
   parentId: string | null;
+  /** The build of its sandbox. */
+  buildId: string | null;
   kind: PauseKind;
   createdAt: number;
   cpuCount: number;
@@ -244,9 +278,9 @@ export interface SnapshotRow extends NewSnapshot {
   templateId: string | null;
 }
 
-/** Where a snapshot is found. */
+/** The template and tag of a snapshot. */
 export interface SnapshotPlace {
-  /** Of the template, if one has to be made. */
+  /** The id of the template, if one has to be created. */
   templateId: string;
   name: string | null;
   tag: string;
@@ -263,14 +297,14 @@ export interface SnapshotQuery {
   templateId?: string;
   tag?: string;
   limit?: number;
-  /** Only rows behind this position. */
+  /** Only rows after this position. */
   after?: { createdAt: number; id: string };
 }
 
 export interface ApiKeyRow {
   /** SHA-256 of the key, hex. */
   hash: string;
-  /** What may be shown of the key. */
+  /** The part of the key that may be shown. */
   mask: string;
   name: string;
   createdAt: number;

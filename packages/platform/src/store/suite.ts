@@ -6,12 +6,13 @@ import type { NewSandbox, Store } from './store.ts';
 const day = 86_400_000;
 const start = Date.UTC(2026, 0, 1);
 
-/** A sandbox that is to be; all that a test does not care for is given. */
+/** A new sandbox, with defaults for all fields that a test does not set. */
 const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
   id,
   templateId: 'tbase',
   templateName: 'base',
   snapshotId: null,
+  buildId: null,
   createdAt: start,
   endAt: start + 15_000,
   metadata: {},
@@ -26,8 +27,8 @@ const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
 });
 
 /**
- * The definition of a store. `open` makes one on fresh storage; `reopen` closes it as a killed process would leave it
- * and opens the same storage again.
+ * The definition of a store. `open` creates one on fresh storage; `reopen` closes it as a killed process would and
+ * opens the same storage again.
  */
 export const describeStore = (
   name: string,
@@ -54,7 +55,7 @@ export const describeStore = (
       (await store.listSandboxes({ states: ['running'], order: 'desc', ...query })).map((row) => row.id);
 
     describe('sandboxes', () => {
-      it('gives back every field of a reserved sandbox, after a restart too', async () => {
+      it('returns every field of a reserved sandbox, also after a restart', async () => {
         const made = sandbox('i1', {
           metadata: { 'user id': 'a&b=c/d', empty: '' },
           envVars: { PATH: '/x', MULTI: 'a\nb' },
@@ -76,7 +77,7 @@ export const describeStore = (
         });
       });
 
-      it('refuses one more than the limit of starting and running ones, and writes nothing then', async () => {
+      it('refuses a sandbox beyond the concurrency limit, and writes nothing then', async () => {
         await run(sandbox('i1'));
         expect(await store.reserveSandbox(sandbox('i2'), { maxActive: 2 })).toBe('reserved');
         expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe('limit');
@@ -85,7 +86,7 @@ export const describeStore = (
         expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe('reserved');
       });
 
-      it('never passes the limit when many reserve at once', async () => {
+      it('never exceeds the limit under concurrent reservations', async () => {
         const answers = await Promise.all(
           Array.from({ length: 20 }, (_, i) => store.reserveSandbox(sandbox(`i${i}`), { maxActive: 7 })),
         );
@@ -113,7 +114,7 @@ export const describeStore = (
         });
       });
 
-      it('changes the state only of the wanted run and of a row that is due', async () => {
+      it('changes the state only in the expected run and of a row that is due', async () => {
         await run(sandbox('i1', { endAt: start + 1000 }));
         const change = { from: ['running'], to: 'killing' } as const;
         expect(await store.changeState('i1', { ...change, runId: 'other' })).toBeUndefined();
@@ -125,7 +126,7 @@ export const describeStore = (
         });
       });
 
-      it('moves the end of a running sandbox, and only forward when asked to extend', async () => {
+      it('moves the end of a running sandbox, and only to a later time with extendOnly', async () => {
         await run(sandbox('i1', { endAt: start + 10_000 }));
         const extend = (endAt: number) => store.moveEnd('i1', { endAt, extendOnly: true });
         expect((await extend(start + 9_999))?.endAt).toBe(start + 10_000);
@@ -136,7 +137,7 @@ export const describeStore = (
         expect((await store.findSandbox('i1'))?.endAt).toBe(start + 5);
       });
 
-      it('keeps when and how a sandbox was paused, after a restart too, and forgets it at a resume', async () => {
+      it('keeps time and kind of a pause, also after a restart, and clears them at a resume', async () => {
         await run(sandbox('i1'));
         const pausedAt = start + 7;
         const change = { from: ['running'], to: 'pausing', set: { pausedAt, pausedWith: 'memory' } } as const;
@@ -159,13 +160,13 @@ export const describeStore = (
         });
       });
 
-      it('gives a place to one resume of a paused sandbox, within the limit', async () => {
+      it('reserves a place for one resume of a paused sandbox, within the limit', async () => {
         await run(sandbox('i1'));
         await run(sandbox('i2'));
         await store.changeState('i1', { from: ['running'], to: 'pausing' });
         const resume = (id: string, maxActive: number) =>
           store.reserveResume(id, { endAt: start + 20_000, maxActive });
-        // Until the pause has succeeded its place is not free.
+        // A pausing sandbox keeps its place until the pause has succeeded.
         expect(await store.reserveSandbox(sandbox('i3'), { maxActive: 2 })).toBe('limit');
         expect(await resume('i1', 9)).toBe('not_paused');
         await store.changeState('i1', { from: ['pausing'], to: 'paused' });
@@ -191,7 +192,7 @@ export const describeStore = (
         ]);
       });
 
-      it('continues behind a position without repeating or losing rows of the same start', async () => {
+      it('continues after a position without repeating or losing rows of the same start', async () => {
         for (const id of ['ia', 'ib', 'ic', 'id']) await run(sandbox(id), start + (id === 'id' ? 1 : 0));
         expect(await listed({ after: { startedAt: start, id: 'ic' } })).toEqual(['ib', 'ia']);
         expect(await listed({ order: 'asc', after: { startedAt: start, id: 'ib' } })).toEqual(['ic', 'id']);
@@ -235,7 +236,7 @@ export const describeStore = (
         }
       });
 
-      it('forgets only what ended before the given time, and its metadata', async () => {
+      it('removes only sandboxes that ended before the given time, and their metadata', async () => {
         for (const id of ['i1', 'i2', 'i3']) await run(sandbox(id, { metadata: { k: id } }));
         await store.changeState('i1', { from: ['running'], to: 'ended', set: { endedAt: start } });
         await store.changeState('i2', { from: ['running'], to: 'ended', set: { endedAt: start + day } });
@@ -251,7 +252,7 @@ export const describeStore = (
     describe('warm instances', () => {
       const warm = (id: string, createdAt = start) => ({ id, spec: '{"rootfs":"/"}', createdAt });
 
-      it('are there after a restart, the oldest first, until they are removed', async () => {
+      it('are listed after a restart, the oldest first, until they are removed', async () => {
         await store.addWarm(warm('i2', start + 1));
         await store.addWarm(warm('i1'));
         store = await opened.reopen();
@@ -261,7 +262,7 @@ export const describeStore = (
         expect(await store.listWarm()).toEqual([warm('i2', start + 1)]);
       });
 
-      it('leave their list in the reservation of the sandbox that takes them, and only then', async () => {
+      it('leave the list when a sandbox reserves their id, and only then', async () => {
         await store.addWarm(warm('i1'));
         expect(await store.reserveSandbox(sandbox('i1'), { maxActive: 0 })).toBe('limit');
         expect(await store.listWarm()).toEqual([warm('i1')]);
@@ -274,8 +275,8 @@ export const describeStore = (
     describe('templates', () => {
       const base = { id: 'tbase', name: 'base', createdAt: start, cpuCount: 2, memoryMb: 1024, diskMb: 2048 };
 
-      it('makes a template once and finds it by id and by name', async () => {
-        const made = { ...base, kind: 'image' };
+      it('creates a template once and finds it by id and by name', async () => {
+        const made = { ...base, kind: 'image', public: false };
         expect(await store.ensureTemplate(base)).toEqual(made);
         expect(await store.ensureTemplate({ ...base, id: 'tnew', cpuCount: 8 })).toEqual(made);
         store = await opened.reopen();

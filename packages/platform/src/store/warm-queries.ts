@@ -1,7 +1,7 @@
 import type { Database } from './migrations.ts';
 import type { WarmStore } from './store.ts';
 
-/** The part of a store that knows instances started ahead, in SQL that every dialect understands. */
+/** The warm instance part of a store, in portable SQL. */
 export const createWarmQueries = (db: Database): WarmStore => ({
   addWarm: async ({ id, spec, createdAt }) => {
     await db.insertInto('warm_instances').values({ id, spec, created_at: createdAt }).execute();

@@ -7,23 +7,23 @@ import { createMemory } from '@skerry/runtime/memory';
 type Held = 'pause' | 'resume' | 'snapshot' | 'copy';
 type Act = 'create' | 'pause' | 'resume' | 'init' | 'state' | 'snapshot' | 'stop';
 
-/** The memory driver, of which a test may see what was done, and make acts fail. */
+/** The memory driver with a record of its calls, which a test can make fail. */
 export interface FaultyRuntime extends Runtime {
-  /** The ids of the sandboxes and of the snapshots that there are. */
+  /** The ids of the existing sandboxes and snapshots. */
   readonly instances: ReadonlySet<string>;
   readonly snapshotIds: ReadonlySet<string>;
-  /** What was done, as in `pause i1 filesystem`, and the bodies that agents received at `/init`. */
+  /** The calls so far, as in `pause i1 filesystem`, and the bodies that agents received at `/init`. */
   readonly log: string[];
   readonly inits: Record<string, unknown>[];
-  /** The next act of this kind does nothing and rejects so. */
+  /** The next call of this kind does nothing and rejects with this error. */
   fail(act: Act, error: Error): void;
-  /** The next act of this kind gets through, but its answer is lost. */
+  /** The next call of this kind succeeds, but its response is lost. */
   loseAnswer(act: 'pause' | 'resume' | 'snapshot'): void;
-  /** The next act of this kind waits for the returned function; "copy" is what is left of a snapshot after its capture. */
+  /** The next call of this kind waits for the returned function; "copy" is the part of a snapshot after its capture. */
   hold(act: Held): () => void;
   /** Ends the run of a sandbox, as the death of its agent does. */
   crash(id: string): void;
-  /** Removes a sandbox without the runtime being asked for it. */
+  /** Removes a sandbox without a call of the runtime. */
   vanish(id: string): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export const createFaultyRuntime = ({
 
   const agent: RequestListener = (request, response) => {
     if (request.url !== '/init') {
-      // These agents have nothing to report.
+      // These agents have no log entries.
       response.writeHead(404).end();
       return;
     }
@@ -73,7 +73,7 @@ export const createFaultyRuntime = ({
     const failure = takeFailure(kind);
     if (failure !== undefined) throw failure;
     const result = await run();
-    if (lost.delete(kind)) throw new RuntimeError('unavailable', 'the answer was lost');
+    if (lost.delete(kind)) throw new RuntimeError('unavailable', 'the response was lost');
     return result;
   };
 
@@ -111,7 +111,7 @@ export const createFaultyRuntime = ({
         });
       },
     };
-    // All else, the changing run id too, is that of the instance itself.
+    // All other properties, the changing run id too, are those of the instance itself.
     return Object.assign(Object.create(inner) as Instance, acts);
   };
 
@@ -142,7 +142,7 @@ export const createFaultyRuntime = ({
     },
     snapshots: {
       ...memory.snapshots,
-      // Takes until the signal aborts.
+      // Lasts until the signal aborts.
       diff: (_from, _to, { signal } = {}) => ({
         [Symbol.asyncIterator]: () => ({
           next: async () => {

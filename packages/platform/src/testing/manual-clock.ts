@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** A clock that stands still until it is told to advance. */
+/** A clock that advances only on request. */
 export const createManualClock = () => {
   let now = 1_000_000_000_123;
   let setBackMs = 0;
@@ -24,7 +24,7 @@ export const createManualClock = () => {
     }
     now = target;
   };
-  /** As somebody sets the clock of a host. */
+  /** Sets the time of day, as an administrator sets the clock of a host. */
   const setBack = (ms: number) => {
     setBackMs += ms;
   };

@@ -10,18 +10,21 @@ import { type ControlPlane, createControlPlane } from '../sandboxes/control-plan
 import { createStore } from '../store/sqlite.ts';
 import type { PauseKind, SandboxRow, Store } from '../store/store.ts';
 import { createFaultyRuntime, type FaultyRuntime } from './faulty-runtime.ts';
+import { createRecordingLog, type LogLine } from './recording-log.ts';
 
-/** A control plane over a real store and a runtime of this process. */
+/** A control plane over a real store and an in-process runtime. */
 export interface PlaneFixture {
   readonly store: Store;
   runtime: FaultyRuntime;
-  /** Of the last `startPlane`. */
+  /** What all planes have logged. */
+  readonly lines: readonly LogLine[];
+  /** The one of the last `startPlane`. */
   plane: ControlPlane;
-  /** Makes another runtime the one of the next `startPlane`. */
+  /** Replaces the runtime of the next `startPlane`. */
   useRuntime(pause: Features['pause']): void;
-  /** Over what is there, as a server that starts after another one has ended makes it. */
+  /** Starts a control plane on the existing state, as a server that starts after another one has ended. */
   startPlane(limits?: Partial<Limits>): Promise<ControlPlane>;
-  /** A running sandbox; resolves with its id. */
+  /** Creates a running sandbox; resolves with its id. */
   create(options?: {
     timeoutMs?: number;
     autoPause?: PauseKind | null;
@@ -36,7 +39,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   const folder = await mkdtemp(join(tmpdir(), 'skerry-plane-'));
   const store = await createStore({ path: join(folder, 'skerry.db') });
   const planes: ControlPlane[] = [];
-  const silent = () => undefined;
+  const { log, lines } = createRecordingLog();
   const runtimes: FaultyRuntime[] = [];
   const makeRuntime = (pause: Features['pause']): FaultyRuntime => {
     const made = createFaultyRuntime({ dataDir: join(folder, `runtime${runtimes.length}`), pause });
@@ -45,7 +48,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   };
   const runtime = makeRuntime({ memory: true, filesystem: true });
   const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
-  const template = { id: 't1', name: 'base', kind: 'image' as const, ...size };
+  const template = { id: 't1', name: 'base', kind: 'image' as const, public: false, ...size };
   const makePlane = async (on: FaultyRuntime, limits = {}): Promise<ControlPlane> => {
     const made = createControlPlane({
       store,
@@ -54,7 +57,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       secret: 'secret',
       clock: createSystemClock(),
       ids: createRandomIds(),
-      log: { debug: silent, info: silent, warn: silent, error: silent },
+      log,
       limits: { ...defaultLimits, ...limits },
     });
     planes.push(made);
@@ -64,6 +67,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   const fixture: PlaneFixture = {
     store,
     runtime,
+    lines,
     plane: await makePlane(runtime),
     useRuntime: (pause) => {
       fixture.runtime = makeRuntime(pause);
@@ -73,7 +77,14 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       return fixture.plane;
     },
     create: async ({ timeoutMs = 60_000, autoPause = null, allowInternet = null } = {}) => {
-      const rest = { snapshot: null, metadata: {}, envVars: { A: 'b' }, secure: true, allowInternet };
+      const rest = {
+        snapshot: null,
+        build: null,
+        metadata: {},
+        envVars: { A: 'b' },
+        secure: true,
+        allowInternet,
+      };
       return (await fixture.plane.lifecycle.create({ template, timeoutMs, autoPause, ...rest })).id;
     },
     rowOf: (id) => store.findSandbox(id),

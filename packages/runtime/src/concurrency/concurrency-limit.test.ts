@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { withConcurrencyLimit } from './concurrency-limit.ts';
 
 describe('a concurrency limit', () => {
-  it('works on everything in order, on so many at a time', async () => {
+  it('runs the work for all items in order, with a limited number at a time', async () => {
     const items = Array.from({ length: 20 }, (_, index) => index);
     const begun: number[] = [];
     let most = 0;
@@ -20,7 +20,7 @@ describe('a concurrency limit', () => {
     await withConcurrencyLimit([], { limit: 3 }, () => expect.fail('called'));
   });
 
-  it('rejects with what went wrong when nothing is under way any more', async () => {
+  it('rejects with the first failure once no other work is running', async () => {
     let isUnderWay = false;
     const work = async (name: string): Promise<void> => {
       if (name === 'bad') throw new Error('no room');

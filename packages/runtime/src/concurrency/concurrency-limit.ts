@@ -1,6 +1,8 @@
 import { settleAll } from './settle-all.ts';
 
-/** Works on all items in their order, on no more than `limit` at a time. As `settleAll`: nothing is under way when it rejects. */
+/**
+ * Works on all items in their order, on no more than `limit` at a time. When it rejects, no work is running any more.
+ */
 export const withConcurrencyLimit = async <T>(
   items: readonly T[],
   { limit }: { limit: number },

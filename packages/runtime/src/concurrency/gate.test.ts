@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createGate } from './gate.ts';
 
-it('lets so many in at a time, and the others in the order in which they came', async () => {
+it('admits a limited number of callers at a time, and the others in the order of their calls', async () => {
   const gate = createGate(2);
   const order: number[] = [];
   const enter = async (name: number) => {
@@ -15,7 +15,7 @@ it('lets so many in at a time, and the others in the order in which they came', 
   await setImmediate();
   expect(order).toEqual([1, 2]);
   second();
-  // Once out, nobody makes room again.
+  // A second call of the same function frees no further place.
   second();
   const leaveThird = await third;
   await setImmediate();
@@ -26,7 +26,7 @@ it('lets so many in at a time, and the others in the order in which they came', 
   first();
 });
 
-it('rejects who is aborted while waiting, and takes no room for them', async () => {
+it('rejects a caller whose signal aborts while it waits, and frees its place in the queue', async () => {
   const gate = createGate(1);
   const leave = await gate.enter(undefined);
   const controller = new AbortController();

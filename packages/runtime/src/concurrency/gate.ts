@@ -1,15 +1,15 @@
 import { RuntimeError } from '../error.ts';
 
-/** Lets so many in at a time, the others in the order in which they came. */
+/** Limits how many callers work at a time; the others wait in the order of their calls. */
 export interface Gate {
   /**
-   * Resolves with the way out when there is room; taking it again does nothing. Rejects with `unavailable` when the signal
-   * aborts first.
+   * Resolves when there is a free place, with a function that frees it; calling that again does nothing. Rejects with
+   * `unavailable` when the signal aborts first.
    */
   enter(signal: AbortSignal | undefined): Promise<() => void>;
 }
 
-/** A gate with room for `size`. */
+/** Creates a gate with `size` places. */
 export const createGate = (size: number): Gate => {
   const waiting = new Set<() => void>();
   let inside = 0;
@@ -23,7 +23,7 @@ export const createGate = (size: number): Gate => {
   };
 
   const aborted = (signal: AbortSignal): RuntimeError =>
-    new RuntimeError('unavailable', 'aborted while others were first', { cause: signal.reason });
+    new RuntimeError('unavailable', 'aborted while waiting for a free place', { cause: signal.reason });
 
   return {
     enter: (signal) =>

@@ -1,6 +1,6 @@
 /**
- * As `Promise.all`, but nothing is under way any more when it rejects: whoever undoes what was made comes after the last
- * that makes something.
+ * As `Promise.all`, but rejects only when all promises have settled: a caller that then cleans up does not race with
+ * work that still creates something.
  */
 export const settleAll = async <T extends readonly Promise<unknown>[] | []>(
   promises: T,

@@ -2,7 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 const TURN_MS = 4;
 
-/** Returns what a long piece of work is to await again and again: every few milliseconds it yields to other work of this process. */
+/**
+ * Returns a function for a long loop to await in each round: every few milliseconds it yields to other work of this
+ * process.
+ */
 export const createYielder = (): (() => Promise<void>) => {
   let endsAt = performance.now() + TURN_MS;
   return async () => {

@@ -51,7 +51,7 @@ async function exited(): Promise<{ pid: number }> {
 }
 
 describe('the agent folder', () => {
-  it('brings the agent, with native code, into a root that has no program and no library', async () => {
+  it('runs the agent, with native code, in a root without any program or library', async () => {
     const root = join(dir, 'root');
     await mkdir(join(root, '.envd'), { recursive: true });
     await mkdir(join(root, 'etc'));
@@ -79,7 +79,7 @@ describe('the agent folder', () => {
     }
   });
 
-  it('is made once, also when several ask for it at the same time, and leaves no half-made one', async () => {
+  it('is made once when several processes need it at the same time, and leaves no incomplete one', async () => {
     const { ino } = await stat(folder);
     expect(await Promise.all([prepare(), prepare(), prepare()])).toEqual([folder, folder, folder]);
     expect((await stat(folder)).ino).toBe(ino);
@@ -89,7 +89,7 @@ describe('the agent folder', () => {
     expect(await readdir(join(dir, 'agent'))).toHaveLength(1);
   });
 
-  it('is made again from nothing after a process was killed while it copied', async () => {
+  it('is made anew after a process was killed while it copied', async () => {
     const targetDir = join(dir, 'agent');
     const { pid } = await exited();
     await mkdir(join(targetDir, `new-${pid}-abcdef`));
@@ -102,14 +102,14 @@ describe('the agent folder', () => {
     await rm(join(targetDir, `new-${process.pid}-abcdef`), { recursive: true });
   });
 
-  it('has another name when the bundle is another one', async () => {
+  it('has another name for another bundle', async () => {
     const changed = join(dir, 'changed');
     await cp(bundleDir, changed, { recursive: true });
     await writeFile(join(changed, 'main.js'), main.replace('localhost', 'LOCALHOST'));
     expect(await prepare(changed)).not.toBe(folder);
   });
 
-  it('is refused for a bundle without a main.js, or with a link in it', async () => {
+  it('rejects a bundle without a main.js, or with a link in it', async () => {
     const bad = join(dir, 'bad');
     await expect(prepare(bad)).rejects.toMatchObject({ code: 'unsupported' });
     await mkdir(bad);
@@ -119,7 +119,7 @@ describe('the agent folder', () => {
     await expect(prepare(bad)).rejects.toThrow(/neither a file nor a folder/);
   });
 
-  it('is refused for a Node that is no dynamic program', async () => {
+  it('rejects a Node that is not dynamically linked', async () => {
     await expect(
       prepareAgentFolder({ targetDir: join(dir, 'agent'), nodePath: '/usr/bin/tini-static', bundleDir }),
     ).rejects.toMatchObject({ code: 'unsupported' });

@@ -20,20 +20,21 @@ import { readInterpreter } from './elf.ts';
 import { replaceVariable } from './workarounds/elf-variable.ts';
 import { replaceInterpreter } from './workarounds/replace-interpreter.ts';
 
-/** Where the folder is bound inside every sandbox. */
+/** The path of the folder inside every sandbox. */
 export const agentMountPoint = '/.envd';
 
-/** What tini is called where distributions put it; only the static one needs no library inside. */
+/** The names of tini in distributions; only the static one needs no library inside. */
 const tiniPaths = ['/usr/bin/tini-static', '/sbin/tini-static'];
 
 /**
- * What glibc before 2.34 loads by name when the agent looks up a host or a user: no program lists them as needed.
+ * The libraries that glibc before 2.34 loads by name when the agent looks up a host or a user: no program lists them as
+ * needed.
  */
 const loadedByName = ['libnss_files.so.2', 'libnss_dns.so.2', 'libresolv.so.2'];
 
 /**
- * Node's releases contain Abseil built for debugging: each process looks for deadlocks among its mutexes, and keeps a table
- * of 1 MiB for that. 2 is OnDeadlockCycle::kAbort, 0 is kIgnore (absl/synchronization/mutex.h).
+ * Node's releases contain Abseil built for debugging: each process looks for deadlocks among its mutexes, and keeps a
+ * table of 1 MiB for that. 2 is OnDeadlockCycle::kAbort, 0 is kIgnore (absl/synchronization/mutex.h).
  */
 const deadlockDetection = {
   symbol: '_ZN4absl12_GLOBAL__N_124synch_deadlock_detectionE',
@@ -42,7 +43,7 @@ const deadlockDetection = {
 };
 
 export interface AgentFolderOptions {
-  /** Holds the folders of all agents; made when it is missing. */
+  /** The parent of the folders of all agents; made when it is missing. */
   targetDir: string;
   /** The Node that runs the agent, a dynamically linked program. */
   nodePath: string;
@@ -52,12 +53,11 @@ export interface AgentFolderOptions {
 }
 
 /**
- * Makes the read-only folder that brings the agent into any root file system, whatever libraries that has or lacks:
- * `node`, its loader `ld.so`, `lib/`, the init `tini`, and the bundle in `app/`. Node must be started with
- * `LD_LIBRARY_PATH=/.envd/lib`.
+ * Makes the read-only folder that contains the agent for any root file system, with any libraries or none: `node`, its
+ * loader `ld.so`, `lib/`, the init `tini`, and the bundle in `app/`. Start Node with `LD_LIBRARY_PATH=/.envd/lib`.
  *
- * Resolves with its path, named after what went in: the same input is made once, at any number of calls at the same
- * time, and a folder is whole and on disk as soon as it has its name. Rejects with `unsupported` when the host lacks
+ * Resolves with its path, named after its content: the same content is made once, at any number of calls at the same
+ * time, and a folder is complete and on disk as soon as it has its name. Rejects with `unsupported` when the host lacks
  * tini or the program or bundle cannot be used.
  */
 export async function prepareAgentFolder(options: AgentFolderOptions): Promise<string> {
@@ -78,7 +78,7 @@ export async function prepareAgentFolder(options: AgentFolderOptions): Promise<s
     await syncPath(options.targetDir);
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
-    // Somebody else made the same folder meanwhile.
+    // Another process made the same folder meanwhile.
     if (!existsSync(target)) throw error;
   }
   return target;
@@ -110,7 +110,7 @@ async function listFiles({ nodePath, bundleDir, signal }: AgentFolderOptions): P
   const addons = bundle.filter((path) => path.endsWith('.node')).map((path) => join(bundleDir, path));
   const listings = [
     await listLibraries(node),
-    // Packages bring their addon for several C libraries; Node never loads the one that this loader cannot.
+    // Packages contain their addon for several C libraries; Node never loads one that this loader cannot load.
     ...(await Promise.all(addons.map((addon) => listLibraries(addon).catch(() => '')))),
   ];
   for (const library of listings.flatMap(parseLibraries)) files.set(join('lib', basename(library)), library);
@@ -122,14 +122,14 @@ async function listFiles({ nodePath, bundleDir, signal }: AgentFolderOptions): P
   return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The lines `name => /path (address)` of ld.so --list, which names everything that it would load. */
+/** The lines `name => /path (address)` of ld.so --list, which lists everything that it would load. */
 const parseLibraries = (listing: string): string[] =>
   [...listing.matchAll(/=> (\/\S+) \(/g)].map((match) => match[1] as string);
 
 /** Rejects with `unsupported` when the host has none. */
 export async function findTini(): Promise<string> {
   for (const path of tiniPaths) if (existsSync(path)) return path;
-  throw new RuntimeError('unsupported', 'tini-static is missing; it comes with: apt-get install tini');
+  throw new RuntimeError('unsupported', 'tini-static is missing: apt-get install tini');
 }
 
 async function listBundle(bundleDir: string): Promise<string[]> {
@@ -150,7 +150,7 @@ async function listBundle(bundleDir: string): Promise<string[]> {
   return paths;
 }
 
-/** Reads small files and takes the identity of large ones, so that a start does not read 130 MB to learn a name. */
+/** Hashes small files and takes the identity of large ones: a start must not read 130 MB to derive a name. */
 async function toName(files: Map<string, string>): Promise<string> {
   const hash = createHash('sha256').update(`2 ${agentMountPoint}\n`);
   for (const [path, source] of files) {

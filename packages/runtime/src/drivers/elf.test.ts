@@ -15,12 +15,12 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true }));
 
 describe('the loader of a program', () => {
-  it('is read, replaced in place, and the program starts with the new one', async () => {
+  it('is read and replaced in place, and the program starts with the new one', async () => {
     const original = await readInterpreter('/bin/echo');
     expect(original).toMatch(/^\/lib.*ld-/);
     const program = join(dir, 'echo');
     await copyFile('/bin/echo', program);
-    // As short as "/.envd/ld.so", and there on every machine that runs this.
+    // As short as "/.envd/ld.so", and present on every machine that runs this test.
     await copyFile(original as string, loader);
     try {
       await replaceInterpreter(program, loader);
@@ -36,7 +36,7 @@ describe('the loader of a program', () => {
     expect(before.filter((byte, at) => byte !== after[at]).length).toBeLessThan(40);
   });
 
-  it('is refused when it is longer than what was there, and the program stays as it was', async () => {
+  it('is refused when it is longer than the old one, and the program stays unchanged', async () => {
     const program = join(dir, 'echo');
     await copyFile('/bin/echo', program);
     await expect(replaceInterpreter(program, `/${'x'.repeat(60)}`)).rejects.toMatchObject({
@@ -45,7 +45,7 @@ describe('the loader of a program', () => {
     expect(await readFile(program)).toEqual(await readFile('/bin/echo'));
   });
 
-  it('is refused for a file that is no program', async () => {
+  it('is refused for a file that is not a program', async () => {
     const file = join(dir, 'text');
     for (const content of ['', '#!/bin/sh\n', 'x'.repeat(200)]) {
       await writeFile(file, content);

@@ -7,15 +7,18 @@ const elfHeaderSize = 64;
 const programHeaderSize = 56;
 
 /**
- * The dynamic loader that a 64-bit little-endian ELF program names, or undefined when it is linked statically.
- * Rejects with `unsupported` when the file is no such program.
+ * The dynamic loader that a 64-bit little-endian ELF program names, or undefined when it is statically linked. Rejects
+ * with `unsupported` when the file is not such a program.
  */
 export async function readInterpreter(path: string): Promise<string | undefined> {
   await using file = await open(path, 'r');
   return (await findInterpreter(file, path))?.value;
 }
 
-/** Where the program names its dynamic loader, if it names one. Rejects with `unsupported` when the file is no such program. */
+/**
+ * The position of the loader's path in the program, if it has one. Rejects with `unsupported` when the file is not an
+ * ELF program.
+ */
 export async function findInterpreter(
   file: FileHandle,
   path: string,

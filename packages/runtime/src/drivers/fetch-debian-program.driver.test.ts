@@ -19,7 +19,7 @@ let architecture: string;
 const gpg = (...args: string[]) =>
   run('gpg', ['--homedir', join(base, 'keys'), '--batch', '--yes', '--quiet', ...args]);
 
-/** A signed archive that has the package `thing`. */
+/** A signed archive that contains the package `thing`. */
 beforeAll(async () => {
   base = await mkdtemp(join(tmpdir(), 'archive-'));
   architecture = (await run('dpkg', ['--print-architecture'])).stdout.trim();
@@ -66,7 +66,7 @@ beforeAll(async () => {
 afterAll(async () => {
   server?.close();
   server?.closeAllConnections();
-  // There may be no agent of gpg to end.
+  // There may be no gpg agent to end.
   await run('gpgconf', ['--homedir', join(base, 'keys'), '--kill', 'all']).catch(() => undefined);
   await rm(base, { recursive: true, force: true });
 });
@@ -88,7 +88,7 @@ const fetchThing = (keyring = join(base, 'keyring.gpg')): Promise<string> =>
 const refused = { code: 'unsupported', message: 'thing could not be fetched; nothing works without' };
 
 describe('fetching a program of Debian', () => {
-  it('takes the program out of a package that a signed index lists', async () => {
+  it('unpacks the program from a package that a signed index lists', async () => {
     const folder = await fetchThing();
     expect(await readFile(join(folder, 'thing'), 'utf8')).toBe('content\n');
     expect(await readdir(join(folder, '..'))).toEqual(['thing']);
@@ -99,7 +99,7 @@ describe('fetching a program of Debian', () => {
     await expect(fetchThing('/usr/share/keyrings/debian-archive-keyring.gpg')).rejects.toMatchObject(refused);
   });
 
-  it('refuses a package that is not what the index lists', async () => {
+  it('refuses a package that differs from the index', async () => {
     const path = join(base, 'archive/thing.deb');
     const packed = await readFile(path);
     const changed = Buffer.from(packed);
@@ -109,7 +109,7 @@ describe('fetching a program of Debian', () => {
     await writeFile(path, packed);
   });
 
-  it('refuses a list of packages that is not what the signed index lists', async () => {
+  it('refuses a list of packages that differs from the signed index', async () => {
     const path = join(base, 'archive/dists/here/main', `binary-${architecture}`, 'Packages');
     const list = await readFile(path);
     await appendFile(path, '\n');
@@ -117,7 +117,7 @@ describe('fetching a program of Debian', () => {
     await writeFile(path, list);
   });
 
-  it('refuses an index without a signature, also on a host that is set to take one', async () => {
+  it('refuses an index without a signature, also on a host that is configured to accept one', async () => {
     await rm(join(base, 'archive/dists/here/InRelease'));
     const settings = join(base, 'apt.conf.d');
     await mkdir(settings);
@@ -132,7 +132,7 @@ describe('fetching a program of Debian', () => {
       const thing = { name: 'thing', release: 'here', purpose: 'nothing works', archive, assemble: async () => {} };
       await fetchDebianProgram(thing, { targetDir }).catch(({ code, message, cause }) =>
         console.log(JSON.stringify({ code, message, cause: cause.message })));`;
-    // The host keeps its own settings.
+    // The settings of the host stay unchanged.
     const script = 'mount --bind "$0" /etc/apt/apt.conf.d && exec "$@"';
     const node = [process.execPath, '--input-type=module', '-e', program];
     const { stdout } = await run('unshare', ['--mount', 'sh', '-c', script, settings, ...node]);

@@ -4,16 +4,17 @@ import { join } from 'node:path';
 import { RuntimeError } from '../error.ts';
 import { runCommand } from '../kernel/run-command.ts';
 import { syncPath } from '../kernel/sync-path.ts';
+import { requireOwnFolder, requireOwnTree, UntrustedFileError } from './own-files.ts';
 
-/** A program of Debian's that a host's own release does not have, or not new enough. */
+/** A program of Debian that the host's own release lacks, or has only in an older version. */
 export interface DebianProgram {
-  /** Of the package, of the folder that is made of it, and of the program in that. */
+  /** The name of the package, of the folder that is made of it, and of the program in it. */
   name: string;
-  /** The release of Debian that has it. */
+  /** The release of Debian that contains it. */
   release: string;
-  /** What does not work without. */
+  /** What does not work without it. */
   purpose: string;
-  /** Takes what the program needs out of the unpacked packages. */
+  /** Copies what the program needs from the unpacked packages. */
   assemble: (from: { root: string; to: string }) => Promise<void>;
   /** Where the packages come from; Debian's own archive when absent. */
   archive?: Archive;
@@ -21,7 +22,7 @@ export interface DebianProgram {
 
 interface Archive {
   url: string;
-  /** A file with the public keys of which one has to have signed the archive's index. */
+  /** A file with public keys; one of them must have signed the archive's index. */
   keyring: string;
 }
 
@@ -31,12 +32,12 @@ const debian: Archive = {
 };
 
 /**
- * Resolves with a folder below `targetDir` that has the program. It is unpacked from Debian's packages, not installed; the
- * system's package sources and packages stay as they are. apt verifies the signature of the archive's index by the keys of
- * Debian alone, and each package by the hash in that index, whatever the configuration of this host allows. Made once; whole
- * and named in one step.
+ * Resolves with a folder below `targetDir` that contains the program. It is unpacked from Debian's packages, not
+ * installed; the system's package sources and packages stay as they are. apt verifies the signature of the archive's
+ * index by the keys of Debian alone, and each package by the hash in that index, whatever the configuration of this
+ * host allows. Made once, and complete as soon as it has its name.
  *
- * Rejects with `unsupported` and a reason when the packages cannot be had, or cannot be verified.
+ * Rejects with `unsupported` and a reason when the packages cannot be fetched or verified.
  */
 export const fetchDebianProgram = async (
   program: DebianProgram,
@@ -50,6 +51,7 @@ export const fetchDebianProgram = async (
       await assemble({ root: join(work, 'root'), to });
     });
   } catch (error) {
+    if (error instanceof UntrustedFileError) throw error;
     throw new RuntimeError('unsupported', `${name} could not be fetched; ${purpose} without`, {
       cause: error,
     });
@@ -57,16 +59,21 @@ export const fetchDebianProgram = async (
 };
 
 /**
- * Resolves with the folder of that name below `targetDir`, which has the program. `make` puts into `to` what belongs there,
- * and may use `work` for the rest. Made once; on the medium, whole, and named in one step.
+ * Resolves with the folder of that name below `targetDir`, which contains the program. `make` puts the content into
+ * `to`, and may use `work` for temporary files. Made once; complete and on the medium as soon as it has its name.
+ * Rejects with `unsupported` when another user owns the folder or its content, or may write there.
  */
 export const makeProgramFolder = async (
   { targetDir, folder, program }: { targetDir: string; folder: string; program: string },
   make: (place: { work: string; to: string }) => Promise<void>,
 ): Promise<string> => {
   const target = join(targetDir, folder);
-  if (existsSync(join(target, program))) return target;
   await mkdir(targetDir, { recursive: true });
+  requireOwnFolder(targetDir);
+  if (existsSync(join(target, program))) {
+    requireOwnTree(target);
+    return target;
+  }
   const workPrefix = `.new-${folder}-`;
   await removeOldAttempts(targetDir, workPrefix);
   const work = await mkdtemp(join(targetDir, workPrefix));
@@ -87,7 +94,7 @@ export const makeProgramFolder = async (
   return target;
 };
 
-/** The names of what was copied. */
+/** Returns the names of the copied files. */
 const syncFolders = async (folder: string): Promise<void> => {
   const inside = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isDirectory());
   for (const { name } of inside) await syncFolders(join(folder, name));
@@ -96,11 +103,11 @@ const syncFolders = async (folder: string): Promise<void> => {
 
 const OLD_MS = 600_000;
 
-/** Of processes that were killed. */
+/** Removes the folders of processes that were killed. */
 const removeOldAttempts = async (targetDir: string, workPrefix: string): Promise<void> => {
   for (const name of (await readdir(targetDir)).filter((entry) => entry.startsWith(workPrefix))) {
     const path = join(targetDir, name);
-    // One that is gone was somebody's who has just finished.
+    // A folder that has disappeared belonged to a process that has just finished.
     const isOld = await stat(path).then(
       ({ mtimeMs }) => mtimeMs < Date.now() - OLD_MS,
       () => false,
@@ -109,7 +116,7 @@ const removeOldAttempts = async (targetDir: string, workPrefix: string): Promise
   }
 };
 
-/** What apt itself finds that the program needs, as on a machine that has nothing yet. */
+/** The dependencies that apt itself resolves, as on a machine without any package. */
 const download = async (
   { name, release, archive = debian }: DebianProgram,
   work: string,
@@ -127,7 +134,7 @@ const download = async (
   await apt('install', '--yes', '--download-only', '--no-install-recommends', name);
 };
 
-/** Everything that apt reads or writes, but its keys, lies in the folder. */
+/** Everything that apt reads or writes, except its keys, is in the folder. */
 const toAptOptions = (work: string): string[] =>
   [
     `Dir::Etc::SourceList=${work}/sources.list`,
@@ -136,13 +143,13 @@ const toAptOptions = (work: string): string[] =>
     `Dir::State::Status=${work}/status`,
     `Dir::State::Lists=${work}/lists`,
     `Dir::Cache=${work}/cache`,
-    // Verified, also where the configuration of this host does without.
+    // Verify, also where the configuration of this host does not.
     'APT::Get::AllowUnauthenticated=false',
     'Acquire::AllowInsecureRepositories=false',
     'Acquire::AllowWeakRepositories=false',
     'Acquire::AllowDowngradeToInsecureRepositories=false',
     'Acquire::Languages=none',
-    // Whoever waits for a server to start should not wait for a host that does not answer.
+    // A start of the server must not wait long for a host that does not answer.
     'Acquire::Retries=1',
     'Acquire::http::Timeout=10',
     'APT::Sandbox::User=root',
@@ -155,7 +162,7 @@ const unpack = async (work: string, signal: AbortSignal | undefined): Promise<vo
   }
 };
 
-/** Copies a program, on the medium when it resolves. */
+/** Copies a program; it is on the medium when this resolves. */
 export const copySynced = async (from: string, to: string): Promise<void> => {
   await copyFile(from, to);
   await chmod(to, 0o755);

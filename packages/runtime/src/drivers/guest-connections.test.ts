@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createGuestConnections } from './guest-connections.ts';
 
-it('ends what is open, and opens nothing until the work is done', async () => {
+it('ends the open streams, and opens none until the work is done', async () => {
   const connections = createGuestConnections();
   const first = await connections.open(async () => new PassThrough());
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -21,7 +21,7 @@ it('ends what is open, and opens nothing until the work is done', async () => {
   expect((await second).destroyed).toBe(false);
 });
 
-it('opens again what was on its way when an interruption began, also when that fails', async () => {
+it('waits for a stream that was being opened when an interruption began, also when that fails', async () => {
   const connections = createGuestConnections();
   const dialled: PassThrough[] = [];
   const { promise: slow, resolve: arrive } = Promise.withResolvers<void>();

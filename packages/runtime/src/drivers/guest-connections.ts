@@ -2,9 +2,9 @@ import type { Duplex } from 'node:stream';
 
 /** The streams to one instance that this process has opened. */
 export interface GuestConnections {
-  /** Remembers the stream that `dial` opens until it is closed. Waits while none may be open. */
+  /** Tracks the stream that `dial` opens until it is closed. Waits while no stream may be open. */
   open<S extends Duplex>(dial: () => Promise<S>): Promise<S>;
-  /** Ends all of them, for the other side at once, and lets none be opened until the work is done. */
+  /** Ends all streams, at once also for the other side, and opens none until the work is done. */
   interrupt<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -22,7 +22,7 @@ export const createGuestConnections = (): GuestConnections => {
           stream.once('close', () => streams.delete(stream));
           return stream;
         }
-        // It was on its way when the interruption began.
+        // It was being opened when the interruption began.
         stream.destroy();
       }
     },

@@ -30,7 +30,7 @@ const serve = async (name: string, onSocket: (socket: Socket) => void): Promise<
   return path;
 };
 
-/** A proxy as the agent is one: CONNECT to a port of this machine. */
+/** A proxy like that of the agent: CONNECT to a port of this machine. */
 const serveProxy = async (): Promise<string> => {
   const path = join(dir, 'control.sock');
   const server = createHttpServer();
@@ -53,7 +53,7 @@ const serveProxy = async (): Promise<string> => {
   return path;
 };
 
-/** Listens without taking anything, and begins anew all the time. */
+/** Listens without accepting, and starts anew all the time. */
 const RESETTING_AGENT = `
 import os, socket, sys
 path = sys.argv[1]
@@ -79,7 +79,7 @@ describe('connectGuestSocket', () => {
     await expect.poll(openDescriptors).toBeLessThan(before + 10);
   });
 
-  it('connects to the socket it checked, though the path means something else right after', async () => {
+  it('connects to the socket it checked, also when the path leads elsewhere right after', async () => {
     const path = await serve('http.sock', (socket) => socket.end('hello'));
     const connecting = connectGuestSocket({ path });
     await rename(path, join(dir, 'moved.sock'));
@@ -96,7 +96,7 @@ describe('connectGuestSocket', () => {
     ['a device', async (path) => execFileSync('mknod', [path, 'c', '1', '5'])],
     ['nothing', async () => undefined],
     [
-      'a socket that nobody listens on',
+      'a socket on which nothing listens',
       async (path) => {
         const other = await serve('gone.sock', (s) => s.end());
         await rename(other, path);
@@ -108,20 +108,20 @@ describe('connectGuestSocket', () => {
   ])('rejects with "unavailable", without waiting, for %s', async (_what, make) => {
     const path = join(dir, 'http.sock');
     await make(path);
-    // Without a time of its own: whatever waited there would wait for ever.
+    // Without a deadline: whatever waited there would wait for ever.
     await expect(connectGuestSocket({ path })).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('keeps an error that comes before anybody listens for it from ending this process', async () => {
+  it('survives an error that occurs before a listener for it is added', async () => {
     const path = await serve('http.sock', () => undefined);
     const socket = await connectGuestSocket({ path });
     socket.destroy(new Error('reset'));
     await new Promise<void>((resolve) => socket.once('close', () => resolve()));
   });
 
-  it('survives an agent that ends its listening while connections wait to be taken', async () => {
+  it('survives an agent that stops listening while connections wait to be accepted', async () => {
     const path = join(dir, 'http.sock');
-    // Closing resets them. Not with a server of Node, which takes every connection at once.
+    // Closing resets them. A server of Node cannot be used here: it accepts every connection at once.
     const agent = spawn('python3', ['-c', RESETTING_AGENT, path], { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
       await once(agent.stdout, 'data');
@@ -134,7 +134,7 @@ describe('connectGuestSocket', () => {
           }
         }
       });
-      // A reset that nobody listens for is an uncaught exception, which fails the run.
+      // A reset without a listener is an uncaught exception, which fails the run.
       await Promise.all(lanes);
     } finally {
       agent.kill('SIGKILL');
@@ -150,7 +150,7 @@ describe('connectGuestSocket', () => {
 });
 
 describe('tunnel', () => {
-  it('carries bytes both ways and lets one side end before the other', async () => {
+  it('carries bytes both ways and keeps one direction open when the other has ended', async () => {
     const controlPath = await serveProxy();
     const echo = createServer(
       { allowHalfOpen: true },
@@ -164,14 +164,14 @@ describe('tunnel', () => {
     expect(await text(stream)).toBe('THROUGH');
   });
 
-  it('keeps the bytes that come in one piece with the answer', async () => {
+  it('keeps the bytes that arrive together with the answer', async () => {
     const controlPath = await serve('control.sock', (socket) => {
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\nfirst bytes'));
     });
     expect(await text(await tunnel({ controlPath, port: 80 }))).toBe('first bytes');
   });
 
-  it('rejects with "refused" when nothing listens on that port, and for no port at all', async () => {
+  it('rejects with "refused" when nothing listens on that port, and for an invalid port', async () => {
     const controlPath = await serveProxy();
     await expect(tunnel({ controlPath, port: 1 })).rejects.toMatchObject({ code: 'refused' });
     for (const port of [0, 65_536, -1, 1.5, Number.NaN]) {
@@ -192,7 +192,7 @@ describe('tunnel', () => {
     await expect(tunnel({ controlPath, port: 80 })).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('rejects with "unavailable" and lets go when the agent stays silent', async () => {
+  it('rejects with "unavailable" and closes the connection when the agent does not answer', async () => {
     const closed = Promise.withResolvers<void>();
     const controlPath = await serve('control.sock', (socket) =>
       socket
@@ -206,7 +206,7 @@ describe('tunnel', () => {
     await closed.promise;
   });
 
-  it('rejects with "unavailable" when the agent is silent and the signal aborts', async () => {
+  it('rejects with "unavailable" when the agent does not answer and the signal aborts', async () => {
     const controlPath = await serve('control.sock', () => undefined);
     await expect(tunnel({ controlPath, port: 80, signal: AbortSignal.timeout(50) })).rejects.toMatchObject({
       code: 'unavailable',
@@ -215,7 +215,7 @@ describe('tunnel', () => {
 });
 
 describe('connectGuest', () => {
-  it('takes the public socket for the agent and the tunnel for everything else', async () => {
+  it('uses the public socket for the agent and the tunnel for every other port', async () => {
     const http = await serve('http.sock', (socket) => socket.end('agent'));
     const control = await serve('control.sock', (socket) => {
       socket.once('data', (request) =>

@@ -12,10 +12,10 @@ export interface GuestSockets {
   control: string;
 }
 
-/** An instance whose agent is reached over sockets, so that whoever may open them needs no help of the driver. */
+/** An instance whose agent is reached over sockets, so that another process can open them without the driver. */
 export interface AddressedInstance extends Instance {
   readonly sockets: GuestSockets;
-  /** Given at the create and kept over every pause: tells apart instances that had one id after the other. */
+  /** Set by the create and kept over every pause: distinguishes instances that had the same id one after the other. */
   readonly birthId: string;
 }
 
@@ -25,10 +25,12 @@ export interface AddressedRuntime extends Runtime {
   list(): AsyncIterable<AddressedInstance>;
 }
 
-/** An agent takes a millisecond. One that lies silent would otherwise hold a descriptor of ours for each try. */
+/** An agent needs a millisecond. A silent one would otherwise hold a descriptor of this process for each attempt. */
 const handshakeTimeoutMs = 10_000;
 
-/** Linux: open(2); Node does not name it. The file itself is not opened, so neither a pipe nor a device can block us. */
+/**
+ * Linux: open(2); Node has no constant for it. The file itself is not opened, so neither a pipe nor a device can block.
+ */
 const O_PATH = 0o10000000;
 
 /**
@@ -49,14 +51,14 @@ export const connectGuest = ({
     : tunnel({ controlPath: sockets.control, ...options });
 
 /**
- * Connects to a unix socket in a folder that the sandbox can write to. Whatever the sandbox puts in its place, a link,
- * a pipe or a file, is neither followed nor opened. Rejects with `unavailable` when it is no socket, nobody listens or
+ * Connects to a unix socket in a folder that the sandbox can write to. A link, a pipe or a file that the sandbox puts
+ * in its place is neither followed nor opened. Rejects with `unavailable` when it is not a socket, nothing listens or
  * the signal aborts.
  */
 export async function connectGuestSocket(options: {
   path: string;
   signal?: AbortSignal | undefined;
-  /** Keeps our half open when the other side has ended its own. */
+  /** Keeps this half open when the other side has ended its own. */
   allowHalfOpen?: boolean;
   reader?: SocketReader | undefined;
 }): Promise<Socket> {
@@ -67,11 +69,11 @@ export async function connectGuestSocket(options: {
   try {
     handle = await open(path, O_PATH | constants.O_NOFOLLOW);
   } catch (error) {
-    throw new RuntimeError('unavailable', 'the socket of the agent is not there', { cause: error });
+    throw new RuntimeError('unavailable', 'the socket of the agent does not exist', { cause: error });
   }
   try {
     if (!(await handle.stat()).isSocket()) throw new RuntimeError('unavailable', `${path} is not a socket`);
-    // The name in /proc leads to the very file that was checked, whatever the path means by now.
+    // The name in /proc leads to the very file that was checked, also when the path has changed meanwhile.
     socket = await connectPath({ path: `/proc/self/fd/${handle.fd}`, allowHalfOpen, signal, reader });
   } finally {
     await handle.close();
@@ -81,8 +83,8 @@ export async function connectGuestSocket(options: {
 }
 
 /**
- * Opens a byte stream to any port inside, through the agent. Rejects with `refused` when nothing listens there and
- * with `unavailable` when the agent does not answer.
+ * Opens a byte stream to any port inside, through the agent. Rejects with `refused` when nothing listens there and with
+ * `unavailable` when the agent does not answer.
  */
 export async function tunnel(options: {
   controlPath: string;
@@ -94,7 +96,7 @@ export async function tunnel(options: {
 }): Promise<Duplex> {
   const { controlPath, port, signal, reader, timeoutMs = handshakeTimeoutMs } = options;
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw new RuntimeError('refused', `a port is 1 to 65535, got ${port}`);
+    throw new RuntimeError('refused', `a port must be 1 to 65535, got ${port}`);
   }
   const socket = await connectGuestSocket({ path: controlPath, signal, reader, allowHalfOpen: true });
   return new Promise((resolve, reject) => {
@@ -133,7 +135,7 @@ export async function tunnel(options: {
     });
     call.on('response', (response) => {
       response.destroy();
-      fail(new RuntimeError('unavailable', 'the agent did not understand CONNECT'));
+      fail(new RuntimeError('unavailable', 'the agent did not answer CONNECT with HTTP'));
     });
     call.on('error', (error) =>
       fail(new RuntimeError('unavailable', 'the agent ended the tunnel', { cause: error })),
@@ -155,7 +157,7 @@ function connectPath(options: {
       callback: (sizeBytes: number, buffer: Uint8Array): boolean => reader.receive(socket, sizeBytes, buffer),
     };
     const socket: Socket = connect({ path, allowHalfOpen, ...(onread && { onread }) });
-    // The sandbox may reset the connection before whoever asked for it listens: without a listener that ends this process.
+    // The sandbox may reset the connection before the caller listens: an error without a listener ends this process.
     socket.on('error', () => undefined);
     const settle = (): void => {
       socket.off('connect', succeed);
@@ -183,4 +185,4 @@ function connectPath(options: {
 }
 
 const aborted = (signal: AbortSignal | undefined): RuntimeError =>
-  new RuntimeError('unavailable', 'the wait for the agent was aborted', { cause: signal?.reason });
+  new RuntimeError('unavailable', 'waiting for the agent was aborted', { cause: signal?.reason });

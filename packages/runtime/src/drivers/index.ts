@@ -1,15 +1,26 @@
 import { createMemory } from './memory/memory.ts';
-import { type OciPlace, type OciSettings, openOci } from './oci/open.ts';
+import { type OciPlace, type OciSettings, openOci } from './oci/index.ts';
 import type { OpenedDriver } from './opened-driver.ts';
 
-export { prepareCriu } from './oci/criu/prepare-criu.ts';
-export { prepareRunsc } from './oci/gvisor/prepare-runsc.ts';
-export { type Remains, removeRemains } from './oci/remains/remains.ts';
+export {
+  describeRootlessNamespace,
+  describeSockets,
+  limitsSwap,
+  type ProbedRootless,
+  probeMounts,
+  probeRootless,
+  probeSandboxes,
+  probeSeccomp,
+  type Remains,
+  removeRemains,
+  type SandboxProbeOptions,
+  toCriuCommand,
+} from './oci/index.ts';
 
-/** A driver and its settings, as plain data: a server hands it to its helper as JSON. */
+/** A driver and its settings, as plain data: a server passes it to its helper as JSON. */
 export type DriverChoice = ({ name: 'oci' } & OciSettings) | { name: 'memory' };
 
-/** Where the helper works, whichever driver it holds. */
+/** Where the helper works, with any driver. */
 export type DriverPlace = OciPlace;
 
 /** The OCI driver at level `container`, which keeps no memory. */
@@ -17,11 +28,14 @@ export const defaultDriver: DriverChoice = { name: 'oci' };
 
 const names = ['oci', 'memory'] as const satisfies readonly DriverChoice['name'][];
 
-/** Reads a choice from JSON. Throws when it names no driver. Its settings are those of the server that started this process. */
+/**
+ * Parses a choice from JSON, whose settings are those of the server that started this process. Throws when it names no
+ * driver.
+ */
 export const parseDriver = (json: string): DriverChoice => {
   const choice = JSON.parse(json) as DriverChoice | null;
   if (names.some((name) => name === choice?.name)) return choice as DriverChoice;
-  throw new Error(`--driver is JSON whose "name" is one of ${names.join(', ')}, got ${json}`);
+  throw new Error(`--driver must be JSON whose "name" is one of ${names.join(', ')}, got ${json}`);
 };
 
 /** Opens the driver. Rejects when this host cannot run it. */

@@ -10,7 +10,7 @@ const spec = {
 };
 
 describe('parseInstanceSpec', () => {
-  it('takes a whole spec as it is', () => {
+  it('accepts a complete spec', () => {
     expect(parseInstanceSpec(JSON.parse(JSON.stringify(spec)))).toEqual(spec);
   });
 

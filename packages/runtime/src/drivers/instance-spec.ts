@@ -2,25 +2,25 @@ import { isAbsolute, normalize } from 'node:path';
 import { RuntimeError } from '../error.ts';
 import type { InstanceOrigin, InstanceSpec, TreeOrigin } from '../runtime.ts';
 
-/** Lower-case letters and digits only: it becomes part of paths, cgroups and container names. */
+/** Lower-case letters and digits only: the id becomes part of paths, cgroups and container names. */
 export const isInstanceId = (value: unknown): value is string =>
   typeof value === 'string' && /^[a-z0-9]{1,40}$/.test(value);
 
 /** @throws RuntimeError `internal`, naming the field */
 export function parseInstanceId(value: unknown, field = 'id'): string {
   if (isInstanceId(value)) return value;
-  throw invalid(field, 'is 1 to 40 of a-z and 0-9');
+  throw invalid(field, 'must be 1 to 40 of a-z and 0-9');
 }
 
 /**
- * Makes a spec out of anything. Throws `internal`, naming the field, when a field is missing, unknown or out of its
- * range: whoever built it is a part of skerry, no user.
+ * Parses a spec. Throws `internal`, naming the field, when a field is missing, unknown or out of its range: a spec is
+ * made by skerry, not by a user.
  */
 export function parseInstanceSpec(value: unknown): InstanceSpec {
   const spec = parseFields(value, 'spec', ['id', 'rootfs', 'snapshot', 'hostname', 'limits', 'network']);
   const limits = parseFields(spec.limits, 'limits', ['cpuCount', 'memoryBytes', 'diskBytes', 'processCount']);
   const network = parseFields(spec.network, 'network', ['internet']);
-  if (typeof network.internet !== 'boolean') throw invalid('network.internet', 'is true or false');
+  if (typeof network.internet !== 'boolean') throw invalid('network.internet', 'must be true or false');
   return {
     ...parseOrigin(spec),
     id: parseInstanceId(spec.id),
@@ -35,18 +35,18 @@ export function parseInstanceSpec(value: unknown): InstanceSpec {
   };
 }
 
-/** What files are to be compared. Throws as `parseInstanceSpec` does. */
+/** Parses which files are to be compared. Throws as `parseInstanceSpec` does. */
 export function parseTreeOrigin(value: unknown, field: string): TreeOrigin {
   const origin = parseFields(value, field, ['rootfs', 'snapshot', 'instance']);
   if (origin.instance === undefined) return parseOrigin(origin);
   if (Object.keys(origin).length === 1) return { instance: parseInstanceId(origin.instance, field) };
-  throw invalid(field, 'is one of rootfs, snapshot and instance');
+  throw invalid(field, 'must be one of rootfs, snapshot and instance');
 }
 
 function parseOrigin({ rootfs, snapshot }: { rootfs: unknown; snapshot: unknown }): InstanceOrigin {
-  if (snapshot === undefined) return { rootfs: parseFolder(rootfs) };
+  if (snapshot === undefined) return { rootfs: parsePath(rootfs, 'rootfs') };
   if (rootfs === undefined) return { snapshot: parseInstanceId(snapshot, 'snapshot') };
-  throw invalid('snapshot', 'stands in the place of rootfs, not beside it');
+  throw invalid('snapshot', 'cannot be combined with rootfs');
 }
 
 function parseFields<Name extends string>(
@@ -54,28 +54,31 @@ function parseFields<Name extends string>(
   what: string,
   names: readonly Name[],
 ): Record<Name, unknown> {
-  if (typeof value !== 'object' || value === null) throw invalid(what, 'is an object');
+  if (typeof value !== 'object' || value === null) throw invalid(what, 'must be an object');
   const unknownName = Object.keys(value).find((name) => !(names as readonly string[]).includes(name));
-  if (unknownName !== undefined) throw invalid(`${what}.${unknownName}`, 'is not known');
+  if (unknownName !== undefined) throw invalid(`${what}.${unknownName}`, 'is unknown');
   return value as Record<Name, unknown>;
 }
 
-/** A path that means what it says: overlay options are cut at commas and colons, and `..` leads elsewhere. */
-function parseFolder(value: unknown): string {
+/**
+ * Parses a path that may become part of the options of an overlay, which are split at commas and colons. Throws as
+ * `parseInstanceSpec` does.
+ */
+export function parsePath(value: unknown, field: string): string {
   const isPlain = typeof value === 'string' && isAbsolute(value) && normalize(value) === value;
   if (isPlain && /^[^\p{Cc},:\\]+$/u.test(value)) return value;
-  throw invalid('rootfs', 'is an absolute path without "..", comma, colon and backslash');
+  throw invalid(field, 'must be an absolute path without "..", comma, colon and backslash');
 }
 
 function parseHostname(value: unknown): string {
   if (typeof value === 'string' && /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(value)) return value;
-  throw invalid('hostname', 'is a label by RFC 1123');
+  throw invalid('hostname', 'must be a label by RFC 1123');
 }
 
 function parseNumber(value: unknown, what: string, rule: { above: number; whole: boolean }): number {
   const isFit = typeof value === 'number' && Number.isFinite(value) && value > rule.above;
   if (isFit && (!rule.whole || Number.isSafeInteger(value))) return value;
-  throw invalid(what, `is a ${rule.whole ? 'whole ' : ''}number above ${rule.above}`);
+  throw invalid(what, `must be a ${rule.whole ? 'whole ' : ''}number above ${rule.above}`);
 }
 
 const invalid = (what: string, rule: string): RuntimeError => new RuntimeError('internal', `${what} ${rule}`);

@@ -3,6 +3,6 @@ import type { AddressedRuntime } from './guest-socket.ts';
 /** A driver in the process that holds it. */
 export interface OpenedDriver {
   readonly runtime: AddressedRuntime;
-  /** Closes the runtime, and removes what the driver keeps on the host beside sandboxes. Sandboxes live on. */
+  /** Closes the runtime, and removes what the driver keeps on the host beside sandboxes. Sandboxes keep running. */
   close(): Promise<void>;
 }

@@ -1,7 +1,9 @@
 import { accessSync, constants } from 'node:fs';
-import { systemPath } from './run-command.ts';
 
-/** The path of a program that the host has in a folder of the system; undefined when it has none. */
+/** The folders in which programs of the host are looked up, whatever PATH this process has. */
+export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** Returns the path of a program in the system's folders, or undefined when none has it. */
 export const findProgram = (name: string): string | undefined =>
   systemPath
     .split(':')
@@ -11,7 +13,7 @@ export const findProgram = (name: string): string | undefined =>
         accessSync(path, constants.X_OK);
         return true;
       } catch {
-        // Not in this folder, or not ours to run: the next may have it.
+        // Missing in this folder, or not executable: the next one may have it.
         return false;
       }
     });

@@ -1,3 +1,3 @@
-/** Whether there was no room, or no more than was allowed, on the disk on which a call was to make or write a file. */
+/** Whether a call failed because the disk was full or a quota was reached. */
 export const isDiskFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? '');

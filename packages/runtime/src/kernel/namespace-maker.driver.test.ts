@@ -1,13 +1,14 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { createNamespaceMaker } from './namespace-maker.ts';
+import { runCommand } from './run-command.ts';
 
 const isAlive = async (pid: number): Promise<boolean> => (await readdir('/proc')).includes(String(pid));
 const ownerOf = async (pid: number): Promise<string | undefined> =>
   /^Uid:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1];
 
 describe('a maker of user namespaces', () => {
-  it('makes each of those asked for at once, of its owner, and leaves nothing of them', async () => {
+  it('makes all namespaces that are requested at once, each with its owner, and leaves no process behind', async () => {
     const maker = createNamespaceMaker();
     const owners = Array.from({ length: 20 }, (_, index) => 900_000_000 + index);
     const pids = await Promise.all(owners.map((owner) => maker.make({ owner })));
@@ -19,7 +20,7 @@ describe('a maker of user namespaces', () => {
     await expect.poll(async () => (await Promise.all(pids.map(isAlive))).includes(true)).toBe(false);
   });
 
-  it('makes one that belongs to this process where no owner is named', async () => {
+  it('makes a namespace that belongs to this process when no owner is given', async () => {
     const maker = createNamespaceMaker();
     const pid = await maker.make({});
     expect(await ownerOf(pid)).toBe(String(process.getuid?.()));
@@ -27,7 +28,7 @@ describe('a maker of user namespaces', () => {
     maker.end(pid);
   });
 
-  it('limits the processes in one that belongs to this process', async () => {
+  it('limits the processes in a namespace that belongs to this process', async () => {
     const maker = createNamespaceMaker();
     const pid = await maker.make({ processCount: 5 });
     expect(await ownerOf(pid)).toBe(String(process.getuid?.()));
@@ -35,7 +36,19 @@ describe('a maker of user namespaces', () => {
     maker.end(pid);
   });
 
-  it('fails nobody else who asks at the same time as one who cannot have any', async () => {
+  it('limits the inotify instances in a namespace, with any limit of processes', async () => {
+    const maker = createNamespaceMaker();
+    for (const options of [{}, { processCount: 100 }, { owner: 900_000_000 }]) {
+      const pid = await maker.make({ ...options, inotifyInstances: 8 });
+      const program =
+        'import ctypes; print(sum(ctypes.CDLL(None).inotify_init() >= 0 for turn in range(20)))';
+      const args = [`--target=${pid}`, '--user', '--preserve-credentials', 'python3', '-c', program];
+      expect(await runCommand({ file: 'nsenter', args })).toBe('8\n');
+      maker.end(pid);
+    }
+  });
+
+  it('fails only the request that cannot be met, and none that was made at the same time', async () => {
     const maker = createNamespaceMaker();
     const asked = [1, Number.NaN, 2, 3].map((owner) => maker.make({ owner: 900_000_000 + owner }));
     const made = await Promise.allSettled(asked);
@@ -43,7 +56,7 @@ describe('a maker of user namespaces', () => {
     for (const one of made) if (one.status === 'fulfilled') maker.end(one.value);
   });
 
-  it('says why when there can be none, and makes others afterwards', async () => {
+  it('rejects with the reason when no namespace can be made, and makes others afterwards', async () => {
     const maker = createNamespaceMaker();
     await expect(maker.make({ owner: Number.NaN })).rejects.toMatchObject({
       code: 'internal',

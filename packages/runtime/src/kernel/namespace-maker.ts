@@ -1,29 +1,33 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import type { Duplex, Readable } from 'node:stream';
 import { RuntimeError } from '../error.ts';
-import { systemPath } from './run-command.ts';
+import { type Program, startProgram } from './start-program.ts';
 
 /** Makes user namespaces through a small process that lives as long as this one. */
 export interface NamespaceMaker {
   /**
-   * Resolves with the pid of a process in a new user namespace that maps nobody yet, and belongs to that user of the
-   * host, or to who this process is, which takes a program less. It waits there, until `end` or until this process is
-   * gone. All processes in the namespace together, and in those below, are no more than `processCount`. Rejects with
-   * `internal` when there can be none, after ten seconds at the latest.
+   * Resolves with the pid of a process in a new user namespace that has no id map yet. The namespace belongs to the
+   * user `owner` of the host, by default to the user of this process, which takes one program less. The process waits
+   * there until `end` or until this process ends. All processes in the namespace and in those below it are at most
+   * `processCount`, and have at most `inotifyInstances`. Rejects with `internal` when the namespace cannot be made,
+   * after ten seconds at the latest.
    */
-  make(options: { owner?: number | undefined; processCount?: number | undefined }): Promise<number>;
+  make(options: {
+    owner?: number | undefined;
+    processCount?: number | undefined;
+    inotifyInstances?: number | undefined;
+  }): Promise<number>;
   end(pid: number): void;
 }
 
-// Every process is a child of this shell until it has waited for it, so no pid is ever somebody else's. What they read ends
-// with us.
-// A user namespace inherits its maker's RLIMIT_NPROC, which counts all processes in the namespace. `read` takes several blanks
-// for one, so a missing owner is a dash.
+// Each process stays a child of this shell until the shell has waited for it, so its pid is not reused before. They all
+// read from a pipe that closes with this process. A user namespace inherits RLIMIT_NPROC of its maker, which counts all
+// processes in the namespace. `read` merges blanks, so a missing owner or count is written as a dash. Writing the
+// limits of a namespace takes capabilities in it, which a program keeps only on request: unshare(1).
 const script = `
-while read -r act a b c; do
+while read -r act a b c d; do
   case $act in
-    make) [ "$b" = - ] && b=; \${c:+prlimit --nproc=$c} \${b:+setpriv --reuid $b --regid $b --clear-groups} unshare --user sh -c 'echo "$1 $$"; read -r _ <&3' sh "$a" & ;;
+    make) [ "$b" = - ] && b=; [ "$c" = - ] && c=; \${c:+prlimit --nproc=$c} \${b:+setpriv --reuid $b --regid $b --clear-groups} unshare --user \${d:+--keep-caps} sh -c '[ -z "$2" ] || echo "$2" > /proc/sys/user/max_inotify_instances || exit; echo "$1 $$"; read -r _ <&3' sh "$a" "$d" & ;;
     end) { kill -9 "$a"; wait "$a"; } 2> /dev/null ;;
   esac
 done
@@ -35,18 +39,18 @@ interface Waiting {
 }
 
 const DEADLINE_MS = 10_000;
-/** A complaint names no request. By then all but the one that it is about have what they asked for. */
+/** An error message names no request. After this time all requests but the failed one have been answered. */
 const BLAME_AFTER_MS = 1_000;
 
 /**
- * Starting a process from here takes as long as copying the tables of all our memory, and holds up everything else until
- * its program has begun; a shell has little to copy.
+ * A process started from here first copies the page tables of this process, and blocks it until the program has begun;
+ * the shell has little to copy.
  */
 export const createNamespaceMaker = (): NamespaceMaker => {
   const waiting = new Map<string, Waiting>();
-  /** The shell that has to wait for it, by pid. */
-  const owners = new Map<number, ChildProcess>();
-  let shell: ChildProcess | undefined;
+  /** The shell that is the parent of each process, by pid. */
+  const owners = new Map<number, Program>();
+  let shell: Program | undefined;
   let count = 0;
 
   const failAll = (names: Iterable<string>, reason: string): void => {
@@ -56,54 +60,53 @@ export const createNamespaceMaker = (): NamespaceMaker => {
   const end = (pid: number): void => {
     const owner = owners.get(pid);
     owners.delete(pid);
-    // With another shell it has ended, and the pid may be somebody else's.
-    if (owner === shell) shell?.stdin?.write(`end ${pid}\n`);
+    // A process of an earlier shell has ended, and its pid may be reused.
+    if (owner === shell) shell?.pipes[0]?.write(`end ${pid}\n`);
   };
 
-  const start = (): ChildProcess => {
-    const child = spawn('sh', ['-c', script], {
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-      cwd: '/',
-      env: { PATH: systemPath },
+  const start = (): Program => {
+    const child = startProgram({
+      file: 'sh',
+      args: ['-c', script],
+      stdio: ['input', 'output', 'output', 'input'],
     });
+    const [, stdout, stderr, life] = child.pipes as [Socket, Socket, Socket, Socket];
     const forget = (reason: string): void => {
       if (shell !== child) return;
       shell = undefined;
       for (const [pid, owner] of owners) if (owner === child) owners.delete(pid);
-      // Those that wait in a namespace read from it, and end.
-      child.stdio[3]?.destroy();
+      // The processes that wait in a namespace read from it, and end.
+      life.destroy();
       failAll(waiting.keys(), reason);
     };
-    child.on('error', (error) => forget(error.message));
-    child.on('exit', () => forget('its maker has ended'));
-    for (const pipe of child.stdio) pipe?.on('error', () => undefined);
-    // Only what has failed says anything here.
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    void child.ended.then(() => forget('its maker has ended'));
+    for (const pipe of child.pipes) pipe?.on('error', () => undefined);
+    // Only a failed command writes here.
+    stderr.setEncoding('utf8').on('data', (text: string) => {
       const suspects = [...waiting.keys()];
       setTimeout(() => failAll(suspects, text.trim()), BLAME_AFTER_MS);
     });
-    createInterface({ input: child.stdout }).on('line', (line) => {
+    createInterface({ input: stdout }).on('line', (line) => {
       const [name = '', pid = ''] = line.split(' ');
       owners.set(Number(pid), child);
       const found = waiting.get(name);
       if (found) found.resolve(Number(pid));
-      // Nobody waits for it any more.
+      // The request was given up.
       else end(Number(pid));
     });
     return child;
   };
 
-  /** It keeps this process from ending only while somebody waits for it. */
-  const keepAlive = (child: ChildProcess): void => {
-    const isNeeded = waiting.size > 0;
-    for (const handle of [child, ...(child.stdio as (Duplex | Readable)[])]) {
-      const { ref, unref } = handle as { ref?: () => void; unref?: () => void };
-      (isNeeded ? ref : unref)?.call(handle);
+  /** Keeps this process alive only while a request is pending. */
+  const keepAlive = (child: Program): void => {
+    for (const handle of [child, ...child.pipes]) {
+      if (waiting.size > 0) handle?.ref();
+      else handle?.unref();
     }
   };
 
   return {
-    make: ({ owner, processCount }) =>
+    make: ({ owner, processCount, inotifyInstances }) =>
       new Promise((resolve, reject) => {
         shell ??= start();
         const child = shell;
@@ -117,9 +120,11 @@ export const createNamespaceMaker = (): NamespaceMaker => {
         };
         const fail = (reason: string): void =>
           settle(() => reject(new RuntimeError('internal', `no user namespace can be made: ${reason}`)));
-        const timer = setTimeout(() => fail('it takes too long'), DEADLINE_MS);
+        const timer = setTimeout(() => fail('timed out'), DEADLINE_MS);
         waiting.set(name, { resolve: (pid) => settle(() => resolve(pid)), fail });
-        child.stdin?.write(`make ${name} ${owner ?? '-'} ${processCount ?? ''}\n`);
+        child.pipes[0]?.write(
+          `make ${name} ${owner ?? '-'} ${processCount ?? '-'} ${inotifyInstances ?? ''}\n`,
+        );
         keepAlive(child);
       }),
     end,

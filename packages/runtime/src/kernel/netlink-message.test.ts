@@ -24,7 +24,7 @@ describe('netlink messages', () => {
     expect(toAttribute(3, toText('skv1')).toString('hex')).toBe('09000300736b763100000000');
   });
 
-  it('writes requests one after the other, numbered, each to be answered', () => {
+  it('writes requests one after the other, numbered, each with the flag that asks for an answer', () => {
     const bytes = toMessages([bringUp(1), addAddress(7, '10.201.0.1')]);
     expect(bytes.toString('hex')).toBe(
       [
@@ -38,18 +38,18 @@ describe('netlink messages', () => {
     );
   });
 
-  it('reads which request failed with what', () => {
+  it('reports which request failed, and with which error', () => {
     expect(parseAnswers(Buffer.concat([toAnswer(1, 0), toAnswer(2, 17)]))).toEqual([
       { index: 0, errno: 0 },
       { index: 1, errno: 17 },
     ]);
   });
 
-  it('stops at a length that cannot be', () => {
+  it('stops at an impossible length', () => {
     expect(parseAnswers(Buffer.alloc(64))).toEqual([]);
   });
 
-  it('reads a list part by part, up to its end or its error', () => {
+  it('reads a list in parts, up to its end or its error', () => {
     const entry = (type: number, body: string): Buffer => {
       const bytes = Buffer.alloc(16 + body.length);
       bytes.writeUInt32LE(bytes.length, 0);

@@ -19,7 +19,10 @@ const headerBytes = 16;
 export interface NetlinkRequest {
   /** A number of linux/rtnetlink.h or linux/sock_diag.h. */
   type: number;
-  /** `create` makes something that must not be there yet, `list` asks for all that there is. Else something is changed. */
+  /**
+   * `create` makes an object that must not exist yet, `list` asks for all objects; without a flag the request changes
+   * one.
+   */
   does?: 'create' | 'list';
   /** The fixed part that every message of this type begins with. */
   fixed: Buffer;
@@ -48,7 +51,10 @@ export const parseAnswers = (datagram: Buffer): { index: number; errno: number }
     .filter(({ type }) => type === NLMSG_ERROR)
     .map(({ sequence, body }) => ({ index: sequence - 1, errno: Math.abs(body.readInt32LE(0)) }));
 
-/** A part of a list: the bodies of its messages of that type, and whether it is the last. @throws RuntimeError `internal` */
+/**
+ * Reads one part of a list: the bodies of its messages of that type, and whether it is the last part.
+ * @throws RuntimeError `internal`
+ */
 export function parseList(datagram: Buffer, type: number): { bodies: Buffer[]; isLast: boolean } {
   const messages = parseMessages(datagram);
   // The kernel ends a list that it could not make with the number of its error.
@@ -111,7 +117,7 @@ export function toUint32(value: number): Buffer {
   return bytes;
 }
 
-/** Addresses travel in the network's order. */
+/** Addresses are in network byte order. */
 export const toAddress = (address: string): Buffer => Buffer.from(address.split('.').map(Number));
 
 const pad = (bytes: Buffer): Buffer => Buffer.concat([bytes, Buffer.alloc(-bytes.length & 3)]);

@@ -1,14 +1,13 @@
 import { closeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { RuntimeError } from '../error.ts';
-import koffi from './native.ts';
+import { libc } from './native.ts';
 
 const AF_NETLINK = 16;
 const SOCK_RAW = 3;
 const SOCK_CLOEXEC = 0o2000000;
 const MSG_DONTWAIT = 0x40;
 
-const libc = koffi.load(null);
 const nativeSocket = libc.func('int socket(int, int, int)');
 const nativeSend = libc.func('long send(int, const void *, size_t, int)');
 const nativeReceive = libc.func('long recv(int, _Out_ void *, size_t, int)');
@@ -18,7 +17,10 @@ const sendAside = promisify(nativeSend.async) as (...args: unknown[]) => Promise
 export interface NetlinkSocket {
   /** Resolves when the kernel has carried out the messages. Rejects with `internal`. */
   send(messages: Buffer): Promise<void>;
-  /** The next datagram of the kernel's answer. @throws RuntimeError `internal` when there is none */
+  /**
+   * The next datagram of the kernel's answer.
+   * @throws RuntimeError `internal` when there is none
+   */
   receive(): Buffer;
   close(): void;
 }
@@ -35,7 +37,7 @@ export function openNetlink(protocol: number): NetlinkSocket {
       if (sent !== messages.length) throw new RuntimeError('internal', 'a netlink request could not be sent');
     },
     receive: () => {
-      // All answers are there once the request was sent, or are made by asking for them.
+      // All answers exist once the request was sent, or are produced when they are read.
       const received = nativeReceive(fd, buffer, buffer.length, MSG_DONTWAIT) as number;
       if (received <= 0) throw new RuntimeError('internal', 'the kernel did not answer a netlink request');
       return Buffer.from(buffer.subarray(0, received));

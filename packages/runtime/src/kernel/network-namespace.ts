@@ -1,16 +1,16 @@
 import { closeSync, existsSync, openSync, readlinkSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { RuntimeError } from '../error.ts';
-import koffi from './native.ts';
+import koffi, { libc } from './native.ts';
 import { returnOrAbort } from './return-or-abort.ts';
 import { SyscallError } from './syscalls.ts';
 
 const CLONE_NEWNET = 0x40000000;
-const nativeEnter = koffi.load(null).func('int setns(int, int)');
+const nativeEnter = libc.func('int setns(int, int)');
 
 /**
- * Holds on to the network namespace of a process, so that a pid that is handed on in the meantime cannot lead anywhere
- * else. Rejects with `unavailable` when there is no such process and with `internal` when the namespace is our own.
+ * Opens the network namespace of a process, so that a reused pid cannot lead to another one. Rejects with `unavailable`
+ * when there is no such process and with `internal` when the namespace is that of this process.
  */
 export async function openNetworkNamespace(pid: number): Promise<FileHandle> {
   if (!Number.isInteger(pid) || pid <= 1)
@@ -28,9 +28,9 @@ export async function openNetworkNamespace(pid: number): Promise<FileHandle> {
 }
 
 /**
- * Calls `act` while this thread is in another network namespace: sockets that it opens there stay there. `act` must be
- * synchronous; nothing else of this process runs meanwhile, and afterwards the thread is back where it was. The process
- * aborts when the way back fails.
+ * Calls `act` while this thread is in another network namespace: sockets that it opens stay there. `act` must be
+ * synchronous; nothing else of this process runs meanwhile. Afterwards the thread is back in its own namespace, and the
+ * process aborts when that fails.
  */
 export function inNetworkNamespace<T>(namespace: FileHandle, act: () => T): T {
   const home = openSync('/proc/thread-self/ns/net', 'r');
@@ -50,5 +50,8 @@ export function inNetworkNamespace<T>(namespace: FileHandle, act: () => T): T {
   }
 }
 
-/** Whether this process's network namespace has the interface. Unlike /sys, /proc/sys/net shows the reader's own. */
+/**
+ * Whether this process's network namespace has the interface. Unlike /sys, /proc/sys/net shows the namespace of the
+ * reader.
+ */
 export const hasInterface = (name: string): boolean => existsSync(`/proc/sys/net/ipv4/conf/${name}`);

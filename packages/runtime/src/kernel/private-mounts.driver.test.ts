@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findClosedWays, openWays } from './open-way.ts';
+import { findClosedFolders, openClosedFolders } from './closed-folders.ts';
 import { inPrivateMounts } from './private-mounts.ts';
 import { mount } from './syscalls.ts';
 
@@ -24,7 +24,7 @@ const asNobody = (path: string): string =>
   });
 
 describe('private mounts', () => {
-  it('are seen by a process that is started meanwhile and by nobody else', async () => {
+  it('are seen by a process that is started in them, and by no other', async () => {
     const point = join(dir, 'point');
     await mkdir(point);
     const before = process.cwd();
@@ -38,7 +38,7 @@ describe('private mounts', () => {
     expect(execFileSync('pwd', { encoding: 'utf8' }).trim()).toBe(before);
   });
 
-  it('are left again when something fails in them', () => {
+  it('are left again when the callback throws', () => {
     const act = (): void =>
       inPrivateMounts(
         () => {
@@ -53,36 +53,36 @@ describe('private mounts', () => {
   });
 });
 
-describe('opening a way', () => {
-  it('leads others to a path behind a folder that only its owner may pass, and to nothing else there', async () => {
+describe('a closed folder', () => {
+  it('is passable for other users to a path below it, and shows nothing else', async () => {
     const closed = join(dir, 'closed');
     const inside = join(closed, 'a/b');
     await mkdir(inside, { recursive: true });
     await writeFile(join(inside, 'file'), 'found');
     await writeFile(join(closed, 'secret'), 'secret');
     await chmod(closed, 0o700);
-    const ways = findClosedWays([inside]);
+    const ways = findClosedFolders([inside]);
     expect([...ways]).toEqual([[closed, [inside]]]);
     expect(() => asNobody(join(inside, 'file'))).toThrow();
-    const prepare = (): void => openWays(ways);
+    const prepare = (): void => openClosedFolders(ways);
     expect(inPrivateMounts(prepare, () => asNobody(join(inside, 'file')))).toBe('found');
     expect(() => inPrivateMounts(prepare, () => asNobody(join(closed, 'secret')))).toThrow();
     expect(() => asNobody(join(inside, 'file'))).toThrow();
   });
 
-  it('hides a folder that everybody may pass, but for the way, where that is asked for', async () => {
+  it('is hidden on request also when all users may enter it, except for the given paths', async () => {
     const inside = join(dir, 'a');
     await mkdir(inside);
     await writeFile(join(dir, 'other'), 'hidden');
     for (const shown of [[inside], []]) {
-      const prepare = (): void => openWays(findClosedWays(shown, [dir]));
+      const prepare = (): void => openClosedFolders(findClosedFolders(shown, [dir]));
       const seen = inPrivateMounts(prepare, () => execFileSync('ls', [dir], { encoding: 'utf8' }));
       expect(seen).toBe(shown.length > 0 ? 'a\n' : '');
     }
     expect(await readFile(join(dir, 'other'), 'utf8')).toBe('hidden');
   });
 
-  it('has nothing to do where everybody may pass', () => {
-    expect(findClosedWays([join(dir, 'x')]).size).toBe(0);
+  it('is not reported where all users may enter every folder', () => {
+    expect(findClosedFolders([join(dir, 'x')]).size).toBe(0);
   });
 });

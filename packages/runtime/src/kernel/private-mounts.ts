@@ -3,12 +3,12 @@ import { returnOrAbort } from './return-or-abort.ts';
 import { copyMounts, leaveMounts, O_PATH, returnToFolder, separateMounts } from './syscalls.ts';
 
 /**
- * Calls `prepare`, which may change mounts, and then `act` while this thread has a copy of the host's mounts for
- * itself; a process that `act` starts keeps seeing that copy. The host's own mounts do not change. Starting the
- * process through `unshare` and a shell would do the same for three times the price of the process.
+ * Calls `prepare`, which may change mounts, and then `act`, while this thread has a private copy of the host's mounts.
+ * A process that `act` starts keeps that copy; the host's own mounts do not change. Starting the process through
+ * `unshare` and a shell would do the same at three times the cost.
  *
- * Both must be synchronous: afterwards the thread is back among the host's mounts, in the folder where it was. The
- * process aborts when the way back fails.
+ * Both must be synchronous. Afterwards the thread is back among the host's mounts, in the folder where it was; the
+ * process aborts when that fails.
  */
 export const inPrivateMounts = <T>(prepare: () => void, act: () => T): T => {
   const host = openSync('/proc/thread-self/ns/mnt', 'r');

@@ -1,23 +1,23 @@
 import { readFileSync } from 'node:fs';
 
-/** A process, told from a later one that was given the same number. */
+/** Identifies a process, also against a later one with the same pid. */
 export interface ProcessIdentity {
   pid: number;
-  /** Clock ticks from the boot of the host to its start. */
+  /** Clock ticks from the boot of the host to the start of the process. */
   startTicks: number;
 }
 
-// proc(5), /proc/pid/stat: fields 3 and 22, counted from behind the name, which may hold anything.
+// proc(5), /proc/pid/stat: fields 3 and 22, counted from the end of the name, which may contain any character.
 const STATE = 0;
 const START_TIME = 19;
 
-/** Undefined when there is no such process, or nothing of it but its number. */
+/** Undefined when there is no such process, or only a zombie. */
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
   let text: string;
   try {
     text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   } catch {
-    // It is gone, whatever the reason that it cannot be read.
+    // The process has ended; any other error means the same here.
     return undefined;
   }
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

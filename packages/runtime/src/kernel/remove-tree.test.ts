@@ -19,7 +19,7 @@ it('removes folders that are nested deeper than a path can be long', async () =>
   expect(readdirSync(dir)).toEqual([]);
 });
 
-it('removes a link and not what it leads to', async () => {
+it('removes a link and not its target', async () => {
   mkdirSync(join(dir, 'kept'));
   writeFileSync(join(dir, 'kept/file'), 'kept');
   symlinkSync(join(dir, 'kept'), join(dir, 'link'));
@@ -28,11 +28,11 @@ it('removes a link and not what it leads to', async () => {
   expect(readFileSync(join(dir, 'kept/file'), 'utf8')).toBe('kept');
 });
 
-it('does nothing where nothing is', async () => {
+it('does nothing for a path that does not exist', async () => {
   await removeTree(join(dir, 'none'));
 });
 
-it('says what could not be removed', async () => {
+it('rejects with the path that could not be removed', async () => {
   await expect(removeTree('/proc/self/task')).rejects.toMatchObject({
     code: 'internal',
     message: expect.stringContaining('/proc/self/task'),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 const load = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
 
-/** Closes the descriptors that lead back: those of namespaces of this kind. */
+/** Closes the descriptors of namespaces of this kind, through which the thread returns. */
 const loseTheWayBack = (kind: string): string => `
   for (const fd of fs.readdirSync('/proc/self/fd')) {
     let target = '';
@@ -11,7 +11,7 @@ const loseTheWayBack = (kind: string): string => `
     if (target.startsWith('${kind}:')) fs.closeSync(Number(fd));
   }`;
 
-/** Runs a program that reports what it did after the switch; one that ends in the switch reports nothing. */
+/** Runs a program that reports what it does after the switch; one that aborts in the switch reports nothing. */
 const run = (program: string) => {
   const lines = `
     import fs from 'node:fs';
@@ -26,7 +26,7 @@ const run = (program: string) => {
   return { signal, stdout, message: stderr.split('\n')[0] };
 };
 
-describe('the way back from a switch of namespaces', () => {
+describe('the return from another namespace', () => {
   it('aborts the process at once when it fails from private mounts', () => {
     const { signal, stdout, message } = run(`
       const { inPrivateMounts } = await import(${load('./private-mounts.ts')});
@@ -47,8 +47,8 @@ describe('the way back from a switch of namespaces', () => {
     expect(message).toContain('cannot return to the network namespace of the host');
   });
 
-  it('leads back when the copy of the mounts cannot be separated', () => {
-    // The root of the process is a plain folder then, which has no propagation to stop.
+  it('succeeds when the copy of the mounts cannot be separated', () => {
+    // The root of the process is a plain folder then, and has no propagation that could be stopped.
     const { stdout } = run(`
       const { default: koffi } = await import(${JSON.stringify(import.meta.resolve('koffi'))});
       const { mount, unmountEvery } = await import(${load('./syscalls.ts')});

@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
 
 /**
- * Calls `goBack`, which returns this thread to `place` after a switch of namespaces. When that fails, the process aborts
- * at once, without exit handlers: all that it did next, it would do to a sandbox instead of the host.
+ * Calls `goBack`, which returns this thread to `place` after a switch of namespaces. When that fails, the process
+ * aborts at once, without exit handlers: any further work would act on a sandbox instead of the host.
  */
 export const returnOrAbort = (place: string, goBack: () => void): void => {
   try {
@@ -11,7 +11,7 @@ export const returnOrAbort = (place: string, goBack: () => void): void => {
     try {
       writeSync(2, `cannot return to ${place}, so this process ends: ${String(error)}\n`);
     } catch {
-      // Standard error may be closed; the process ends all the same.
+      // Standard error may be closed; the process aborts in any case.
     }
     process.abort();
   }

@@ -1,6 +1,6 @@
-/** Sends a signal to a process; does nothing about one that has ended, or that this process cannot see. */
+/** Sends a signal to a process; does nothing when it has ended or is invisible to this process. */
 export const signalProcess = (pid: number, name: NodeJS.Signals): void => {
-  // 0 stands for one in a pid namespace that is not ours; as a target it would be ourselves.
+  // 0 is the pid of a process in another pid namespace; kill(2) would take it for the group of this process.
   if (pid <= 0) return;
   try {
     process.kill(pid, name);

@@ -1,156 +1,220 @@
-import { constants as fileConstants } from 'node:fs';
+import { closeSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { constants } from 'node:os';
-import { findProgram } from './find-program.ts';
-import koffi from './native.ts';
-import { SyscallError } from './syscalls.ts';
+import { findProgram, systemPath } from './find-program.ts';
+import { reapChild, spawnChild } from './posix-spawn.ts';
+import { inPrivateMounts } from './private-mounts.ts';
+import { createPipe, SyscallError } from './syscalls.ts';
 
-/** A program that this process has started. */
+/** The exit status of a program, or the signal that ended it. */
+export type ProgramEnd = number | NodeJS.Signals;
+
+/** A program that this process has started. This process does not end before it, unless `unref` was called. */
 export interface Program {
   readonly pid: number;
-  /** Resolves with its exit status, or with the name of the signal that ended it. */
-  readonly ended: Promise<number | NodeJS.Signals>;
-  /** Sends SIGKILL; does nothing about one that has ended. */
+  /** Resolves when it has ended and is reaped. */
+  readonly ended: Promise<ProgramEnd>;
+  /** This process's ends of the pipes in `stdio`, at the same places. */
+  readonly pipes: readonly (Socket | undefined)[];
+  /** Sends SIGKILL, with `ownSession` to all of its process group; does nothing once it has ended. */
   kill(): void;
+  ref(): void;
+  unref(): void;
 }
+
+/** A descriptor of this process, /dev/null, or a pipe that the program reads (`input`) or writes (`output`). */
+export type ProgramDescriptor = number | 'ignore' | 'input' | 'output';
 
 export interface ProgramOptions {
-  /** Looked up in the system's folders when it is a name alone. */
+  /** Looked up in the system's folders when it is a name alone, never in PATH. */
   file: string;
   args: readonly string[];
-  env: Readonly<Record<string, string>>;
-  /** Its descriptors from 0 on: one of this process each, or nothing to read and nowhere to write. It has no others. */
-  stdio: readonly (number | 'ignore')[];
+  /** Its variables beside PATH. */
+  env?: Readonly<Record<string, string>> | undefined;
+  /** Its descriptors from 0 on. It has no others. */
+  stdio: readonly ProgramDescriptor[];
+  /**
+   * The `cgroup.procs` files that it is written into before it begins. It ends with `REFUSED_BY_CGROUP` when one
+   * refuses.
+   */
+  memberFiles?: readonly string[] | undefined;
+  /** Changes mounts in a copy that only the program sees; synchronous. What it throws is thrown by the start. */
+  prepareMounts?: (() => void) | undefined;
+  /** It leads a session and a process group of its own, so that a signal of the terminal does not reach it. */
+  ownSession?: boolean | undefined;
+  /** Kills the program when it aborts. */
+  signal?: AbortSignal | undefined;
 }
 
+/** The exit status of a program that a cgroup in `memberFiles` did not take. */
+export const REFUSED_BY_CGROUP = 97;
+
 /**
- * Starts a program in the namespaces of the calling thread, in the folder `/`, with no signal blocked or ignored. Node's own
- * `spawn` first copies the tables of all memory of this process, which takes several times as long and grows with it.
+ * Starts a program in the namespaces of the calling thread and in the folder `/`, with no signal blocked or ignored.
+ * Uses a shell only to join cgroups. Throws the reason of a signal that has aborted.
  * @throws SyscallError when it cannot be started
  */
-export const startProgram = ({ file, args, env, stdio }: ProgramOptions): Program => {
-  const path = file.includes('/') ? file : (findProgram(file) ?? file);
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const actions = createActions(stdio);
-  const attributes = createAttributes();
-  const pid = Buffer.alloc(4);
+export const startProgram = (options: ProgramOptions): Program => {
+  const { stdio, signal } = options;
+  signal?.throwIfAborted();
+  const ours: (number | undefined)[] = [];
+  const theirs: number[] = [];
   try {
-    const errno = nativeSpawn(pid, path, actions, attributes, [file, ...args, null], [...variables, null]);
-    if (errno !== 0) throw new SyscallError(`starting ${file}`, errno);
+    const descriptors = stdio.map((kind, place) => {
+      if (kind !== 'input' && kind !== 'output') return kind;
+      const { readFd, writeFd } = createPipe();
+      const [near, far] = kind === 'input' ? [writeFd, readFd] : [readFd, writeFd];
+      ours[place] = near;
+      theirs.push(far);
+      return far;
+    });
+    const pid = spawn(options, descriptors);
+    const pipes = stdio.map((kind, place) => {
+      const fd = ours[place];
+      if (fd === undefined) return undefined;
+      ours[place] = undefined;
+      return new Socket({ fd, readable: kind === 'output', writable: kind === 'input' });
+    });
+    return watch(pid, pipes, options);
+  } catch (error) {
+    for (const fd of ours) if (fd !== undefined) closeSync(fd);
+    throw error;
   } finally {
-    nativeDestroyActions(actions);
-    nativeDestroyAttributes(attributes);
+    for (const fd of theirs) closeSync(fd);
   }
-  return watch(pid.readInt32LE());
 };
 
-const libc = koffi.load(null);
-const nativeSpawn = libc.func(
-  'int posix_spawn(void *, const char *, void *, void *, const char **, const char **)',
-);
-const nativeInitActions = libc.func('int posix_spawn_file_actions_init(void *)');
-const nativeAddDuplicate = libc.func('int posix_spawn_file_actions_adddup2(void *, int, int)');
-const nativeAddClose = libc.func('int posix_spawn_file_actions_addclose(void *, int)');
-const nativeAddOpen = libc.func(
-  'int posix_spawn_file_actions_addopen(void *, int, const char *, int, unsigned int)',
-);
-const nativeAddFolder = libc.func('int posix_spawn_file_actions_addchdir_np(void *, const char *)');
-const nativeDestroyActions = libc.func('int posix_spawn_file_actions_destroy(void *)');
-const nativeInitAttributes = libc.func('int posix_spawnattr_init(void *)');
-const nativeSetFlags = libc.func('int posix_spawnattr_setflags(void *, short)');
-const nativeSetDefault = libc.func('int posix_spawnattr_setsigdefault(void *, void *)');
-const nativeSetMask = libc.func('int posix_spawnattr_setsigmask(void *, void *)');
-const nativeDestroyAttributes = libc.func('int posix_spawnattr_destroy(void *)');
-const nativeWait = libc.func('int waitpid(int, void *, int)');
-
-const { O_RDWR } = fileConstants;
-/** More than spawn.h and signal.h of any C library say. */
-const STRUCT_BYTES = 1024;
-// spawn.h, the same in glibc and musl
-const POSIX_SPAWN_SETSIGDEF = 4;
-const POSIX_SPAWN_SETSIGMASK = 8;
-// linux/wait.h
-const WNOHANG = 1;
-
-const ensure = (call: string, errno: number): void => {
-  if (errno !== 0) throw new SyscallError(call, errno);
-};
-
-const createActions = (stdio: ProgramOptions['stdio']): Buffer => {
-  const actions = Buffer.alloc(STRUCT_BYTES);
-  ensure('posix_spawn_file_actions_init', nativeInitActions(actions));
-  // All first to where none of them is, so that none takes the place of one that is still needed.
-  const beyond = Math.max(stdio.length, ...stdio.map((from) => (from === 'ignore' ? 0 : from + 1)));
-  const moved = stdio.flatMap((from, to) => (from === 'ignore' ? [] : [{ from, to, by: beyond + to }]));
-  for (const { from, by } of moved) ensure('adddup2', nativeAddDuplicate(actions, from, by));
-  for (const { to, by } of moved) {
-    ensure('adddup2', nativeAddDuplicate(actions, by, to));
-    ensure('addclose', nativeAddClose(actions, by));
+/**
+ * Runs a program to its end and blocks this thread meanwhile; kills it with its process group after `timeoutMs`.
+ * @throws SyscallError when it cannot be started
+ */
+export const runProgramSync = (
+  options: Omit<ProgramOptions, 'stdio' | 'signal' | 'ownSession'> & {
+    stdio: readonly (number | 'ignore')[];
+    timeoutMs: number;
+  },
+): { end: ProgramEnd; isLate: boolean } => {
+  const pid = spawn({ ...options, ownSession: true }, options.stdio);
+  const deadline = performance.now() + options.timeoutMs;
+  let isLate = false;
+  for (;;) {
+    const end = reapChild(pid);
+    if (end !== undefined) return { end, isLate };
+    if (!isLate && performance.now() >= deadline) {
+      isLate = true;
+      process.kill(-pid, 'SIGKILL');
+    }
+    Atomics.wait(pause, 0, 0, 1);
   }
-  for (const [to, from] of stdio.entries()) {
-    if (from === 'ignore') ensure('addopen', nativeAddOpen(actions, to, '/dev/null', O_RDWR, 0));
-  }
-  ensure('addchdir', nativeAddFolder(actions, '/'));
-  return actions;
 };
 
-/** Node ignores SIGPIPE, and who starts Node may have ignored others. */
-const createAttributes = (): Buffer => {
-  const attributes = Buffer.alloc(STRUCT_BYTES);
-  ensure('posix_spawnattr_init', nativeInitAttributes(attributes));
-  nativeSetDefault(attributes, Buffer.alloc(STRUCT_BYTES, 0xff));
-  nativeSetMask(attributes, Buffer.alloc(STRUCT_BYTES));
-  nativeSetFlags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  return attributes;
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+// A shell that becomes the program keeps its pid.
+const joinScript = `
+while [ "$1" != -- ]; do echo $$ > "$1" || exit ${REFUSED_BY_CGROUP}; shift; done
+shift
+exec "$@"
+`;
+
+const spawn = (
+  options: Omit<ProgramOptions, 'stdio' | 'signal'>,
+  stdio: readonly (number | 'ignore')[],
+): number => {
+  const { file, args, env, memberFiles = [], prepareMounts, ownSession = false } = options;
+  const joining = ['sh', '-c', joinScript, 'sh', ...memberFiles, '--'];
+  const path = toPath(file);
+  const argv = memberFiles.length === 0 ? [file, ...args] : [...joining, path, ...args];
+  const start = (): number =>
+    spawnChild({
+      path: memberFiles.length === 0 ? path : toPath('sh'),
+      argv,
+      env: { PATH: systemPath, ...env },
+      stdio,
+      ownSession,
+    });
+  return prepareMounts === undefined ? start() : inPrivateMounts(prepareMounts, start);
 };
 
-/** Those of which nobody has been told that they have ended, and whom to tell. */
-const running = new Map<
-  number,
-  { tell: (end: number | NodeJS.Signals) => void; fail: (error: Error) => void }
->();
+const toPath = (file: string): string => {
+  const path = file.includes('/') ? file : findProgram(file);
+  if (path === undefined) throw new SyscallError(`starting ${file}`, constants.errno.ENOENT);
+  return path;
+};
+
+interface Watched {
+  resolve(end: ProgramEnd): void;
+  reject(error: unknown): void;
+  isRef: boolean;
+}
+
+/** The programs that are not reaped yet, by pid. */
+const running = new Map<number, Watched>();
 let timer: NodeJS.Timeout | undefined;
 
-const watch = (pid: number): Program => {
-  const ended = new Promise<number | NodeJS.Signals>((tell, fail) => running.set(pid, { tell, fail }));
+const watch = (pid: number, pipes: Program['pipes'], options: ProgramOptions): Program => {
+  const { ownSession, signal } = options;
+  const { promise, resolve, reject } = Promise.withResolvers<ProgramEnd>();
+  const watched: Watched = { resolve, reject, isRef: true };
+  running.set(pid, watched);
   if (timer === undefined) {
-    // No message to this process from anybody, but how the kernel says that a child has ended.
     process.on('SIGCHLD', collect);
-    // A listener to signals alone lets Node end before the programs do.
+    // Node may end while it only listens for signals: the timer keeps it alive.
     timer = setInterval(collect, KEEP_ALIVE_MS);
   }
-  // It may have ended before anybody listened.
+  updateRef();
+  // It may have ended before the listener was there.
   setImmediate(collect);
-  return {
-    pid,
-    ended,
-    kill: () => {
-      if (running.has(pid)) process.kill(pid, 'SIGKILL');
-    },
+  const kill = (): void => {
+    if (running.has(pid)) process.kill(ownSession ? -pid : pid, 'SIGKILL');
   };
+  signal?.addEventListener('abort', kill, { once: true });
+  const ended = promise.finally(() => {
+    signal?.removeEventListener('abort', kill);
+    // After the listeners of `ended`, which may begin to read.
+    setImmediate(() => closeUnread(pipes));
+  });
+  // A caller that only kills does not wait for the end.
+  ended.catch(() => undefined);
+  const setRef = (isRef: boolean): void => {
+    watched.isRef = isRef;
+    updateRef();
+  };
+  return { pid, ended, pipes, kill, ref: () => setRef(true), unref: () => setRef(false) };
 };
 
 const KEEP_ALIVE_MS = 1_000;
 
-/** Takes down those that have ended. One signal may stand for several. */
-const collect = (): void => {
-  for (const [pid, { tell, fail }] of running) {
-    const status = Buffer.alloc(4);
-    const found = nativeWait(pid, status, WNOHANG);
-    if (found === 0) continue;
-    running.delete(pid);
-    if (found === pid) tell(toEnd(status.readInt32LE()));
-    else fail(new SyscallError('waitpid', koffi.errno()));
+/** Closes the pipes of a program that has ended and that nothing reads any more. */
+const closeUnread = (pipes: Program['pipes']): void => {
+  for (const pipe of pipes) {
+    if (pipe?.writable) pipe.destroy();
+    // A pipe is closed at its end, which it reaches only when it is read.
+    else if (pipe?.readableFlowing === null) pipe.resume();
   }
+};
+
+const updateRef = (): void => {
+  if ([...running.values()].some(({ isRef }) => isRef)) timer?.ref();
+  else timer?.unref();
+};
+
+/** Reaps the programs that have ended. One SIGCHLD may stand for several. */
+const collect = (): void => {
+  for (const [pid, { resolve, reject }] of running) {
+    try {
+      const end = reapChild(pid);
+      if (end === undefined) continue;
+      running.delete(pid);
+      resolve(end);
+    } catch (error) {
+      running.delete(pid);
+      reject(error);
+    }
+  }
+  updateRef();
   if (running.size > 0) return;
   process.off('SIGCHLD', collect);
   clearInterval(timer);
   timer = undefined;
-};
-
-/** wait(2) */
-const toEnd = (status: number): number | NodeJS.Signals => {
-  const signal = status & 0x7f;
-  if (signal === 0) return (status >> 8) & 0xff;
-  const names = Object.entries(constants.signals) as [NodeJS.Signals, number][];
-  return names.find(([, number]) => number === signal)?.[0] ?? 128 + signal;
 };

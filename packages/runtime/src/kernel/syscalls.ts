@@ -1,22 +1,21 @@
 import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 import { getSystemErrorName, promisify } from 'node:util';
-import koffi from './native.ts';
+import koffi, { libc } from './native.ts';
 import { returnOrAbort } from './return-or-abort.ts';
 
 /**
- * The system calls that Node does not offer, called in this process: starting `mount`, `losetup` or `mkfifo`
- * for each would cost more than all of a sandbox's mounts together. Those that wait for a disk or for other processors have a
- * thread of their own; all others return at once.
+ * The system calls that Node does not offer, called in this process: starting `mount`, `losetup` or `mkfifo` for each
+ * would cost more than all mounts of a sandbox. A call that waits for a disk or for other processors runs on a thread
+ * of its own; all others return at once.
  */
-const libc = koffi.load(null);
 
 // Numbers since 5.2 and 5.12, the same on every architecture; older C libraries have no wrapper for them.
 const SYS_OPEN_TREE = 428;
 const SYS_MOVE_MOUNT = 429;
 const SYS_MOUNT_SETATTR = 442;
 
-/** open(2): holds on to a file or folder without the right to read it; Node does not name it. */
+/** open(2): opens a file or folder as a reference, without the right to read it. Node has no constant for it. */
 export const O_PATH = 0o10000000;
 
 const CLONE_NEWNS = 0x20000;
@@ -114,7 +113,7 @@ export interface MountOptions {
   data: string;
 }
 
-/** Sets the soft and the hard limit of this process (setrlimit(2)); what it starts inherits them. @throws SyscallError */
+/** Sets the soft and the hard limit of this process (setrlimit(2)); its children inherit them. @throws SyscallError */
 export const setLimit = (resource: Limit, value: number): void => {
   const limits = new BigUint64Array([BigInt(value), BigInt(value)]);
   checked(`setrlimit ${resource} to ${value}`, nativeSetLimit(LIMITS[resource], limits));
@@ -126,16 +125,16 @@ export const mount = (options: MountOptions): void => {
   checked(`mount ${type} on ${target}`, nativeMount(source, target, type, flags, data));
 };
 
-/** As `mount`, in a thread of its own: for a file system that is read from a disk. */
+/** As `mount`, on a thread of its own: for a file system that is read from a disk. */
 export const mountAside = async (options: MountOptions): Promise<void> => {
   const { source, target, type, flags, data } = options;
-  // What went wrong is known to that thread only; here the same says it again.
+  // errno is only known to that thread; repeating the call here yields it.
   if ((await nativeMountAside(source, target, type, flags, data)) < 0) mount(options);
 };
 
 /**
- * Takes away everything that is mounted at `target` itself, at once for new users of the path and for the rest when
- * the last one lets go. Does nothing when nothing is mounted there or the path is gone. @throws SyscallError
+ * Unmounts everything that is mounted at `target` itself: at once for new users of the path, and for the others when
+ * the last one closes it. Does nothing when nothing is mounted there or the path does not exist. @throws SyscallError
  */
 export const unmountEvery = (target: string): void => {
   while (nativeUnmount(target, MNT_DETACH | UMOUNT_NOFOLLOW) === 0);
@@ -144,7 +143,7 @@ export const unmountEvery = (target: string): void => {
   if (errno !== EINVAL && errno !== ENOENT) throw new SyscallError(`umount ${target}`, errno);
 };
 
-/** As `unmountEvery`, in a thread of its own: what has to be written out, or to be forgotten by all processors, takes time. */
+/** As `unmountEvery`, on a thread of its own: it waits for data to be written, and for all processors. */
 export const unmountEveryAside = async (target: string): Promise<void> => {
   while ((await nativeUnmountAside(target, MNT_DETACH | UMOUNT_NOFOLLOW)) === 0);
   unmountEvery(target);
@@ -171,12 +170,17 @@ export const ioctl = (fd: number, request: number, argument: number | Buffer): n
       : nativeIoctlBuffer(fd, request, argument),
   );
 
-/** syncfs(2), in a thread of its own: all of the file system that `fd` is on. Rejects when some of it was not written. */
+/**
+ * syncfs(2), on a thread of its own: writes all of the file system that `fd` is on. Rejects when a part could not be
+ * written.
+ */
 export const syncFiles = async (fd: number): Promise<void> => {
   if ((await nativeSyncfs(fd)) !== 0) throw new SyscallError('syncfs', constants.errno.EIO);
 };
 
-/** sync_file_range(2), in a thread of its own: lets the disk begin with what is to be written of a file, and waits for none of it. */
+/**
+ * sync_file_range(2), on a thread of its own: starts to write the dirty pages of a file, and waits for none of them.
+ */
 export const startWriteOut = async (fd: number): Promise<void> => {
   const SYNC_FILE_RANGE_WRITE = 2;
   if ((await nativeSyncRange(fd, 0, 0, SYNC_FILE_RANGE_WRITE)) !== 0)
@@ -184,8 +188,8 @@ export const startWriteOut = async (fd: number): Promise<void> => {
 };
 
 /**
- * copy_file_range(2), in a thread of its own, from and to the same offset. Resolves with how many bytes that was, 0 at
- * the end of the file. Rejects with a SyscallError.
+ * copy_file_range(2), on a thread of its own, from and to the same offset. Resolves with the number of bytes copied, 0
+ * at the end of the file. Rejects with a SyscallError.
  */
 export const copyRange = async (from: number, to: number, range: FileRange): Promise<number> => {
   const args = (): unknown[] => {
@@ -195,7 +199,7 @@ export const copyRange = async (from: number, to: number, range: FileRange): Pro
     return [from, offsetFrom, to, offsetTo, range.length, 0];
   };
   const copied = await nativeCopyRangeAside(...args());
-  // What went wrong is known to that thread only; here the same says it again.
+  // errno is only known to that thread; repeating the call here yields it.
   return copied < 0 ? checked('copy_file_range', nativeCopyRange(...args())) : copied;
 };
 
@@ -216,14 +220,14 @@ export const seekSparse = (fd: number, offset: number, options: { hole: boolean 
   return checked('lseek', found);
 };
 
-/** A second view of what is mounted at `path` and below, attached nowhere yet; the caller closes it. */
+/** Clones the mount at `path` with those below it; the clone is attached nowhere yet, and the caller closes it. */
 export const cloneTree = (path: string): number =>
   checked(
     `open_tree ${path}`,
     nativeOpenTree(SYS_OPEN_TREE, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE),
   );
 
-/** Shifts the owners of a view that is attached nowhere by the map of a user namespace (Linux 5.12). */
+/** Shifts the owners of a clone that is attached nowhere by the id map of a user namespace (Linux 5.12). */
 export const idMapTree = (tree: number, userNamespace: number): void => {
   const attributes = Buffer.alloc(32);
   attributes.writeBigUInt64LE(BigInt(MOUNT_ATTR_IDMAP), 0);
@@ -235,7 +239,7 @@ export const idMapTree = (tree: number, userNamespace: number): void => {
   );
 };
 
-/** Mounts a view at `target`. */
+/** Mounts a clone at `target`. */
 export const attachTree = (tree: number, target: string): void => {
   checked(
     `move_mount to ${target}`,
@@ -243,7 +247,7 @@ export const attachTree = (tree: number, target: string): void => {
   );
 };
 
-/** Moves the calling thread to a copy of the mounts that it sees. Changes still propagate between the two. @throws SyscallError */
+/** Moves the calling thread to a copy of its mounts. Changes still propagate between the two. @throws SyscallError */
 export const copyMounts = (): void => {
   checked('unshare', nativeUnshare(CLONE_NEWNS));
 };
@@ -253,19 +257,19 @@ export const separateMounts = (): void => {
   checked('mount --make-rprivate', nativeMount('none', '/', null, MS_REC | MS_PRIVATE, null));
 };
 
-/** Back to the mounts of a namespace that was held open. @throws SyscallError */
+/** Returns the calling thread to the mounts of a namespace that was held open. @throws SyscallError */
 export const leaveMounts = (namespace: number): void => {
   checked('setns', nativeSetns(namespace, CLONE_NEWNS));
 };
 
-/** fchdir(2) of the calling thread, where process.chdir() would want a path. @throws SyscallError */
+/** fchdir(2) of the calling thread; process.chdir() takes only a path. @throws SyscallError */
 export const returnToFolder = (fd: number): void => {
   checked('fchdir', nativeFchdir(fd));
 };
 
 /**
- * sethostname(2) in the UTS namespace of a process. Afterwards the calling thread is back in its own; the process aborts
- * when the way back fails. @throws SyscallError
+ * sethostname(2) in the UTS namespace of a process. Afterwards the calling thread is back in its own; the process
+ * aborts when that fails. @throws SyscallError
  */
 export const setHostname = (pid: number, name: string): void => {
   const home = openSync('/proc/thread-self/ns/uts', 'r');

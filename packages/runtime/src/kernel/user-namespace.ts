@@ -1,7 +1,9 @@
 import { openSync, writeFileSync } from 'node:fs';
 import { createNamespaceMaker } from './namespace-maker.ts';
 
-/** How many ids a sandbox has: 0 to 65,535 inside are `baseId` and up on the host, and belong to nothing else. */
+/**
+ * The number of ids of a sandbox: 0 to 65,535 inside are `baseId` and up on the host, and no other sandbox has them.
+ */
 export const ID_COUNT = 65_536;
 
 /**
@@ -14,42 +16,49 @@ export const openUserNamespace = (baseId: number): Promise<number> =>
   openNamespace({ owner: baseId, map: `0 ${baseId} ${ID_COUNT}` });
 
 /**
- * As `openUserNamespace`, where several have the same ids: the kernel counts for another `owner`, who has no part in it,
- * and lets no more than `processCount` processes and threads be in it (Linux 5.14).
+ * As `openUserNamespace`, for several sandboxes with the same ids: the kernel counts resources for another `owner`,
+ * which has no process in it, and limits it to `processCount` processes and threads (Linux 5.14), with at most
+ * `inotifyInstances`.
  */
 export const openLimitedUserNamespace = (options: {
   baseId: number;
   owner: number;
   processCount: number;
+  inotifyInstances?: number;
 }): Promise<number> =>
   openNamespace({
     owner: options.owner,
+    inotifyInstances: options.inotifyInstances,
     map: `0 ${options.baseId} ${ID_COUNT}`,
     processCount: options.processCount,
   });
 
 /**
- * Resolves with a descriptor of a user namespace that no process is ever in: a mount that is mapped by it shows what
- * the range at `fromId` owns as owned by the range at `toId`, and what the host's root owns as it is. The caller
- * closes it.
+ * Resolves with a descriptor of a user namespace that no process is ever in. A mount with its id map shows files of the
+ * range at `fromId` as owned by the range at `toId`, and files of the host's root unchanged. The caller closes it.
  */
 export const openShift = ({ fromId, toId }: { fromId: number; toId: number }): Promise<number> =>
   openNamespace({ map: `0 0 1\n${fromId} ${toId} ${ID_COUNT}` });
 
-/** As `openShift`, of what the ids 0 to 65,535 own, as in an image. */
+/** As `openShift`, for files of the ids 0 to 65,535, as in an image. */
 export const openImageShift = (toId: number): Promise<number> =>
   openNamespace({ map: `0 ${toId} ${ID_COUNT}` });
 
+/** As `openShift`, for the files of a sandbox, which appear with the ids that they have inside. */
+export const openUnshift = (fromId: number): Promise<number> =>
+  openNamespace({ map: `${fromId} 0 ${ID_COUNT}` });
+
 const maker = createNamespaceMaker();
 
-/** A namespace lives as long as a descriptor of it; only making one takes a process, which is ended again here. */
+/** A namespace lives as long as a descriptor of it; a process is only needed to make one, and ends here. */
 const openNamespace = async (options: {
   owner?: number;
   map: string;
   processCount?: number;
+  inotifyInstances?: number | undefined;
 }): Promise<number> => {
-  const { owner, map, processCount } = options;
-  const pid = await maker.make({ owner, processCount });
+  const { map, ...limits } = options;
+  const pid = await maker.make(limits);
   try {
     for (const file of ['uid_map', 'gid_map']) writeFileSync(`/proc/${pid}/${file}`, map);
     return openSync(`/proc/${pid}/ns/user`, 'r');

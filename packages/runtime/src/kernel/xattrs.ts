@@ -1,8 +1,7 @@
 import { constants } from 'node:os';
-import koffi from './native.ts';
+import koffi, { libc } from './native.ts';
 import { SyscallError } from './syscalls.ts';
 
-const libc = koffi.load(null);
 const nativeList = libc.func('llistxattr', 'long', ['const void *', 'void *', 'size_t']);
 const nativeGet = libc.func('lgetxattr', 'long', ['const void *', 'str', 'void *', 'size_t']);
 
@@ -27,7 +26,7 @@ export const readXattrs = (path: Buffer): Map<string, Buffer> => {
 const checked = (syscall: string, result: number): number => {
   if (result >= 0) return result;
   const errno = koffi.errno();
-  // The file system has none.
+  // The file system supports none.
   if (errno === constants.errno.ENOTSUP) return 0;
   throw new SyscallError(syscall, errno);
 };
@@ -35,10 +34,10 @@ const checked = (syscall: string, result: number): number => {
 const ACL_NAMES = ['system.posix_acl_access', 'system.posix_acl_default'];
 const ACL_HEADER_BYTES = 4;
 const ACL_ENTRY_BYTES = 8;
-/** ACL_USER and ACL_GROUP of acl(5), the tags whose entries name somebody. */
+/** ACL_USER and ACL_GROUP of acl(5), the tags whose entries contain an id. */
 const NAMING_TAGS = [2, 8];
 
-/** The value of an attribute as it is inside, where ids begin at 0: access control lists name some. */
+/** The value of an attribute as it is inside, where ids begin at 0: access control lists contain ids. */
 export const toInnerXattr = (name: string, outer: Buffer, baseId: number): Buffer => {
   if (!ACL_NAMES.includes(name)) return outer;
   const inner = Buffer.from(outer);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand } from '../kernel/run-command.ts';
-import { maxConnections } from './rules.ts';
+import { readConnectionLimit } from './connection-limit.ts';
 
 type Outcomes = Record<string, string>;
 interface Report {
@@ -30,7 +30,11 @@ interface Report {
   attachMs: number[];
 }
 
-const privateHosts = ['private10', 'private172', 'private192', 'metadata', 'carrierNat', 'azureMetadata'];
+const privateHosts = [
+  ...['private10', 'private172', 'private192', 'metadata', 'carrierNat', 'azureMetadata'],
+  ...['benchmarking', 'documentation1', 'documentation2', 'documentation3', 'sixToFour'],
+  ...['thisNetwork', 'reserved', 'special', 'neighbour', 'onLink'],
+];
 const hostAddresses = ['hostLink', 'hostUplink'];
 
 let dir: string;
@@ -58,8 +62,8 @@ describe('the network of a sandbox', () => {
     expect(report.inside.resolverOtherPort).toBe('EHOSTUNREACH');
   });
 
-  it.each(privateHosts)('is refused at once what the host itself can reach: %s', (name) => {
-    expect(report.fromHost[name]).toBe('answered 198.51.100.1');
+  it.each(privateHosts)('is refused at once what only the host can reach: %s', (name) => {
+    expect(report.fromHost[name]).toMatch(/^answered /);
     expect(report.inside[name]).toBe('EHOSTUNREACH');
   });
 
@@ -85,32 +89,32 @@ describe('the network of a sandbox', () => {
   });
 
   it.each([...privateHosts, ...hostAddresses, 'otherSandbox', 'resolverOtherPort'])(
-    'is held by the host when a sandbox gets rid of its own rules: %s',
+    'is stopped by the host when a sandbox has removed its own rules: %s',
     (name) => {
       expect(report.escaped.publicHost).toMatch(/answered/);
       expect(report.escaped[name]).not.toMatch(/answered/);
     },
   );
 
-  it('lets nobody send from an address that is not its own', () => {
+  it('cannot send from an address that is not its own', () => {
     expect(report.spoofed.publicHost).toBe('timeout');
     expect(report.spoofedOther.publicHost).toBe('timeout');
   });
 
-  it('cannot fill the table of connections that all share', () => {
-    expect(report.tracked).toBeGreaterThan(maxConnections - 100);
-    expect(report.tracked).toBeLessThan(maxConnections + 100);
+  it('cannot fill the connection table of the host', () => {
+    expect(report.tracked).toBeGreaterThan(readConnectionLimit() - 100);
+    expect(report.tracked).toBeLessThan(readConnectionLimit() + 100);
     expect(report.flooded.publicHost).toMatch(/answered/);
   });
 
-  it('keeps one with a stack of its own from all others, whatever becomes of the rules of the host', () => {
+  it('isolates a sandbox with a network stack of its own from all others, also without the rules of the host', () => {
     expect(report.ownStack.publicHost).toMatch(/answered/);
     expect(report.ownStack.resolver).toMatch(/answered/);
     expect(report.unguarded.otherSandbox).toMatch(/answered/);
     for (const name of [...privateHosts, 'otherSandbox']) expect(report.guarded[name], name).toBe('timeout');
   });
 
-  it('makes the rules of the host again after somebody flushed them', () => {
+  it('restores the rules of the host after another program has flushed them', () => {
     expect(report.afterReload).toBe(true);
   });
 
@@ -118,7 +122,7 @@ describe('the network of a sandbox', () => {
     expect(report.whileReserved).toBe(true);
   });
 
-  it('refuses a process that is gone, one without a namespace of its own, and an aborted wait', () => {
+  it('refuses a process that has ended, one without a network namespace of its own, and an aborted wait', () => {
     expect([report.badPid, report.ownPid, report.aborted]).toEqual([
       'unavailable',
       'internal',
@@ -130,7 +134,7 @@ describe('the network of a sandbox', () => {
     expect(report.traces).toEqual({ links: false, table: false, forwarding: '0', stateDir: false });
   });
 
-  it('is attached fast', () => {
+  it('is attached within milliseconds', () => {
     expect(Math.min(...report.attachMs)).toBeLessThan(40);
   });
 });

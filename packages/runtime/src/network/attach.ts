@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import { RuntimeError } from '../error.ts';
-import koffi from '../kernel/native.ts';
 import { hasInterface, inNetworkNamespace, openNetworkNamespace } from '../kernel/network-namespace.ts';
 import { ensureHostNetwork } from './host.ts';
+import { toInterfaceIndex } from './interface-index.ts';
 import {
   addAddress,
   addDefaultRoute,
@@ -15,31 +15,31 @@ import {
   withoutIpv6,
 } from './link.ts';
 import { openRuleSet } from './nftables.ts';
+import { findOnLinkRanges } from './on-link.ts';
 import { findResolvers } from './resolvers.ts';
 import { openRouteSocket, type RouteSocket } from './route-socket.ts';
 import { hostInterface, type Surroundings, toGuestRules, toLinkRules } from './rules.ts';
 import { toSlotAddresses } from './slots.ts';
-
-/** Of an interface in the network namespace that this thread is in now; 0 when it has none of that name. */
-const toIndex: (name: string) => number = koffi.load(null).func('unsigned int if_nametoindex(const char *)');
 
 export interface NetworkOptions extends Partial<Surroundings> {
   /** A process inside the sandbox's network namespace. */
   pid: number;
   /** Reserved by the caller. */
   slot: number;
-  /** Without it there is no interface but loopback. */
+  /** Open although its range is closed: the address of a probe's listener. */
+  openAddress?: string;
+  /** Without it the only interface is loopback. */
   internet: boolean;
-  /** The sandbox makes packets past its namespace's own stack, and so past the rules there. Default: false. */
+  /** The sandbox bypasses the network stack of its namespace, and so the rules there. Default: false. */
   hasOwnStack?: boolean;
   signal?: AbortSignal | undefined;
   stateDir?: string | undefined;
 }
 
 /**
- * Gives the network namespace of a sandbox its interfaces: loopback and, with `internet`, a link to the host with its
- * address, its route and its rules. The rules hold before the link is up. Leaves no link on the host when it rejects:
- * `unavailable` when the process is gone or the signal aborted, otherwise `internal`.
+ * Sets up the interfaces of a sandbox's network namespace: loopback and, with `internet`, a link to the host with its
+ * address, its route and its rules. The rules apply before the link is up. Leaves no link on the host when it rejects:
+ * with `unavailable` when the process has ended or the signal aborted, otherwise with `internal`.
  */
 export async function attachNetwork(options: NetworkOptions): Promise<void> {
   const namespace = await openNetworkNamespace(options.pid);
@@ -61,8 +61,9 @@ async function connectToHost(
   { slot, signal, stateDir, ...options }: NetworkOptions,
   { namespace, guest }: { namespace: FileHandle; guest: RouteSocket },
 ): Promise<void> {
-  const { closedAddresses, hasOwnStack = false } = options;
-  // Those of the host, when the caller knows no others.
+  const { openAddress, hasOwnStack = false } = options;
+  // By default the networks and name servers of the host.
+  const closedAddresses = options.closedAddresses ?? findOnLinkRanges();
   const resolvers = options.resolvers ?? (await findResolvers());
   const host = openRouteSocket();
   const rules = inNetworkNamespace(namespace, openRuleSet);
@@ -71,14 +72,17 @@ async function connectToHost(
     throwIfAborted(signal);
     const made = [
       makeHostEnd(host, slot, namespace.fd),
-      rules.run(toGuestRules({ resolvers, closedAddresses })),
+      rules.run(toGuestRules({ resolvers, closedAddresses }, openAddress)),
     ];
-    // Neither may still be under way when what they work on is closed.
+    // Both must have settled before the sockets that they use are closed.
     await Promise.allSettled(made);
     await Promise.all(made);
     throwIfAborted(signal);
     if (hasOwnStack) await rules.run(toLinkRules({ resolvers, closedAddresses }, guestInterface));
-    await makeGuestEnd(guest, { slot, index: inNetworkNamespace(namespace, () => toIndex(guestInterface)) });
+    await makeGuestEnd(guest, {
+      slot,
+      index: inNetworkNamespace(namespace, () => toInterfaceIndex(guestInterface)),
+    });
     throwIfAborted(signal);
   } catch (error) {
     await removeLink(host, slot);
@@ -92,7 +96,7 @@ async function connectToHost(
 async function makeHostEnd(host: RouteSocket, slot: number, namespaceFd: number): Promise<void> {
   const name = hostInterface(slot);
   await host.perform([createLink(name, namespaceFd)]);
-  const index = toIndex(name);
+  const index = toInterfaceIndex(name);
   const { host: own, guest: other } = toSlotAddresses(slot);
   await host.perform([
     withoutIpv6(index),
@@ -133,12 +137,12 @@ async function removeLink(host: RouteSocket, slot: number): Promise<void> {
   try {
     await host.perform([deleteLink(name)]);
   } catch (error) {
-    // It also goes on its own, together with the sandbox's namespace.
+    // The kernel also removes it with the sandbox's namespace.
     if (hasInterface(name)) throw error;
   }
 }
 
 function throwIfAborted(signal: AbortSignal | undefined): void {
   if (!signal?.aborted) return;
-  throw new RuntimeError('unavailable', 'the network was not made: aborted', { cause: signal.reason });
+  throw new RuntimeError('unavailable', 'aborted before the network was set up', { cause: signal.reason });
 }

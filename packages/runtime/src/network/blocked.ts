@@ -1,7 +1,7 @@
 /**
- * Where no sandbox may send to: addresses that are not the public internet, out of the IANA special-purpose registry
- * (RFC 6890), and the metadata service of Azure, which hides behind a public-looking address. The others' metadata
- * services (169.254.169.254, 100.100.100.200, 192.0.0.192) are inside these ranges.
+ * The destinations that sandboxes must not reach: addresses that are not the public internet, by the IANA
+ * special-purpose registry (RFC 6890), and the metadata service of Azure, which has a public-looking address. The
+ * metadata services of others (169.254.169.254, 100.100.100.200, 192.0.0.192) are inside these ranges.
  */
 export const blockedRanges = [
   '0.0.0.0/8',
@@ -12,7 +12,12 @@ export const blockedRanges = [
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
   '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
 ] as const;

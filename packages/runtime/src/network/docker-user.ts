@@ -1,15 +1,17 @@
 import { hostFilter, type PacketFilter } from './nftables.ts';
 
-// Docker drops what is forwarded for others, and keeps this chain in front for rules that are not its own.
+// Docker drops forwarded packets of others, and runs this chain first, for rules that are not its own.
 const chain = 'ip filter DOCKER-USER';
 
-/** Only what iptables can show again: it refuses to list a table that has more, as the state of a connection. */
+/**
+ * Only matches that iptables can list: it refuses to list a table that contains others, as the state of a connection.
+ */
 const rules = ['iifname "skv*" accept', 'oifname "skv*" accept'];
 
 /**
- * Lets the packets of sandboxes pass the firewall of Docker, where this network namespace has one; what they may reach is
- * decided by the rules of skerry all the same. In front of all others, as the chain often ends with one that returns: packets of
- * sandboxes do not get to the operator's rules there. Idempotent. A firewall by iptables-legacy is not seen.
+ * Accepts the packets of sandboxes in the firewall of Docker, where this network namespace has one; the rules of skerry
+ * still decide what they reach. The rules come first, as the chain often ends with one that returns: the operator's
+ * rules there do not see packets of sandboxes. Idempotent. A firewall by iptables-legacy is not detected.
  */
 export async function passDocker(): Promise<void> {
   const missing = await findMissing(hostFilter);
@@ -23,7 +25,7 @@ export const hasDocker = (): Promise<boolean> => hasChain(hostFilter);
 /** Whether `passDocker` would change nothing. */
 export const passesDocker = async (): Promise<boolean> => (await findMissing(hostFilter)).length === 0;
 
-/** Takes back what `passDocker` made. Rules of others stay, also such that say the same in other words. Idempotent. */
+/** Removes what `passDocker` made. Rules of others stay, also those with the same effect in other words. Idempotent. */
 export async function removeFromDocker(filter: PacketFilter = hostFilter): Promise<void> {
   const handles = (await listChain(filter)).flatMap(({ rule, handle }) =>
     rules.includes(rule) ? [handle] : [],
@@ -41,7 +43,7 @@ const findMissing = async (filter: PacketFilter): Promise<string[]> => {
 const hasChain = async (filter: PacketFilter): Promise<boolean> =>
   /^table ip filter \{[^}]*?\bchain DOCKER-USER \{/ms.test(splitTables(await filter.run('list chains ip')));
 
-/** Base chains have braces of their own, with what they are in them: only the names are of interest. */
+/** Base chains contain braces with their settings: only the names are needed. */
 const splitTables = (listing: string): string => listing.replaceAll(/^\t\}\n|^\t\ttype .*\n/gm, '');
 
 async function listChain(filter: PacketFilter): Promise<{ rule: string; handle: string }[]> {

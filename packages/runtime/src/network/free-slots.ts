@@ -1,13 +1,13 @@
 import { detachNetwork } from './attach.ts';
 import { ownsSlot, releaseSlot } from './slots.ts';
 
-/** Whose slots they are, and where the servers of this host agree on them. */
+/** The owner of the slots, and the folder in which the servers of this host reserve them. */
 interface SlotOwner {
   readonly dataDir: string;
   readonly stateDir: string | undefined;
 }
 
-/** Takes away the links of those of these slots that are still the sandbox's: it is cut off from the network. */
+/** Removes the links of those of these slots that the sandbox still has: that cuts it off from the network. */
 export const detachSlots = async (owner: SlotOwner, id: string, slots: readonly number[]): Promise<void> => {
   const { dataDir, stateDir } = owner;
   for (const slot of slots) {
@@ -16,8 +16,8 @@ export const detachSlots = async (owner: SlotOwner, id: string, slots: readonly 
 };
 
 /**
- * Takes away the links of these slots and gives the slots back. One that was given back a moment before a crash may
- * belong to another sandbox by now: then it is left alone.
+ * Removes the links of these slots and releases the slots. A slot that was released a moment before a crash may belong
+ * to another sandbox by now and is then left alone.
  */
 export const freeSlots = async (owner: SlotOwner, id: string, slots: readonly number[]): Promise<void> => {
   const { dataDir, stateDir } = owner;

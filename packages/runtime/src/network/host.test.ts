@@ -12,7 +12,7 @@ const newStateDir = (): string => {
   return stateDir;
 };
 
-it('knows of a table that could not be deleted, and deletes it the next time', async () => {
+it('remembers a table that could not be deleted, and deletes it the next time', async () => {
   const stateDir = newStateDir();
   const refuse = (): Promise<never> => Promise.reject(new Error('no nft'));
   await expect(removeHostNetwork({ stateDir, filter: { run: refuse, list: refuse } })).rejects.toThrow(

@@ -34,13 +34,13 @@ const AF_INET = 2;
 const AF_INET6 = 10;
 const IFF_UP = 1;
 
-/** The number of loopback in every network namespace. */
+/** The index of loopback in every network namespace. */
 export const loopbackIndex = 1;
 
-/** What a sandbox calls its end of the link. */
+/** The name of the link's end inside the sandbox. */
 export const guestInterface = 'eth0';
 
-/** A link with one end here and the other in the namespace that is open as `namespaceFd`. */
+/** Creates a link with one end here and the other in the namespace that is open as `namespaceFd`. */
 export const createLink = (name: string, namespaceFd: number): NetlinkRequest => ({
   type: RTM_NEWLINK,
   does: 'create',
@@ -75,7 +75,7 @@ export const bringUp = (index: number): NetlinkRequest => ({
   attributes: [],
 });
 
-/** Without it an interface gives itself an IPv6 address as soon as it is up, and learns more from the other end. */
+/** Otherwise an interface assigns itself an IPv6 address as soon as it is up, and accepts more from the other end. */
 export const withoutIpv6 = (index: number): NetlinkRequest => ({
   type: RTM_NEWLINK,
   fixed: toLinkHeader({ index }),
@@ -87,7 +87,7 @@ export const withoutIpv6 = (index: number): NetlinkRequest => ({
   ],
 });
 
-/** An address of this interface alone; the route to the other end is one of its own. */
+/** Adds an address of this interface alone; the route to the other end is separate. */
 export function addAddress(index: number, own: string): NetlinkRequest {
   const fixed = Buffer.alloc(8);
   fixed.writeUInt8(AF_INET, 0);
@@ -101,7 +101,7 @@ export function addAddress(index: number, own: string): NetlinkRequest {
   };
 }
 
-/** The other end is behind this interface, with nothing in between. */
+/** Adds a route to the other end, directly behind this interface. */
 export function addLinkRoute(index: number, other: string): NetlinkRequest {
   const fixed = Buffer.from([
     ...[AF_INET, 32, 0, 0, RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_LINK, RTN_UNICAST],

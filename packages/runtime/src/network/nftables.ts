@@ -2,14 +2,14 @@ import { promisify } from 'node:util';
 import { RuntimeError } from '../error.ts';
 import koffi from '../kernel/native.ts';
 
-/** A way to change the packet filter of one network namespace. */
+/** Changes the packet filter of one network namespace. */
 export interface RuleSet {
   /**
-   * Carries out a text in nft's language as one transaction and resolves with what it lists. Rejects with `internal`
-   * and the reason; nothing changed then.
+   * Executes a text in nft's language as one transaction and resolves with its output. Rejects with `internal` and the
+   * reason; nothing has changed then.
    */
   run(text: string): Promise<string>;
-  /** Does not wait until the kernel has let go of it, which takes milliseconds where rules were deleted. */
+  /** Does not wait until the kernel has freed it, which takes milliseconds where rules were deleted. */
   close(): void;
 }
 
@@ -32,8 +32,9 @@ let loaded: Library | undefined;
 let previous: Promise<unknown> = Promise.resolve();
 
 /**
- * Opens the packet filter of the network namespace that this thread is in now; it stays with that one. Uses
- * libnftables, which is what the `nft` command is made of: no process is started. With `showsHandles` rules are listed with theirs.
+ * Opens the packet filter of the network namespace that this thread is in now; the connection stays with that
+ * namespace. Uses libnftables, the library of the `nft` command: no process is started. With `showsHandles` rules are
+ * listed with their handles.
  * @throws RuntimeError `unsupported` where the library is not installed
  */
 export function openRuleSet({ showsHandles = false } = {}): RuleSet {
@@ -46,7 +47,7 @@ export function openRuleSet({ showsHandles = false } = {}): RuleSet {
   return {
     run: async (text) => {
       const run = previous.then(() => library.run(context, text));
-      // Its own caller is told of a failure; the next one only waits.
+      // Its own caller receives the failure; the next call only waits.
       previous = run.catch(() => undefined);
       if ((await run) !== 0) {
         throw new RuntimeError('internal', `the rules were refused: ${library.errors(context).trim()}`);
@@ -57,15 +58,15 @@ export function openRuleSet({ showsHandles = false } = {}): RuleSet {
   };
 }
 
-/** The packet filter of the namespace of this process, by whatever carries out the language of nft. */
+/** Changes the packet filter of the namespace of this process, by libnftables or by the `nft` command. */
 export interface PacketFilter {
   /** As `run` of a `RuleSet`. */
   run(text: string): Promise<string>;
-  /** The same, with the handle of each rule that is listed, by which it can be deleted. */
+  /** As `runRules`, with the handle of each listed rule, by which it can be deleted. */
   list(text: string): Promise<string>;
 }
 
-/** Does the same for the namespace of this process, once. */
+/** Runs one text in the namespace of this process. */
 export const runRules = (text: string): Promise<string> => runOnce(text, openRuleSet());
 
 /** As `runRules`, with the handle of each rule, by which it can be deleted. */

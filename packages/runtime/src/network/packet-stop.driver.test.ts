@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { stopPackets } from './packet-stop.ts';
 
-/** A program in a network of its own that, when told to, sends over a connection to itself or makes another one. */
+/** A program in a network of its own that, on request, sends over a connection to itself or opens another one. */
 const startTalker = async () => {
   const program = `import { connect, createServer } from 'node:net';
 const server = createServer((socket) => socket.pipe(socket)).listen(9000, '127.0.0.1', () => {
@@ -39,7 +39,7 @@ const server = createServer((socket) => socket.pipe(socket)).listen(9000, '127.0
 };
 
 describe('a stop of packets', () => {
-  it('holds back what is sent until its end, which may be told twice, and lets connections begin', async () => {
+  it('holds back packets until its end, which may be requested twice, and allows new connections', async () => {
     const talker = await startTalker();
     try {
       talker.tell('before');
@@ -58,7 +58,7 @@ describe('a stop of packets', () => {
     }
   });
 
-  it('is refused for a process that is gone, and for one in the network of the host', async () => {
+  it('rejects for a process that has ended, and for one in the network of the host', async () => {
     const talker = await startTalker();
     await talker.end();
     await expect(stopPackets(talker.pid)).rejects.toMatchObject({ code: 'unavailable' });

@@ -4,16 +4,16 @@ import { bringUp, loopbackIndex } from './link.ts';
 import { openRuleSet } from './nftables.ts';
 import { openRouteSocket } from './route-socket.ts';
 
-/** A time in which no packet of a network is sent or received. It ends with this process, too. */
+/** A period in which no packet of a network is sent or received. It also ends with this process. */
 export interface PacketStop {
-  /** Lets everything pass again. Does nothing the second time. */
+  /** Allows all packets again. A second call does nothing. */
   end(): Promise<void>;
 }
 
 /**
- * Stops the packets of the network that the process is in, also those of loopback. SYNs still pass, because a client repeats a
- * lost SYN only after a second. A TCP sender notices only a delay. Freeze the processes first: other senders get `EPERM`.
- * Rejects with `unavailable` when there is no such process.
+ * Stops the packets of the network that the process is in, also those of loopback. SYNs still pass, because a client
+ * repeats a lost SYN only after a second. A TCP sender notices only a delay. Freeze the processes first: other senders
+ * get `EPERM`. Rejects with `unavailable` when there is no such process.
  */
 export async function stopPackets(pid: number): Promise<PacketStop> {
   await using namespace = await openNetworkNamespace(pid);
@@ -30,7 +30,7 @@ export async function stopPackets(pid: number): Promise<PacketStop> {
       if (isOver) return;
       isOver = true;
       await rules.run('delete table inet stop').catch(() => {
-        // It goes when its socket is closed, if later.
+        // Otherwise it ends later, with its socket.
       });
       rules.close();
     },
@@ -38,9 +38,9 @@ export async function stopPackets(pid: number): Promise<PacketStop> {
 }
 
 /**
- * Makes loopback of a network that the process is in, so that its connections can be restored one after the other: until
- * the end nothing arrives there, which would be answered with a reset where the other end is not there yet. And
- * until then sockets may be bound to addresses that the network does not have: those of the one before.
+ * Prepares loopback of the network that the process is in, so that its connections can be restored one after the other.
+ * Until the end no packet arrives there: it would be answered with a reset where the other end does not exist yet.
+ * Until then sockets may also be bound to addresses that the network lacks, those of the network before.
  */
 export async function prepareLoopback(pid: number): Promise<PacketStop> {
   await using namespace = await openNetworkNamespace(pid);
@@ -67,7 +67,10 @@ export async function prepareLoopback(pid: number): Promise<PacketStop> {
   };
 }
 
-/** Of the network namespace of whoever opens it. A network that never had an interface does not ask. */
+/**
+ * The setting belongs to the network namespace of the process that opens it. A network that never had an interface does
+ * not ask.
+ */
 const anyAddress = '/proc/sys/net/ipv4/ip_nonlocal_bind';
 
 /** criu: soccr/soccr.h, the mark of the packets by which it makes a socket believe that the other end has closed. */
@@ -75,7 +78,7 @@ const SOCCR_MARK = '0xc114';
 
 const passRules = `meta mark ${SOCCR_MARK} accept; tcp flags & syn == syn accept; drop;`;
 
-// A table that has an owner goes with the socket by which it was made, in some milliseconds.
+// The kernel removes an owned table with the socket that created it, within milliseconds.
 const stopRules = `table inet stop {
   flags owner
   chain output { type filter hook output priority raw; ${passRules} }

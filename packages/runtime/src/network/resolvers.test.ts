@@ -27,13 +27,13 @@ describe('resolvers', () => {
     );
   });
 
-  it('looks behind a stub on loopback for the real servers', async () => {
+  it('reads the real servers where resolv.conf names a stub on loopback', async () => {
     const stub = await write('stub', 'nameserver 127.0.0.53\noptions edns0\n');
     const real = await write('real', 'nameserver 198.51.100.7\n');
     expect(await findResolvers([stub, join(dir, 'missing'), real])).toEqual(['198.51.100.7']);
   });
 
-  it('names no server rather than one that cannot be reached', async () => {
+  it('returns no server rather than one that cannot be reached', async () => {
     const stub = await write('stub', 'nameserver 127.0.0.1\nnameserver not-an-address\n');
     expect(await findResolvers([stub])).toEqual([]);
     expect(toResolvConf([])).toBe('');

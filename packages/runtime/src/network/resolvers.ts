@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 
 /**
- * Where a host says which name servers it uses; the first file that names one outside the host's own loopback counts.
- * The second and third are where systemd-resolved and NetworkManager keep the real servers behind their stub.
+ * The files in which a host lists its name servers; the first one that names a server outside of loopback counts. In
+ * the second and third systemd-resolved and NetworkManager keep the real servers behind their stub.
  */
 const resolvConfFiles = [
   '/etc/resolv.conf',
@@ -12,8 +12,8 @@ const resolvConfFiles = [
 ];
 
 /**
- * The IPv4 name servers of this host that a sandbox can use: at most three (what resolv.conf(5) allows), none on
- * loopback. Empty when the host knows none.
+ * The IPv4 name servers of this host that a sandbox can use: at most three (the limit of resolv.conf(5)), none on
+ * loopback. Empty when there is none.
  */
 export async function findResolvers(files: readonly string[] = resolvConfFiles): Promise<string[]> {
   for (const file of files) {
@@ -23,7 +23,10 @@ export async function findResolvers(files: readonly string[] = resolvConfFiles):
   return [];
 }
 
-/** The text of a sandbox's `/etc/resolv.conf` for these servers. No search domains: the host's are no business of the sandbox. */
+/**
+ * Returns `/etc/resolv.conf` of a sandbox with these servers. It has no search domains: those of the host are for the
+ * host.
+ */
 export function toResolvConf(servers: readonly string[]): string {
   return servers.map((server) => `nameserver ${server}\n`).join('');
 }
@@ -41,7 +44,7 @@ async function readOrEmpty(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch {
-    // A host without this file simply does not use that resolver.
+    // A host without this file does not use that resolver.
     return '';
   }
 }

@@ -6,17 +6,17 @@ import { openNetlink } from '../kernel/netlink-socket.ts';
 /** linux/netlink.h */
 const NETLINK_ROUTE = 0;
 
-/** How this process changes links, addresses and routes: without starting `ip`, which costs more than what it does. */
+/** Changes links, addresses and routes without starting `ip`, which costs more than the change. */
 export interface RouteSocket {
   /**
-   * Carries the requests out in order and resolves when all are done. Rejects with `internal`, naming the error of the
-   * first that failed, when any did; the others may have been carried out.
+   * Executes the requests in order and resolves when all are done. Rejects with `internal`, naming the error of the
+   * first that failed; the others may have been executed.
    */
   perform(requests: readonly NetlinkRequest[]): Promise<void>;
   close(): void;
 }
 
-/** Opens a socket to the network namespace that this thread is in now; it stays with that one. */
+/** Opens a socket to the network namespace that this thread is in now; the socket stays with that namespace. */
 export function openRouteSocket(): RouteSocket {
   const socket = openNetlink(NETLINK_ROUTE);
   return {

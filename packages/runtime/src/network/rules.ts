@@ -1,41 +1,45 @@
 import { blockedRanges } from './blocked.ts';
+import { readConnectionLimit } from './connection-limit.ts';
+import { withoutContained } from './ranges.ts';
 import { slotNetwork } from './slots.ts';
 
-/** The interfaces of sandboxes on the host: `skv` and the slot. */
+/** The interfaces of sandboxes on the host: `skv` and the number of the slot. */
 export const hostInterface = (slot: number): string => `skv${slot}`;
 
-/**
- * Connections that the kernels' tables keep for one sandbox. The host has one such table for everything: whoever fills
- * it cuts off the host itself.
- */
-export const maxConnections = 8_192;
-
-/** What of the network around the sandboxes differs from host to host. */
+/** What differs around the sandboxes from host to host. */
 export interface Surroundings {
   /** Name servers that sandboxes may ask. */
   resolvers: readonly string[];
-  /** Addresses that are closed to sandboxes besides the ranges that always are, and not in one of these. */
+  /** Addresses and ranges that are closed to sandboxes beside those that always are. */
   closedAddresses?: readonly string[] | undefined;
 }
 
+/** The interfaces on the host behind which `skerry doctor` puts a listener. */
+export const probeInterface = (slot: number): string => `skprobe${slot}`;
+
 const sets = ({ resolvers, closedAddresses = [] }: Surroundings): string => `
   set resolvers { type ipv4_addr; ${resolvers.length > 0 ? `elements = { ${resolvers.join(', ')} }` : ''} }
-  set blocked { type ipv4_addr; flags interval; elements = { ${[...blockedRanges, ...closedAddresses].join(', ')} } }`;
+  set blocked { type ipv4_addr; flags interval; elements = { ${withoutContained([...blockedRanges, ...closedAddresses]).join(', ')} } }`;
 
 /**
- * The rules inside a sandbox's own network namespace, where its root has no CAP_NET_ADMIN: out to the public internet
- * and to the resolvers' port 53 only, in nothing but answers, no IPv6. Refused at once instead of dropped, so that
- * programs do not hang. Loopback is not tracked, which would only cost.
+ * The rules inside a sandbox's own network namespace, where its root has no CAP_NET_ADMIN. Outgoing: the public
+ * internet, and port 53 of the resolvers. Incoming: answers only. No IPv6. Packets are rejected rather than dropped, so
+ * that programs do not hang. Loopback is not tracked, which would only cost time.
  */
-export const toGuestRules = (surroundings: Surroundings): string => `table inet skerry {${sets(surroundings)}
+export const toGuestRules = (
+  surroundings: Surroundings,
+  /** An address that is open although its range is closed. */
+  openAddress?: string,
+): string => `table inet skerry {${sets(surroundings)}
   chain untracked_out { type filter hook output priority raw; oifname "lo" notrack; }
   chain untracked_in { type filter hook prerouting priority raw; iifname "lo" notrack; }
   chain output {
     type filter hook output priority 0; policy drop;
     oifname "lo" accept
     meta nfproto ipv6 drop
-    ct state new ct count over ${maxConnections} drop
+    ct state new ct count over ${readConnectionLimit()} drop
     ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
+    ${openAddress === undefined ? '' : `ip daddr ${openAddress} accept`}
     ip daddr @blocked reject with icmp type admin-prohibited
     accept
   }
@@ -49,9 +53,9 @@ export const toGuestRules = (surroundings: Surroundings): string => `table inet 
 `;
 
 /**
- * The rules on a sandbox's end of its link. gVisor's sentry sends packets past the network stack of the namespace, so the rules
- * of the namespace never see them. These allow the same targets as `toGuestRules`; the sentry filters what comes in. Needs
- * Linux 5.16. `link` is the interface, which must be there.
+ * The rules on a sandbox's end of its link. gVisor's sentry sends packets past the network stack of the namespace, so
+ * the rules of the namespace never see them. These allow the same targets as `toGuestRules`; the sentry filters what
+ * comes in. Needs Linux 5.16. `link` is the interface, which must be there.
  */
 export const toLinkRules = (
   surroundings: Surroundings,
@@ -69,9 +73,9 @@ export const toLinkRules = (
 `;
 
 /**
- * The rules of the host, the same for any number of sandboxes. They repeat what the guest's rules say, because a guest
- * that escapes its own must still not get further, and add what only the host can hold: each sandbox keeps to its own
- * address, none reaches the host or another sandbox. One transaction replaces whatever was there before.
+ * The rules of the host, the same for any number of sandboxes. They repeat the guest's rules, because a sandbox that
+ * escapes its own must still reach nothing else, and add what only the host can enforce: each sandbox sends from its
+ * own address, and none reaches the host or another sandbox. One transaction replaces all earlier rules.
  */
 export const toHostRules = (surroundings: Surroundings): string => `table inet skerry
 delete table inet skerry
@@ -92,8 +96,9 @@ table inet skerry {${sets(surroundings)}
   chain forward {
     type filter hook forward priority filter - 10; policy accept;
     iifname "skv*" oifname "skv*" drop
-    iifname "skv*" ct state new add @senders { ip saddr ct count over ${maxConnections} } drop
+    iifname "skv*" ct state new add @senders { ip saddr ct count over ${readConnectionLimit()} } drop
     iifname "skv*" ip daddr @resolvers meta l4proto { tcp, udp } th dport 53 accept
+    iifname "skv*" oifname "skprobe*" accept
     iifname "skv*" ip daddr @blocked reject with icmp type admin-prohibited
     iifname "skv*" accept
     oifname "skv*" ct state established,related accept

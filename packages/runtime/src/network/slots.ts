@@ -2,8 +2,12 @@ import { symlinkSync } from 'node:fs';
 import { mkdir, readdir, readlink, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RuntimeError } from '../error.ts';
+import { type IdRange, overlapsAny } from './foreign-ids.ts';
 
-/** What all skerry servers of one host share: slots, and what was changed in the host's network. */
+const FIRST_UID = 100_000;
+const UID_COUNT = 65_536;
+
+/** The state that all skerry servers of one host share: slots, and changes of the host's network. */
 export const defaultStateDir = '/run/skerry';
 
 /** Slots are 0 to 16383: four addresses each fill a /16, and 65,536 ids each stay below 2^31. */
@@ -13,7 +17,7 @@ export interface SlotOwner {
   /** Absolute path of the data folder that the sandbox belongs to. */
   dataDir: string;
   id: string;
-  /** Another place than `/run/skerry`, for a host namespace of its own. */
+  /** Another folder than `/run/skerry`, for a network namespace other than the host's. */
   stateDir?: string | undefined;
 }
 
@@ -26,12 +30,12 @@ export interface ReservedSlot {
 /** First host id of the 65,536 that root and the users inside are mapped to. */
 export const toBaseUid = (slot: number): number => FIRST_UID + checkSlot(slot) * UID_COUNT;
 
-/** The slot of `toBaseUid`. */
+/** The inverse of `toBaseUid`. */
 export const toSlot = (baseUid: number): number => checkSlot((baseUid - FIRST_UID) / UID_COUNT);
 
 /**
- * The two ends of the sandbox's link, out of 10.201.0.0/16: the host has the first address of the slot's four,
- * the sandbox the second.
+ * The two ends of the sandbox's link, from 10.201.0.0/16: the host has the first of the slot's four addresses, the
+ * sandbox the second.
  */
 export function toSlotAddresses(slot: number): { host: string; guest: string } {
   const first = checkSlot(slot) * 4 + 1;
@@ -42,37 +46,49 @@ export function toSlotAddresses(slot: number): { host: string; guest: string } {
 /** The range that `toSlotAddresses` takes from. */
 export const slotNetwork = '10.201.0.0/16';
 
+/** From here on, no ids are among those that `useradd` gives to new users by itself: SUB_UID_MAX of login.defs(5). */
+const firstApart = Math.ceil((600_100_001 - FIRST_UID) / UID_COUNT);
+
 /**
- * Takes a free slot for a sandbox, the preferred one if it is free. No other server of this host gets it until
- * `releaseSlot`. Rejects with `exhausted` when all are taken.
+ * Reserves a free slot for a sandbox, the preferred one if it is free, none whose ids overlap with `foreignIds`. No
+ * other server of this host gets it until `releaseSlot`. Rejects with `exhausted` when all are reserved.
  */
 export async function reserveSlot({
   preferred,
+  foreignIds = [],
   ...owner
-}: SlotOwner & { preferred?: number | undefined }): Promise<number> {
+}: SlotOwner & {
+  preferred?: number | undefined;
+  foreignIds?: readonly IdRange[] | undefined;
+}): Promise<number> {
   const dir = slotsDir(owner.stateDir);
-  if (preferred !== undefined && (await take(dir, preferred, owner))) return preferred;
-  // At random: addresses and ids are not handed on at once, and servers that start together do not collide.
+  const takeOwn = async (slot: number): Promise<boolean> =>
+    !overlapsAny({ first: toBaseUid(slot), count: UID_COUNT }, foreignIds) && (await take(dir, slot, owner));
+  if (preferred !== undefined && (await takeOwn(preferred))) return preferred;
+  // At random: addresses and ids are not reused at once, and servers that start together do not collide.
   for (let attempt = 0; attempt < 8; attempt++) {
-    const slot = Math.floor(Math.random() * slotCount);
-    if (await take(dir, slot, owner)) return slot;
+    const slot = firstApart + Math.floor(Math.random() * (slotCount - firstApart));
+    if (await takeOwn(slot)) return slot;
   }
   const taken = new Set(await ignoreMissing(readdir(dir)));
-  for (let slot = 0; slot < slotCount; slot++) {
-    if (!taken.has(String(slot)) && (await take(dir, slot, owner))) return slot;
+  for (let slot = slotCount - 1; slot >= 0; slot--) {
+    if (!taken.has(String(slot)) && (await takeOwn(slot))) return slot;
   }
-  throw new RuntimeError('exhausted', `all ${slotCount} slots of this host are taken`);
+  throw new RuntimeError(
+    'exhausted',
+    `all ${slotCount} slots of this host are reserved, or their ids are listed in /etc/subuid or /etc/subgid`,
+  );
 }
 
 /**
- * Gives a slot back; does nothing when it is free or somebody else's. Call it after everything that used the slot
- * is gone, and not twice at the same time for one sandbox.
+ * Releases a slot; does nothing when it is free or belongs to another owner. Call it after everything that used the
+ * slot is gone, and not twice at the same time for one sandbox.
  */
 export async function releaseSlot(options: SlotOwner & { slot: number }): Promise<void> {
   if (await ownsSlot(options)) await ignoreMissing(unlink(toPath(options)));
 }
 
-/** Whether the slot is reserved for this very sandbox, and not free or somebody else's by now. */
+/** Whether the slot is reserved for this sandbox. */
 export const ownsSlot = async (options: SlotOwner & { slot: number }): Promise<boolean> =>
   (await readTarget(toPath(options))) === toTarget(options);
 
@@ -95,8 +111,8 @@ export async function listSlots(options: {
 }
 
 /**
- * Gives back the slots of data folders that were deleted without taking their sandboxes down first: nobody else ever
- * will. `isInUse` says of a slot whether something on the host still has it.
+ * Releases the slots of data folders that were deleted while they had sandboxes: no server will do so later. `isInUse`
+ * reports whether something on the host still uses a slot.
  */
 export async function releaseAbandonedSlots(options: {
   stateDir?: string | undefined;
@@ -109,9 +125,6 @@ export async function releaseAbandonedSlots(options: {
   }
 }
 
-const FIRST_UID = 100_000;
-const UID_COUNT = 65_536;
-
 const exists = async (path: string): Promise<boolean> => (await ignoreMissing(stat(path))) !== undefined;
 
 const slotsDir = (stateDir = defaultStateDir): string => join(stateDir, 'slots');
@@ -119,8 +132,8 @@ const slotsDir = (stateDir = defaultStateDir): string => join(stateDir, 'slots')
 const toPath = (options: { slot: number; stateDir?: string | undefined }): string =>
   join(slotsDir(options.stateDir), String(checkSlot(options.slot)));
 
-// A symbolic link that points nowhere: the kernel makes its name and its content in one step, so no reader and no
-// crash ever sees a slot without an owner.
+// A symbolic link without a target: the kernel creates its name and its content in one step, so no reader and no crash
+// ever sees a slot without an owner.
 const toTarget = (owner: SlotOwner): string => `${owner.id} ${owner.dataDir}`;
 
 async function take(dir: string, slot: number, owner: SlotOwner): Promise<boolean> {
@@ -133,7 +146,7 @@ async function take(dir: string, slot: number, owner: SlotOwner): Promise<boolea
       if (code === 'EEXIST') return false;
       if (code !== 'ENOENT')
         throw new RuntimeError('internal', 'a slot could not be reserved', { cause: error });
-      // The first slot of this host, or another server just removed the folder with its last one.
+      // This is the first slot of this host, or another server just removed the folder with its last one.
       await mkdir(dir, { recursive: true, mode: 0o700 });
     }
   }

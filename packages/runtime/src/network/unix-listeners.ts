@@ -14,22 +14,23 @@ const UNIX_DIAG_ICONS = 3;
 
 /** A unix socket that listens. */
 export interface UnixListener {
-  /** As it was bound: empty without a name, and with a NUL in front when it is none of a file. */
+  /** The address as it was bound: empty without one, and with a leading NUL when it is abstract. */
   name: string;
-  /** The connections that nobody has accepted yet, by the inodes of their other ends: 0 when that one is closed. */
+  /** The connections that wait to be accepted, by the inodes of their other ends: 0 when that end is closed. */
   waiting: number[];
 }
 
 /**
- * The unix sockets that listen in the network namespace of a process: part by part, as there may be as many as code inside could
- * make. Rejects with `unavailable` when there is no such process.
+ * The unix sockets that listen in the network namespace of a process, in parts: code inside may have made any number of
+ * them. Rejects with `unavailable` when there is no such process.
  */
 export async function* listUnixListeners(pid: number): AsyncGenerator<UnixListener[]> {
   await using namespace = await openNetworkNamespace(pid);
   const socket = inNetworkNamespace(namespace, () => openNetlink(NETLINK_SOCK_DIAG));
   try {
-    // The kernel makes the first part before it knows how much may be received, as small as can be: a socket with a thousand
-    // connections does not fit and ends the list (net/unix/diag.c). From the second list on it knows.
+    // The kernel makes the first part before it knows the size of the receive buffer, as small as possible: a socket
+    // with a thousand connections does not fit and ends the list (net/unix/diag.c). From the second list on it knows
+    // the size.
     for await (const _ of list(socket));
     yield* list(socket);
   } finally {
@@ -62,7 +63,7 @@ function toFixed(): Buffer {
   return bytes;
 }
 
-/** struct unix_diag_msg, 16 bytes that say nothing more, and its attributes. */
+/** struct unix_diag_msg: 16 bytes that are not needed, and its attributes. */
 function toListener(body: Buffer): UnixListener {
   const attributes = parseAttributes(body.subarray(16));
   const icons = attributes.get(UNIX_DIAG_ICONS) ?? Buffer.alloc(0);

@@ -31,8 +31,24 @@ const check = (options: { rootless?: boolean; limitsSwap?: boolean } = {}): Prob
 
 const off = (results: ProbeResult[]): ProbeResult[] => results.filter(({ ok }) => !ok);
 
-describe('what a host says of itself', () => {
-  it('is nothing but its kernel where nothing is in the way', () => {
+describe('the facts of a host', () => {
+  it('name a host whose users have so few inotify instances that rootless sandboxes run out of them', async () => {
+    await host({ 'proc/sys/fs/inotify/max_user_instances': '128\n' });
+    expect(off(check({ rootless: true }))).toMatchObject([{ name: 'inotify', needed: false }]);
+    expect(off(check())).toEqual([]);
+    await host({ 'proc/sys/fs/inotify/max_user_instances': '8192\n' });
+    expect(off(check({ rootless: true }))).toEqual([]);
+  });
+
+  it('name a host that allows so few open files that one sandbox can use most of them', async () => {
+    await host({ 'proc/sys/fs/file-max': '2466193\n' });
+    expect(off(check())).toMatchObject([{ name: 'file-max', needed: false }]);
+    expect(off(check({ rootless: true }))).toEqual([]);
+    await host({ 'proc/sys/fs/file-max': '9223372036854775807\n' });
+    expect(off(check())).toEqual([]);
+  });
+
+  it('yield nothing but the kernel on a host without obstacles', () => {
     const kernel = { name: 'kernel', ok: true, needed: true, found: 'Linux 6.1.0-37-amd64' };
     expect(check()).toEqual([kernel]);
     expect(check({ rootless: true })).toEqual([kernel]);
@@ -56,20 +72,20 @@ describe('what a host says of itself', () => {
     expect(off(check())).toEqual([]);
   });
 
-  it('refuses a host without user namespaces, and names the setting', async () => {
+  it('reject a host without user namespaces, and name the setting', async () => {
     await host({ 'proc/sys/user/max_user_namespaces': '0\n' });
     expect(off(check())).toMatchObject([{ name: 'user namespaces', needed: true }]);
     expect(off(check())[0]?.mend).toContain('user.max_user_namespaces=65536');
   });
 
-  it('refuses SELinux that enforces, and accepts one that only reports', async () => {
+  it('reject SELinux in enforcing mode, and accept the permissive one', async () => {
     await host({ 'sys/fs/selinux/enforce': '1' });
     expect(off(check())).toMatchObject([{ name: 'selinux', needed: true }]);
     await host({ 'sys/fs/selinux/enforce': '0' });
     expect(off(check())).toEqual([]);
   });
 
-  it('says what lets a sandbox take more than its memory: swap that is not counted, and hugepages', async () => {
+  it('report what allows a sandbox more than its memory: swap that is not counted, and hugepages', async () => {
     await host({ 'proc/meminfo': 'MemTotal: 8048576 kB\nSwapTotal: 1024 kB\nHugePages_Total:     512\n' });
     expect(off(check({ limitsSwap: true })).map(({ name }) => name)).toEqual(['hugepages']);
     expect(off(check({ limitsSwap: false }))).toMatchObject([
@@ -78,14 +94,14 @@ describe('what a host says of itself', () => {
     ]);
   });
 
-  it('says that a host of 1 GiB needs smaller sandboxes', async () => {
+  it('report that a host of 1 GiB needs smaller sandboxes', async () => {
     await host({ 'proc/meminfo': 'MemTotal:         985432 kB\n' });
     expect(off(check())).toMatchObject([{ name: 'host memory', needed: false }]);
     expect(off(check())[0]?.found).toContain('962 MiB');
     expect(off(check())[0]?.mend).toContain('--base-memory');
   });
 
-  it('names the file that keeps NetworkManager from the links, until there is one', async () => {
+  it('name the file that excludes the links from NetworkManager, until it exists', async () => {
     await host({ 'run/NetworkManager/pid': '1', 'etc/NetworkManager/conf.d/wifi.conf': '[connection]\n' });
     expect(off(check())).toMatchObject([{ name: 'NetworkManager', needed: false }]);
     await host({
@@ -94,7 +110,7 @@ describe('what a host says of itself', () => {
     expect(off(check())).toEqual([]);
   });
 
-  it('leads to the settings that keep an ordinary user from namespaces', async () => {
+  it('name the settings that refuse namespaces to ordinary users', async () => {
     expect(toNamespaceMend(readHostFacts(root))).toContain('a security module refuses');
     await host({
       'proc/sys/kernel/apparmor_restrict_unprivileged_userns': '1\n',
@@ -105,7 +121,7 @@ describe('what a host says of itself', () => {
     );
   });
 
-  it('is read from this host', () => {
+  it('are read from this host', () => {
     const facts = readHostFacts();
     expect(facts.kernelRelease).toMatch(/^\d+\.\d+/);
     expect(facts.memoryBytes).toBeGreaterThan(2 ** 28);

@@ -1,3 +1,4 @@
+import { toInotifyShare } from '../rootless/inotify-share.ts';
 import { type HostFacts, readHostFacts } from './host-facts.ts';
 import type { ProbeResult } from './probe.ts';
 
@@ -11,9 +12,9 @@ export interface CheckOptions {
 }
 
 /**
- * Looks for what keeps a host from running sandboxes, or lets them do more than their limits say, without trying
- * anything. The first result is the kernel; the others are only there where they are off. None is needed and off where
- * sandboxes may work.
+ * Looks for settings that prevent sandboxes, or that allow them more than their limits, without trying anything. The
+ * first result is the kernel; the others appear only where they are off. A result that is needed and off means that
+ * sandboxes cannot work.
  */
 export function checkHost({
   rootless,
@@ -21,13 +22,17 @@ export function checkHost({
   facts = readHostFacts(),
 }: CheckOptions): ProbeResult[] {
   const checks = [checkKernel(facts, rootless), checkUserNamespaces(facts), checkSelinux(facts)];
-  const rootChecks = [checkSwap(facts, limitsSwap), checkHugePages(facts), checkNetworkManager(facts)];
-  return [...checks, checkMemory(facts), ...(rootless ? [] : rootChecks)].filter(
-    (result) => result !== undefined,
-  );
+  const rootChecks = [
+    checkSwap(facts, limitsSwap),
+    checkHugePages(facts),
+    checkNetworkManager(facts),
+    checkFileMax(facts),
+  ];
+  const ownChecks = rootless ? [checkInotify(facts)] : rootChecks;
+  return [...checks, checkMemory(facts), ...ownChecks].filter((result) => result !== undefined);
 }
 
-/** Mounts that shift owners on an overlay came with 5.19, limits of processes in a user namespace with 5.14. */
+/** Mounts with shifted owners on an overlay need 5.19, limits of processes in a user namespace need 5.14. */
 const toLeastKernel = (rootless: boolean): string => (rootless ? '5.14' : '5.19');
 
 function checkKernel({ kernelRelease }: HostFacts, rootless: boolean): ProbeResult {
@@ -63,7 +68,7 @@ function checkSelinux({ enforcesSelinux }: HostFacts): ProbeResult | undefined {
   };
 }
 
-/** What a sandbox of the base template may take, and what the server and the agent need beside it. */
+/** The memory of a sandbox of the base template, with that of the server and the agent. */
 const LEAST_MEMORY_BYTES = 1.5 * 2 ** 30;
 
 function checkMemory({ memoryBytes }: HostFacts): ProbeResult | undefined {
@@ -84,7 +89,7 @@ function checkSwap({ swapBytes }: HostFacts, limitsSwap: boolean): ProbeResult |
     name: 'swap',
     ok: false,
     needed: false,
-    found: 'this host swaps and its kernel does not count that: a sandbox can take swap beyond its memory',
+    found: 'this host swaps, and its kernel does not count swap: a sandbox can use swap beyond its memory',
     mend: 'swapoff -a, or boot with swapaccount=1',
   };
 }
@@ -95,8 +100,35 @@ function checkHugePages({ hugePages }: HostFacts): ProbeResult | undefined {
     name: 'hugepages',
     ok: false,
     needed: false,
-    found: `${hugePages} are reserved: a sandbox can take them beyond its memory`,
+    found: `${hugePages} are reserved: a sandbox can use them beyond its memory`,
     mend: persist('vm.nr_hugepages=0'),
+  };
+}
+
+function checkInotify({ setting }: HostFacts): ProbeResult | undefined {
+  const ofUser = setting('fs.inotify.max_user_instances');
+  if (ofUser === undefined || ofUser >= 1024) return undefined;
+  return {
+    name: 'inotify',
+    ok: false,
+    needed: false,
+    found: `fs.inotify.max_user_instances is ${ofUser}, which all sandboxes of this user share with the user's own programs; each may take ${toInotifyShare(ofUser)}`,
+    mend: persist('fs.inotify.max_user_instances=8192'),
+  };
+}
+
+/** Twice what a sandbox of 1024 processes can open when each has the 4096 files that are the least. */
+const LEAST_FILE_MAX = 2 * 1024 * 4096;
+
+function checkFileMax({ setting }: HostFacts): ProbeResult | undefined {
+  const fileMax = setting('fs.file-max');
+  if (fileMax === undefined || fileMax >= LEAST_FILE_MAX) return undefined;
+  return {
+    name: 'file-max',
+    ok: false,
+    needed: false,
+    found: `fs.file-max is ${fileMax}: the programs of one sandbox can open more than half of that, and others none then`,
+    mend: persist(`fs.file-max=${4 * LEAST_FILE_MAX}`),
   };
 }
 
@@ -106,7 +138,7 @@ function checkNetworkManager({ leavesLinksToNetworkManager }: HostFacts): ProbeR
     name: 'NetworkManager',
     ok: false,
     needed: false,
-    found: 'it is running, and nothing tells it to leave the links of sandboxes alone',
+    found: 'it is running, and no setting excludes the links of sandboxes',
     mend: "printf '[keyfile]\\nunmanaged-devices=interface-name:skv*\\n' > /etc/NetworkManager/conf.d/skerry.conf && nmcli general reload",
   };
 }

@@ -11,11 +11,11 @@ const mounts = `21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 `;
 
 describe('the mount of a data folder', () => {
-  it.each(['/var/lib/skerry', '/', '/srv2', '/srv/hidden/skerry'])('is not in the way at %s', (folder) => {
+  it.each(['/var/lib/skerry', '/', '/srv2', '/srv/hidden/skerry'])('is accepted at %s', (folder) => {
     expect(checkDataFolder(folder, mounts)).toBeUndefined();
   });
 
-  it('is told of where programs cannot be run from it', () => {
+  it('is reported where programs cannot be run from it', () => {
     expect(checkDataFolder('/srv/skerry', mounts)).toMatchObject({
       ok: false,
       needed: false,
@@ -23,7 +23,7 @@ describe('the mount of a data folder', () => {
     });
   });
 
-  it('is told of where it is memory', () => {
+  it('is reported where it is in memory', () => {
     expect(checkDataFolder('/srv/in memory/skerry', mounts)?.found).toContain('/srv/in memory is memory');
   });
 

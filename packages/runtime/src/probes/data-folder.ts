@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { ProbeResult } from './probe.ts';
 
 /**
- * Says what of the mount that `folder` is on is in the way of sandboxes, by a text as in `/proc/self/mountinfo`
- * (proc(5)); undefined where nothing is. `folder` is absolute and has no link in it.
+ * Reports what prevents sandboxes on the mount of `folder`, from a text as in `/proc/self/mountinfo` (proc(5));
+ * undefined where nothing does. `folder` is absolute and has no link in it.
  */
 export function checkDataFolder(
   folder: string,
@@ -37,7 +37,7 @@ function findMount(folder: string, mountinfo: string): Mount | undefined {
       String.fromCharCode(Number.parseInt(code, 8)),
     );
     const holds = point === '/' || folder === point || folder.startsWith(`${point}/`);
-    // Of two at the same place the later one hides the other.
+    // Of two mounts at the same place the later one hides the other.
     if (point !== '' && holds && point.length >= (found?.point.length ?? 0))
       found = { point, options: options.split(','), type: after.split(' ')[0] ?? '' };
   }

@@ -1,4 +1,4 @@
-/** What drops packets that this host forwards, and the line that lets those of sandboxes pass. */
+/** What drops packets that this host forwards, and the line that allows those of sandboxes. */
 export interface Firewall {
   name: string;
   mend: string;
@@ -16,8 +16,8 @@ const bothWays = (toLine: (rule: { iptables: string; nft: string }) => string): 
     .join(' && ');
 
 /**
- * Looks for it in what `nft list chains` says, and, as that does not show them, in the names of the tables of
- * iptables-legacy that are in use (`/proc/net/ip_tables_names`). Undefined where nothing there is known to drop.
+ * Finds it in the output of `nft list chains` and, as that does not show them, in the names of the tables of
+ * iptables-legacy that are in use (`/proc/net/ip_tables_names`). Undefined where nothing is known to drop packets.
  */
 export function findFirewall({
   chains,
@@ -50,7 +50,7 @@ export function findFirewall({
   return undefined;
 }
 
-/** Family, table and name of the first one that drops what is forwarded unless a rule accepts it. */
+/** Family, table and name of the first chain that drops forwarded packets unless a rule accepts them. */
 function findDroppingChain(chains: string): string | undefined {
   let [table, chain] = ['', ''];
   for (const line of chains.split('\n')) {

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What the kernel and the system say of themselves, in files. */
+/** What the kernel and the system report in files. */
 export interface HostFacts {
   /** As in `6.1.0-37-amd64`. */
   kernelRelease: string;
-  /** A setting by its name for sysctl(8); undefined where the kernel has none of that name. */
+  /** A setting by its name for sysctl(8); undefined where the kernel does not have it. */
   setting(name: string): number | undefined;
-  /** Whether SELinux is there and refuses what its policy does not allow. */
+  /** Whether SELinux is present and enforcing. */
   enforcesSelinux: boolean;
   memoryBytes: number;
   swapBytes: number;
@@ -16,13 +16,13 @@ export interface HostFacts {
   leavesLinksToNetworkManager: boolean;
 }
 
-/** Reads the facts below `root`, which is `/` for this host. A missing file stands for what the host does not have. */
+/** Reads the facts below `root`, which is `/` for this host. A missing file means that the host lacks the feature. */
 export function readHostFacts(root = '/'): HostFacts {
   const read = (path: string): string => {
     try {
       return readFileSync(join(root, path), 'utf8');
     } catch {
-      // A host without the file does not have what it is about.
+      // A host without the file lacks the feature.
       return '';
     }
   };
@@ -43,7 +43,7 @@ export function readHostFacts(root = '/'): HostFacts {
   };
 }
 
-/** NetworkManager.conf(5) names the folders. */
+/** The folders of NetworkManager.conf(5). */
 function namesLinks(root: string, read: (path: string) => string): boolean {
   const folders = ['etc', 'run', 'usr/lib'].map((folder) => `${folder}/NetworkManager/conf.d`);
   const files = folders.flatMap((folder) => {

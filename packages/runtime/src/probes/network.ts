@@ -1,13 +1,13 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import type { Program } from '../kernel/start-program.ts';
 import { attachNetwork, detachNetwork } from '../network/attach.ts';
 import { removeHostNetwork } from '../network/host.ts';
 import { openRuleSet } from '../network/nftables.ts';
 import type { Surroundings } from '../network/rules.ts';
 import { releaseSlot, reserveSlot } from '../network/slots.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
+import { startInNetworkNamespace } from './start-in-network-namespace.ts';
 
-/** Gives a network namespace the link and the rules of a sandbox, and takes them away again. */
+/** Sets up the link and the rules of a sandbox in a network namespace, and removes them again. */
 export const probeNetwork = (options: {
   dir: string;
   stateDir?: string;
@@ -17,24 +17,22 @@ export const probeNetwork = (options: {
     const { dir, stateDir, surroundings } = options;
     const owner = { dataDir: dir, id: 'probe', stateDir };
     const slot = await reserveSlot(owner);
-    const child = spawn('unshare', ['--net', 'cat'], { stdio: ['pipe', 'pipe', 'ignore'] });
+    let program: Program | undefined;
     try {
-      const failed = once(child, 'exit').then(() => Promise.reject(new Error('unshare --net failed')));
-      child.stdin.on('error', () => undefined).write('\n');
-      await Promise.race([once(child.stdout, 'data'), failed]);
+      program = await startInNetworkNamespace();
       const start = performance.now();
-      await attachNetwork({ pid: child.pid as number, slot, internet: true, stateDir, ...surroundings });
+      await attachNetwork({ pid: program.pid, slot, internet: true, stateDir, ...surroundings });
       const tookMs = Math.round(performance.now() - start);
       return `a link with its rules is made in ${tookMs} ms`;
     } finally {
-      child.kill('SIGKILL');
+      program?.kill();
       await detachNetwork({ slot });
       await releaseSlot({ ...owner, slot });
       await removeHostNetwork({ stateDir });
     }
   });
 
-/** What a kernel without these as modules has built in, or does not have. */
+/** A kernel without these as modules has them built in, or lacks them. */
 const modules = 'nf_tables nft_ct nft_masq nft_fib_inet nft_reject_inet nft_connlimit veth';
 
 function toMend(): string {
@@ -42,7 +40,7 @@ function toMend(): string {
     openRuleSet().close();
     return `modprobe -a ${modules}`;
   } catch {
-    // The probe itself tells what failed here.
+    // The probe itself reports the failure.
     return aptInstall('libnftables1');
   }
 }

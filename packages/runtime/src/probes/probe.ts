@@ -1,16 +1,8 @@
-import type { GroundOptions } from '../drivers/oci/host-backend.ts';
-
-/** The ground that the probes are in, as the driver is told of it. */
-export interface ProbedGround {
-  stateDir: string;
-  ground: GroundOptions;
-}
-
-/** What one part of this host was found to do. */
+/** The result of trying one part of this host. */
 export interface ProbeResult {
   name: string;
   ok: boolean;
-  /** Whether sandboxes cannot be made without it. */
+  /** Whether no sandbox can be made without it. */
   needed: boolean;
   /** What was seen when it was tried, or why it failed: one line. */
   found: string;
@@ -18,7 +10,7 @@ export interface ProbeResult {
   mend?: string;
 }
 
-/** Tries one thing and says how it went. Never rejects. */
+/** Tries one thing and reports the result. Never rejects. */
 export async function probe(
   about: { name: string; needed: boolean; mend: string },
   attempt: () => Promise<string>,
@@ -31,7 +23,7 @@ export async function probe(
   }
 }
 
-/** A failure in one line, with what caused it. */
+/** A failure in one line, with its causes. */
 function toReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause === undefined ? '' : `: ${toReason(error.cause)}`;
@@ -40,5 +32,5 @@ function toReason(error: unknown): string {
 
 export const aptInstall = (...packages: string[]): string => `apt-get install -y ${packages.join(' ')}`;
 
-/** What gives more than an ordinary user can have. */
-export const asRoot = 'run skerry as root: sudo skerry …';
+/** For what an ordinary user cannot have. */
+export const asRoot = 'run skerry as root: sudo skerry';

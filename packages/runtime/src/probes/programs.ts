@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { findTini } from '../drivers/agent-folder.ts';
-import { compileSeccomp } from '../drivers/oci/container/seccomp.ts';
-import { seccompProfile } from '../drivers/oci/container/seccomp-rules.ts';
 import { runCommand } from '../kernel/run-command.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 
-/** linux/capability.h: what mounting, network set-up, shifted owners, and ending sandboxes take. */
+/** linux/capability.h: needed for mounts, network set-up, shifted owners, and ending sandboxes. */
 const neededCapabilities = {
   CHOWN: 0,
   DAC_OVERRIDE: 1,
@@ -18,14 +16,14 @@ const neededCapabilities = {
 } as const;
 
 export const probeRoot = (): Promise<ProbeResult> =>
-  probe({ name: 'root', needed: true, mend: 'run skerry as root: sudo skerry …' }, async () => {
+  probe({ name: 'root', needed: true, mend: 'run skerry as root: sudo skerry' }, async () => {
     if (process.geteuid?.() !== 0) throw new Error(`this process runs as user ${process.geteuid?.()}`);
     const status = await readFile('/proc/self/status', 'utf8');
     const effective = BigInt(`0x${/^CapEff:\s+(\w+)/m.exec(status)?.[1] ?? '0'}`);
     const missing = Object.entries(neededCapabilities)
       .filter(([, bit]) => ((effective >> BigInt(bit)) & 1n) === 0n)
       .map(([name]) => `CAP_${name}`);
-    if (missing.length > 0) throw new Error(`root here lacks ${missing.join(', ')}`);
+    if (missing.length > 0) throw new Error(`root lacks ${missing.join(', ')} here`);
     return 'this process is root, with every capability that it needs';
   });
 
@@ -33,12 +31,6 @@ export const probeTini = (): Promise<ProbeResult> =>
   probe({ name: 'tini', needed: true, mend: aptInstall('tini') }, async () => {
     const path = await findTini();
     return `${path}, ${(await runCommand({ file: path, args: ['--version'] })).trim()}`;
-  });
-
-export const probeSeccomp = (): Promise<ProbeResult> =>
-  probe({ name: 'seccomp', needed: true, mend: aptInstall('libseccomp2') }, async () => {
-    const program = compileSeccomp(seccompProfile);
-    return `the filter compiles to ${program.length / 8} instructions`;
   });
 
 export const probeMmdebstrap = (): Promise<ProbeResult> =>

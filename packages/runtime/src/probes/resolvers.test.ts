@@ -21,7 +21,7 @@ describe('the probe of name servers', () => {
     });
   });
 
-  it('says that a sandbox can look nothing up where the host names only itself, or IPv6 servers', async () => {
+  it('reports that a sandbox can resolve no name where the host has only itself, or IPv6 servers, as name servers', async () => {
     const stub = join(dir, 'stub');
     await writeFile(stub, 'nameserver 127.0.0.53\nnameserver 2001:db8::53\n');
     const result = await probeResolvers([stub, join(dir, 'missing')]);

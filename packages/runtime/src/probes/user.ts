@@ -6,12 +6,10 @@ import { persist } from './check-host.ts';
 import { type HostFacts, readHostFacts } from './host-facts.ts';
 import { aptInstall, type ProbeResult, probe } from './probe.ts';
 
-/** Who this is, and that root can have more. */
+/** Reports the user of this process, and that root can have more. */
 export const describeUser = (): Promise<ProbeResult> =>
-  probe({ name: 'root', needed: false, mend: 'run skerry as root: sudo skerry …' }, async () => {
-    throw new Error(
-      'this process is not root of the host: sandboxes have what an ordinary user may give them',
-    );
+  probe({ name: 'root', needed: false, mend: 'run skerry as root: sudo skerry' }, async () => {
+    throw new Error('this process is not root of the host: sandboxes have what an ordinary user can provide');
   });
 
 /** Tries each thing that an ordinary user needs of this host for sandboxes, by using it. */
@@ -33,7 +31,7 @@ const probeIds = async (path: string, kind: 'subuids' | 'subgids'): Promise<Prob
   const mend = `usermod --add-${kind} ${first}-${first + neededIds - 1} ${name}`;
   return probe({ name: kind, needed: true, mend }, async () => {
     const found = findIdRange(text, { name, uid });
-    if (found === undefined) throw new Error(`${path} gives ${name} no range of ${neededIds} ids`);
+    if (found === undefined) throw new Error(`${path} assigns ${name} no range of ${neededIds} ids`);
     return `${neededIds} ids from ${found} on`;
   });
 };
@@ -45,10 +43,10 @@ const probeMapPrograms = (): Promise<ProbeResult> =>
         () => '',
         (error: Error) => error.message,
       );
-      // Called without arguments they say how to be called.
-      if (!/usage/i.test(refusal)) throw new Error(refusal || `${file} does not say how to use it`);
+      // Called without arguments they print their usage.
+      if (!/usage/i.test(refusal)) throw new Error(refusal || `${file} does not print its usage`);
     }
-    return 'newuidmap and newgidmap give a namespace the ids';
+    return 'newuidmap and newgidmap map the ids of a namespace';
   });
 
 const switches = [
@@ -57,21 +55,21 @@ const switches = [
   ['user.max_user_namespaces', (value: number) => value === 0, 65_536],
 ] as const;
 
-/** The line that lets ordinary users make user namespaces, by the settings that are in the way of that. */
+/** The line that allows ordinary users to make user namespaces, by the settings that prevent it. */
 export const toNamespaceMend = (facts: Pick<HostFacts, 'setting'>): string =>
   toSettingsMend(facts) ??
   'let this user make user namespaces: the kernel, a container around it, or a security module refuses';
 
 function toSettingsMend({ setting }: Pick<HostFacts, 'setting'>): string | undefined {
   const refusing = switches.flatMap(([name, refuses, wanted]) => {
-    // A kernel without the switch does not refuse by it.
+    // A kernel without the setting does not refuse by it.
     const value = setting(name);
     return value !== undefined && refuses(value) ? [`${name}=${wanted}`] : [];
   });
   return refusing.length > 0 ? persist(...refusing) : undefined;
 }
 
-/** As `toNamespaceMend`, of this host; undefined where no setting is in the way. */
+/** As `toNamespaceMend`, for this host; undefined where no setting prevents it. */
 export function readNamespaceMend(): string | undefined {
   return toSettingsMend(readHostFacts());
 }
@@ -79,7 +77,7 @@ export function readNamespaceMend(): string | undefined {
 const probeNamespaces = (facts: HostFacts): Promise<ProbeResult> => {
   const mend = toNamespaceMend(facts);
   return probe({ name: 'namespaces', needed: true, mend }, async () => {
-    // Where a security module lets the namespace be made but nothing be done in it, this is what fails.
+    // Where a security module allows the namespace but nothing in it, this fails.
     const args = ['--user', '--map-root-user', '--mount', '--net', 'mount', '-t', 'tmpfs', 'none', '/mnt'];
     await runCommand({ file: 'unshare', args });
     return 'this user may make namespaces, and mount in them';

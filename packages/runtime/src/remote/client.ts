@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
+import { createClient, type Transport } from '@connectrpc/connect';
 import { createGuestConnections, type GuestConnections } from '../drivers/guest-connections.ts';
 import {
   type AddressedInstance,
@@ -9,12 +9,29 @@ import {
   connectGuestSocket,
 } from '../drivers/guest-socket.ts';
 import { isInstanceId } from '../drivers/instance-spec.ts';
-import { isRuntimeError, RuntimeError, RuntimeLostError } from '../error.ts';
-import type { Difference, SnapshotInfo } from '../runtime.ts';
-import { type CallOptions, type Connection, createConnection, UnsentError } from './connection.ts';
-import type { InstanceDescription, Item, Method, Params, Result } from './protocol.ts';
+import { isRuntimeError, RuntimeError } from '../error.ts';
+import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import { fromConnectError } from './failure.ts';
+import { callHeld } from './held-stream.ts';
+import { createLink } from './link.ts';
+import {
+  type InstanceDescription,
+  parseDifference,
+  parseFeatures,
+  parseImageFile,
+  parseInstance,
+  parseState,
+  parseUsage,
+  toOriginMessage,
+  toSpecMessage,
+} from './messages.ts';
 import { openSocketPath } from './socket-path.ts';
-import { createWatches } from './watches.ts';
+import { createWatches, watchOver } from './watches.ts';
+
+export interface RemoteRuntime extends AddressedRuntime {
+  /** For the other services of that process. Its calls reject with `RuntimeLostError` when the connection ends. */
+  readonly transport: Transport;
+}
 
 /**
  * A runtime that another process holds, over the unix socket where `serveRuntime` offers it. Streams to an agent do
@@ -26,7 +43,7 @@ import { createWatches } from './watches.ts';
 export const createRemoteRuntime = (options: {
   socketPath: string;
   signal?: AbortSignal | undefined;
-}): Promise<AddressedRuntime> =>
+}): Promise<RemoteRuntime> =>
   createRemote({ dial: () => dialSocket(options.socketPath), signal: options.signal });
 
 /** As `createRemoteRuntime`, with another way to get a connected socket. */
@@ -37,78 +54,15 @@ export async function createRemote(options: {
   staysConnected?: boolean;
   /** Called at the end of `close`. */
   onClose?: () => Promise<void>;
-}): Promise<AddressedRuntime> {
+}): Promise<RemoteRuntime> {
   const watches = createWatches();
   const guestConnections = new Map<string, GuestConnections>();
-  let connection: Promise<Connection> | undefined;
-  let isClosed = false;
-
-  const open = async (): Promise<Connection> => {
-    const socket = await options.dial();
-    // Nobody has listened until now.
-    if (socket.closed) throw new Error('the other side has ended');
-    const made = createConnection(socket, {
-      onExit: watches.tell,
-      onClose: () => {
-        connection = undefined;
-        void reconnect();
-      },
-    });
-    for (const run of watches.runs()) watch(made, run);
-    return made;
-  };
-
-  const acquire = (): Promise<Connection> => {
-    if (isClosed) return Promise.reject(new RuntimeError('unavailable', 'the runtime is closed'));
-    connection ??= open().catch((error: unknown) => {
-      connection = undefined;
-      throw new RuntimeLostError('the runtime cannot be reached', { cause: error });
-    });
-    return connection;
-  };
-
-  /** Those who wait for the end of a run make no call that would connect again. */
-  const reconnect = async (): Promise<void> => {
-    const isWanted = (): boolean => !isClosed && (options.staysConnected || watches.runs().length > 0);
-    for (let delayMs = 50; isWanted(); delayMs = Math.min(2 * delayMs, 5_000)) {
-      try {
-        await acquire();
-        return;
-      } catch {
-        // Told to those who call; here it only means: later.
-        await setTimeout(delayMs, undefined, { ref: false });
-      }
-    }
-  };
-
-  const watch = (on: Connection, run: { instance: string; runId: string }): void => {
-    // When this fails the connection has ended, and the next one watches again.
-    on.call('watch', run).catch(() => undefined);
-  };
-
-  const call = async <M extends Method>(
-    method: M,
-    params: Params<M>,
-    callOptions?: CallOptions,
-  ): Promise<Result<M>> => {
-    try {
-      return await (await acquire()).call(method, params, callOptions);
-    } catch (error) {
-      if (!(error instanceof UnsentError)) throw error;
-    }
-    // The other side had ended, and this one had not seen it yet.
-    return (await acquire()).call(method, params, callOptions);
-  };
-
-  const collect = async <T extends Item>(
-    method: 'list' | 'listSnapshots' | 'diff',
-    params: Params<typeof method>,
-    signal?: AbortSignal,
-  ): Promise<T[]> => {
-    const found: T[] = [];
-    await call(method, params, { signal, onItem: (item) => void found.push(item as T) });
-    return found;
-  };
+  const link = createLink({
+    dial: options.dial,
+    onConnect: (transport) => watchOver(transport, watches),
+    isWanted: () => options.staysConnected === true || watches.size > 0,
+  });
+  const client = createClient(RuntimeService, link.transport);
 
   /** Of all handles of one instance together. */
   const connectionsOf = (birthId: string): GuestConnections => {
@@ -128,82 +82,88 @@ export async function createRemote(options: {
         return runId;
       },
       sockets,
-      state: () => ifGone(call('state', target), 'stopped'),
+      state: () => ifGone(ask(client.getState({ target }), parseState), 'stopped'),
       connect: (port, options = {}) => connections.open(() => connectGuest({ sockets, port, ...options })),
       control: ({ signal } = {}) =>
         connections.open(() => connectGuestSocket({ path: sockets.control, signal })),
       pause: async ({ memory }) => {
-        const act = () => call('pause', { ...target, memory });
+        const act = () => ask(client.pause({ target, memory }), toNothing);
         await (memory && features.pause.memory ? connections.interrupt(act) : act());
       },
       resume: async ({ memory, signal } = {}) => {
-        const params = { ...target, ...(memory !== undefined && { memory }) };
-        ({ runId } = await call('resume', params, { signal }));
+        const request = { target, ...(memory !== undefined && { memory }) };
+        ({ runId } = await ask(callHeld(client.resume, request, signal), parseInstance));
       },
       snapshot: async ({ id: snapshot, memory, ephemeral = false }) => {
-        const take = () => call('snapshot', { ...target, snapshot, memory, ephemeral });
+        const take = () => ask(client.snapshot({ target, snapshot, memory, ephemeral }), toNothing);
         await (memory && features.snapshot.memory ? connections.interrupt(take) : take());
       },
-      usage: () => call('usage', target),
+      exportImage: ({ path, signal }) =>
+        ask(callHeld(client.exportImage, { target, path }, signal), parseImageFile),
+      usage: () => ask(client.getUsage({ target }), parseUsage),
       stop: async () => {
-        await ifGone(call('stop', target), null);
+        await ifGone(ask(client.stop({ target }), toNothing), undefined);
         guestConnections.delete(birthId);
       },
       onExit: (listener) => {
         const run = { instance: id, runId };
         const heard = (): void => listener();
-        if (watches.add(id, run.runId, heard)) {
-          if (connection)
-            void connection.then(
-              (on) => watch(on, run),
-              () => undefined,
-            );
-          else void reconnect();
-        }
-        return () => watches.remove(id, run.runId, heard);
+        watches.add(run, heard);
+        void link.connect();
+        return () => watches.remove(run, heard);
       },
     };
   };
 
-  const disconnect = async (): Promise<void> => {
-    const last = connection;
-    isClosed = true;
-    // A connection that could not be made has told its callers, and there is nothing of it to close.
-    (await last?.catch(() => undefined))?.close();
-  };
-
   options.signal?.throwIfAborted();
-  const { name, features } = await call('describe', {}).catch(async (error: unknown): Promise<never> => {
-    // Nothing would ever close it: it would be made again and again.
-    await disconnect();
+  const { name, features } = await ask(client.describe({}), (answer) => ({
+    name: answer.name,
+    features: parseFeatures(answer),
+  })).catch(async (error: unknown): Promise<never> => {
+    // The caller gets no handle to close this link, which would reconnect for ever.
+    await link.close();
     throw error;
   });
   return {
     name,
     features,
+    transport: link.transport,
     create: async (spec, { signal } = {}) => {
       if (signal?.aborted) throw new RuntimeError('unavailable', 'aborted', { cause: signal.reason });
-      return toInstance(await call('create', { spec }, { signal }));
+      const request = { spec: toSpecMessage(spec) };
+      return toInstance(await ask(callHeld(client.create, request, signal), parseInstance));
     },
     get: async (id) => {
       if (!isInstanceId(id)) throw new RuntimeError('not_found', 'no sandbox has such an id');
-      return toInstance(await call('get', { instance: id }));
+      return toInstance(await ask(client.get({ instance: id }), parseInstance));
     },
-    async *list() {
-      for (const description of await collect<InstanceDescription>('list', {})) yield toInstance(description);
-    },
+    list: () =>
+      readAll(
+        (signal) => client.list({}, { signal }),
+        (message) => toInstance(parseInstance(message)),
+      ),
     snapshots: {
-      async *list() {
-        yield* await collect<SnapshotInfo>('listSnapshots', {});
+      list: () =>
+        readAll(
+          (signal) => client.listSnapshots({}, { signal }),
+          ({ snapshot, sizeBytes }) => ({ id: snapshot, sizeBytes: Number(sizeBytes) }),
+        ),
+      diff: (from, to, { signal: caller } = {}) =>
+        readAll(
+          (signal) => client.diff({ from: toOriginMessage(from), to: toOriginMessage(to) }, { signal }),
+          parseDifference,
+          caller,
+        ),
+      verify: async (snapshot) => {
+        const problems: string[] = [];
+        const told = readAll((signal) => client.verifySnapshot({ snapshot }, { signal }), toProblem);
+        for await (const problem of told) problems.push(problem);
+        return problems;
       },
-      async *diff(from, to, { signal } = {}) {
-        yield* await collect<Difference>('diff', { from, to }, signal);
-      },
-      verify: (snapshot) => call('verifySnapshot', { snapshot }),
-      delete: async (snapshot) => void (await call('deleteSnapshot', { snapshot })),
+      delete: (snapshot) => ask(client.deleteSnapshot({ snapshot }), toNothing),
     },
     close: async () => {
-      await disconnect();
+      await link.close();
       await options.onClose?.();
     },
   };
@@ -220,6 +180,35 @@ export async function dialSocket(socketPath: string): Promise<Socket> {
     return socket;
   } finally {
     await short.close();
+  }
+}
+
+const toNothing = (): void => undefined;
+const toProblem = ({ problem }: { problem: string }): string => problem;
+
+/** @throws RuntimeError */
+async function ask<Answer, T>(answer: Promise<Answer>, parse: (answer: Answer) => T): Promise<T> {
+  try {
+    return parse(await answer);
+  } catch (error) {
+    throw fromConnectError(error);
+  }
+}
+
+/** Cancels the call when its reader leaves early, or when the signal aborts. */
+async function* readAll<Message, T>(
+  open: (signal: AbortSignal) => AsyncIterable<Message>,
+  parse: (message: Message) => T,
+  signal?: AbortSignal,
+): AsyncGenerator<T> {
+  const left = new AbortController();
+  try {
+    for await (const message of open(signal ? AbortSignal.any([signal, left.signal]) : left.signal))
+      yield parse(message);
+  } catch (error) {
+    throw fromConnectError(error);
+  } finally {
+    left.abort();
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { identifyProcess, isAlive, type ProcessIdentity } from '../kernel/process-identity.ts';
-import { readBootId } from '../rootless/ground-record.ts';
+import { readBootId } from '../rootless/record.ts';
 
 /** Of the helper that holds the driver of a data folder. It stays when that one was killed. */
 const toPath = (dataDir: string): string => join(dataDir, 'run', 'helper.json');

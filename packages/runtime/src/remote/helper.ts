@@ -5,19 +5,19 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { AddressedRuntime } from '../drivers/guest-socket.ts';
 import { type DriverChoice, defaultDriver } from '../drivers/index.ts';
 import { RuntimeError, RuntimeLostError } from '../error.ts';
-import { systemPath } from '../kernel/run-command.ts';
-import { createRemote, dialSocket } from './client.ts';
+import { systemPath } from '../kernel/find-program.ts';
+import { createRemote, dialSocket, type RemoteRuntime } from './client.ts';
 import { createFaultCount, type HelperFault } from './helper-faults.ts';
+import { parseReadiness } from './readiness.ts';
 
 export interface HelperOptions {
   /** Absolute path. Its `run/` must be there and belong to this user alone. */
   dataDir: string;
   /** What `prepareAgentFolder` made. */
   agentDir: string;
-  /** The helper's entry: beside this file, unless a bundle put it elsewhere. */
+  /** The helper's entry. Default: the one beside this file, which serves the runtime alone. */
   mainPath?: string | undefined;
   /** Where this host's servers agree on slots, when it is not the usual place. */
   stateDir?: string | undefined;
@@ -25,8 +25,8 @@ export interface HelperOptions {
   driver?: DriverChoice | undefined;
   /** That sandboxes are only to be found and ended: what starts them is not tried then. */
   startsNone?: boolean | undefined;
-  /** Where this process is root of a user's ground. */
-  ground?: HelperGround | undefined;
+  /** Where this process is root of a user's rootless namespace. */
+  rootless?: HelperRootlessOptions | undefined;
   /**
    * How many times the helper may die within a minute, or in a row before it is ready; after the last it is not started again.
    * 0, the default: any number.
@@ -34,13 +34,15 @@ export interface HelperOptions {
   faultLimit?: number | undefined;
   /** Called each time it has died by itself, once it was up. */
   onFault?: (fault: HelperFault) => void;
+  /** Variables of its environment beside PATH. */
+  environment?: Readonly<Record<string, string>> | undefined;
   signal?: AbortSignal | undefined;
   /** Ends the helper at once by SIGKILL, whatever it does, and starts none again: all calls reject with `unavailable`. */
   abandon?: AbortSignal | undefined;
 }
 
-export interface HelperGround {
-  /** Of the process that holds the ground: the helper works in its network namespace. */
+export interface HelperRootlessOptions {
+  /** Of the process that holds the rootless namespace: the helper works in its network namespace. */
   holderPid: number;
   /** Addresses of the host, which are closed to sandboxes. */
   hostAddresses: readonly string[];
@@ -52,9 +54,10 @@ export interface HelperGround {
  * Starts the helper, a process of its own that holds the driver, and resolves with its runtime. When the helper dies,
  * calls under way reject with `unavailable` and another one is started after a moment, which finds all sandboxes again; calls in
  * that moment wait for it. After too many deaths calls reject with `unavailable`. `close` ends the helper and waits until it is
- * gone; sandboxes live on. Rejects with `unavailable` when it does not start.
+ * gone; sandboxes live on. Rejects with `unavailable` when it does not start, and with the driver's own error when that cannot be
+ * opened. The signal counts until it has started.
  */
-export async function startHelper(options: HelperOptions): Promise<AddressedRuntime> {
+export async function startHelper(options: HelperOptions): Promise<RemoteRuntime> {
   const socketPath = join(options.dataDir, 'run', 'runtime.sock');
   const { abandon, onFault, faultLimit: limit = 0 } = options;
   const faults = createFaultCount({ limit });
@@ -97,6 +100,8 @@ export async function startHelper(options: HelperOptions): Promise<AddressedRunt
   };
 
   abandon?.addEventListener('abort', () => child?.kill('SIGKILL'), { once: true });
+  const stopStart = (): void => void child?.stdin?.end();
+  options.signal?.addEventListener('abort', stopStart, { once: true });
   try {
     const runtime = await createRemote({
       dial,
@@ -112,11 +117,22 @@ export async function startHelper(options: HelperOptions): Promise<AddressedRunt
   } catch (error) {
     await endChild();
     throw error;
+  } finally {
+    options.signal?.removeEventListener('abort', stopStart);
   }
 }
 
 function launch(
-  { dataDir, agentDir, mainPath, stateDir, driver = defaultDriver, startsNone, ground }: HelperOptions,
+  {
+    dataDir,
+    agentDir,
+    mainPath,
+    stateDir,
+    driver = defaultDriver,
+    startsNone,
+    rootless,
+    environment,
+  }: HelperOptions,
   socketPath: string,
 ): ChildProcess {
   const main = mainPath ?? fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -124,15 +140,16 @@ function launch(
   args.push('--driver', JSON.stringify(driver));
   if (stateDir !== undefined) args.push('--state', stateDir);
   if (startsNone) args.push('--starts-none');
-  if (ground) args.push('--ground', ...ground.hostAddresses.flatMap((address) => ['--closed', address]));
-  if (ground?.cgroupFolder !== undefined) args.push('--cgroup', ground.cgroupFolder);
-  const [file, ...before] = ground
-    ? ['nsenter', `--net=/proc/${ground.holderPid}/ns/net`, process.execPath]
+  if (rootless)
+    args.push('--rootless', ...rootless.hostAddresses.flatMap((address) => ['--closed', address]));
+  if (rootless?.cgroupFolder !== undefined) args.push('--cgroup', rootless.cgroupFolder);
+  const [file, ...before] = rootless
+    ? ['nsenter', `--net=/proc/${rootless.holderPid}/ns/net`, process.execPath]
     : [process.execPath];
   const child = spawn(file as string, [...before, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
     // Threads for what waits in the kernel: a link that is being removed must not hold up reading a file.
-    env: { PATH: systemPath, UV_THREADPOOL_SIZE: '16' },
+    env: { ...environment, PATH: systemPath, UV_THREADPOOL_SIZE: '16' },
     // A session of its own: Ctrl-C in the terminal is for the server, which ends the helper when it is done.
     detached: true,
   });
@@ -150,13 +167,15 @@ async function untilReady(child: ChildProcess): Promise<void> {
   // A broken pipe to a dead helper is told by its exit.
   child.stdin?.on('error', () => undefined);
   const lines = createInterface({ input: child.stdout });
-  const ready = once(lines, 'line').then(() => true);
-  const gone = new Promise<false>((resolve) => {
-    child.once('exit', () => resolve(false));
+  const first = once(lines, 'line').then(([line]) => line as string);
+  const gone = new Promise<undefined>((resolve) => {
+    child.once('exit', () => resolve(undefined));
   });
-  if (!(await Promise.race([ready, gone, failed]))) {
+  const line = await Promise.race([first, gone, failed]);
+  if (line === undefined)
     throw new RuntimeError('unavailable', `the helper exited with ${child.exitCode ?? child.signalCode}`);
-  }
+  const failure = parseReadiness(line);
+  if (failure) throw failure;
 }
 
 /** How long a helper may take to undo what it was making. */

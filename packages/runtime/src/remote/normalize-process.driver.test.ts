@@ -1,15 +1,10 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { prepareRunsc } from '../drivers/oci/gvisor/prepare-runsc.ts';
+import { describe, expect, it } from 'vitest';
 import { useOci } from '../drivers/oci/testing/oci-fixture.ts';
 
 const oci = useOci({ name: 'started', memory: true });
-let runscPath: string;
-beforeAll(async () => {
-  runscPath = await prepareRunsc({ targetDir: '/var/cache/skerry' });
-});
 
 /** Umask, OOM scores, and the limits of open files and core files. */
 const look =
@@ -39,11 +34,11 @@ const lookInside = async (
   prelude: string,
   script = look,
 ): Promise<string[]> => {
-  const { dataDir, agentDir, criuDir, rootfs, settings, toId } = oci;
-  const memory = level === 'gvisor' ? { runscPath, keepsMemory: true } : { criuDir };
+  const { dataDir, agentDir, programsDir, rootfs, settings, toId } = oci;
+  const driver = { name: 'oci', level, keepsMemory: true, programsDir };
   const request = {
     look: script,
-    options: { dataDir, agentDir, driver: { name: 'oci', ...memory } },
+    options: { dataDir, agentDir, driver },
     spec: { id: toId(), rootfs, ...settings },
   };
   const node = [process.execPath, '--input-type=module-typescript', '-e', program, JSON.stringify(request)];
@@ -51,7 +46,8 @@ const lookInside = async (
   return JSON.parse(stdout) as string[];
 };
 
-const odd = 'umask 077; echo 300 > /proc/self/oom_score_adj; ulimit -Sc "$(ulimit -Hc)"; ulimit -Sn 1000';
+const odd =
+  'umask 077; echo 300 > /proc/self/oom_score_adj; ulimit -c unlimited || ulimit -Sc "$(ulimit -Hc)"; ulimit -Sn 1000';
 /** Dropped first: a score that is raised with it cannot be lowered without. */
 const drop = 'setpriv --bounding-set=-sys_resource --inh-caps=-sys_resource';
 

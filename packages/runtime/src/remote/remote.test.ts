@@ -47,7 +47,7 @@ const toSpec = (id: string, changes: Partial<InstanceSpec> = {}): InstanceSpec =
   ...changes,
 });
 
-const rawLines = async (input: string): Promise<string> => {
+const rawAnswer = async (input: string): Promise<string> => {
   const socket = connect(socketPath());
   socket.on('error', () => undefined).write(input);
   const heard = text(socket).catch((error: { code: string }) => error.code);
@@ -118,17 +118,17 @@ describe('a runtime over a unix socket', () => {
     expect(local.log.at(-1)).toBe('create two of whole');
   });
 
-  it('ends a comparison when whoever waits for it does not any more', async () => {
+  it('ends a comparison that its caller does not wait for any more', async () => {
     const abort = new AbortController();
     const next = remote.snapshots
       .diff({ rootfs: '/' }, { instance: 'one' }, { signal: abort.signal })
       [Symbol.asyncIterator]()
       .next();
+    const refused = expect(next).rejects.toMatchObject({ name: 'RuntimeError', code: 'unavailable' });
+    await expect.poll(() => local.log).toContain('diff');
     abort.abort();
-    await expect(next).rejects.toMatchObject({
-      code: 'unavailable',
-      message: 'the comparison was aborted',
-    });
+    await refused;
+    await expect.poll(() => local.log).toContain('diff aborted');
   });
 
   it('leaves a later run of the same id alone', async () => {
@@ -343,21 +343,11 @@ describe('a runtime over a unix socket', () => {
   });
 
   it.each<[string, string]>([
-    ['no JSON', 'GET / HTTP/1.1\r\n\r\n'],
-    ['no object', '[]\n'],
-    ['no number', '{"method":"list"}\n'],
-    ['an unknown method', '{"id":1,"method":"exec","command":"sh"}\n'],
-    ['a property of every object', '{"id":1,"method":"toString"}\n'],
-    ['an unknown field', '{"id":1,"method":"list","all":true}\n'],
-    ['a path as an id', '{"id":1,"method":"stop","instance":"../../etc","birthId":"b"}\n'],
-    [
-      'a memory that is neither kept nor not',
-      '{"id":1,"method":"resume","instance":"one","birthId":"b","memory":1}\n',
-    ],
+    ['HTTP/1.1', 'GET / HTTP/1.1\r\n\r\n'],
+    ['no HTTP', '{"id":1,"method":"list"}\n'],
     ['an endless line', 'x'.repeat(100_000)],
-    ['an overlong line', `{"id":1,"method":"list"}${' '.repeat(20_000)}\n`],
-  ])('cuts off a client that says %s', async (_what, input) => {
-    expect(await rawLines(input)).toMatch(/^(ECONNRESET)?$/);
+  ])('cuts off a client that speaks %s', async (_what, input) => {
+    expect(await rawAnswer(input)).not.toBe('still open');
     expect(errors).toHaveLength(1);
     expect(local.log).toEqual([]);
     expect((await remote.create(toSpec('one'))).id).toBe('one');

@@ -1,20 +1,15 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { createServer, type Socket } from 'node:net';
-import type { AddressedInstance, AddressedRuntime } from '../drivers/guest-socket.ts';
-import { parseInstanceSpec } from '../drivers/instance-spec.ts';
-import { isRuntimeError, RuntimeError, toRuntimeError } from '../error.ts';
-import { readLines } from './lines.ts';
-import {
-  type InstanceDescription,
-  type Message,
-  maxErrorLength,
-  maxRequestBytes,
-  parseRequest,
-  type Request,
-  type Target,
-} from './protocol.ts';
+import { createServer } from 'node:http2';
+import type { Socket } from 'node:net';
+import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect';
+import type { AddressedRuntime } from '../drivers/guest-socket.ts';
+import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import { createFailureInterceptor } from './failure-interceptor.ts';
+import { createRuntimeService } from './runtime-service.ts';
 import { openSocketPath } from './socket-path.ts';
+import { toListener } from './to-listener.ts';
+import { createUnderWay } from './under-way.ts';
 
 export interface RuntimeServer {
   /**
@@ -24,29 +19,45 @@ export interface RuntimeServer {
   close(): Promise<void>;
 }
 
+/** How a session ends whose client closed it or was killed. */
+const departures = new Set(['ECONNRESET', 'EPIPE', 'ERR_HTTP2_SESSION_ERROR']);
+/** Longer than the longest path Linux takes, twice. */
+const maxRequestBytes = 16_384;
+
 /**
- * Offers a runtime to other processes of the same user, on a unix socket that only that user can open. A socket that
- * an earlier process left at the path is replaced. A client that says anything but a well-formed request is cut off.
- * `onError` hears of that, and of every failure whose cause the client is not told.
+ * Offers a runtime to other processes of the same user, on a unix socket that only that user can open: the services of
+ * `proto/` over HTTP/2. A socket that an earlier process left at the path is replaced. `addServices` adds others to the same socket.
+ * `onError` hears of clients that do not speak HTTP/2, and of every failure whose cause the client is not told.
  */
 export async function serveRuntime(
   runtime: AddressedRuntime,
-  options: { socketPath: string; onError: (error: Error) => void },
+  options: {
+    socketPath: string;
+    onError: (error: Error) => void;
+    addServices?: ((router: ConnectRouter) => void) | undefined;
+  },
 ): Promise<RuntimeServer> {
-  const { socketPath, onError } = options;
+  const { socketPath, onError, addServices } = options;
   const sockets = new Set<Socket>();
-  const underWay = new Set<Promise<void>>();
-  const server = createServer((socket) => {
+  const underWay = createUnderWay();
+  const closing = new AbortController();
+  const router = createConnectRouter({
+    interceptors: [underWay.interceptor, createFailureInterceptor(onError)],
+    shutdownSignal: closing.signal,
+    readMaxBytes: maxRequestBytes,
+    acceptCompression: [],
+    grpc: false,
+    grpcWeb: false,
+  });
+  router.service(RuntimeService, createRuntimeService(runtime, { onError }));
+  addServices?.(router);
+  const server = createServer(toListener(router, onError));
+  server.on('sessionError', (error: NodeJS.ErrnoException) => {
+    if (!departures.has(error.code ?? '')) onError(error);
+  });
+  server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    socket.on('error', onError);
-    serveConnection(runtime, socket, {
-      onError,
-      onAnswer: (answer) => {
-        underWay.add(answer);
-        void answer.finally(() => underWay.delete(answer));
-      },
-    });
   });
   await rm(socketPath, { force: true });
   const short = await openSocketPath(socketPath);
@@ -65,150 +76,13 @@ export async function serveRuntime(
     close: async () => {
       const closed = once(server, 'close');
       server.close();
+      closing.abort();
+      // Not the sessions: these wait for the other side to close its socket, which it need not do.
       for (const socket of sockets) socket.destroy();
       await closed;
       // Only now: closing the server removes the socket by this name.
       await short.close();
-      await Promise.all(underWay);
+      await underWay.settled();
     },
   };
 }
-
-function serveConnection(
-  runtime: AddressedRuntime,
-  socket: Socket,
-  events: { onAnswer: (answer: Promise<void>) => void; onError: (error: Error) => void },
-): void {
-  const underWay = new Map<number, AbortController>();
-  const unwatch: (() => void)[] = [];
-  const send = (message: Message): void => {
-    if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
-  };
-
-  const answer = async (request: Request): Promise<void> => {
-    const controller = new AbortController();
-    underWay.set(request.id, controller);
-    try {
-      send({ id: request.id, result: (await perform(request, controller.signal)) ?? null });
-    } catch (error) {
-      const failure = toRuntimeError(error, request.method);
-      if (failure.code === 'internal' || failure.cause !== undefined) events.onError(failure);
-      send({
-        id: request.id,
-        error: { code: failure.code, message: failure.message.slice(0, maxErrorLength) },
-      });
-    } finally {
-      underWay.delete(request.id);
-    }
-  };
-
-  const perform = async (request: Request, signal: AbortSignal): Promise<unknown> => {
-    switch (request.method) {
-      case 'describe':
-        return { name: runtime.name, features: runtime.features };
-      case 'create':
-        return toDescription(await runtime.create(parseInstanceSpec(request.spec), { signal }));
-      case 'get':
-        return toDescription(await runtime.get(request.instance));
-      case 'list':
-        for await (const instance of runtime.list()) {
-          signal.throwIfAborted();
-          send({ id: request.id, item: toDescription(instance) });
-        }
-        return null;
-      case 'listSnapshots':
-        for await (const snapshot of runtime.snapshots.list()) {
-          signal.throwIfAborted();
-          send({ id: request.id, item: snapshot });
-        }
-        return null;
-      case 'diff':
-        for await (const difference of runtime.snapshots.diff(request.from, request.to, { signal })) {
-          signal.throwIfAborted();
-          send({ id: request.id, item: difference });
-        }
-        return null;
-      case 'verifySnapshot':
-        return runtime.snapshots.verify(request.snapshot);
-      case 'deleteSnapshot':
-        return runtime.snapshots.delete(request.snapshot);
-      case 'cancel':
-        underWay.get(request.request)?.abort();
-        return null;
-      case 'watch': {
-        const { instance: id, runId } = request;
-        const exit = (): void => send({ event: 'exit', instance: id, runId });
-        try {
-          const instance = await runtime.get(id);
-          if (instance.runId === runId) unwatch.push(instance.onExit(exit));
-          else exit();
-        } catch (error) {
-          if (!isRuntimeError(error, 'not_found')) throw error;
-          exit();
-        }
-        return null;
-      }
-      default:
-        return performOn(await getTarget(runtime, request), request, signal);
-    }
-  };
-
-  readLines(socket, {
-    maxBytes: maxRequestBytes,
-    onLine: (line) => {
-      try {
-        events.onAnswer(answer(parseRequest(line)));
-      } catch (error) {
-        socket.destroy(error as Error);
-      }
-    },
-  });
-  socket.on('close', () => {
-    for (const controller of underWay.values()) controller.abort();
-    for (const stop of unwatch) stop();
-  });
-}
-
-type OnInstance = Extract<Request, { method: 'state' | 'usage' | 'stop' | 'resume' | 'pause' | 'snapshot' }>;
-
-async function performOn(
-  instance: AddressedInstance,
-  request: OnInstance,
-  signal: AbortSignal,
-): Promise<unknown> {
-  switch (request.method) {
-    case 'state':
-      return instance.state();
-    case 'usage':
-      return instance.usage();
-    case 'stop':
-      return instance.stop();
-    case 'resume':
-      await instance.resume({ signal, ...(request.memory !== undefined && { memory: request.memory }) });
-      return toDescription(instance);
-    case 'pause':
-      return instance.pause({ memory: request.memory });
-    case 'snapshot':
-      return instance.snapshot({
-        id: request.snapshot,
-        memory: request.memory,
-        ephemeral: request.ephemeral,
-      });
-  }
-}
-
-async function getTarget(
-  runtime: AddressedRuntime,
-  { instance: id, birthId }: Target,
-): Promise<AddressedInstance> {
-  const instance = await runtime.get(id);
-  if (instance.birthId !== birthId) throw new RuntimeError('not_found', `that ${id} is gone`);
-  return instance;
-}
-
-const toDescription = ({ id, birthId, runId, sockets }: AddressedInstance): InstanceDescription => ({
-  id,
-  birthId,
-  runId,
-  sockets: { http: sockets.http, control: sockets.control },
-});

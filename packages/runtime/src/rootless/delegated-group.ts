@@ -14,36 +14,36 @@ import {
 } from './unified-groups.ts';
 import { attachToScope, findUserBus, startScope, toRuntimeDir, type UserBus } from './user-manager.ts';
 
-/** The cgroup that the user's service manager has handed over for his sandboxes. It ends with the last process in it. */
+/** The cgroup that the user's service manager has delegated for sandboxes. It ends with the last process in it. */
 export interface DelegatedGroup {
   unit: string;
   /** Below the root of the version 2 tree. */
   path: string;
-  /** Whose manager that is. */
+  /** The name of the user. */
   user: string;
-  /** What the group can limit; absent from the record of an earlier release. */
+  /** What the group can limit; missing in the record of an earlier release. */
   controllers?: string[];
 }
 
-/** Why sandboxes have no limits of cpu, memory and processes by cgroups, and what mends that. */
+/** Why sandboxes have no limits of cpu, memory and processes by cgroups, and how to solve that. */
 export interface LimitsRefusal {
   reason: string;
   mend: string;
 }
 
-/** A manager that is busy, as at the start of the host, must not cost the limits of everything that starts then. */
+/** A busy manager, as during the boot of the host, must not cost the limits of everything that starts then. */
 const WAIT_MS = 30_000;
-/** Without cpu the others hold all the same. */
+/** Without cpu the other limits are enforced all the same. */
 const neededControllers = ['memory', 'pids'];
 /** Below the delegated group, beside those of data folders. */
 const [holderGroup, serverGroup] = ['holder', 'servers'];
 
-/** Whether it makes sense to ask for a delegated group. */
+/** Whether a request for a delegated group can succeed. */
 export const hasUserManager = (): boolean => hasUnifiedGroups() && findUserBus(userInfo().uid) !== undefined;
 
 /**
- * Resolves with a new cgroup of the user's own, which holds the process; with the reason where the host does not grant
- * one in 30 s. Never rejects.
+ * Resolves with a new cgroup of the user's own, which contains the process; with the reason where the host does not
+ * grant one within 30 s. Never rejects.
  */
 export async function delegateGroup(options: {
   holderPid: number;
@@ -73,7 +73,7 @@ export async function delegateGroup(options: {
   }
 }
 
-/** The job is done when the process is where it belongs. */
+/** The job is complete when the process is in its group. */
 async function untilInside(pid: number, unit: string, deadline: number): Promise<string | undefined> {
   for (;;) {
     const path = readUnifiedGroup(pid);
@@ -84,8 +84,9 @@ async function untilInside(pid: number, unit: string, deadline: number): Promise
 }
 
 /**
- * Brings this process to where it may move others into the delegated group; does nothing where it may already, as in a service of
- * the user. Resolves with the reason when that fails, else with nothing. Never rejects.
+ * Moves this process to a group from which it may move others into the delegated group; does nothing where it may
+ * already, as in a service of the user. Resolves with the reason when that fails, otherwise with nothing. Never
+ * rejects.
  */
 export async function joinDelegated(
   { unit, path }: DelegatedGroup,
@@ -107,20 +108,20 @@ export async function joinDelegated(
 }
 
 const toSlow = (timeoutMs: number): LimitsRefusal => ({
-  reason: `the user's service manager (systemd --user) did not give a cgroup in ${timeoutMs / 1000} s`,
+  reason: `the user's service manager (systemd --user) granted no cgroup within ${timeoutMs / 1000} s`,
   mend: 'run "skerry up" again when no sandbox runs',
 });
 
 const toRefusal = (error: unknown): LimitsRefusal => ({
-  reason: `the user's service manager (systemd --user) gave no cgroup: ${(error as Error).message}`,
+  reason: `the user's service manager (systemd --user) granted no cgroup: ${(error as Error).message}`,
   mend: 'log in anew, or look into: journalctl --user; then run "skerry up" again when no sandbox runs',
 });
 
-/** That controllers are not handed on to the user, and what mends that. */
+/** Controllers are not delegated to the user, and how to change that. */
 export const toUndelegated = (user: string, missing: readonly string[]): LimitsRefusal => ({
   reason: `the cgroups of ${user} have no controllers for ${missing.join(', ')}`,
   mend: `mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory pids\\n' > /etc/systemd/system/user@.service.d/delegate.conf && systemctl daemon-reload; then log in anew`,
 });
 
-/** Whether the user's manager goes on without a session of his: loginctl(1). */
+/** Whether the user's manager runs without a session of the user: loginctl(1). */
 export const toLingerPath = ({ user }: DelegatedGroup): string => `/var/lib/systemd/linger/${user}`;

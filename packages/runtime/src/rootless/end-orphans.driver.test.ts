@@ -9,8 +9,8 @@ import { agentMountPoint } from '../drivers/agent-folder.ts';
 import { identifyProcess } from '../kernel/process-identity.ts';
 import { endOrphans } from './end-orphans.ts';
 
-/** A user namespace, and in one below it what looks like the first process of a sandbox. */
-const ground = `readlink /proc/self/ns/user
+/** A user namespace, and in one below it a process that looks like the first one of a sandbox. */
+const rootlessScript = `readlink /proc/self/ns/user
 exec unshare --user --map-root-user --pid --fork --kill-child bash -c "
   exec -a ${agentMountPoint}/tini sh -c 'echo ready; sleep infinity; true'"`;
 
@@ -27,9 +27,9 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
-describe('ending the sandboxes of a ground that is gone', () => {
-  it('lasts until their processes are gone, and spares those of other grounds', async () => {
-    const maker = start('unshare', ['--user', '--map-root-user', 'bash', '-c', ground]);
+describe('ending the sandboxes of a rootless namespace that has ended', () => {
+  it('waits until their processes have ended, and spares those of other rootless namespaces', async () => {
+    const maker = start('unshare', ['--user', '--map-root-user', 'bash', '-c', rootlessScript]);
     const lines = readLines(maker);
     const userNamespace = Number(/\d+/.exec((await lines.next()).value ?? '')?.[0]);
     expect((await lines.next()).value).toBe('ready');
@@ -37,11 +37,12 @@ describe('ending the sandboxes of a ground that is gone', () => {
     await endOrphans({ userNamespace: userNamespace + 1 });
     expect(identifyProcess(init)).toBeDefined();
 
-    // The first process waits for one that was brought from outside, and that one for whoever brought it to notice its end.
+    // The first process waits for one that entered its namespace, and that one for its parent.
     const visit = ['sh', '-c', 'echo in; sleep infinity; true'];
     const visitor = start('nsenter', ['--target', `${init}`, '--pid', ...visit]);
     expect((await readLines(visitor).next()).value).toBe('in');
     visitor.kill('SIGSTOP');
+    await expect.poll(() => readFileSync(`/proc/${visitor.pid}/status`, 'utf8')).toContain('State:\tT');
     const left = endOrphans({ userNamespace }).then(() => identifyProcess(init));
     await expect.poll(() => readFileSync(`/proc/${init}/cmdline`, 'utf8')).toBe('');
     await sleep(100);

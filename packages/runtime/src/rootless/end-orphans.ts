@@ -12,9 +12,9 @@ const NS_GET_PARENT = 0xb702;
 const END_MS = 10_000;
 
 /**
- * Ends the sandboxes of a ground whose holder is gone: with it went the mounts by which they could be found, and the way to
- * the network. To be called outside of a ground, where the user may do that to every namespace that he owns. Rejects with
- * `internal` when something resists.
+ * Ends the sandboxes of a rootless namespace whose holder has ended: with it ended the mounts by which they could be
+ * found, and their network. Call it outside of a rootless namespace, where the user may signal processes in every user
+ * namespace of their own. Rejects with `internal` when a process does not end.
  */
 export async function endOrphans({ userNamespace }: { userNamespace: number }): Promise<void> {
   const deadline = Date.now() + END_MS;
@@ -23,10 +23,10 @@ export async function endOrphans({ userNamespace }: { userNamespace: number }): 
     const orphans = findInits(userNamespace)
       .filter((pid) => !killed.has(pid))
       .flatMap((pid) => identifyProcess(pid) ?? []);
-    // The first process of a sandbox takes the others with it. It no longer says what it was while it waits for them to be gone.
+    // The first process of a sandbox ends the others. While it waits for them its command line cannot be read any more.
     if (orphans.length === 0 && ![...killed.values()].some(isAlive)) return;
     if (Date.now() > deadline)
-      throw new RuntimeError('internal', 'sandboxes of an earlier ground do not end');
+      throw new RuntimeError('internal', 'sandboxes of an earlier rootless namespace do not end');
     for (const orphan of orphans) {
       signalProcess(orphan.pid, 'SIGKILL');
       killed.set(orphan.pid, orphan);
@@ -41,16 +41,16 @@ const findInits = (userNamespace: number): number[] =>
     .map(Number)
     .filter((pid) => isAgentInit(pid) && toParentNamespace(pid) === userNamespace);
 
-/** Whether it calls itself the first process of a sandbox: the number alone may have become somebody else's by now. */
+/** Whether its command line is that of the first process of a sandbox: the pid alone may have been reused. */
 const isAgentInit = (pid: number): boolean => {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(`${agentMountPoint}/tini\0`);
   } catch {
-    return false; // It is gone.
+    return false; // The process has ended.
   }
 };
 
-/** Of the user namespace that a process is in; undefined for a process that is gone. */
+/** The user namespace of a process; undefined for a process that has ended. */
 const toParentNamespace = (pid: number): number | undefined => {
   try {
     return withDescriptor(openSync(`/proc/${pid}/ns/user`, 'r'), (own) =>

@@ -4,7 +4,7 @@ import { findIdRange, toFreeRange } from './id-ranges.ts';
 const user = { name: 'ada', uid: 1001 };
 
 describe('findIdRange', () => {
-  it('finds the range of a user by his name or his number', () => {
+  it('finds the range of a user by name or number', () => {
     expect(findIdRange('root:1:65536\nada:165536:65536\n', user)).toBe(165_536);
     expect(findIdRange('1001:300000:131072', user)).toBe(300_000);
   });
@@ -22,7 +22,7 @@ describe('findIdRange', () => {
 });
 
 describe('toFreeRange', () => {
-  it('is behind all that is given away', () => {
+  it('is behind all assigned ranges', () => {
     expect(toFreeRange('ada:165536:65536\nroot:100000:65536\n\nbroken\n')).toBe(231_072);
     expect(toFreeRange('')).toBe(100_000);
   });

@@ -1,8 +1,8 @@
-/** What a user needs of subordinate ids: one range for root and the users inside of sandboxes. */
+/** The number of subordinate ids that a user needs: one range for root and the users inside of sandboxes. */
 export const neededIds = 65_536;
 
 /**
- * The first range of at least `neededIds` that subuid(5) or subgid(5) text gives to a user, by his name or his number.
+ * The first range of at least `neededIds` that subuid(5) or subgid(5) text assigns to a user, by name or number.
  * Undefined when there is none.
  */
 export function findIdRange(text: string, user: { name: string; uid: number }): number | undefined {
@@ -16,7 +16,7 @@ export function findIdRange(text: string, user: { name: string; uid: number }): 
 
 const lowestId = 100_000;
 
-/** Where a range begins that overlaps with none of the text's. */
+/** The start of a range that overlaps with none of the text's. */
 export function toFreeRange(text: string): number {
   const ends = text.split('\n').map((line) => {
     const [, first, count] = line.trim().split(':');

@@ -37,7 +37,7 @@ it('reads the controllers that a group may use, none among them', async () => {
 it('moves a process only where the members of the common group can be written', async () => {
   for (const path of ['user', 'user/session', 'user/manager/scope', 'user/manager/service'])
     await mkdir(join(root, path), { recursive: true });
-  // The folders of root have none for this user to write.
+  // The folders of root have none that this user can write to.
   for (const path of ['user/manager', 'user/manager/scope', 'user/manager/service'])
     await writeFile(join(root, path, 'cgroup.procs'), '');
   const to = '/user/manager/scope';

@@ -22,19 +22,19 @@ export const hasUnifiedGroups = (): boolean => {
   }
 };
 
-/** The version 2 cgroup of a process, as a path below the root, from what `/proc/PID/cgroup` says: cgroups(7). */
+/** The version 2 cgroup of a process, as a path below the root, from the text of `/proc/PID/cgroup`: cgroups(7). */
 export const parseUnifiedGroup = (text: string): string | undefined => /^0::(\/.*)$/m.exec(text)?.[1];
 
-/** The version 2 cgroup that a process is in; undefined for a process that is gone, and where there is none. */
+/** The version 2 cgroup of a process; undefined for a process that has ended, and where there is none. */
 export const readUnifiedGroup = (pid: number): string | undefined => {
   try {
     return parseUnifiedGroup(readFileSync(`/proc/${pid}/cgroup`, 'utf8'));
   } catch {
-    return undefined; // It is gone.
+    return undefined; // The process has ended.
   }
 };
 
-/** What the group above lets this one limit. */
+/** The controllers that the parent group delegates to this one. */
 export const readControllers = (folder: string): string[] =>
   readFileSync(join(folder, 'cgroup.controllers'), 'utf8').trim().split(' ').filter(Boolean);
 
@@ -46,8 +46,8 @@ export const toCommonGroup = (one: string, other: string): string => {
 };
 
 /**
- * Whether this process may move one from `from` to `to`: the kernel asks for the right to write to the members of what they have
- * in common, beside those of `to` (cgroup-v2.rst, Delegation Containment).
+ * Whether this process may move another from `from` to `to`: the kernel requires write access to `cgroup.procs` of
+ * their common ancestor, and of `to` (cgroup-v2.rst, Delegation Containment).
  */
 export const mayMove = ({
   from,
@@ -64,18 +64,18 @@ const isWritable = (path: string): boolean => {
     accessSync(path, constants.W_OK);
     return true;
   } catch {
-    return false; // It is not there, or not this user's.
+    return false; // It does not exist, or is not this user's.
   }
 };
 
-/** Makes the group below `folder` when it is not there, and resolves with its folder. */
+/** Makes the group below `folder` when it does not exist, and resolves with its folder. */
 export const ensureGroup = (folder: string, name: string): string => {
   const path = join(folder, name);
   if (!existsSync(path)) mkdirSync(path, { recursive: true });
   return path;
 };
 
-/** A group that hands controllers on has no members of its own, so each has to be in one below. */
+/** A group that delegates controllers has no members of its own, so each process must be in one below. */
 export const moveToGroup = (folder: string, pid: number): void => {
   writeFileSync(join(folder, 'cgroup.procs'), String(pid));
 };

@@ -1,21 +1,20 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';
-import type { Readable } from 'node:stream';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { RuntimeError } from '../error.ts';
 import { identifyProcess, type ProcessIdentity } from '../kernel/process-identity.ts';
-import { systemPath } from '../kernel/run-command.ts';
+import { type Program, startProgram } from '../kernel/start-program.ts';
 
-/** The interface of the ground's network namespace that leads out. */
+/** The interface of the rootless namespace's network namespace to the outside. */
 export const uplinkInterface = 'tap0';
 
-/** Where slirp4netns asks the host's own name servers, wherever these are: its default network's third address. */
+/** The address at which slirp4netns forwards to the host's own name servers: the third of its default network. */
 export const uplinkResolver = '10.0.2.3';
 
 /**
  * Starts slirp4netns for the network namespace of the holder and resolves when packets pass. It ends with the holder,
- * whose line is at `linePath`. Rejects with `unsupported` and its reason when it does not come up.
+ * whose pipe is at `linePath`. Rejects with `unsupported` and its error output when it does not start.
  */
 export async function startUplink(options: {
   holderPid: number;
@@ -23,37 +22,38 @@ export async function startUplink(options: {
 }): Promise<ProcessIdentity> {
   const { holderPid, linePath } = options;
   const line = openSync(linePath, constants.O_RDONLY | constants.O_NONBLOCK);
-  const child = spawn(
-    'slirp4netns',
-    [
-      ...['--configure', '--mtu=65520', '--disable-host-loopback', '--enable-sandbox', '--enable-seccomp'],
-      ...['--exit-fd=3', '--ready-fd=4', String(holderPid), uplinkInterface],
-    ],
-    {
-      stdio: ['ignore', 'ignore', 'pipe', line, 'pipe'],
-      env: { PATH: systemPath },
-      cwd: '/',
-      // It outlives the process that starts it.
-      detached: true,
-    },
-  );
-  closeSync(line);
+  const program = start(holderPid, line);
+  const [stderr, readiness] = [program.pipes[2], program.pipes[4]] as [Socket, Socket];
   try {
-    const failed = once(child, 'exit').then(() => false);
-    const missing = once(child, 'error').then(([error]) => {
-      throw new RuntimeError('unsupported', 'slirp4netns could not be started', { cause: error });
-    });
-    const ready = once(child.stdio[4] as Readable, 'data').then(() => true);
-    if (!(await Promise.race([ready, failed, missing]))) {
-      const said = child.stderr ? await text(child.stderr) : '';
-      throw new RuntimeError('unsupported', `slirp4netns ended: ${said.trim().slice(-500)}`);
-    }
-    const identity = identifyProcess(child.pid as number);
+    const failed = program.ended.then(() => false);
+    const ready = once(readiness, 'data').then(() => true);
+    if (!(await Promise.race([ready, failed])))
+      throw new RuntimeError('unsupported', `slirp4netns ended: ${(await text(stderr)).trim().slice(-500)}`);
+    const identity = identifyProcess(program.pid);
     if (!identity) throw new RuntimeError('unsupported', 'slirp4netns ended at once');
     return identity;
   } finally {
-    child.stderr?.destroy();
-    (child.stdio[4] as Readable).destroy();
-    child.unref();
+    stderr.destroy();
+    readiness.destroy();
+    program.unref();
+  }
+}
+
+function start(holderPid: number, line: number): Program {
+  try {
+    return startProgram({
+      file: 'slirp4netns',
+      args: [
+        ...['--configure', '--mtu=65520', '--disable-host-loopback', '--enable-sandbox', '--enable-seccomp'],
+        ...['--exit-fd=3', '--ready-fd=4', String(holderPid), uplinkInterface],
+      ],
+      stdio: ['ignore', 'ignore', 'output', line, 'output'],
+      // It outlives the process that starts it.
+      ownSession: true,
+    });
+  } catch (error) {
+    throw new RuntimeError('unsupported', 'slirp4netns could not be started', { cause: error });
+  } finally {
+    closeSync(line);
   }
 }

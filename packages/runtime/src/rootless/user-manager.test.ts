@@ -20,7 +20,7 @@ afterEach(async () => {
 
 const { uid } = userInfo();
 
-it('finds the bus of a user by its socket, which is the own one of that user', async () => {
+it('finds the bus of a user by its socket, which must belong to that user', async () => {
   expect(findUserBus(uid, [runtimeDir])).toBeUndefined();
   await writeFile(join(runtimeDir, 'bus'), '');
   expect(findUserBus(uid, [runtimeDir])).toBeUndefined();
@@ -32,7 +32,7 @@ it('finds the bus of a user by its socket, which is the own one of that user', a
   expect(findUserBus(uid + 1, [runtimeDir])).toBeUndefined();
 });
 
-it('waits for a manager that does not answer as long as it was told, and no longer', async (context) => {
+it('waits for a manager that does not answer until the timeout, and no longer', async (context) => {
   if (findProgram('busctl') === undefined) context.skip('this host has no busctl');
   server.on('connection', (socket) => socket.on('error', () => socket.destroy()).resume());
   server.listen(join(runtimeDir, 'bus'));

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { runCommand } from '../kernel/run-command.ts';
 
 /*
- * The service manager of a user (`systemd --user`). What it is asked for here is the documented way to cgroups of one's own:
+ * The service manager of a user (`systemd --user`). The requests here are the documented way to a delegated cgroup:
  * StartTransientUnit with `Delegate`, and AttachProcessesToUnit, of org.freedesktop.systemd1(5).
  */
 
-/** The socket of the user's bus and the folder that it is in; undefined where there is no bus. */
+/** The socket of the user's bus and its folder; undefined where there is no bus. */
 export interface UserBus {
   runtimeDir: string;
   socketPath: string;
 }
 
-/** Where the sockets of a user are, also for a process that no session has started, as one of cron. */
+/** The folder of a user's sockets, also for a process without a session, as one of cron. */
 export const toRuntimeDir = (uid: number): string => `/run/user/${uid}`;
 
 /** The bus of a user, in the folder that the session names or in the usual one. */
@@ -32,13 +32,14 @@ const isSocketOf = (uid: number, path: string): boolean => {
     const found = statSync(path);
     return found.isSocket() && found.uid === uid;
   } catch {
-    return false; // It is not there, or in a folder that is closed to this user.
+    return false; // It does not exist, or is in a folder that is closed to this user.
   }
 };
 
 /**
- * Asks for a scope that holds these processes and whose cgroup is theirs to divide. Resolves when the manager has taken the
- * job, which it may still have to do. Rejects with `internal` when it refuses or has not answered by `timeoutMs`.
+ * Requests a scope that contains these processes and whose cgroup they may subdivide. Resolves when the manager has
+ * accepted the job, which may not be complete yet. Rejects with `internal` when it refuses or has not answered by
+ * `timeoutMs`.
  */
 export async function startScope(
   bus: UserBus,
@@ -48,7 +49,7 @@ export async function startScope(
     ['Description', 's', 'sandboxes of skerry'],
     ['Delegate', 'b', 'true'],
     ['TasksMax', 't', String(2n ** 64n - 1n)],
-    // A sandbox that reaches its limit of memory must not end all others.
+    // A sandbox that reaches its memory limit must not end all others.
     ['OOMPolicy', 's', 'continue'],
     ['CollectMode', 's', 'inactive-or-failed'],
     ['PIDs', 'au', String(pids.length), ...pids.map(String)],
@@ -57,7 +58,7 @@ export async function startScope(
   await callManager(bus, { method: 'StartTransientUnit', signature: 'ssa(sv)a(sa(sv))', args, timeoutMs });
 }
 
-/** Resolves when the process is in the group `group` of the scope, which must be there. Rejects as `startScope`. */
+/** Resolves when the process is in the group `group` of the scope, which must exist. Rejects as `startScope`. */
 export async function attachToScope(
   bus: UserBus,
   { unit, group, pid, timeoutMs }: { unit: string; group: string; pid: number; timeoutMs: number },
@@ -74,7 +75,7 @@ async function callManager(
 ): Promise<void> {
   await runCommand({
     file: 'busctl',
-    // Its own limit would be 25 s.
+    // Its own timeout would be 25 s.
     args: [
       '--user',
       `--timeout=${Math.ceil(call.timeoutMs / 1000)}`,

@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { runInside } from './client.ts';
 import type { SuiteHost } from './suite-host.ts';
 
-/** The folder that the agent shares with the host is the hostile side's, and the host opens sockets in it. */
+/** Hostile code controls the folder that the agent shares with the host, and the host opens sockets in it. */
 export const agentFolderSuite = (host: SuiteHost): void => {
   describe("the agent's folder", () => {
-    it('does not lead the host anywhere else when root inside swaps a socket for a link', async () => {
+    it('never leads the host elsewhere when root inside replaces a socket by a link', async () => {
       const instance = await host.create();
       await using trap = await openTrap(host);
       const { path } = trap;
@@ -19,7 +19,7 @@ export const agentFolderSuite = (host: SuiteHost): void => {
       expect(trap.accepted).toEqual([]);
     });
 
-    it('does not lead the host anywhere else when links and sockets change places all the time', async () => {
+    it('never leads the host elsewhere when links and sockets are swapped all the time', async () => {
       const instance = await host.create();
       await using trap = await openTrap(host);
       const { path } = trap;
@@ -27,19 +27,19 @@ export const agentFolderSuite = (host: SuiteHost): void => {
       const race = `${swap}; while (1) { rename('/run/envd/link', '/run/envd/control.sock'); symlink('${path}', '/run/envd/link'); link('/run/envd/real', '/run/envd/next'); rename('/run/envd/next', '/run/envd/control.sock') }`;
       await runInside(instance, `setsid perl -e "${race}" >/dev/null 2>&1 </dev/null & sleep 0.2`);
       const outcomes = new Set<string>();
-      // On a busy host the one that swaps them may stand still for seconds.
+      // On a busy host the swapping program may not run for seconds.
       const end = Date.now() + 30_000;
       for (let turn = 0; turn < 100 || (outcomes.size < 2 && Date.now() < end); turn++) {
         const stream = await instance.control().catch((error: { code: string }) => error.code);
         outcomes.add(typeof stream === 'string' ? stream : 'connected');
         if (typeof stream !== 'string') stream.destroy();
       }
-      // It was a race: both were met.
+      // Both were seen, so it was a race.
       expect([...outcomes].sort()).toEqual(['connected', 'unavailable']);
       expect(trap.accepted).toEqual([]);
     });
 
-    it('does not hold the host up when root inside puts a pipe or a folder there', async () => {
+    it('does not block the host when root inside puts a pipe or a folder there', async () => {
       const instance = await host.create();
       await runInside(
         instance,
@@ -51,7 +51,7 @@ export const agentFolderSuite = (host: SuiteHost): void => {
   });
 };
 
-/** A socket of the host's, which nobody is to be led to. */
+/** A socket of the host, which must not be reached. */
 const openTrap = async (host: SuiteHost): Promise<{ path: string; accepted: string[] } & AsyncDisposable> => {
   const accepted: string[] = [];
   const path = join(host.dataDir, 'host.sock');

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { prepareAgentFolder } from '../drivers/agent-folder.ts';
 
-/** Makes a bundle of the suite's guest, to stand for that of the agent, in a folder below `base`; resolves with that folder. */
+/**
+ * Makes a bundle with the suite's guest, in place of that of the agent, in a folder below `base`; resolves with that
+ * folder.
+ */
 export const prepareSuiteBundle = async (base: string): Promise<string> => {
   const bundleDir = join(base, 'bundle');
   await mkdir(bundleDir, { recursive: true });
@@ -11,7 +14,7 @@ export const prepareSuiteBundle = async (base: string): Promise<string> => {
   return bundleDir;
 };
 
-/** Puts the suite's guest in the place of the agent, in a folder below `base`; resolves with that folder. */
+/** Makes an agent folder with the suite's guest, below `base`; resolves with that folder. */
 export const prepareSuiteAgent = async (base: string): Promise<string> => {
   const bundleDir = await prepareSuiteBundle(base);
   return prepareAgentFolder({ targetDir: join(base, 'agent'), nodePath: process.execPath, bundleDir });

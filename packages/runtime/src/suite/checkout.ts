@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findClosedWays, openWays } from '../kernel/open-way.ts';
+import { findClosedFolders, openClosedFolders } from '../kernel/closed-folders.ts';
 
 const checkout = fileURLToPath(new URL('../../../..', import.meta.url));
 
 /**
- * Lets every user reach the programs of this checkout, at their own paths, also where the checkout is a folder that only its
- * owner may pass, or is below one: what else is in that folder is hidden. To be called in private mounts, as the folder
- * stays closed for everybody else. Does nothing where all may pass.
+ * Makes the programs of this checkout accessible to every user, at their own paths, also where the checkout is a folder
+ * of mode 0700, or is below one: other files of that folder are hidden. Call it in private mounts, as other processes
+ * must see the folder unchanged. Does nothing where all users may enter.
  */
 export const openCheckout = (): void => {
-  // By what they hold: the checkout itself may be the folder that is closed.
-  openWays(findClosedWays(['packages', 'node_modules'].map((name) => join(checkout, name))));
+  // By their content: the checkout itself may be the folder that is closed.
+  openClosedFolders(findClosedFolders(['packages', 'node_modules'].map((name) => join(checkout, name))));
 };

@@ -1,5 +1,5 @@
-// What the memory tests keep alive inside: a count that goes on, a child on pipes, a deleted file and a unix socket that
-// tells of all three.
+// What the memory tests keep alive inside: a counter, a child on pipes, a deleted file and a unix socket that reports
+// all three.
 const { spawn } = require('node:child_process');
 const { openSync, readSync, unlinkSync, watch, writeFileSync, writeSync } = require('node:fs');
 const { createServer } = require('node:net');
@@ -20,7 +20,7 @@ writeFileSync('/root/deleted', 'still here');
 const deleted = openSync('/root/deleted', 'r+');
 unlinkSync('/root/deleted');
 
-// In the agent's folder, where the agent has its log.
+// In the agent's folder, which also has the agent's log.
 const log = openSync('/run/envd/counter.log', 'a');
 
 let seen = 0;

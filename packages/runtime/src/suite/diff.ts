@@ -3,14 +3,14 @@ import type { Difference, TreeOrigin } from '../runtime.ts';
 import { runInside } from './client.ts';
 import type { SuiteHost } from './suite-host.ts';
 
-/** What it means to compare the files of instances, snapshots and images. */
+/** The definition of comparing the files of instances, snapshots and images. */
 export const diffSuite = (host: SuiteHost): void => {
   const diff = async (from: TreeOrigin, to: TreeOrigin): Promise<Difference[]> => {
     const found: Difference[] = [];
     for await (const difference of host.runtime.snapshots.diff(from, to)) found.push(difference);
     return found;
   };
-  /** As lines, of what is below one folder. */
+  /** As lines, for everything below one folder. */
   const below = (found: readonly Difference[], folder: string): string[] =>
     found
       .filter(({ path }) => path.startsWith(`${folder}/`))
@@ -20,7 +20,7 @@ export const diffSuite = (host: SuiteHost): void => {
   const toId = (): string => `diff${process.pid}x${count++}`;
 
   describe('a comparison of files', () => {
-    it('tells what is added, removed and changed, in what, between snapshots and what runs', async () => {
+    it('reports what is added, removed and changed, in which respect, between snapshots and running instances', async () => {
       const source = await host.create();
       const prepare = `mkdir -p /srv/t/dir /srv/t/gone && cd /srv/t && echo a > same && echo a > content && echo a > mode
         echo a > owner; ln -s a link; echo a > kind; echo a > gone/file; mkdir moved && echo x > moved/in; echo a > touched`;
@@ -60,7 +60,7 @@ export const diffSuite = (host: SuiteHost): void => {
       expect(below(await diff({ snapshot: after }, { instance: copy.id }), '/srv')).toEqual([]);
     });
 
-    it('sees through what hides the image, and shows nothing that only looks changed', async () => {
+    it('compares files that hide the image, and reports nothing whose content is unchanged', async () => {
       const { rootfs } = host.spec() as { rootfs: string };
       const instance = await host.create();
       const first = await diff({ rootfs }, { instance: instance.id });
@@ -81,7 +81,7 @@ export const diffSuite = (host: SuiteHost): void => {
       expect(below(all, '/tmp').toSorted()).toEqual(['added /tmp/c', 'added /tmp/names', 'added /tmp/v']);
     });
 
-    it('takes names of any bytes, and waits for no pipe', async () => {
+    it('accepts names of any bytes, and waits for no pipe', async () => {
       const source = await host.create();
       const before = toId();
       await source.snapshot({ id: before, memory: false });
@@ -92,7 +92,7 @@ export const diffSuite = (host: SuiteHost): void => {
       ]);
     });
 
-    it('rejects what is not there, and images that differ', async () => {
+    it('rejects for unknown ids and for different images', async () => {
       const instance = await host.create();
       await expect(diff({ snapshot: 'none' }, { instance: instance.id })).rejects.toMatchObject({
         code: 'not_found',

@@ -1,4 +1,4 @@
-// What the runtime suite runs inside a sandbox: the transport of an agent, and one route that runs a command.
+// Run inside a sandbox by the runtime suite: the transport of an agent, and one route that runs a command.
 const { spawn } = require('node:child_process');
 const { renameSync, rmSync } = require('node:fs');
 const { createServer } = require('node:http');
@@ -19,7 +19,7 @@ const run = ({ argv, uid = 0 }) =>
     child.on('close', (code) => resolve({ code, output }));
   });
 
-/** As the agent does it, see packages/envd/src/process/self-test.ts. */
+/** As the agent does, see packages/envd/src/process/self-test.ts. */
 const selfTest = async (response) => {
   const { code, output } = await run({ argv: ['/.envd/tini', '--version'] });
   response.writeHead(code === 0 ? 200 : 500).end(code === 0 ? '' : output);
@@ -64,7 +64,7 @@ const places = [
   toPlace('control.sock', createServer(handle).on('connect', tunnel)),
 ];
 
-// As the agent does it, see packages/envd/src/host/host-sockets.ts.
+// As the agent does, see packages/envd/src/host/host-sockets.ts.
 let isWanted = false;
 let isOpen = false;
 let turn = Promise.resolve();

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -6,14 +5,15 @@ import { createServer } from 'node:net';
 import { arch, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type ProgramEnd, startProgram } from '../kernel/start-program.ts';
 import { dangerousCalls } from './syscalls.ts';
 
 const MIB = 2 ** 20;
 
-/** What a sandbox has at most when the hostile program is to find its ends. */
+/** The limits of a sandbox in which the hostile program tries to exceed them. */
 export const hostileLimits = { cpuCount: 1, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 };
 
-/** What shows the kernel or the host, and what changes it. */
+/** Files that expose or change the kernel or the host. */
 const masked = [
   ...['acpi', 'cmdline', 'config.gz', 'interrupts', 'kallsyms', 'kcore', 'keys', 'kmsg', 'scsi', 'slabinfo'],
   ...['sched_debug', 'timer_list'],
@@ -31,33 +31,63 @@ const settings = [
   ],
 ].map((name) => `/proc/${name}`);
 
-/**
- * Runs a program that tries to reach the host, the kernel or more than it is given, and resolves with the names of what
- * got through, by what the program saw and by what is seen from here. `run` runs a Python text as root inside, with one
- * argument, and resolves with what it printed. With `isEndedAtLimit`, which no program survives, it does not try to take
- * more memory and processes than there are.
- */
+/** What came of one attempt of the hostile program. */
+export interface Attempt {
+  name: string;
+  succeeded: boolean;
+  /** `refused` and an error of the system, `held`, `through`, or what the program saw, at most 100 characters. */
+  answer: string;
+}
+
+interface HostileOptions {
+  /** When a sandbox ends at its limits: it does not try to exceed memory and processes. */
+  isEndedAtLimit?: boolean;
+  /** Whether it tries to exceed `hostileLimits` at all. Default: true. */
+  exceedsLimits?: boolean;
+}
+
+/** The names of the attempts of `tryHostile` that succeeded. */
 export const findThrough = async (
   run: (program: string, argument: string) => Promise<string>,
-  { isEndedAtLimit = false }: { isEndedAtLimit?: boolean } = {},
-): Promise<string[]> => {
+  options: HostileOptions = {},
+): Promise<string[]> =>
+  (await tryHostile(run, options)).filter(({ succeeded }) => succeeded).map(({ name }) => name);
+
+/**
+ * Runs a program that tries to reach the host, the kernel or more than its limits, and resolves with what came of each
+ * attempt, as seen by the program and from here. `run` runs a Python text inside, with one argument, and resolves with
+ * its output.
+ */
+export const tryHostile = async (
+  run: (program: string, argument: string) => Promise<string>,
+  { isEndedAtLimit = false, exceedsLimits = true }: HostileOptions = {},
+): Promise<Attempt[]> => {
   const [secret, tag] = [randomUUID(), randomUUID()];
   const folder = await mkdtemp(join(tmpdir(), 'hostile-'));
   const marker = join(folder, 'marker');
   const socket = `hostile-${tag}`;
   const server = createServer((client) => client.end(secret)).listen(`\0${socket}`);
-  const bystander = spawn('sleep', ['60', `0.${process.pid}`], { stdio: 'ignore' });
+  const bystander = startProgram({
+    file: 'sleep',
+    args: ['60', `0.${process.pid}`],
+    stdio: ['ignore', 'ignore', 'ignore'],
+  });
+  let bystanderEnd: ProgramEnd | undefined;
+  void bystander.ended.then((end) => {
+    bystanderEnd = end;
+  });
   try {
-    await Promise.all([writeFile(marker, secret), once(server, 'listening'), once(bystander, 'spawn')]);
+    await Promise.all([writeFile(marker, secret), once(server, 'listening')]);
     const program = await readFile(new URL('./hostile.py', import.meta.url), 'utf8');
-    const calls = Object.entries(dangerousCalls).map(([name, [x64, arm64]]) => [
-      name,
-      arch() === 'arm64' ? arm64 : x64,
-    ]);
+    const calls = Object.entries(dangerousCalls).flatMap(([name, [x64, arm64]]) => {
+      const number = arch() === 'arm64' ? arm64 : x64;
+      return number === undefined ? [] : [[name, number] as const];
+    });
     const given = {
       ...{ tag, marker, socket, pid: bystander.pid, settings, masked: [...masked, ...maskedFolders] },
       calls: Object.fromEntries(calls),
       isEndedAtLimit,
+      exceedsLimits,
       processes: 2 * hostileLimits.processCount,
       memoryBytes: 2 * hostileLimits.memoryBytes,
       diskBytes: 2 * hostileLimits.diskBytes,
@@ -74,13 +104,21 @@ export const findThrough = async (
     } as Record<string, string>;
     const outside = {
       'be a user of the host': owners.some((uid) => uid < FIRST_SANDBOX_ID),
-      'end a process of the host': bystander.signalCode !== null,
+      'end a process of the host': bystanderEnd !== undefined,
     };
-    const inside = Object.entries(seen).filter(([name, saw]) => saw.includes(shown[name] ?? 'through'));
-    const names = [...inside, ...Object.entries(outside).filter(([, is]) => is)].map(([name]) => name);
-    return names.sort();
+    const attempts = Object.entries(seen).map(([name, saw]) => {
+      const succeeded = saw.includes(shown[name] ?? 'through');
+      return { name, succeeded, answer: saw.slice(0, 100) };
+    });
+    const fromOutside = Object.entries(outside).map(([name, succeeded]) => {
+      return { name, succeeded, answer: succeeded ? 'through' : 'held' };
+    });
+    const isSeenOutside = ({ name }: Attempt): boolean => name in outside;
+    return [...attempts.filter((attempt) => !isSeenOutside(attempt)), ...fromOutside].sort((one, other) =>
+      one.name < other.name ? -1 : 1,
+    );
   } finally {
-    bystander.kill('SIGKILL');
+    bystander.kill();
     server.close();
     await rm(folder, { recursive: true });
   }
@@ -88,7 +126,7 @@ export const findThrough = async (
 
 const FIRST_SANDBOX_ID = 100_000;
 
-/** Who the host takes the program's processes for, as long as it runs. A kernel of its own shows none. */
+/** The owners of the program's processes as seen by the host, as long as it runs. A sentry shows none. */
 const collectOwners = async (tag: string, running: Promise<unknown>): Promise<number[]> => {
   const owners = new Set<number>();
   let isOver = false;
@@ -99,7 +137,7 @@ const collectOwners = async (tag: string, running: Promise<unknown>): Promise<nu
   while (!isOver) {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
     for (const pid of pids) {
-      // A process may be gone by now.
+      // The process may have ended.
       const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
       if (!command.includes(tag)) continue;
       const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');

@@ -1,23 +1,23 @@
 import type { Features } from '../runtime.ts';
 
 /**
- * What differs between levels for the code inside, and is tested as it is said here. All else in the suite holds at
- * every level; what a driver cannot do, its features say.
+ * The differences between levels for the code inside, tested as listed here. Everything else in the suite holds at
+ * every level; the features of a driver report what it cannot do.
  */
 export interface LevelTraits {
-  /** What ends when there are more processes, or more memory is used, than the sandbox may have. */
+  /** What ends when a sandbox exceeds its number of processes or its memory. */
   endsAtLimit: 'program' | 'sandbox';
   /** Whether named pipes are files of the disk, and so outlive a run. */
   keepsPipes: boolean;
   /** Whether a program with the setuid bit runs as its owner. */
   honoursSetuid: boolean;
-  /** Whether `/proc` keeps the environment and the list of descriptors of a process from other users. */
+  /** Whether `/proc` hides the environment and the descriptors of a process from other users. */
   hidesProcesses: boolean;
-  /** Whether the map of ids inside is the host's; otherwise only the host shows which ids they are. */
+  /** Whether the id map inside is the host's; otherwise only the host shows the ids. */
   showsIdMap: boolean;
-  /** Of what a hostile program tries, by the names of `findThrough`, what gets through by design. */
+  /** The attempts of the hostile program, by the names of `findThrough`, that succeed by design. */
   letsThrough: readonly string[];
-  /** Names in `/dev` beside those that are everywhere. */
+  /** Names in `/dev` beside those that exist at every level. */
   devices: readonly string[];
 }
 
@@ -32,32 +32,32 @@ const traits: Partial<Record<Features['level'], LevelTraits>> = {
     devices: ['mqueue'],
   },
   gvisor: {
-    // Its kernel is a process under the same limits, and the host ends that.
+    // Its sentry is a process under the same limits, and the host ends that.
     endsAtLimit: 'sandbox',
     keepsPipes: false,
     honoursSetuid: false,
     hidesProcesses: false,
     showsIdMap: false,
     letsThrough: [
-      // A kernel of its own makes the namespaces, of nothing but its own.
+      // The sentry makes these namespaces, with rights over itself only.
       'call clone3',
-      // That of its own kernel, which tells nothing of the host's.
+      // The sentry's own, which shows nothing of the host's.
       'look at /proc/cmdline',
       'look at /sys/fs',
-      // Those of all processes inside: see `hidesProcesses`.
+      // Of all processes inside: see `hidesProcesses`.
       'read the memory map of the first process as a user',
       'read the variables of the first process as a user',
-      // Does nothing.
+      // Has no effect.
       'write to /proc/sysrq-trigger',
     ],
-    // Its own as well; mounting what speaks over the one, and any right over the other, is refused.
+    // The sentry's own as well; using them against another process or mount is refused.
     devices: ['fuse', 'net'],
   },
 };
 
 /** @throws Error for a level that no driver has */
-export const toLevelTraits = ({ level }: Features): LevelTraits => {
+export const toLevelTraits = ({ level }: Pick<Features, 'level'>): LevelTraits => {
   const found = traits[level];
-  if (!found) throw new Error(`what level ${level} does is not said here`);
+  if (!found) throw new Error(`the properties of level ${level} are not listed here`);
   return found;
 };

@@ -4,7 +4,7 @@ import type { Instance } from '../runtime.ts';
 import { listInterfaces, runInside } from './client.ts';
 import type { SuiteHost } from './suite-host.ts';
 
-/** Whom code inside reaches. */
+/** What code inside can reach. */
 export const networkSuite = (host: SuiteHost): void => {
   describe('network', () => {
     it('has only loopback without internet', async () => {

@@ -6,7 +6,7 @@ import { callGuest, listInterfaces, runInside } from './client.ts';
 import type { SuiteHost } from './suite-host.ts';
 import { describeTree, toMakeTree } from './tree.ts';
 
-/** What it means to pause with `memory: false` and to resume. */
+/** The definition of a pause with `memory: false` and of a resume. */
 export const pauseSuite = (host: SuiteHost): void => {
   const code = async (promise: Promise<unknown>): Promise<string> => {
     const error = await promise.then(
@@ -90,7 +90,7 @@ export const pauseSuite = (host: SuiteHost): void => {
       );
     });
 
-    it('is done once, however often it is asked for', async () => {
+    it('is done once, for any number of requests', async () => {
       const instance = await host.create();
       await Promise.all([1, 2].map(() => instance.pause({ memory: false })));
       await instance.pause({ memory: false });
@@ -106,14 +106,14 @@ export const pauseSuite = (host: SuiteHost): void => {
       expect(await callGuest(await instance.control(), { path: '/' })).toBe('ok');
     });
 
-    it('is removed by a stop, and so is what is being paused or resumed', async () => {
+    it('is removed by a stop, also during a pause or a resume', async () => {
       const [paused, pausing, resuming] = await Promise.all([1, 2, 3].map(() => host.create()));
       if (!paused || !pausing || !resuming) throw new Error('not made');
       await Promise.all([paused, resuming].map((instance) => instance.pause({ memory: false })));
       await paused.stop();
       expect(await code(host.runtime.get(paused.id))).toBe('not_found');
       expect(await code(paused.resume())).toMatch(/^(unavailable|not_found)$/);
-      // The stop below comes in between, so it may end either way.
+      // The stop below happens during it, so it may end either way.
       const pause = pausing.pause({ memory: false }).catch(() => undefined);
       await pausing.stop();
       const resume = code(resuming.resume());
@@ -138,7 +138,7 @@ export const pauseSuite = (host: SuiteHost): void => {
         abort.abort();
         const [{ status }] = await settled;
         if (status === 'fulfilled') {
-          // Too late for that.
+          // The abort was too late.
           await instance.pause({ memory: false });
         } else {
           expect(await code(resumed)).toBe('unavailable');
@@ -154,7 +154,7 @@ export const pauseSuite = (host: SuiteHost): void => {
       expect((await runInside(instance, 'cat /root/file')).output).toBe('kept\n');
     });
 
-    it('does not pretend to have kept the memory', async () => {
+    it('does not claim to have kept the memory', async () => {
       const instance = await host.create();
       await instance.pause({ memory: false });
       expect(await code(instance.resume({ memory: true }))).toBe('unsupported');
@@ -165,7 +165,7 @@ export const pauseSuite = (host: SuiteHost): void => {
 
     host.inside('is refused for what has died', async () => {
       const instance = await host.create();
-      // Nobody is left to answer.
+      // No process is left to answer.
       await runInside(instance, 'kill -9 $PPID').catch(() => undefined);
       await expect.poll(() => instance.state()).toBe('stopped');
       expect(await code(instance.pause({ memory: false }))).toBe('unavailable');

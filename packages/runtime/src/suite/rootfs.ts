@@ -5,7 +5,7 @@ const cacheDir = '/var/cache/skerry/test-rootfs';
 
 /**
  * An unpacked Debian for the runtime's tests: SKERRY_TEST_ROOTFS, or one that is made here once per machine. It needs
- * no more than a shell, perl, python and a setuid program.
+ * only a shell, perl, python and a setuid program.
  */
 export const prepareSuiteRootfs = async (): Promise<string> => {
   const given = process.env.SKERRY_TEST_ROOTFS;

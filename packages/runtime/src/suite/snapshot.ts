@@ -5,7 +5,7 @@ import { runInside } from './client.ts';
 import type { SuiteHost } from './suite-host.ts';
 import { describeTree, toMakeTree } from './tree.ts';
 
-/** What it means to capture the files of an instance, and to create others from that. */
+/** The definition of capturing the files of an instance, and of creating others from the result. */
 export const snapshotSuite = (host: SuiteHost): void => {
   const code = async (promise: Promise<unknown>): Promise<string> => {
     const error = await promise.then(
@@ -36,7 +36,7 @@ export const snapshotSuite = (host: SuiteHost): void => {
     });
 
     host.inside(
-      'holds every file as it was, for any number of others side by side, and they all diverge',
+      'contains every file as it was, for any number of others side by side, which all diverge',
       async () => {
         const source = await host.create();
         const { runId } = source;
@@ -94,22 +94,24 @@ export const snapshotSuite = (host: SuiteHost): void => {
       expect(await output(third, 'cat /root/2; id -u')).toBe('2\n0\n');
     });
 
-    host.inside(
-      'has what was written a moment before, also what was never synced or is still open',
-      async () => {
-        const source = await host.create();
-        const write = `exec 3>/root/open; i=0; while [ $i -lt 300 ]; do echo $i >> /root/many; i=$((i+1)); done; echo open >&3
+    host.inside('contains what was written a moment before, also without sync or close', async () => {
+      const source = await host.create();
+      const write = `exec 3>/root/open; i=0; while [ $i -lt 300 ]; do echo $i >> /root/many; i=$((i+1)); done; echo open >&3
         head -c 3000000 /dev/zero | tr '\\0' z > /root/large; sleep 1000 >/dev/null 2>&1 &`;
-        await runInside(source, write);
-        const copy = await host.create({ snapshot: await capture(source) });
-        const look = 'cd /root; cat open; md5sum many large';
-        expect(await runInside(copy, look)).toEqual(await runInside(source, look));
-      },
-    );
+      await runInside(source, write);
+      const copy = await host.create({ snapshot: await capture(source) });
+      const look = 'cd /root; cat open; md5sum many large';
+      const found = await runInside(copy, look);
+      expect(found).toEqual(await runInside(source, look));
+      expect(found).toMatchObject({
+        code: 0,
+        output: expect.stringMatching(/^open\n\w{32} {2}many\n\w{32} {2}large\n$/),
+      });
+    });
 
     host.inside('is of one moment, while its instance writes without a break', async () => {
       const source = await host.create();
-      // Turn after turn, block after block: whenever it stops, the blocks of one turn come before those of the last.
+      // Round after round, block after block: at any moment, the blocks of one round come before those of the last.
       const program = `const fs = require('fs'); const fd = fs.openSync('/root/turns', 'w+');
         for (let turn = 1; ; turn++) for (let block = 0; block < 512; block++) {
           fs.writeSync(fd, Buffer.alloc(4096, String(turn).padStart(8, '0')), 0, 4096, block * 4096);
@@ -134,14 +136,14 @@ export const snapshotSuite = (host: SuiteHost): void => {
       }
     });
 
-    it('is whole when nobody has touched it', async () => {
+    it('is verified when it was not changed', async () => {
       const snapshot = await capture(await host.create());
       expect(await host.runtime.snapshots.verify(snapshot)).toEqual([]);
       expect(await code(host.runtime.snapshots.verify('none'))).toBe('not_found');
     });
 
     host.inside(
-      'reaches names through the host where the copy has a way out and its source had none',
+      'resolves names through the host where the copy has internet and its source had none',
       async () => {
         const source = await host.create();
         expect(await output(source, 'cat /etc/resolv.conf')).toBe('');
@@ -170,7 +172,7 @@ export const snapshotSuite = (host: SuiteHost): void => {
       const spec = host.spec({ snapshot });
       const limits = { ...spec.limits, diskBytes: 2 * spec.limits.diskBytes };
       expect(await code(host.runtime.create({ ...spec, limits }))).toBe('internal');
-      // Nobody is left to answer.
+      // No process is left to answer.
       await runInside(instance, 'kill -9 $PPID').catch(() => undefined);
       await expect.poll(() => instance.state()).toBe('stopped');
       expect(await code(instance.snapshot({ id: toId(), memory: false }))).toBe('unavailable');

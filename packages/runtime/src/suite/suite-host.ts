@@ -6,14 +6,14 @@ export interface SuiteHost {
   readonly runtime: Runtime;
   readonly dataDir: string;
   readonly traits: LevelTraits;
-  /** `it` of a test that runs programs inside: skipped, with that reason, where none run. */
+  /** `it` for a test that runs programs inside: skipped, with that reason, where none run. */
   inside(title: string, test: () => Promise<void>): void;
   /** A spec with an id that no other test uses. */
   spec(change?: Partial<InstanceSpec>): InstanceSpec;
   create(change?: Partial<InstanceSpec>): Promise<Instance>;
   /** Closes the runtime and opens it again on the same folder, as the next process does. */
   reopen(): Promise<void>;
-  /** Of what a hostile program tries, what gets through with this driver by design. */
+  /** The attempts of the hostile program that succeed with this driver by design. */
   readonly letsThrough: readonly string[];
   /** What the sandboxes of all tests so far have left on the host. */
   traces(): Promise<string[]>;

@@ -7,8 +7,8 @@ import { RuntimeError } from '../error.ts';
 import type { InstanceSpec, Runtime } from '../runtime.ts';
 import { prepareSuiteAgent } from './agent.ts';
 import { callGuest, runInside } from './client.ts';
+import { confinementSuite } from './confinement.ts';
 import { diffSuite } from './diff.ts';
-import { isolationSuite } from './isolation.ts';
 import { toLevelTraits } from './levels.ts';
 import { pauseSuite } from './pause.ts';
 import { prepareSuiteRootfs } from './rootfs.ts';
@@ -19,22 +19,22 @@ import { findTraces } from './traces.ts';
 export interface SuiteContext {
   /** A fresh folder for everything the runtime keeps. */
   dataDir: string;
-  /** Holds the suite's guest in the place of the agent. */
+  /** Contains the suite's guest in the place of the agent. */
   agentDir: string;
 }
 
 export interface SuiteOptions {
-  /** What a hostile program gets through with this driver beside what its level lets through, and why it may. */
+  /** The attempts of the hostile program that succeed with this driver beside those of its level, with reasons. */
   letsThrough?: Readonly<Record<string, string>>;
-  /** Whether programs run inside, which the features have to say, too. Default true. */
+  /** Whether programs run inside, which must agree with the features. Default true. */
   programs?: boolean;
 }
 
 const MIB = 2 ** 20;
 
 /**
- * What it means to be a runtime. A driver's test is a factory and one call of this. The factory is called again on
- * the same folder after `close`, and must find what it had made.
+ * The definition of a runtime. A driver's test is a factory and one call of this. The factory is called again on the
+ * same folder after `close`, and must find what it had made.
  */
 export const runtimeSuite = (
   name: string,
@@ -110,12 +110,12 @@ export const runtimeSuite = (
     lifeSuite(host);
     pauseSuite(host);
     snapshotSuite(host);
-    it('runs programs inside, or none, as its features say', () => {
+    it('runs programs inside, or none, as declared by its features', () => {
       expect(runtime.features.programs).toBe(programs);
     });
     if (!programs) return;
     diffSuite(host);
-    isolationSuite(host);
+    confinementSuite(host);
   });
 };
 
@@ -154,7 +154,7 @@ const lifeSuite = (host: SuiteHost): void => {
     });
 
     host.inside(
-      'connects to a port on the loopback inside, and says "refused" when nothing listens',
+      'connects to a port on the loopback inside, and rejects with "refused" when nothing listens',
       async () => {
         const instance = await host.create();
         const server = `require('net').createServer((s) => s.end('hello')).listen(8080, '127.0.0.1')`;
@@ -170,13 +170,13 @@ const lifeSuite = (host: SuiteHost): void => {
       },
     );
 
-    it('refuses a second sandbox of the same id and leaves the first alone', async () => {
+    it('refuses a second sandbox of the same id and leaves the first unchanged', async () => {
       const first = await host.create();
       expect(await code(host.create({ id: first.id }))).toBe('already_exists');
       expect(await callGuest(await first.control(), { path: '/' })).toBe('ok');
     });
 
-    it('gives every start of an id a run id of its own', async () => {
+    it('assigns a run id of its own to every start of an id', async () => {
       const first = await host.create();
       await first.stop();
       const second = await host.create({ id: first.id });
@@ -185,7 +185,7 @@ const lifeSuite = (host: SuiteHost): void => {
       expect(await second.state()).toBe('running');
     });
 
-    it('says "not_found" for an id that it does not have', async () => {
+    it('rejects with "not_found" for an unknown id', async () => {
       expect(await code(host.runtime.get('nobody'))).toBe('not_found');
       expect(await code(host.runtime.get('../etc'))).toBe('not_found');
     });
@@ -211,7 +211,7 @@ const lifeSuite = (host: SuiteHost): void => {
       await Promise.all(made.map((instance) => instance.stop()));
     });
 
-    it('stops as often as it is told to', async () => {
+    it('can be stopped any number of times', async () => {
       const instance = await host.create();
       await Promise.all([instance.stop(), instance.stop()]);
       await instance.stop();
@@ -221,7 +221,7 @@ const lifeSuite = (host: SuiteHost): void => {
     });
 
     host.inside(
-      'tells the end of a sandbox once, whether it was stopped or died, also after opening again',
+      'reports the end of a sandbox once, after a stop or a crash, also after reopening',
       async () => {
         const ended: string[] = [];
         const until = async (count: number): Promise<void> => {
@@ -236,7 +236,7 @@ const lifeSuite = (host: SuiteHost): void => {
         await host.reopen();
         const dying = await host.runtime.get(made.id);
         dying.onExit(() => ended.push('died'));
-        // The shell's parent is the agent, which is what pid 1 waits for; no process is left to answer.
+        // The parent of the shell is the agent, which pid 1 waits for; no process is left to answer.
         await runInside(dying, 'kill -9 $PPID').catch(() => undefined);
         await until(2);
         expect(ended).toEqual(['stopped', 'died']);
@@ -258,7 +258,7 @@ const lifeSuite = (host: SuiteHost): void => {
       expect(after.cacheBytes - before.cacheBytes).toBeGreaterThan(19_000_000);
     });
 
-    it('leaves nothing when a create is aborted, at whatever moment', async () => {
+    it('leaves nothing when a create is aborted at any moment', async () => {
       let abortedCount = 0;
       for (const delayMs of [0, 3, 8, 15, 25, 40]) {
         const abort = new AbortController();
@@ -268,7 +268,7 @@ const lifeSuite = (host: SuiteHost): void => {
         abort.abort();
         const [made] = await settled;
         if (made.status === 'fulfilled') {
-          // Too late for that.
+          // The abort was too late.
           await made.value.stop();
         } else {
           expect(await code(created)).toBe('unavailable');
@@ -284,14 +284,14 @@ const lifeSuite = (host: SuiteHost): void => {
       await expectNoTraces(host);
     });
 
-    it('refuses an id that is no plain name', async () => {
+    it('refuses an id with other characters', async () => {
       for (const id of ['', '..', 'a/b', 'A', 'a'.repeat(41)]) {
         expect(await code(host.runtime.create({ ...host.spec(), id }))).toBe('internal');
       }
     });
 
-    it('rejects with "unsupported" whatever its features declare false', async () => {
-      const { pause, snapshot } = host.runtime.features;
+    it('rejects with "unsupported" for everything that its features declare false', async () => {
+      const { pause, snapshot, imageFiles } = host.runtime.features;
       const instance = await host.create();
       const tried: Record<string, string> = {};
       if (!pause.memory) tried.pauseMemory = await code(instance.pause({ memory: true }));
@@ -299,6 +299,7 @@ const lifeSuite = (host: SuiteHost): void => {
       if (!pause.memory && !pause.filesystem) tried.resume = await code(instance.resume());
       if (!snapshot.memory) tried.snapshot = await code(instance.snapshot({ id: 's1', memory: true }));
       if (!snapshot.filesystem) tried.files = await code(instance.snapshot({ id: 's2', memory: false }));
+      if (!imageFiles) tried.image = await code(instance.exportImage({ path: '/nonexistent/image' }));
       expect(new Set(Object.values(tried))).toEqual(
         new Set(Object.keys(tried).length > 0 ? ['unsupported'] : []),
       );

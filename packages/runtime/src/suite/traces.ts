@@ -4,8 +4,8 @@ import { listSlots } from '../network/slots.ts';
 
 /**
  * Everything on this host that belongs to the sandboxes of a data folder, or to none at all: mounts, loop devices,
- * cgroups, processes, reserved slots, network links, folders and snapshots. Other servers on the host do not disturb it. `ids`
- * are all that the test has used.
+ * cgroups, processes, reserved slots, network links, folders and snapshots. Other servers on the host do not affect it.
+ * `ids` are all that the test has used.
  */
 export const findTraces = async (options: {
   dataDir: string;
@@ -74,12 +74,12 @@ const findProcesses = async (ids: ReadonlySet<string>): Promise<string[]> => {
 const findSlots = async (options: { dataDir: string; stateDir: string | undefined }): Promise<string[]> =>
   (await listSlots(options)).map(({ id, slot }) => `slot ${slot} of ${id}`);
 
-/** A link is made after its slot is taken and removed before it is given back: one without a slot is left over. */
+/** A link is made after its slot is reserved and removed before it is released: one without a slot is a leftover. */
 const findStrayLinks = async (stateDir: string | undefined): Promise<string[]> => {
   const names = (await readdir('/sys/class/net')).filter((name) => name.startsWith(linkPrefix));
   const taken = new Set((await listSlots({ stateDir })).map(({ slot }) => hostInterface(slot)));
   const stray = names.filter((name) => !taken.has(name));
-  // Another server may have removed one between the two looks.
+  // Another server may have removed one between the two reads.
   const present = await readdir('/sys/class/net');
   return stray.filter((name) => present.includes(name)).map((name) => `interface ${name}`);
 };

@@ -1,9 +1,12 @@
 import { type EntryInfo as EntryMessage, FileType } from '@skerry/envd-client/filesystem';
 
-/** What a path is. `other` is a device, a socket, a pipe, or a symbolic link that leads nowhere. */
+/** The type of a path. `other` is a device, a socket, a pipe, or a broken symbolic link. */
 export type EntryType = 'file' | 'directory' | 'symlink' | 'other';
 
-/** One path in a sandbox. For a symbolic link, `type` and `mode` are those of its target, `sizeBytes` and `permissions` its own. */
+/**
+ * One path in a sandbox. For a symbolic link, `type` and `mode` are those of its target, `sizeBytes` and `permissions`
+ * its own.
+ */
 export interface EntryInfo {
   name: string;
   path: string;
@@ -16,9 +19,9 @@ export interface EntryInfo {
   owner: string;
   group: string;
   modifiedAt: Date;
-  /** Where a symbolic link leads, fully resolved. */
+  /** The target of a symbolic link, fully resolved. */
   symlinkTarget?: string;
-  /** What uploads have attached, keys in lower case. */
+  /** The metadata that uploads attached, keys in lower case. */
   metadata: Record<string, string>;
 }
 

@@ -6,18 +6,21 @@ import { fromConnect } from '../transport/from-connect.ts';
 export interface EventStream<M> {
   /** The first message. */
   first: M;
-  /** All others. */
+  /** The messages after the first. */
   rest: AsyncIterable<M>;
-  /** Aborting it ends the stream and gives the connection back. Whoever reads the stream aborts it at the end. */
+  /** Abort it to end the stream and free the connection. The reader of the stream must abort it at the end. */
   stream: AbortController;
 }
 
-/** Sent with streams: how often, in seconds, the agent breaks a silence, so that no proxy closes the connection. */
+/**
+ * Sent with streams: the interval, in seconds, at which the agent sends keepalives, so that proxies keep idle
+ * connections open.
+ */
 export const keepaliveHeader = { 'Keepalive-Ping-Interval': '50' };
 
 /**
- * Opens a stream and waits for its first message, which the request timeout bounds. After that only the caller's signal and
- * `stream` end it from this side.
+ * Opens a stream and waits for its first message, for at most the request timeout. After that only the caller's signal
+ * and `stream` end it from this side.
  */
 export async function openStream<M>(
   agent: Agent,
@@ -45,8 +48,8 @@ export async function openStream<M>(
 }
 
 /**
- * The error of a stream that broke after its first message. A broken connection alone does not say whether the sandbox ended
- * or the network did, so the agent is asked.
+ * The error of a stream that broke after its first message. A broken connection alone does not show whether the
+ * sandbox or the network failed, so this asks the agent.
  */
 export async function explainLostStream(
   agent: Agent,
@@ -59,7 +62,7 @@ export async function explainLostStream(
     explained.code,
   );
   if (error instanceof SandboxError || !isAmbiguous) return explained;
-  // An agent that cannot be asked settles nothing, and the first error stands.
+  // An unreachable agent decides nothing, so the first error stays.
   const isRunning = await agent.probe().catch(() => undefined);
   if (isRunning === false) {
     return toSandboxError('sandbox_unavailable', 'the sandbox ended', { cause: error });

@@ -6,8 +6,8 @@ export type FileData = string | ArrayBuffer | Uint8Array | Blob | ReadableStream
 
 export interface WriteOptions extends AgentCallOptions {
   /**
-   * Attached to the file and shown by `getInfo`, keys in lower case. Each write replaces the whole set, so one without clears
-   * it. Printable ASCII, 4096 bytes in all.
+   * Attached to the file and returned by `getInfo`, keys in lower case. Each write replaces the whole set; a write
+   * without metadata clears it. Printable ASCII, 4096 bytes in total.
    */
   metadata?: Record<string, string> | undefined;
 }
@@ -19,12 +19,13 @@ export interface WriteInfo {
   metadata?: Record<string, string>;
 }
 
-// How long an upload takes depends on its size, which only the caller knows.
+// The time of an upload depends on its size, which only the caller knows.
 const uploadTimeoutMs = 3_600_000;
 
 /**
- * Downloads one file. `consume` takes the body; without it the body is returned as a stream, which fails like
- * `fetch` when the caller's signal aborts or the connection breaks. The request timeout bounds the wait for the answer's head, so that a slow reader is never cut off.
+ * Downloads one file. `consume` reads the body; without it the body is returned as a stream, which fails like
+ * `fetch` when the caller's signal aborts or the connection breaks. The request timeout limits only the wait for the
+ * response headers, so it never interrupts a slow reader.
  *
  * @internal
  */
@@ -51,7 +52,7 @@ export async function readFile<T>(
   try {
     const { response, error } = await agent.client.files.GET('/files', {
       params: { query: toQuery(path, options) },
-      // Left to itself, `fetch` asks for gzip, which is slower than most networks.
+      // By default `fetch` asks for gzip, which is slower than most networks.
       headers: { 'Accept-Encoding': 'identity' },
       parseAs: 'stream',
       signal: call.signal,
@@ -59,7 +60,8 @@ export async function readFile<T>(
     if (!response.ok) throw fromResponse({ status: response.status, headers: response.headers, body: error });
     call.stopClock();
     if (consume) return await consume(response);
-    // Still tied to the caller's signal: nothing tells when a stream was read to its end, and a pass-through halves its speed.
+    // Still bound to the caller's signal: no event reports that a stream was read to its end, and a pass-through
+    // halves its speed.
     isOpen = true;
     return response.body ?? new Blob([]).stream();
   } catch (error) {
@@ -70,7 +72,7 @@ export async function readFile<T>(
 }
 
 /**
- * Uploads one file as it is. A stream is sent as it comes, which browsers refuse over HTTP/1.1.
+ * Uploads one file unchanged. A stream is sent as it arrives, which browsers refuse over HTTP/1.1.
  *
  * @internal
  */
@@ -89,18 +91,22 @@ export async function writeFile(
       response,
     } = await agent.client.files.POST('/files', {
       params: { query: toQuery(path, options) },
-      // The document calls a body Blob; any kind of body that `fetch` takes is sent the same way.
+      // The document types a body as Blob; any body that `fetch` accepts is sent the same way.
       body: data as Blob,
       bodySerializer: (body: unknown) => body as BodyInit,
       headers: { 'Content-Type': 'application/octet-stream', ...Object.fromEntries(metadata) },
       signal: call.signal,
-      // `fetch` asks for it with a stream; the DOM's types do not know it.
+      // `fetch` requires it with a stream; the DOM's types lack it.
       ...({ duplex: 'half' } as object),
     });
     if (!response.ok) throw fromResponse({ status: response.status, headers: response.headers, body: error });
     const record = written?.[0];
     if (!record)
-      throw fromResponse({ status: 500, headers: response.headers, body: 'the agent named no file' });
+      throw fromResponse({
+        status: 500,
+        headers: response.headers,
+        body: 'the response of the agent has no file',
+      });
     const { name, metadata: stored } = record;
     return { path: record.path, name, ...(stored ? { metadata: stored } : {}) };
   } catch (error) {

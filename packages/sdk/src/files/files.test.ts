@@ -13,7 +13,7 @@ const event = (name: string, type: EventType) => ({
 const aborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
 
-it('reads as text, bytes, blob and stream, for the user that was named', async () => {
+it('reads as text, bytes, blob and stream, as the given user', async () => {
   const { agent, seen } = await serveAgent(
     () => {},
     (_request, response) => void response.writeHead(200).end('héllo'),
@@ -71,7 +71,7 @@ it.each<[string, () => FileData]>([
   ['a buffer', () => new TextEncoder().encode('dätä').buffer as ArrayBuffer],
   ['a blob', () => new Blob(['dätä'], { type: 'text/plain' })],
   ['a stream', () => new Blob(['dätä']).stream()],
-])('writes %s as it is', async (_title, data) => {
+])('writes %s unchanged', async (_title, data) => {
   const bodies: string[] = [];
   const { agent, seen } = await serveAgent(
     () => {},
@@ -89,7 +89,7 @@ it.each<[string, () => FileData]>([
   expect(seen[0]?.headers).toMatchObject({ 'content-type': 'application/octet-stream', 'x-metadata-k': 'v' });
 });
 
-it('writes several files and answers in their order', async () => {
+it('writes several files and returns the results in their order', async () => {
   const { agent, seen } = await serveAgent(
     () => {},
     (request, response) => {
@@ -127,7 +127,7 @@ it.each([
   await expect(files.write('a', 'b')).rejects.toMatchObject({ code, message: body.message });
 });
 
-it('maps entries, and tells existing from missing', async () => {
+it('maps entries, and distinguishes existing from missing paths', async () => {
   const { agent } = await serveAgent((router) => {
     router.service(Filesystem, {
       listDir: ({ depth }) => ({
@@ -243,7 +243,7 @@ it('calls the listener with each event and, after a stop, the exit without an er
   expect(events).toEqual(['rename a', 'create b']);
 });
 
-it('tells a watch that the sandbox has ended', async () => {
+it('ends a watch with an error when the sandbox has ended', async () => {
   const served = await serveAgent(
     (router) => {
       router.service(Filesystem, {
@@ -260,7 +260,7 @@ it('tells a watch that the sandbox has ended', async () => {
   await expect(handle[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(SandboxUnavailableError);
 });
 
-it('joins files for the user that was named', async () => {
+it('joins files as the given user', async () => {
   const bodies: Promise<string>[] = [];
   const { agent, seen } = await serveAgent(
     () => {},
@@ -281,7 +281,7 @@ it('joins files for the user that was named', async () => {
   ]);
 });
 
-it('says which source is missing when it joins files', async () => {
+it('names the missing source when it joins files', async () => {
   const { agent } = await serveAgent(
     () => {},
     (_request, response) =>

@@ -13,6 +13,9 @@ import {
 } from './file-transfer.ts';
 import { type FileEvent, type LostEvents, WatchHandle } from './watch-handle.ts';
 
+/** `Uint8Array<ArrayBuffer>`, written so that TypeScript before 5.7 reads it, too: there the type takes no argument. */
+type OwnBytes = ReturnType<typeof Uint8Array.of>;
+
 export interface ListOptions extends AgentCallOptions {
   /** Levels to descend. Default 1: the directory's own entries. */
   depth?: number | undefined;
@@ -21,19 +24,23 @@ export interface ListOptions extends AgentCallOptions {
 export interface WatchOptions extends AgentCallOptions {
   /** Also watch all directories below. */
   recursive?: boolean | undefined;
-  /** Attach what the path is to each event. */
+  /** Attach the entry's info to each event. */
   includeEntry?: boolean | undefined;
-  /** Accept network mounts, where changes that other machines make go unnoticed. */
+  /** Accept network mounts, where changes by other machines are not reported. */
   allowNetworkMounts?: boolean | undefined;
   /** How long to watch, in milliseconds. Default: until stopped. */
   timeoutMs?: number | undefined;
-  /** Called with each event; the next waits for the promise it returns. Instead of iterating over the handle. */
+  /**
+   * Called with each event; the next event waits for the promise it returns. Use it instead of iterating over the
+   * handle.
+   */
   onEvent?: ((event: FileEvent) => void | Promise<void>) | undefined;
   /** Called once when a watch with `onEvent` has ended, with the error unless it was stopped. */
   onExit?: ((error?: unknown) => void) | undefined;
   /**
-   * With it, a broken connection is made again. It is called when the watch is in place again, before the first event of that:
-   * look at the directory then, since what happened in between is not told. Without it the watch fails with `connection_failed`.
+   * If set, the watch reconnects after a broken connection. Called when the watch is active again, before its first
+   * event: list the directory then, because events in between are lost. Without it the watch fails with
+   * `connection_failed`.
    */
   onEventsLost?: ((lost: LostEvents) => void) | undefined;
 }
@@ -54,11 +61,11 @@ export class Files {
   }
 
   /**
-   * Reads a whole file: as text, or as `format` says. A stream is delivered as it arrives; read it to the end or cancel it.
+   * Reads a whole file: as text, or as `format`. A stream is delivered as it arrives; read it to the end or cancel it.
    * Throws `NotFoundError`, and `InvalidArgumentError` for a directory.
    */
   read(path: string, options?: AgentCallOptions & { format?: 'text' }): Promise<string>;
-  read(path: string, options: AgentCallOptions & { format: 'bytes' }): Promise<Uint8Array<ArrayBuffer>>;
+  read(path: string, options: AgentCallOptions & { format: 'bytes' }): Promise<OwnBytes>;
   read(path: string, options: AgentCallOptions & { format: 'blob' }): Promise<Blob>;
   read(path: string, options: AgentCallOptions & { format: 'stream' }): Promise<ReadableStream<Uint8Array>>;
   async read(
@@ -83,8 +90,9 @@ export class Files {
   }
 
   /**
-   * Writes one file, or several at a time. Makes missing parents and replaces what is there. A stream is sent as it comes.
-   * When one of several fails the others may have been written. Throws `insufficient_storage` when the disk is full.
+   * Writes one file, or several in parallel. Creates missing parents and replaces existing files. A stream is sent as
+   * it arrives. When one of several fails the others may have been written. Throws `insufficient_storage` when the
+   * disk is full.
    */
   write(path: string, data: FileData, options?: WriteOptions): Promise<WriteInfo>;
   write(entries: WriteEntry[], options?: WriteOptions): Promise<WriteInfo[]>;
@@ -99,10 +107,10 @@ export class Files {
   }
 
   /**
-   * Joins files in their order into one that takes the place of `destination` in one step, and then deletes them: large files
-   * can be written in parts, several at a time. Their bytes do not leave the sandbox, whose disk holds both for a moment.
-   * Throws `NotFoundError` for a source that is missing, `InvalidArgumentError` when one is no regular file or is the
-   * destination, and `insufficient_storage` when the disk is full; nothing is lost then.
+   * Joins files in their order into one that replaces `destination` in one step, and then deletes them: use it to write
+   * large files in parts, several at a time. The bytes do not leave the sandbox, whose disk holds both for a moment.
+   * Throws `NotFoundError` for a missing source, `InvalidArgumentError` when a source is not a regular file or is the
+   * destination, and `insufficient_storage` when the disk is full; then every file is unchanged.
    */
   compose(
     sources: readonly string[],
@@ -112,7 +120,7 @@ export class Files {
     return composeFile(this.#agent, sources, destination, options);
   }
 
-  /** What a directory holds, depth first. Throws `NotFoundError`, and `InvalidArgumentError` when it is no directory. */
+  /** Lists a directory, depth first. Throws `NotFoundError`, and `InvalidArgumentError` when it is not a directory. */
   async list(path: string, { depth = 1, ...options }: ListOptions = {}): Promise<EntryInfo[]> {
     const { entries } = await this.#agent.rpc(options, ({ filesystem }, rpc) =>
       filesystem.listDir({ path, depth }, rpc),
@@ -120,13 +128,13 @@ export class Files {
     return entries.map(toEntryInfo);
   }
 
-  /** Describes one path, without following a final symbolic link. Throws `NotFoundError`. */
+  /** Returns information about one path, without following a final symbolic link. Throws `NotFoundError`. */
   async getInfo(path: string, options: AgentCallOptions = {}): Promise<EntryInfo> {
     const { entry } = await this.#agent.rpc(options, ({ filesystem }, rpc) => filesystem.stat({ path }, rpc));
     return toEntryInfo(requireEntry(entry));
   }
 
-  /** Whether there is something at a path. */
+  /** Whether a path exists. */
   async exists(path: string, options: AgentCallOptions = {}): Promise<boolean> {
     try {
       await this.getInfo(path, options);
@@ -137,7 +145,10 @@ export class Files {
     }
   }
 
-  /** Makes a directory and its missing parents. False when it exists. Throws `InvalidArgumentError` where a file is in the way. */
+  /**
+   * Creates a directory and its missing parents. Returns false when it exists. Throws `InvalidArgumentError` if a file
+   * has that path.
+   */
   async makeDir(path: string, options: AgentCallOptions = {}): Promise<boolean> {
     try {
       await this.#agent.rpc(options, ({ filesystem }, rpc) => filesystem.makeDir({ path }, rpc));
@@ -149,8 +160,8 @@ export class Files {
   }
 
   /**
-   * Renames a file or directory, makes missing parents of the destination and replaces a file that is there.
-   * Throws `NotFoundError`, and `internal` for a directory that is not empty or lies on another device.
+   * Renames a file or directory, creates missing parents of the destination and replaces an existing file.
+   * Throws `NotFoundError`, and `internal` for a directory that is not empty or is on another device.
    */
   async move(source: string, destination: string, options: AgentCallOptions = {}): Promise<EntryInfo> {
     const { entry } = await this.#agent.rpc(options, ({ filesystem }, rpc) =>
@@ -159,14 +170,14 @@ export class Files {
     return toEntryInfo(requireEntry(entry));
   }
 
-  /** Deletes a path and everything below it. A path that does not exist is no error. */
+  /** Deletes a path and everything below it. A missing path is not an error. */
   async remove(path: string, options: AgentCallOptions = {}): Promise<void> {
     await this.#agent.rpc(options, ({ filesystem }, rpc) => filesystem.remove({ path }, rpc));
   }
 
   /**
-   * Watches a directory and resolves when the watch is in place: changes made after that are reported. Aborting `signal`
-   * ends it with `canceled`. Throws `NotFoundError`, and `InvalidArgumentError` when it is no directory.
+   * Watches a directory and resolves when the watch is active: later changes are reported. Aborting `signal`
+   * ends it with `canceled`. Throws `NotFoundError`, and `InvalidArgumentError` when it is not a directory.
    */
   async watchDir(path: string, options: WatchOptions = {}): Promise<WatchHandle> {
     const { recursive = false, includeEntry = false, allowNetworkMounts = false, timeoutMs = 0 } = options;
@@ -215,6 +226,6 @@ async function deliver(handle: WatchHandle, onEvent: NonNullable<WatchOptions['o
 }
 
 function requireEntry<T>(entry: T | undefined): T {
-  if (entry === undefined) throw new SandboxError('internal', 'the agent answered without an entry');
+  if (entry === undefined) throw new SandboxError('internal', 'the response of the agent has no entry');
   return entry;
 }

@@ -12,11 +12,11 @@ const created = (name: string) => ({
 const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Script {
-  /** The names that each watch tells of before its connection breaks; the last one stays. */
+  /** The names that each watch reports before its connection breaks; the last watch stays open. */
   watches: string[][];
-  /** Of `/health`. */
+  /** The response of `/health`. */
   health?: number;
-  /** Watches that break before they are in place, after the first. */
+  /** The number of watches after the first that break before they are active. */
   refusals?: number;
 }
 
@@ -45,7 +45,7 @@ const serve = async ({ watches, health = 204, refusals = 0 }: Script) => {
 };
 
 describe('a watch whose connection breaks', () => {
-  it('goes on by itself for a caller who wants to know of the gap, and says when it began', async () => {
+  it('reconnects by itself when onEventsLost is set, and reports when the gap began', async () => {
     const { files, asked } = await serve({ watches: [['a', 'b'], [], ['c']], refusals: 2 });
     const told: (string | LostEvents)[] = [];
     const begunMs = Date.now();
@@ -68,7 +68,7 @@ describe('a watch whose connection breaks', () => {
       expect(request).toMatchObject({ path: 'd', recursive: true, includeEntry: true });
   });
 
-  it('fails for everybody else, since what happened meanwhile is not known', async () => {
+  it('fails without onEventsLost, since events in between are lost', async () => {
     const { files, asked } = await serve({ watches: [['a'], ['b']] });
     const seen: string[] = [];
     const reading = (async () => {
@@ -78,7 +78,7 @@ describe('a watch whose connection breaks', () => {
     expect([seen, asked.length]).toEqual([['a'], 1]);
   });
 
-  it('says that the sandbox has ended when it has', async () => {
+  it('reports the end of the sandbox', async () => {
     const { files, asked } = await serve({ watches: [['a'], ['b']], health: 502 });
     const onEventsLost = (): never => expect.unreachable();
     const exited = new Promise((resolve) => {
@@ -88,7 +88,7 @@ describe('a watch whose connection breaks', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('keeps the end of its time, and ends with it', async () => {
+  it('keeps its deadline, and ends at it', async () => {
     const { files, asked } = await serve({ watches: [['a'], ['b'], []] });
     const reading = (async () => {
       const options = { timeoutMs: 3_000, onEventsLost: () => undefined };

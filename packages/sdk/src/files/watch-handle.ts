@@ -10,11 +10,11 @@ import { type AttemptLimits, reconnect, withinSilence } from '../transport/recon
 import { type EntryInfo, toEntryInfo } from './entry-info.ts';
 import { type EventStream, explainLostStream } from './event-stream.ts';
 
-/** What happened. A move inside a watched directory is `rename` of the old name and `create` of the new one. */
+/** The kind of change. A move inside a watched directory is `rename` of the old name and `create` of the new one. */
 export type FileChange = 'create' | 'write' | 'remove' | 'rename' | 'chmod';
 
 export interface FileEvent {
-  /** Relative to the watched directory, which itself is `.`. */
+  /** Relative to the watched directory, whose own name is `.`. */
   name: string;
   type: FileChange;
   /** Only with `includeEntry`, and only while the path exists. */
@@ -29,9 +29,9 @@ const types: Partial<Record<EventType, FileChange>> = {
   [EventType.CHMOD]: 'chmod',
 };
 
-/** A time in which the connection of a watch was broken. What happened then is not known. */
+/** A time in which the connection of a watch was broken. Events during it are lost. */
 export interface LostEvents {
-  /** When something last came over the connection that broke. The watch is in place again when you are told. */
+  /** The time of the last message over the connection that broke. The gap ends when you are called. */
   since: Date;
 }
 
@@ -40,18 +40,18 @@ export interface WatchHandleOptions {
   agent: Agent;
   /** The first connection. */
   opened: EventStream<WatchDirResponse>;
-  /** Makes the same watch again. */
+  /** Opens the same watch again. */
   open(limits: AttemptLimits): Promise<EventStream<WatchDirResponse>>;
   listening: Listening;
   /** When the watch ends by itself, in milliseconds since the epoch. */
   deadlineMs: number | undefined;
-  /** Told of a gap. Without it a watch whose connection breaks fails. */
+  /** Called after a gap. Without it a watch fails when its connection breaks. */
   onEventsLost: ((lost: LostEvents) => void) | undefined;
 }
 
 /**
- * A watch that is in place. Iterate over it once, or give `onEvent` to `watchDir`. Leaving the loop stops the watch. Events
- * wait in the sandbox while nobody reads; when too many do, the watch ends with `internal`.
+ * An active watch. Iterate over it once, or pass `onEvent` to `watchDir`. Leaving the loop stops the watch. Events
+ * wait in the sandbox until they are read; if too many wait, the watch ends with `internal`.
  */
 export class WatchHandle implements AsyncIterable<FileEvent>, Disposable {
   readonly #options: WatchHandleOptions;
@@ -75,8 +75,8 @@ export class WatchHandle implements AsyncIterable<FileEvent>, Disposable {
   }
 
   /**
-   * Throws `sandbox_unavailable` when the sandbox ends first. When the connection breaks it throws `connection_failed`, with
-   * `onEventsLost` only if it cannot be made again within about ten seconds.
+   * Throws `sandbox_unavailable` when the sandbox ends first. When the connection breaks it throws
+   * `connection_failed`, with `onEventsLost` only if it cannot reconnect within about ten seconds.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<FileEvent, void, undefined> {
     try {
@@ -115,7 +115,7 @@ export class WatchHandle implements AsyncIterable<FileEvent>, Disposable {
     const { agent, open, listening, deadlineMs, onEventsLost } = this.#options;
     const { signal } = listening.controller;
     const reason = await explainLostStream(agent, signal, error);
-    // What happens until the next watch is in place is never told, so nobody who does not ask gets one with a gap.
+    // Events before the next watch is active are lost, so only callers that handle gaps get a new connection.
     if (reason.code !== 'connection_failed' || onEventsLost === undefined) throw reason;
     const since = new Date(this.#lastMs);
     const again = await reconnect({ agent, signal, reason, deadlineMs, open });
@@ -125,7 +125,7 @@ export class WatchHandle implements AsyncIterable<FileEvent>, Disposable {
   }
 }
 
-// Types that later versions add have no name here and are left out.
+// Types that later versions add have no name here and are ignored.
 function toFileEvent({ name, type, entry }: EventMessage): FileEvent | undefined {
   const change = types[type];
   return change && { name, type: change, ...(entry ? { entry: toEntryInfo(entry) } : {}) };

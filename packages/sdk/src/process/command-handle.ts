@@ -4,18 +4,25 @@ import { explainLostStream } from '../files/event-stream.ts';
 import type { Agent } from '../transport/agent.ts';
 import type { CallOptions } from '../transport/call.ts';
 import { type CommandOutput, CommandOutputLog } from './command-output.ts';
-import { CommandExitError, type CommandResult } from './command-result.ts';
+import { CommandExitError, type CommandResult, toResult } from './command-result.ts';
 import type { LostOutput } from './output-lost-error.ts';
 import { closeStdin, killProcess, sendInput } from './process-input.ts';
 import type { ProcessStream } from './process-stream.ts';
 
 export interface OutputListeners {
-  /** Called with each piece of text. The next piece waits for the promise it returns, and so does the command. */
+  /** Called with each chunk of text. The next chunk, and the command, wait for the promise it returns. */
   onStdout?: ((text: string) => void | Promise<void>) | undefined;
   onStderr?: ((text: string) => void | Promise<void>) | undefined;
   /**
-   * Told when output could not be had after a broken connection, before what follows the gap. Without it the handle fails with
-   * `OutputLostError`.
+   * Called with each chunk of stdout as the command wrote it, for output that is not text or is large. The handle keeps none of it:
+   * `stdout`, `onStdout` and iteration do not have it.
+   */
+  onStdoutBytes?: ((bytes: Uint8Array) => void | Promise<void>) | undefined;
+  /** `onStdoutBytes` for stderr. */
+  onStderrBytes?: ((bytes: Uint8Array) => void | Promise<void>) | undefined;
+  /**
+   * Called when output was lost after a broken connection, before the output after the gap. Without it the handle
+   * fails with `OutputLostError`.
    */
   onOutputLost?: ((lost: LostOutput) => void) | undefined;
 }
@@ -29,7 +36,7 @@ export interface CommandHandleOptions extends OutputListeners {
   listening: AbortController;
   /** Called once at the end. */
   release(): void;
-  /** When this is why the stream ended, the command is killed. */
+  /** If this signal ended the stream, the command is killed. */
   killSignal?: AbortSignal | undefined;
 }
 
@@ -37,7 +44,7 @@ const killTimeoutMs = 5_000;
 
 /**
  * A command that was started or attached to. Iterating yields its output from the start of the stream to the end of the
- * command; `wait` gives its result. Output is kept until the handle is dropped.
+ * command; `wait` returns its result. Output is kept until the handle is dropped.
  */
 export class CommandHandle implements AsyncIterable<CommandOutput> {
   readonly pid: number;
@@ -51,23 +58,23 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
     this.#options = options;
     this.#result = this.#follow();
     this.#result.catch(() => {
-      // Whoever waits or iterates is told; a handle that nobody asks must not end the program.
+      // `wait` and iteration report the error; a handle without either must not end the program.
     });
   }
 
-  /** What it has written to stdout since this handle exists. */
+  /** Its stdout since the creation of this handle. */
   get stdout(): string {
     return this.#log.textOf('stdout');
   }
 
-  /** What it has written to stderr since this handle exists. */
+  /** Its stderr since the creation of this handle. */
   get stderr(): string {
     return this.#log.textOf('stderr');
   }
 
   /**
-   * How many bytes of output, of stdout and stderr together, came before what this handle delivers next. `commands.connect`
-   * attaches there, also from another program. Undefined when the server does not tell.
+   * How many bytes of output, of stdout and stderr together, precede the next output of this handle. `commands.connect`
+   * attaches there, also from another program. Undefined when the server does not report offsets.
    */
   get offset(): number | undefined {
     return this.#options.process.offset;
@@ -78,16 +85,17 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
   }
 
   /**
-   * Resolves when the command has ended with exit code 0. Throws `CommandExitError` for any other, `timeout` when it outlived
-   * its `timeoutMs`, `sandbox_unavailable` when the sandbox ended before it and `canceled` after `disconnect`. A broken
-   * connection is made again and output goes on where it stood; `connection_failed` when that does not succeed within about
-   * ten seconds, `OutputLostError` when the sandbox has not kept all of it. In both cases the command may still run.
+   * Resolves when the command has ended with exit code 0. Throws `CommandExitError` for any other, `timeout` when it
+   * exceeded its `timeoutMs`, `sandbox_unavailable` when the sandbox ended before it and `canceled` after
+   * `disconnect`. After a broken connection the handle reconnects and continues at its offset. It throws
+   * `connection_failed` when that does not succeed within about ten seconds, and `OutputLostError` when the sandbox no
+   * longer has all output. In both cases the command may still run.
    */
   wait(): Promise<CommandResult> {
     return this.#result;
   }
 
-  /** Sends SIGKILL to the command, not to its children. False when it had ended already. */
+  /** Sends SIGKILL to the command, not to its children. Returns false when it had ended already. */
   kill(options: CallOptions = {}): Promise<boolean> {
     return killProcess(this.#options.agent, this.pid, options);
   }
@@ -97,14 +105,14 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
     return sendInput(this.#options.agent, { pid: this.pid, kind: 'stdin' }, data, options);
   }
 
-  /** Lets it read the end of its stdin. Closing twice is no error. */
+  /** Closes its stdin. Closing twice is not an error. */
   closeStdin(options: CallOptions = {}): Promise<void> {
     return closeStdin(this.#options.agent, this.pid, options);
   }
 
   /**
-   * Stops listening. The command runs on; one that writes much may first be held back for ten seconds, in case
-   * somebody attaches.
+   * Stops listening. The command continues. A command with much output may be blocked for up to ten seconds, in case
+   * a client attaches.
    */
   disconnect(): void {
     this.#options.listening.abort(toSandboxError('canceled', 'disconnected from the command'));
@@ -115,14 +123,14 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
       const end = await this.#readEvents();
       for (const piece of this.#log.end()) await this.#tell(piece);
       const { stdout, stderr } = this;
-      const result = { exitCode: end.exitCode, stdout, stderr, ...(end.error ? { error: end.error } : {}) };
+      const result = { ...toResult(end), stdout, stderr };
       if (result.exitCode !== 0) throw new CommandExitError(result);
       return result;
     } catch (error) {
       if (error instanceof CommandExitError) throw error;
       if (this.#options.killSignal?.aborted) {
         await this.kill({ requestTimeoutMs: killTimeoutMs }).catch(() => {
-          // It is gone, or cannot be reached: the caller is told of the abort in any case.
+          // The command has ended or is unreachable: the caller gets the abort in any case.
         });
       }
       const explained = await explainLostStream(this.#options.agent, this.#options.listening.signal, error);
@@ -135,9 +143,14 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
   }
 
   async #readEvents(): Promise<ProcessEvent_EndEvent> {
-    const { process } = this.#options;
+    const { process, onStdoutBytes, onStderrBytes } = this.#options;
     for await (const { output } of process) {
       if (output.case !== 'stdout' && output.case !== 'stderr') continue;
+      const onBytes = output.case === 'stdout' ? onStdoutBytes : onStderrBytes;
+      if (onBytes) {
+        await callListener(() => onBytes(output.value));
+        continue;
+      }
       const text = this.#log.push(output.case, output.value);
       if (text) await this.#tell(output.case === 'stdout' ? { stdout: text } : { stderr: text });
     }
@@ -145,12 +158,16 @@ export class CommandHandle implements AsyncIterable<CommandOutput> {
     throw new Error('the stream ended before the command');
   }
 
-  async #tell(piece: CommandOutput): Promise<void> {
-    try {
-      if ('stdout' in piece) await this.#options.onStdout?.(piece.stdout);
-      else await this.#options.onStderr?.(piece.stderr);
-    } catch (cause) {
-      throw toSandboxError('canceled', 'a listener of the output threw', { cause });
-    }
+  #tell(piece: CommandOutput): Promise<void> {
+    const { onStdout, onStderr } = this.#options;
+    return callListener(() => ('stdout' in piece ? onStdout?.(piece.stdout) : onStderr?.(piece.stderr)));
+  }
+}
+
+async function callListener(call: () => void | Promise<void>): Promise<void> {
+  try {
+    await call();
+  } catch (cause) {
+    throw toSandboxError('canceled', 'a listener of the output threw', { cause });
   }
 }

@@ -9,7 +9,7 @@ async function collect(log: CommandOutputLog) {
   return pieces;
 }
 
-it('puts a character together that arrives in two pieces, for each stream on its own', () => {
+it('joins a character that arrives in two chunks, separately for each stream', () => {
   const log = new CommandOutputLog();
   expect(log.push('stdout', bytes.subarray(0, 3))).toBe('gr');
   expect(log.push('stderr', bytes)).toBe('größe');
@@ -24,7 +24,7 @@ it('flushes half a character at the end', () => {
   expect(log.end()).toEqual([{ stderr: '\ufffd' }]);
 });
 
-it('gives every reader everything in order, also one that comes after the end', async () => {
+it('delivers everything in order to every reader, also after the end', async () => {
   const log = new CommandOutputLog();
   const early = collect(log);
   log.push('stdout', new TextEncoder().encode('a'));
@@ -36,7 +36,7 @@ it('gives every reader everything in order, also one that comes after the end', 
   expect(await collect(log)).toEqual(expected);
 });
 
-it('ends readers with the error, behind what was written', async () => {
+it('ends readers with the error, after all output', async () => {
   const log = new CommandOutputLog();
   log.push('stdout', new TextEncoder().encode('a'));
   log.end(new Error('lost'));

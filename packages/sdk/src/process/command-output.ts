@@ -1,11 +1,11 @@
-/** A piece of output, in the order in which it was written. */
+/** A chunk of output, in the order in which it was written. */
 export type CommandOutput = { stdout: string } | { stderr: string };
 
 type OutputName = 'stdout' | 'stderr';
 
 /**
- * Everything that a command has written so far, as text. Any number of readers walk it from the start, at their own pace,
- * also after its end. A character that arrives in two halves is put together; bytes that are not UTF-8 become U+FFFD.
+ * The output of a command so far, as text. Any number of readers iterate over it from the start, at their own pace,
+ * also after its end. A character that arrives in two chunks is joined; bytes that are not UTF-8 become U+FFFD.
  *
  * @internal
  */
@@ -20,7 +20,7 @@ export class CommandOutputLog implements AsyncIterable<CommandOutput> {
     return this.#append(name, this.#decoders[name].decode(bytes, { stream: true }));
   }
 
-  /** Flushes halves of characters and returns what came of them. Readers stop behind it, with the error if there is one. */
+  /** Flushes incomplete characters and returns the result. Readers stop after it, with the error if there is one. */
   end(error?: unknown): CommandOutput[] {
     const rest = this.#pieces.length;
     for (const name of ['stdout', 'stderr'] as const) this.#append(name, this.#decoders[name].decode());

@@ -1,3 +1,4 @@
+import type { ProcessEvent_EndEvent } from '@skerry/envd-client/process';
 import { SandboxError } from '../errors.ts';
 
 /** How a command ended. */
@@ -6,17 +7,20 @@ export interface CommandResult {
   exitCode: number;
   stdout: string;
   stderr: string;
-  /** Like `exit status 3` or `signal: killed`. Absent when the exit code is 0. */
+  /** Such as `exit status 3` or `signal: killed`. Absent when the exit code is 0. */
   error?: string;
+  /** Number of the signal that ended it, 9 for SIGKILL. Absent after an exit, and where the server does not report it. */
+  signal?: number;
 }
 
-/** A command that ended with an exit code other than 0. It has the fields of a successful result. */
+/** Thrown when a command ended with an exit code other than 0. It has the fields of a successful result. */
 export class CommandExitError extends SandboxError implements CommandResult {
   override readonly name: string = 'CommandExitError';
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
   readonly error: string;
+  readonly signal?: number;
 
   constructor(result: CommandResult) {
     const error = result.error ?? `exit status ${result.exitCode}`;
@@ -25,5 +29,21 @@ export class CommandExitError extends SandboxError implements CommandResult {
     this.stdout = result.stdout;
     this.stderr = result.stderr;
     this.error = error;
+    if (result.signal !== undefined) this.signal = result.signal;
   }
 }
+
+/**
+ * How a process ended, from the last event of its stream.
+ *
+ * @internal
+ */
+export const toResult = ({
+  exitCode,
+  error,
+  skerrySignal,
+}: ProcessEvent_EndEvent): Omit<CommandResult, 'stdout' | 'stderr'> => ({
+  exitCode,
+  ...(error ? { error } : {}),
+  ...(skerrySignal === undefined ? {} : { signal: skerrySignal }),
+});

@@ -28,7 +28,7 @@ const end = (exitCode: number, error?: string) => ({
 const aborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
 
-it('runs a login shell and gives output to listeners as it comes and whole at the end', async () => {
+it('runs a login shell and passes output to listeners as it arrives and complete at the end', async () => {
   const requests: unknown[] = [];
   let release = (): void => {};
   const { agent, seen } = await serveAgent((router) => {
@@ -111,7 +111,7 @@ it('sends no time limit for 0', async () => {
   expect(seen[0]?.headers).not.toHaveProperty('connect-timeout-ms');
 });
 
-it('gives a handle in the background: iteration, output so far, stdin, kill', async () => {
+it('returns a handle in the background: iteration, output so far, stdin, kill', async () => {
   const calls: unknown[] = [];
   let kill = (): void => {};
   const { agent } = await serveAgent((router) => {
@@ -208,7 +208,7 @@ it('stops listening on disconnect, without a signal to the command', async () =>
   await expect(commands.connect(8)).rejects.toMatchObject({ code: 'not_found', message: 'no process' });
 });
 
-it('says which way a stream was lost: time, sandbox, or connection', async () => {
+it('reports why a stream was lost: timeout, sandbox, or connection', async () => {
   let health = 204;
   const served = await serveAgent(
     (router) => {
@@ -238,7 +238,7 @@ it('says which way a stream was lost: time, sandbox, or connection', async () =>
   await expect(commands.run('cut')).rejects.toBeInstanceOf(SandboxUnavailableError);
 });
 
-it('maps what is wrong before the command starts', async () => {
+it('maps errors before the start of the command', async () => {
   const { agent } = await serveAgent((router) => {
     router.service(Process, {
       async *start(request) {
@@ -252,7 +252,7 @@ it('maps what is wrong before the command starts', async () => {
   );
 });
 
-it('gives up when no start message comes within the request timeout', async () => {
+it('rejects when no start message arrives within the request timeout', async () => {
   const { agent } = await serveAgent((router) => {
     router.service(Process, {
       async *start(_request, { signal }) {
@@ -263,7 +263,7 @@ it('gives up when no start message comes within the request timeout', async () =
   });
   await expect(new Commands(agent).run('ls', { requestTimeoutMs: 50 })).rejects.toMatchObject({
     code: 'timeout',
-    message: 'no answer within 50 ms',
+    message: 'no response within 50 ms',
   });
 });
 

@@ -22,20 +22,20 @@ export interface RunOptions extends AgentCallOptions, OutputListeners {
   cwd?: string | undefined;
   /** Added to the environment of the sandbox. */
   envs?: Record<string, string> | undefined;
-  /** Life of the command in milliseconds; it is killed then. 0 is without end. Default 60 000. */
+  /** Timeout of the command in milliseconds, after which it is killed. 0 means no timeout. Default 60 000. */
   timeoutMs?: number | undefined;
   /** Keep stdin open for `sendStdin` and `streamStdin`. Default: it reads an empty stdin. */
   stdin?: boolean | undefined;
 }
 
 export interface AttachOptions extends AgentCallOptions, OutputListeners {
-  /** How long to listen, in milliseconds. The command outlives it. Default: to its end. */
+  /** How long to listen, in milliseconds. The command continues after it. Default: to its end. */
   timeoutMs?: number | undefined;
-  /** Begin at this place of its output, the `offset` of an earlier handle. 0 is the start. Default: new output only. */
+  /** Start at this byte of its output, the `offset` of an earlier handle. 0 is the start. Default: new output only. */
   offset?: number | undefined;
 }
 
-/** A process that was started through the agent and is alive. */
+/** A live process that was started through the agent. */
 export interface CommandInfo {
   pid: number;
   cmd: string;
@@ -57,8 +57,8 @@ export class Commands {
   }
 
   /**
-   * Runs a command line in a login shell and resolves when it has ended with exit code 0; throws `CommandExitError` for any
-   * other. In the background it resolves when the command has started. Aborting `signal` kills the command.
+   * Runs a command line in a login shell and resolves when it has ended with exit code 0; throws `CommandExitError`
+   * for any other. In the background it resolves when the command has started. Aborting `signal` kills the command.
    */
   run(command: string, options: RunOptions & { background: true }): Promise<CommandHandle>;
   run(command: string, options?: RunOptions & { background?: false }): Promise<CommandResult>;
@@ -90,9 +90,10 @@ export class Commands {
   }
 
   /**
-   * Attaches to a command that runs or has ended less than 30 seconds ago. Its output is delivered from now on, or from
-   * `offset`; of output that is no longer kept `onOutputLost` is told. Aborting `signal` only stops listening. Throws
-   * `NotFoundError`, and with `offset` also `OutputLostError`, and `unimplemented` where the server knows no offsets.
+   * Attaches to a command that runs or has ended less than 30 seconds ago. Its output is delivered from now on, or
+   * from `offset`; if some of it is no longer available, `onOutputLost` is called. Aborting `signal` only stops
+   * listening. Throws `NotFoundError`, and with `offset` also `OutputLostError`, and `unimplemented` when the server
+   * does not support offsets.
    */
   connect(pid: number, options: AttachOptions = {}): Promise<CommandHandle> {
     const { offset, onOutputLost } = options;
@@ -109,7 +110,7 @@ export class Commands {
     });
   }
 
-  /** The live processes that were started through the agent, by anybody. */
+  /** The live processes that any client started through the agent. */
   async list(options: CallOptions = {}): Promise<CommandInfo[]> {
     const { processes } = await this.#agent.rpc(options, ({ process }, rpc) => process.list({}, rpc));
     return processes.map(({ pid, tag, config }) => ({
@@ -122,7 +123,7 @@ export class Commands {
     }));
   }
 
-  /** Sends SIGKILL to one process, not to its children. False when there is none. */
+  /** Sends SIGKILL to one process, not to its children. Returns false when it does not exist. */
   kill(pid: number, options: CallOptions = {}): Promise<boolean> {
     return killProcess(this.#agent, pid, options);
   }
@@ -133,14 +134,15 @@ export class Commands {
   }
 
   /**
-   * Writes all pieces in order over one request, as fast as the process reads them, and resolves when the last is written.
-   * Neither starts nor closes the process's stdin. Without `requestTimeoutMs` it takes as long as the source does.
+   * Writes all chunks in order over one request, as fast as the process reads them, and resolves when the last is
+   * written. Neither starts nor closes the process's stdin. Without `requestTimeoutMs` it takes as long as the source
+   * does.
    */
   streamStdin(pid: number, source: AsyncIterable<StdinData>, options: CallOptions = {}): Promise<void> {
     return streamInput(this.#agent, { pid, kind: 'stdin' }, source, options);
   }
 
-  /** Lets a process read the end of its stdin. Closing twice is no error. */
+  /** Closes the stdin of a process. Closing twice is not an error. */
   closeStdin(pid: number, options: CallOptions = {}): Promise<void> {
     return closeStdin(this.#agent, pid, options);
   }
@@ -150,8 +152,16 @@ export class Commands {
     open: (options: OpenProcessOptions) => Promise<OpenedProcess>,
   ): Promise<CommandHandle> {
     const listened = await listenToProcess(this.#agent, options, open);
-    const { onStdout, onStderr, killSignal } = options;
-    return new CommandHandle({ agent: this.#agent, ...listened, onStdout, onStderr, killSignal });
+    const { onStdout, onStderr, onStdoutBytes, onStderrBytes, killSignal } = options;
+    return new CommandHandle({
+      ...listened,
+      agent: this.#agent,
+      onStdout,
+      onStderr,
+      onStdoutBytes,
+      onStderrBytes,
+      killSignal,
+    });
   }
 }
 

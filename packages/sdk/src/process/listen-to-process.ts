@@ -5,22 +5,22 @@ import type { LostOutput } from './output-lost-error.ts';
 import { followProcess, type ProcessStream } from './process-stream.ts';
 
 export interface ListenOptions extends AgentCallOptions {
-  /** For how long, in milliseconds. Default 0: to the end. */
+  /** How long to listen, in milliseconds. Default 0: to the end. */
   timeoutMs?: number | undefined;
   onOutputLost?: ((lost: LostOutput) => void) | undefined;
 }
 
-/** A process that somebody listens to. */
+/** A process whose output is being read. */
 export interface ListenedProcess {
   pid: number;
   process: ProcessStream;
   /** Ends the stream. */
   listening: AbortController;
-  /** Lets go of the caller's signal. To be called once at the end. */
+  /** Removes the listener from the caller's signal. Call it once at the end. */
   release(): void;
 }
 
-/** Opens a stream of a process and follows it until it ends, the caller's signal aborts or the time is up. */
+/** Opens a stream of a process and reads it until it ends, the caller's signal aborts or the time is over. */
 export async function listenToProcess(
   agent: Agent,
   { signal, user, requestTimeoutMs, timeoutMs = 0, onOutputLost }: ListenOptions,

@@ -1,10 +1,10 @@
 import { toSandboxError } from '../errors.ts';
 
-/** The end of everything that one handle listens to. */
+/** Ends the streams of one handle. */
 export interface Listening {
-  /** Aborted with the caller's signal, by then with `canceled`. */
+  /** Aborted with the caller's signal, with `canceled` as the reason. */
   controller: AbortController;
-  /** Lets go of the caller's signal. To be called once at the end. */
+  /** Removes the listener from the caller's signal. Call it once at the end. */
   release(): void;
 }
 

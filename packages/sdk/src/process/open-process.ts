@@ -9,7 +9,7 @@ interface Message {
 
 export interface OpenedProcess {
   pid: number;
-  /** Where the stream begins, in bytes of output. Undefined when the server does not say. */
+  /** The offset of the stream's start, in bytes of output. Undefined when the server does not report it. */
   offset: number | undefined;
   events: EventStream<Message>;
 }
@@ -18,7 +18,7 @@ export interface OpenProcessOptions {
   user: string | undefined;
   signal: AbortSignal;
   requestTimeoutMs: number | undefined;
-  /** What the call limits, in milliseconds. 0 is without end. */
+  /** The timeout of the call, in milliseconds. 0 means none. */
   timeoutMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface ProcessCallOptions {
   timeoutMs: number;
 }
 
-/** For how long the sandbox may hold a command back while nobody is connected, so that fast output is not lost either. */
+/** How long the sandbox may block a command while no client is connected, so that fast output is not lost either. */
 export const skerryHoldMs = 10_000;
 
 /** As an offset: new output only. */
@@ -51,7 +51,7 @@ export async function openProcess(
   return { pid, offset: offset === undefined ? undefined : Number(offset), events };
 }
 
-/** Attaches to a process at an offset. A server that does not know offsets gives new output only, and none in the answer. */
+/** Attaches to a process at an offset. A server without support for offsets sends new output only, and no offset. */
 export function attachProcess(
   agent: Agent,
   { pid, offset, ...options }: OpenProcessOptions & { pid: number; offset: bigint },

@@ -9,7 +9,7 @@ import { SandboxError } from '../errors.ts';
 import type { Agent } from '../transport/agent.ts';
 import type { CallOptions } from '../transport/call.ts';
 
-/** Where input goes: stdin without a terminal, pty with one. */
+/** The target of input: stdin without a terminal, pty with one. */
 type InputKind = 'stdin' | 'pty';
 
 /** Bytes to write; text is sent as UTF-8. */
@@ -33,7 +33,7 @@ export async function sendInput(
 }
 
 /**
- * Lets a process read the end of its stdin.
+ * Closes the stdin of a process.
  *
  * @internal
  */
@@ -42,7 +42,7 @@ export async function closeStdin(agent: Agent, pid: number, options: CallOptions
 }
 
 /**
- * Sends SIGKILL to one process. False when there is no such process.
+ * Sends SIGKILL to one process. Returns false when it does not exist.
  *
  * @internal
  */
@@ -59,8 +59,8 @@ export async function killProcess(agent: Agent, pid: number, options: CallOption
 }
 
 /**
- * Writes all pieces in order in one client-streaming call, at the speed at which the process reads them. Where requests
- * cannot be streamed, as in browsers over HTTP/1.1, each piece is a call of its own.
+ * Writes all chunks in order in one client-streaming call, at the speed at which the process reads them. Where requests
+ * cannot be streamed, as in browsers over HTTP/1.1, each chunk is a call of its own.
  *
  * @internal
  */
@@ -74,7 +74,7 @@ export async function streamInput(
     for await (const data of source) await sendInput(agent, target, data, options);
     return;
   }
-  // The source decides how long this takes, so only an explicit timeout counts.
+  // The source decides how long this takes, so only an explicit timeout applies.
   await agent.rpc({ ...options, requestTimeoutMs: options.requestTimeoutMs ?? 0 }, ({ process }, rpc) =>
     process.streamInput(toMessages(target, source), rpc),
   );

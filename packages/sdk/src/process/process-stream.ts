@@ -10,27 +10,27 @@ export interface ProcessStreamOptions {
   user: string | undefined;
   /** The first connection. */
   opened: OpenedProcess;
-  /** Where it begins, in bytes of output. Undefined when nobody knows: then nothing is resumed. */
+  /** The offset of its start, in bytes of output. Undefined when unknown: then the stream does not reconnect. */
   offset: number | undefined;
-  /** Ends everything. Its reason is what the stream then fails with. */
+  /** Ends everything. Its reason is the error of the stream. */
   signal: AbortSignal;
-  /** When that happens anyway, in milliseconds since the epoch. */
+  /** The deadline of the stream, in milliseconds since the epoch. */
   deadlineMs: number | undefined;
-  /** Told of output that is lost. Without it the stream fails with `OutputLostError`. */
+  /** Called when output is lost. Without it the stream fails with `OutputLostError`. */
   onOutputLost: ((lost: LostOutput) => void) | undefined;
 }
 
 export interface ProcessStream extends AsyncIterable<ProcessEvent_DataEvent> {
-  /** Bytes of output before the next event. Undefined when nobody knows. */
+  /** Bytes of output before the next event. Undefined when unknown. */
   readonly offset: number | undefined;
   /** How the process ended. Undefined until the iteration is over. */
   readonly end: ProcessEvent_EndEvent | undefined;
 }
 
 /**
- * The output of one process, over as many connections as it takes. When one breaks while the sandbox lives, it attaches again
- * where it stood: no byte comes twice, and none is left out without a word. It gives up as `reconnect` does, and at once when
- * the server does not know offsets. Fails with a `SandboxError`.
+ * The output of one process, over as many connections as needed. When a connection breaks while the sandbox lives, it
+ * attaches again at its offset: no byte is delivered twice, and lost bytes are reported. It gives up as `reconnect`
+ * does, and at once when the server does not support offsets. Fails with a `SandboxError`.
  */
 export function followProcess(options: ProcessStreamOptions): ProcessStream {
   const { agent, user, opened, signal, deadlineMs, onOutputLost } = options;
@@ -48,7 +48,7 @@ export function followProcess(options: ProcessStreamOptions): ProcessStream {
         end = event.value;
         return;
       }
-      // Keepalives, and what later versions add.
+      // Keepalives, and events that later versions add.
       if (event?.case !== 'data') continue;
       if (offset !== undefined) offset += event.value.output.value?.length ?? 0;
       yield event.value;
@@ -63,7 +63,7 @@ export function followProcess(options: ProcessStreamOptions): ProcessStream {
       attachProcess(agent, { pid, offset: from, user, signal, ...limits });
     const again = await reconnect({ agent, signal, reason, deadlineMs, open });
     if (again.offset === offset) return again;
-    // Without an offset the server does not know them, and a smaller one is that of another process with this pid.
+    // Without an offset the server does not support them; a smaller one belongs to another process with this pid.
     const lostBytes = (again.offset ?? 0) - offset;
     if (lostBytes > 0 && onOutputLost !== undefined) {
       onOutputLost({ offset, lostBytes });

@@ -3,6 +3,7 @@ import { toSandboxError } from '../errors.ts';
 import { explainLostStream } from '../files/event-stream.ts';
 import type { Agent } from '../transport/agent.ts';
 import type { CallOptions } from '../transport/call.ts';
+import { type CommandResult, toResult } from './command-result.ts';
 import type { ListenedProcess } from './listen-to-process.ts';
 import type { LostOutput } from './output-lost-error.ts';
 import { killProcess, type StdinData, sendInput, streamInput, toSelector } from './process-input.ts';
@@ -15,26 +16,21 @@ export interface PtySize {
 
 export interface PtyListeners {
   /**
-   * Called with what the terminal shows, as it comes; a piece may end inside a character. The next piece waits for the promise
-   * it returns, and so does the program. Without it the output is dropped.
+   * Called with the output of the terminal, as it arrives; a chunk may end inside a character. The next chunk, and the
+   * program, wait for the promise it returns. Without it the output is dropped.
    */
   onData?: ((bytes: Uint8Array) => void | Promise<void>) | undefined;
-  /** Told when output could not be had after a broken connection, before what follows the gap. */
+  /** Called when output was lost after a broken connection, before the output after the gap. */
   onOutputLost?: ((lost: LostOutput) => void) | undefined;
 }
 
-/** How a terminal ended. */
-export interface PtyResult {
-  /** Of the program that was started on it; -1 when a signal ended it. */
-  exitCode: number;
-  /** Like `exit status 3` or `signal: killed`. Absent when the exit code is 0. */
-  error?: string;
-}
+/** How the program that was started on a terminal ended. */
+export type PtyResult = Omit<CommandResult, 'stdout' | 'stderr'>;
 
 /** @internal */
 export interface PtyHandleOptions extends ListenedProcess, Pick<PtyListeners, 'onData'> {
   agent: Agent;
-  /** When this is why the stream ended, the program is killed. */
+  /** If this signal ended the stream, the program is killed. */
   killSignal?: AbortSignal | undefined;
 }
 
@@ -42,7 +38,7 @@ const killTimeoutMs = 5_000;
 
 /** A terminal that was opened or attached to. */
 export class PtyHandle {
-  /** Of the program that was started on it. */
+  /** The pid of the program that was started on it. */
   readonly pid: number;
   readonly #options: PtyHandleOptions;
   readonly #result: Promise<PtyResult>;
@@ -53,15 +49,15 @@ export class PtyHandle {
     this.#options = options;
     this.#result = this.#follow();
     this.#result.catch(() => {
-      // Whoever waits is told; a handle that nobody asks must not end the program.
+      // `wait` reports the error; a handle without it must not end the program.
     });
   }
 
   /**
-   * Resolves when the program on the terminal has ended, with whatever exit code: a shell ends with that of its last command.
-   * Throws `timeout` when it outlived its `timeoutMs`, `sandbox_unavailable` when the sandbox ended before it and
-   * `canceled` after `disconnect`. A broken connection is made again and output goes on where it stood; `connection_failed` when
-   * that does not succeed within about ten seconds: the terminal may then still be there.
+   * Resolves when the program on the terminal has ended, with any exit code: a shell ends with that of its last
+   * command. Throws `timeout` when it exceeded its `timeoutMs`, `sandbox_unavailable` when the sandbox ended before it
+   * and `canceled` after `disconnect`. After a broken connection the handle reconnects and continues at its offset. It
+   * throws `connection_failed` when that does not succeed within about ten seconds: the terminal may then still exist.
    */
   wait(): Promise<PtyResult> {
     return this.#result;
@@ -72,22 +68,22 @@ export class PtyHandle {
     return sendInput(this.#options.agent, { pid: this.pid, kind: 'pty' }, data, options);
   }
 
-  /** Types all pieces in order over one request and resolves when the last is taken. */
+  /** Types all chunks in order over one request and resolves when the last is written. */
   streamInput(source: AsyncIterable<StdinData>, options: CallOptions = {}): Promise<void> {
     return streamInput(this.#options.agent, { pid: this.pid, kind: 'pty' }, source, options);
   }
 
-  /** Changes its size; programs on it are told. Throws `InvalidArgumentError` for a size of 0. */
+  /** Changes its size; programs on it get SIGWINCH. Throws `InvalidArgumentError` for a size of 0. */
   resize(size: PtySize, options: CallOptions = {}): Promise<void> {
     return resizePty(this.#options.agent, this.pid, size, options);
   }
 
-  /** Sends SIGKILL to the program. False when it had ended already. */
+  /** Sends SIGKILL to the program. Returns false when it had ended already. */
   kill(options: CallOptions = {}): Promise<boolean> {
     return killProcess(this.#options.agent, this.pid, options);
   }
 
-  /** Stops listening. The terminal and what runs on it stay. */
+  /** Stops listening. The terminal and its program continue. */
   disconnect(): void {
     this.#options.listening.abort(toSandboxError('canceled', 'disconnected from the terminal'));
   }
@@ -95,12 +91,11 @@ export class PtyHandle {
   async #follow(): Promise<PtyResult> {
     const { agent, listening, release, killSignal } = this.#options;
     try {
-      const { exitCode, error } = await this.#readEvents();
-      return { exitCode, ...(error ? { error } : {}) };
+      return toResult(await this.#readEvents());
     } catch (error) {
       if (killSignal?.aborted) {
         await this.kill({ requestTimeoutMs: killTimeoutMs }).catch(() => {
-          // It is gone, or cannot be reached: the caller is told of the abort in any case.
+          // The program has ended or is unreachable: the caller gets the abort in any case.
         });
       }
       throw await explainLostStream(agent, listening.signal, error);

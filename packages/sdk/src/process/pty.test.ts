@@ -19,7 +19,7 @@ const end = (exitCode: number, error?: string) => ({
 const aborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
 
-it('opens an interactive login shell on a terminal and gives bytes as they come', async () => {
+it('opens an interactive login shell on a terminal and delivers bytes as they arrive', async () => {
   const requests: unknown[] = [];
   const { agent, seen } = await serveAgent((router) => {
     router.service(Process, {
@@ -64,7 +64,7 @@ it('opens an interactive login shell on a terminal and gives bytes as they come'
   expect(seen[0]?.headers).not.toHaveProperty('connect-timeout-ms');
 });
 
-it('runs a command line in a login shell, for as long as it is given', async () => {
+it('runs a command line in a login shell, until its timeout', async () => {
   const args: unknown[] = [];
   const { agent, seen } = await serveAgent((router) => {
     router.service(Process, {
@@ -140,7 +140,7 @@ it('types, resizes and kills, by handle and by pid', async () => {
   ]);
 });
 
-it('kills what it opened when the signal aborts, and only stops listening on disconnect', async () => {
+it('kills the program it started when the signal aborts, and only stops listening on disconnect', async () => {
   const signals: Signal[] = [];
   const { agent } = await serveAgent((router) => {
     router.service(Process, {
@@ -167,7 +167,7 @@ it('kills what it opened when the signal aborts, and only stops listening on dis
   expect(signals).toEqual([Signal.SIGKILL]);
 });
 
-it('holds the program back while the listener is busy, and ends with its error when it throws', async () => {
+it('applies backpressure to the program while the listener is busy, and ends with its error when it throws', async () => {
   const cause = new Error('mine');
   const { agent } = await serveAgent((router) => {
     router.service(Process, {

@@ -17,14 +17,17 @@ export interface PtyCreateOptions extends AgentCallOptions, PtyListeners, PtySiz
   command?: string | undefined;
   /** Working directory, relative to the user's home. Default: the sandbox's own. */
   cwd?: string | undefined;
-  /** Added to the environment of the sandbox. Default: `TERM=xterm-256color` and UTF-8 as the locale; both can be replaced. */
+  /**
+   * Added to the environment of the sandbox. Default: `TERM=xterm-256color` and UTF-8 as the locale; both can be
+   * replaced.
+   */
   envs?: Record<string, string> | undefined;
-  /** Life of the terminal in milliseconds; what runs on it is killed then. Default 0: as long as the sandbox. */
+  /** Timeout of the terminal in milliseconds, after which its program is killed. Default 0: none. */
   timeoutMs?: number | undefined;
 }
 
 export interface PtyAttachOptions extends AgentCallOptions, PtyListeners {
-  /** How long to listen, in milliseconds. The terminal outlives it. Default: to its end. */
+  /** How long to listen, in milliseconds. The terminal continues after it. Default: to its end. */
   timeoutMs?: number | undefined;
 }
 
@@ -40,8 +43,8 @@ export class Pty {
   }
 
   /**
-   * Opens a terminal of this size with a shell on it and resolves when that has started. Aborting `signal` kills it. Throws
-   * `InvalidArgumentError` for a size of 0.
+   * Opens a terminal of this size with a shell on it and resolves when the shell has started. Aborting `signal` kills
+   * it. Throws `InvalidArgumentError` for a size of 0.
    */
   create(options: PtyCreateOptions): Promise<PtyHandle> {
     const { cols, rows, command, cwd, envs } = options;
@@ -67,8 +70,8 @@ export class Pty {
   }
 
   /**
-   * Attaches to a terminal, beside others. Its output is delivered from now on; a full-screen program draws anew after a
-   * `resize`. Aborting `signal` only stops listening. Throws `NotFoundError`.
+   * Attaches to a terminal, in addition to other clients. Its output is delivered from now on; a full-screen program
+   * redraws after a `resize`. Aborting `signal` only stops listening. Throws `NotFoundError`.
    */
   connect(pid: number, options: PtyAttachOptions = {}): Promise<PtyHandle> {
     return this.#follow(options, (opening) =>
@@ -82,19 +85,19 @@ export class Pty {
   }
 
   /**
-   * Types all pieces in order over one request and resolves when the last is taken. Without `requestTimeoutMs` it takes as
-   * long as the source does.
+   * Types all chunks in order over one request and resolves when the last is written. Without `requestTimeoutMs` it
+   * takes as long as the source does.
    */
   streamInput(pid: number, source: AsyncIterable<StdinData>, options: CallOptions = {}): Promise<void> {
     return streamInput(this.#agent, { pid, kind: 'pty' }, source, options);
   }
 
-  /** Changes the size of a terminal; programs on it are told. Throws `InvalidArgumentError` for a size of 0. */
+  /** Changes the size of a terminal; programs on it get SIGWINCH. Throws `InvalidArgumentError` for a size of 0. */
   resize(pid: number, size: PtySize, options: CallOptions = {}): Promise<void> {
     return resizePty(this.#agent, pid, size, options);
   }
 
-  /** Sends SIGKILL to what was started on the terminal. False when there is none. */
+  /** Sends SIGKILL to the program of the terminal. Returns false when it does not exist. */
   kill(pid: number, options: CallOptions = {}): Promise<boolean> {
     return killProcess(this.#agent, pid, options);
   }
@@ -109,5 +112,5 @@ export class Pty {
   }
 }
 
-/** What people look at is drawn anew sooner or later, and a session is worth more than a part of its past. */
+/** A terminal redraws sooner or later, so a lost part of its output does not end the session. */
 const ignoreLoss = (): void => {};

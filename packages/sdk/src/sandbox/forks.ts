@@ -7,12 +7,14 @@ import { fromResponse } from '../transport/from-response.ts';
 export interface ForkOptions extends CallOptions {
   /** How many copies to make, 1 to 100. Default 1. */
   count?: number | undefined;
-  /** Life of each copy in milliseconds, rounded up to whole seconds. Default: that of the service, 15 seconds. */
+  /**
+   * Time to live of each copy in milliseconds, rounded up to whole seconds. Default: that of the service, 15 seconds.
+   */
   timeoutMs?: number | undefined;
 }
 
 /**
- * One entry for each copy that was asked for: the sandbox as the service describes it, or why there is none.
+ * One entry for each requested copy: the sandbox as the service describes it, or the error.
  *
  * @internal
  */

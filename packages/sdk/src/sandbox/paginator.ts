@@ -1,10 +1,10 @@
-/** One page, and the name of the next if there is one. */
+/** One page, and the token of the next if there is one. */
 export interface Page<T> {
   items: T[];
   nextToken: string | undefined;
 }
 
-/** Items page by page with `nextItems`, or one by one with `for await`, which goes on from where the pages stopped. */
+/** Items page by page with `nextItems`, or one by one with `for await`, which continues after the last page read. */
 export class Paginator<T> implements AsyncIterable<T> {
   readonly #fetchPage: (nextToken: string | undefined) => Promise<Page<T>>;
   #nextToken: string | undefined;
@@ -24,12 +24,12 @@ export class Paginator<T> implements AsyncIterable<T> {
     return this.#hasNext;
   }
 
-  /** Opaque; names the next page. */
+  /** Opaque; identifies the next page. */
   get nextToken(): string | undefined {
     return this.#nextToken;
   }
 
-  /** The next page; empty after the last. A call that fails can be made again. */
+  /** The next page; empty after the last. You can repeat a call that failed. */
   async nextItems(): Promise<T[]> {
     if (!this.#hasNext) return [];
     const { items, nextToken } = await this.#fetchPage(this.#nextToken);
@@ -44,7 +44,7 @@ export class Paginator<T> implements AsyncIterable<T> {
 }
 
 /**
- * Which page an answer says comes next.
+ * The token of the next page in a response.
  *
  * @internal
  */

@@ -1,23 +1,25 @@
 import type { components } from '@skerry/platform-client';
+import type { CallOptions } from '../transport/call.ts';
+import { type Connection, callApi } from '../transport/connection.ts';
 
 export type SandboxState = 'running' | 'paused';
 
-/** What the service says about one sandbox. */
+/** What the service reports about one sandbox. */
 export interface SandboxInfo {
   sandboxId: string;
   templateId: string;
   /** Alias of the template. */
   alias?: string;
   state: SandboxState;
-  /** Start of the present or, when paused, the last run. */
+  /** Start of the present run or, when paused, of the last. */
   startedAt: Date;
-  /** When it will end. When paused, the moment of the pause. */
+  /** When it expires. When paused, the time of the pause. */
   endAt: Date;
   cpuCount: number;
   memoryMiB: number;
   diskSizeMiB: number;
   metadata: Record<string, string>;
-  /** Version of the agent inside. */
+  /** Version of its agent. */
   envdVersion: string;
 }
 
@@ -36,4 +38,20 @@ export function toSandboxInfo(sandbox: components['schemas']['ListedSandbox']): 
     metadata: sandbox.metadata ?? {},
     envdVersion: sandbox.envdVersion,
   };
+}
+
+/**
+ * Asks the service about one sandbox.
+ *
+ * @internal
+ */
+export async function getSandboxInfo(
+  connection: Connection,
+  sandboxId: string,
+  options: CallOptions,
+): Promise<SandboxInfo> {
+  const { data } = await callApi(connection, options, (api, signal) =>
+    api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID: sandboxId } }, signal }),
+  );
+  return toSandboxInfo(data);
 }

@@ -8,14 +8,17 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 export interface LogEntry {
   timestamp: Date;
   level: LogLevel;
-  /** `platform` is the service; any other is from inside the sandbox, and as trustworthy as what runs there. */
+  /** `platform` is the service. Any other logger is inside the sandbox, and no more trustworthy than the code there. */
   logger: string;
   message: string;
   fields: Record<string, string>;
 }
 
 export interface LogsOptions extends CallOptions {
-  /** The first moment for `forward`, the last for `backward`; entries of its millisecond are included. Default: the end of the log. */
+  /**
+   * The first moment for `forward`, the last for `backward`; entries of its millisecond are included. Default: the end
+   * of the log.
+   */
   from?: Date | undefined;
   /** At most 1000, the default. */
   limit?: number | undefined;
@@ -23,12 +26,12 @@ export interface LogsOptions extends CallOptions {
   direction?: 'forward' | 'backward' | undefined;
   /** The lowest level. */
   level?: LogLevel | undefined;
-  /** A part of the message or of a field, in exactly this case. */
+  /** A part of the message or of a field, case-sensitive. */
   search?: string | undefined;
 }
 
 /**
- * Asks for entries of the log of one sandbox.
+ * Requests entries of the log of one sandbox.
  *
  * @internal
  */

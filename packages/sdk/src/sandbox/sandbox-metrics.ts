@@ -2,29 +2,29 @@ import type { components } from '@skerry/platform-client';
 import type { CallOptions } from '../transport/call.ts';
 import { type Connection, callApi } from '../transport/connection.ts';
 
-/** What a sandbox used at one moment. */
+/** The usage of a sandbox at one moment. */
 export interface SandboxMetric {
   timestamp: Date;
   cpuCount: number;
-  /** Since the sample before; 100 when all its cores were busy. */
+  /** Since the previous sample; 100 when all its cores were busy. */
   cpuUsedPct: number;
   memoryUsedBytes: number;
   memoryTotalBytes: number;
-  /** Pages of files that are kept in memory. */
+  /** The page cache. */
   memoryCacheBytes: number;
   diskUsedBytes: number;
   diskTotalBytes: number;
 }
 
 export interface MetricsOptions extends CallOptions {
-  /** Default: the creation of the sandbox. Whole seconds count. */
+  /** Default: the creation of the sandbox. Rounded to whole seconds. */
   start?: Date | undefined;
   /** Default: now. */
   end?: Date | undefined;
 }
 
 /**
- * Asks for the samples of one sandbox.
+ * Requests the samples of one sandbox.
  *
  * @internal
  */

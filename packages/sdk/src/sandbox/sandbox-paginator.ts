@@ -9,19 +9,19 @@ export interface SandboxListOptions extends ConnectionOptions {
   metadata?: Record<string, string> | undefined;
   /** Default: both. */
   state?: SandboxState[] | undefined;
-  /** Only those started at this moment or later. */
+  /** Only sandboxes that started at this moment or later. */
   startedAfter?: Date | undefined;
   /** Id or alias of the template. */
   template?: string | undefined;
   /** By start time. Default `desc`. */
   order?: 'asc' | 'desc' | undefined;
-  /** Sandboxes a page, 1 to 100. */
+  /** Sandboxes in a page, 1 to 100. */
   limit?: number | undefined;
-  /** `nextToken` of an earlier paginator, to go on where it stopped. */
+  /** `nextToken` of an earlier paginator, to continue after its last page. */
   nextToken?: string | undefined;
 }
 
-/** Sandboxes, by their start. */
+/** Lists sandboxes, by their start. */
 export class SandboxPaginator extends Paginator<SandboxInfo> {
   /** @internal */
   constructor(connection: Connection, options: SandboxListOptions) {
@@ -55,7 +55,7 @@ async function fetchPage(connection: Connection, options: SandboxListOptions, ne
       }),
     );
   } catch (error) {
-    // The older route knows running sandboxes and a metadata filter, nothing else.
+    // The older route supports only running sandboxes and a metadata filter.
     const isPlain = Object.keys(paging).length === 0 && state?.join() === 'running';
     if (!(error instanceof SandboxError && isMissingRoute(error) && isPlain)) throw error;
     return callApi(connection, options, (api, signal) =>
@@ -65,7 +65,7 @@ async function fetchPage(connection: Connection, options: SandboxListOptions, ne
 }
 
 /**
- * Whether a route may be one that an older service does not have.
+ * Whether an error may mean that an older service lacks the route.
  *
  * @internal
  */
@@ -74,8 +74,8 @@ export function isMissingRoute(error: SandboxError): boolean {
 }
 
 /**
- * The value of the `metadata` query parameter before it is encoded as such. Each key and value is encoded twice: a server that
- * decodes the whole before it splits at `&` and `=`, as some do, then still finds the pairs.
+ * The value of the `metadata` query parameter before it is encoded as such. Each key and value is encoded twice: a
+ * server that decodes the whole value before it splits at `&` and `=`, as some do, then still finds the pairs.
  *
  * @internal
  */

@@ -47,7 +47,7 @@ async function serve(answer: (request: IncomingMessage, count: number) => Answer
   return { sent, options: { apiKey: 'e2b_00', domain } };
 }
 
-it('creates a sandbox with exactly what was asked for', async () => {
+it('sends exactly the given options when it creates a sandbox', async () => {
   const { sent, options } = await serve(() => ({ status: 201, body: reply }));
   const sandbox = await Sandbox.create(options);
   await Sandbox.create({
@@ -80,7 +80,7 @@ it('creates a sandbox with exactly what was asked for', async () => {
 });
 
 it.each([404, 405])(
-  'falls back to the older routes on %d, with the default life of the newer ones',
+  'falls back to the older routes on %d, with the default timeout of the newer ones',
   async (status) => {
     const { sent, options } = await serve(({ url }) =>
       url?.startsWith('/v2/')
@@ -110,7 +110,7 @@ it('does not fall back on any other error', async () => {
   expect(sent).toHaveLength(1);
 });
 
-it('asks the older route for a sandbox without a token, which the newer does not make', async () => {
+it('uses the older route for a sandbox without a token, which the newer does not create', async () => {
   const { sent, options } = await serve(() => ({ status: 201, body: reply }));
   await Sandbox.create({ ...options, secure: false });
   expect(sent).toEqual([
@@ -118,7 +118,7 @@ it('asks the older route for a sandbox without a token, which the newer does not
   ]);
 });
 
-it('says false when it kills what is gone, and kills at the end of an "await using" block', async () => {
+it('returns false when the sandbox to kill is gone, and kills at the end of an "await using" block', async () => {
   const { sent, options } = await serve(({ method }, count) =>
     method === 'DELETE'
       ? { status: count < 3 ? 204 : 404, ...(count < 3 ? {} : { body: { code: 404, message: 'gone' } }) }
@@ -132,7 +132,7 @@ it('says false when it kills what is gone, and kills at the end of an "await usi
   expect(await Sandbox.kill(sandboxID, options)).toBe(false);
 });
 
-it('pauses with what was set, and tells a sandbox that is paused already from one that is gone', async () => {
+it('pauses with the given options, and distinguishes a paused sandbox from one that is gone', async () => {
   const { sent, options } = await serve(({ url }, count) => {
     if (!url?.endsWith('/pause')) return { status: 201, body: reply };
     if (count < 5) return { status: 204 };
@@ -153,7 +153,7 @@ it('pauses with what was set, and tells a sandbox that is paused already from on
   expect(sent.at(-1)).toEqual({ method: 'POST', url: '/v2/sandboxes/i1/connect', body: { memory: false } });
 });
 
-it('throws NotFoundError when there is nothing to give more time', async () => {
+it('throws NotFoundError when it extends a sandbox that is gone', async () => {
   const { sent, options } = await serve((_request, count) =>
     count === 1 ? { status: 201, body: reply } : { status: 404, body: { code: 404, message: 'no sandbox' } },
   );
@@ -178,7 +178,7 @@ it('prefers the domain of the reply for host names and signed URLs, and signs th
   expect(expiresAt - Date.now() / 1000).toBeLessThanOrEqual(1.001);
 });
 
-it('keeps the access token out of what is printed', async () => {
+it('hides the access token when a sandbox is printed', async () => {
   const { options } = await serve(() => ({ status: 201, body: reply }));
   const { inspect } = await import('node:util');
   const sandbox = await Sandbox.create(options);
@@ -187,7 +187,7 @@ it('keeps the access token out of what is printed', async () => {
   );
 });
 
-it('pages until the server names no further page, and filters as asked', async () => {
+it('reads pages until the server names no further page, and sends the filters', async () => {
   const { sent, options } = await serve((_request, count) => ({
     status: 200,
     body: [{ ...listed, sandboxID: `i${count}`, metadata: { n: String(count) } }],
@@ -246,7 +246,7 @@ it.each(twice)('encodes a metadata filter: $title', ({ value, result }) => {
   expect(toMetadataFilter(Object.fromEntries(result as [string, string][]))).toBe(value);
 });
 
-it('asks for metrics in whole seconds and gives them with units', async () => {
+it('requests metrics in whole seconds and returns them with units', async () => {
   const sample = {
     timestamp: '2026-11-20T10:00:05.123Z',
     timestampUnix: 1795168805,
@@ -274,14 +274,14 @@ it('asks for metrics in whole seconds and gives them with units', async () => {
   });
 });
 
-it('forks with what was asked for and leaves the rest to the service', async () => {
+it('sends only the given options when it forks', async () => {
   const { sent, options } = await serve(() => ({ status: 201, body: [{ sandbox: reply }] }));
   await Sandbox.fork(sandboxID, options);
   await Sandbox.fork(sandboxID, { ...options, count: 2, timeoutMs: 1_500 });
   expect(sent.map(({ body }) => body)).toEqual([{}, { count: 2, timeout: 2 }]);
 });
 
-it('reports a fork that the service does not offer, without another attempt', async () => {
+it('reports a fork that the service does not offer, without a retry', async () => {
   const { sent, options } = await serve(() => ({ status: 501, body: { code: 501, message: 'no' } }));
   await expect(Sandbox.fork(sandboxID, options)).rejects.toMatchObject({ code: 'unimplemented' });
   expect(sent).toHaveLength(1);

@@ -10,7 +10,7 @@ import { type Connection, callApi, createConnection } from '../transport/connect
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { agentPort, toSandboxHost, toScheme } from '../transport/sandbox-address.ts';
 import { type ForkOptions, forkSandbox } from './forks.ts';
-import { type SandboxInfo, toSandboxInfo } from './sandbox-info.ts';
+import { getSandboxInfo, type SandboxInfo } from './sandbox-info.ts';
 import { getSandboxLogs, type LogEntry, type LogsOptions } from './sandbox-logs.ts';
 import { getSandboxMetrics, type MetricsOptions, type SandboxMetric } from './sandbox-metrics.ts';
 import { type SandboxListOptions, SandboxPaginator } from './sandbox-paginator.ts';
@@ -33,30 +33,30 @@ import {
 import { type ConnectOptions, resumeSandbox, type SandboxOptions, startSandbox } from './start-sandbox.ts';
 
 export interface PauseOptions extends CallOptions {
-  /** `false` keeps the files only; a resume then boots afresh, without any process. Default true. */
+  /** `false` keeps the files only; a resume then starts without any process. Default true. */
   memory?: boolean | undefined;
 }
 
 export interface FileUrlOptions {
   /** Decides where relative paths start, and who owns what is uploaded. */
   user?: string | undefined;
-  /** How long the URL works, in milliseconds, rounded up to whole seconds. Default: as long as the sandbox lives. */
+  /** How long the URL is valid, in milliseconds, rounded up to whole seconds. Default: as long as the sandbox lives. */
   expiresInMs?: number | undefined;
 }
 
-/** One sandbox. Made with `Sandbox.create` or `Sandbox.connect`; `await using` kills it at the end of the block. */
+/** One sandbox. Returned by `Sandbox.create` and `Sandbox.connect`; `await using` kills it at the end of the block. */
 export class Sandbox implements AsyncDisposable {
   readonly sandboxId: string;
   readonly templateId: string;
   /** Domain of its host names, with its port. */
   readonly domain: string;
-  /** Version of the agent inside. */
+  /** Version of its agent. */
   readonly envdVersion: string;
   /** For the header `e2b-traffic-access-token` when its ports are not public. */
   readonly trafficAccessToken: string | undefined;
   readonly commands: Commands;
   readonly files: Files;
-  /** Terminals, for people and for programs that want one. */
+  /** Terminals, for people and for programs that need one. */
   readonly pty: Pty;
   readonly #connection: Connection;
   readonly #agent: Agent;
@@ -82,9 +82,9 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Starts a sandbox and resolves when it can be used. It lives for `timeoutMs`, whatever happens in it, and is then killed
-   * or, with `autoPause`, paused.
-   * Throws `NotFoundError` for an unknown template and `RateLimitError` when too many are running.
+   * Starts a sandbox and resolves when it is usable. It lives for `timeoutMs`, also while it is in use, and is then
+   * killed or, with `autoPause`, paused. Throws `NotFoundError` for an unknown template and `RateLimitError` when too
+   * many are running.
    */
   static async create(options: SandboxOptions = {}): Promise<Sandbox> {
     const connection = createConnection(options);
@@ -92,7 +92,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Connects to a sandbox that exists, and resumes it when it is paused. On a running one `timeoutMs` only ever extends its
+   * Connects to an existing sandbox, and resumes it when it is paused. On a running one `timeoutMs` only extends its
    * life. Throws `NotFoundError`.
    */
   static async connect(sandboxId: string, options: ConnectOptions = {}): Promise<Sandbox> {
@@ -100,17 +100,17 @@ export class Sandbox implements AsyncDisposable {
     return new Sandbox(connection, await resumeSandbox(connection, sandboxId, options));
   }
 
-  /** The sandboxes of this API key. Nothing is sent before the first page is asked for. */
+  /** Lists the sandboxes of this API key. The first request is sent when you read the first page. */
   static list(options: SandboxListOptions = {}): SandboxPaginator {
     return new SandboxPaginator(createConnection(options), options);
   }
 
-  /** Ends a running or paused sandbox and deletes what it held. False when there is none. */
+  /** Ends a running or paused sandbox and deletes its files. Returns false when it does not exist. */
   static kill(sandboxId: string, options: ConnectionOptions = {}): Promise<boolean> {
     return killSandbox(createConnection(options), sandboxId, options);
   }
 
-  /** Ends the sandbox and deletes what it held. False when it was gone already. */
+  /** Ends the sandbox and deletes its files. Returns false when it does not exist. */
   kill(options: CallOptions = {}): Promise<boolean> {
     return killSandbox(this.#connection, this.sandboxId, options);
   }
@@ -121,10 +121,10 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Writes the sandbox to disk and stops it; when this resolves it is safe there and has no time to live. `Sandbox.connect`
-   * resumes it, with the same id, metadata, variables and tokens; connections do not survive. When this throws, it runs on.
-   * Throws `NotFoundError`, `InvalidArgumentError` when the service cannot keep memory, and a `SandboxError` of code
-   * `conflict` when it is paused already or being resumed.
+   * Writes the sandbox to disk and stops it; when this resolves it is safe there and no longer expires.
+   * `Sandbox.connect` resumes it, with the same id, metadata, variables and tokens; connections do not survive. When
+   * this throws, it still runs. Throws `NotFoundError`, `InvalidArgumentError` when the service cannot keep memory,
+   * and a `SandboxError` of code `conflict` when it is already paused or being resumed.
    */
   pause(options: PauseOptions = {}): Promise<void> {
     return pauseSandbox(this.#connection, this.sandboxId, options);
@@ -139,46 +139,52 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Captures the sandbox, which goes on after standing still for a moment, as a template that outlives it: sandboxes are made
-   * of it with `Sandbox.create({ template: snapshotId })`. It is safe on disk when this resolves.
-   * Throws `NotFoundError`, `InvalidArgumentError` when the service cannot capture memory, and a `SandboxError` of code
+   * Captures the sandbox as a template, which outlives it; the sandbox is frozen for a moment and continues. Create
+   * sandboxes from it with `Sandbox.create({ template: snapshotId })`. It is safe on disk when this resolves. Throws
+   * `NotFoundError`, `InvalidArgumentError` when the service cannot capture memory, and a `SandboxError` of code
    * `conflict` while the sandbox is being paused, resumed or captured.
    */
   createSnapshot(options: SnapshotOptions = {}): Promise<SnapshotInfo> {
     return createSnapshot(this.#connection, this.sandboxId, options);
   }
 
-  /** The snapshots of this API key. Nothing is sent before the first page is asked for. */
+  /** Lists the snapshots of this API key. The first request is sent when you read the first page. */
   static listSnapshots(options: SnapshotListOptions = {}): SnapshotPaginator {
     return new SnapshotPaginator(createConnection(options), options);
   }
 
-  /** The snapshots that were made of this sandbox. */
+  /** Lists the snapshots of this sandbox. */
   listSnapshots(
     options: Omit<SnapshotListOptions, 'sandboxId' | keyof ConnectionOptions> = {},
   ): SnapshotPaginator {
     return new SnapshotPaginator(this.#connection, { ...options, sandboxId: this.sandboxId });
   }
 
-  /** Deletes a snapshot, by its id or name. False when there is none. Throws `InvalidArgumentError` while sandboxes use it. */
+  /**
+   * Deletes a snapshot, by its id or name. Returns false when it does not exist. Throws `InvalidArgumentError` while
+   * sandboxes use it.
+   */
   static deleteSnapshot(snapshotId: string, options: ConnectionOptions = {}): Promise<boolean> {
     return deleteSnapshot(createConnection(options), snapshotId, options);
   }
 
-  /** Reads all of a snapshot. What is not as it was when it was made, in words; nothing when it is whole. */
+  /**
+   * Reads a whole snapshot and returns descriptions of what changed since it was made; an empty list when it is
+   * intact.
+   */
   static verifySnapshot(snapshotId: string, options: ConnectionOptions = {}): Promise<string[]> {
     return verifySnapshot(createConnection(options), snapshotId, options);
   }
 
-  /** The snapshot, then the one that its sandbox had begun with, and so on. */
+  /** Returns the snapshot, then the one that its sandbox began with, and so on. */
   static snapshotLog(snapshotId: string, options: ConnectionOptions = {}): Promise<SnapshotLogEntry[]> {
     return readSnapshotLog(createConnection(options), snapshotId, options);
   }
 
   /**
-   * What is different in the files of a snapshot, a template or a sandbox, ordered by path; in a sandbox as it is now.
-   * Throws `NotFoundError`, and `InvalidArgumentError` when the two were made on different images or differ in so many files
-   * that the answer would have more than 32 MiB.
+   * Compares the files of a snapshot, a template or a sandbox in its present state; the differences are ordered by
+   * path. Throws `NotFoundError`, and `InvalidArgumentError` when the two were created from different images or the
+   * response would exceed 32 MiB.
    */
   static diffFiles(to: string, options: FileDiffOptions = {}): Promise<FileDifference[]> {
     return diffFiles(createConnection(options), to, options);
@@ -193,12 +199,12 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Captures this sandbox once, with its running processes, and starts copies that go on from that moment, each with an id,
-   * a token and an address of its own. It runs on itself; connections to it are reset. Every copy succeeds or fails for
-   * itself: look at each entry. Programs that keep a random generator of their own in memory go on from the same state in
-   * every copy; what the system gives differs.
-   * Throws `NotFoundError`, `InvalidArgumentError` for more copies than may run, and a `SandboxError` of code `conflict`
-   * when it is paused, or `unimplemented` when the service cannot capture processes.
+   * Captures this sandbox once, with its running processes, and starts copies that continue from that moment, each
+   * with its own id, token and address. The sandbox itself continues; connections to it are reset. Each copy succeeds
+   * or fails separately: check each entry. Programs that keep a random generator in their own memory continue from the
+   * same state in every copy; random numbers of the kernel differ. Throws `NotFoundError`, `InvalidArgumentError` for
+   * more copies than the concurrency limit, and a `SandboxError` of code `conflict` when it is paused, or
+   * `unimplemented` when the service cannot capture processes.
    */
   fork(options: ForkOptions = {}): Promise<(Sandbox | SandboxError)[]> {
     return Sandbox.#fork(this.#connection, this.sandboxId, options);
@@ -217,7 +223,10 @@ export class Sandbox implements AsyncDisposable {
     return this.kill().then(() => {});
   }
 
-  /** Lets the sandbox end `timeoutMs` from now, sooner or later than before. Throws `NotFoundError` when it is gone or paused. */
+  /**
+   * Sets the end of the sandbox to `timeoutMs` from now, sooner or later than before. Throws `NotFoundError` when it
+   * is gone or paused.
+   */
   async setTimeout(timeoutMs: number, options: CallOptions = {}): Promise<void> {
     await callApi(this.#connection, options, (api, signal) =>
       api.POST('/sandboxes/{sandboxID}/timeout', {
@@ -228,12 +237,14 @@ export class Sandbox implements AsyncDisposable {
     );
   }
 
-  /** What the service says about it now. Throws `NotFoundError`. */
-  async getInfo(options: CallOptions = {}): Promise<SandboxInfo> {
-    const { data } = await callApi(this.#connection, options, (api, signal) =>
-      api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID: this.sandboxId } }, signal }),
-    );
-    return toSandboxInfo(data);
+  /** Returns what the service reports about it now. Throws `NotFoundError`. */
+  getInfo(options: CallOptions = {}): Promise<SandboxInfo> {
+    return getSandboxInfo(this.#connection, this.sandboxId, options);
+  }
+
+  /** As the method of the same name, by id. A paused sandbox stays paused. */
+  static getInfo(sandboxId: string, options: ConnectionOptions = {}): Promise<SandboxInfo> {
+    return getSandboxInfo(createConnection(options), sandboxId, options);
   }
 
   /** As the method of the same name, by id. */
@@ -242,8 +253,8 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * What has happened in it and to it, the newest first: starts, pauses and the cause of its end, processes that began and
-   * ended, uploads that failed. Also after its end, for 7 days. Throws `NotFoundError`.
+   * Returns its log, the newest entry first: starts, pauses and the cause of its end, processes that started and
+   * ended, uploads that failed. Available for 7 days after its end. Throws `NotFoundError`.
    */
   getLogs(options: LogsOptions = {}): Promise<LogEntry[]> {
     return getSandboxLogs(this.#connection, this.sandboxId, options);
@@ -258,29 +269,29 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * What it has used, oldest first: a sample every 5 seconds, further apart over an hour or more. Also after its end, for 7
-   * days. Throws `NotFoundError`, and `InvalidArgumentError` when `start` is after `end`.
+   * Returns its usage, oldest first: a sample every 5 seconds, with larger intervals over an hour or more. Available
+   * for 7 days after its end. Throws `NotFoundError`, and `InvalidArgumentError` when `start` is after `end`.
    */
   getMetrics(options: MetricsOptions = {}): Promise<SandboxMetric[]> {
     return getSandboxMetrics(this.#connection, this.sandboxId, options);
   }
 
-  /** Asks the agent inside. False when the sandbox is gone or paused. */
+  /** Asks the agent of the sandbox. Returns false when the sandbox is gone or paused. */
   isRunning(options: CallOptions = {}): Promise<boolean> {
     return this.#agent.probe(options);
   }
 
-  /** Host name, with its port if it has one, under which a port of the sandbox is reached. Throws `InvalidArgumentError`. */
+  /** The host name, with its port if it has one, of a port of the sandbox. Throws `InvalidArgumentError`. */
   getHost(port: number): string {
     return toSandboxHost(this, port);
   }
 
-  /** The URL of a port of the sandbox, without a slash at its end. Throws `InvalidArgumentError`. */
+  /** The URL of a port of the sandbox, without a trailing slash. Throws `InvalidArgumentError`. */
   getUrl(port: number): string {
     return `${toScheme(this.#connection)}//${this.getHost(port)}`;
   }
 
-  /** A URL that downloads one file with a plain GET, by whoever has it. */
+  /** A URL that downloads one file with a plain GET, without further credentials. */
   downloadUrl(path: string, options: FileUrlOptions = {}): Promise<string> {
     return this.#toFileUrl('read', path, options);
   }
@@ -290,7 +301,7 @@ export class Sandbox implements AsyncDisposable {
     return this.#toFileUrl('write', path, options);
   }
 
-  // Always the sandbox's own host name: at a shared address nothing in such a URL would say which sandbox is meant.
+  // Always the sandbox's own host name: at a shared address, the URL would not identify the sandbox.
   async #toFileUrl(operation: 'read' | 'write', path: string, options: FileUrlOptions): Promise<string> {
     const { user = '', expiresInMs } = options;
     const url = new URL(`${this.getUrl(agentPort)}/files`);

@@ -13,28 +13,28 @@ export type FileField =
   | 'xattrs'
   | 'content';
 
-/** One path, and what became of it. */
+/** One path, and its change. */
 export interface FileDifference {
-  /** Absolute. Bytes that are no UTF-8 stand as lone surrogates, U+DC80 to U+DCFF. */
+  /** Absolute. Bytes that are not UTF-8 appear as lone surrogates, U+DC80 to U+DCFF. */
   path: string;
   change: 'added' | 'removed' | 'changed';
-  /** Of what changed; empty otherwise. Times do not count. */
+  /** What differs for `changed`; empty otherwise. Times are not compared. */
   fields: FileField[];
 }
 
 export interface SnapshotLogEntry {
-  /** Of this one snapshot, whatever its names lead to later. */
+  /** The id of this snapshot, which never points to another one. */
   buildId: string;
-  /** What `Sandbox.create` takes; undefined when no name or id leads to it any more. */
+  /** The value for `Sandbox.create`; undefined when no name or id points to it any more. */
   snapshotId: string | undefined;
-  /** The sandbox that it was made of. */
+  /** The sandbox that it was made from. */
   sandboxId: string;
   createdAt: Date;
   state: 'ready' | 'removed';
 }
 
 export interface FileDiffOptions extends ConnectionOptions {
-  /** Snapshot, template or sandbox. Default: what the other began with. */
+  /** Snapshot, template or sandbox. Default: the state that the other began with. */
   from?: string | undefined;
 }
 

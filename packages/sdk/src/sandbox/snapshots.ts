@@ -6,31 +6,31 @@ import type { ConnectionOptions } from '../transport/connection-options.ts';
 import { Paginator, toNextToken } from './paginator.ts';
 
 export interface SnapshotInfo {
-  /** What `Sandbox.create` takes as its template: the full name with its tag, or an id with one. */
+  /** The value for `template` of `Sandbox.create`: the full name with its tag, or an id with one. */
   snapshotId: string;
-  /** Full names with namespace and tag; none when it was given no name. */
+  /** Full names with namespace and tag; empty for a snapshot without a name. */
   names: string[];
 }
 
 export interface SnapshotOptions extends CallOptions {
-  /** `[namespace/]name[:tag]`. A name that was used before gets this snapshot as its latest. */
+  /** `[namespace/]name[:tag]`. The tag of a name that was used before moves to this snapshot. */
   name?: string | undefined;
-  /** `false` captures the files only; what is created from it boots afresh, without any process. Default true. */
+  /** `false` captures the files only; sandboxes from it start without any process. Default true. */
   memory?: boolean | undefined;
 }
 
 export interface SnapshotListOptions extends ConnectionOptions {
-  /** Only those made of this sandbox. */
+  /** Only snapshots of this sandbox. */
   sandboxId?: string | undefined;
   /** Name, `namespace/name` or id, each with or without a tag. */
   name?: string | undefined;
-  /** Snapshots a page, 1 to 100. */
+  /** Snapshots in a page, 1 to 100. */
   limit?: number | undefined;
-  /** `nextToken` of an earlier paginator, to go on where it stopped. */
+  /** `nextToken` of an earlier paginator, to continue after its last page. */
   nextToken?: string | undefined;
 }
 
-/** Snapshots, newest first. */
+/** Lists snapshots, newest first. */
 export class SnapshotPaginator extends Paginator<SnapshotInfo> {
   /** @internal */
   constructor(connection: Connection, options: SnapshotListOptions) {

@@ -9,34 +9,37 @@ type SandboxReply = components['schemas']['Sandbox'];
 export interface SandboxOptions extends ConnectionOptions {
   /** Id or alias of a template, or id of a snapshot. Default `base`. */
   template?: string | undefined;
-  /** Life of the sandbox in milliseconds, rounded up to whole seconds. Default: the service's, 5 minutes. */
+  /**
+   * Time to live of the sandbox in milliseconds, rounded up to whole seconds. Default: that of the service, 5 minutes.
+   */
   timeoutMs?: number | undefined;
-  /** Free pairs, by which `Sandbox.list` filters. */
+  /** Arbitrary pairs, by which `Sandbox.list` filters. */
   metadata?: Record<string, string> | undefined;
   /** Environment of every command in it. */
   envs?: Record<string, string> | undefined;
-  /** `false` makes a sandbox whose files and commands ask for no token. Default true. */
+  /** `false` creates a sandbox whose files and commands require no token. Default true. */
   secure?: boolean | undefined;
-  /** `false` lets nothing out. Private networks are never reachable. Default true. */
+  /** `false` blocks all outgoing connections. Private networks are never reachable. Default true. */
   allowInternetAccess?: boolean | undefined;
-  /** `true` pauses the sandbox at the end of its life instead of killing it, after each resume again. Default false. */
+  /** `true` pauses the sandbox when it expires instead of killing it, also after each resume. Default false. */
   autoPause?: boolean | undefined;
   /** `false` keeps only the files at that pause. Default true. */
   autoPauseMemory?: boolean | undefined;
 }
 
 export interface ConnectOptions extends ConnectionOptions {
-  /** The sandbox lives at least this long from now, in milliseconds. Default: the service's, 5 minutes. */
+  /** The sandbox lives at least this long from now, in milliseconds. Default: that of the service, 5 minutes. */
   timeoutMs?: number | undefined;
-  /** `false` resumes a paused sandbox from its files alone. Default true: with whatever was kept. */
+  /** `false` resumes a paused sandbox from its files alone. Default true: with everything that was kept. */
   memory?: boolean | undefined;
 }
 
-// What the newer routes take when no time is given. The older ones have 15 s or demand one.
+// The default of the newer routes. The older ones have 15 s or require a value.
 const defaultTimeoutSeconds = 300;
 
 /**
- * Creates a sandbox, on the older route where the newer is missing or cannot do what is asked. Sends only what was set.
+ * Creates a sandbox, on the older route if the newer is missing or lacks the requested feature. Sends only the given
+ * options.
  *
  * @internal
  */
@@ -59,7 +62,7 @@ export async function startSandbox(connection: Connection, options: SandboxOptio
         signal,
       }),
     );
-  // The newer route makes secured sandboxes only.
+  // The newer route creates secured sandboxes only.
   if (secure === false) return (await older()).data;
   const newer = () =>
     callApi(connection, options, (api, signal) => api.POST('/v2/sandboxes', { body, signal }));
@@ -98,7 +101,7 @@ function toTimeout({ timeoutMs }: { timeoutMs?: number | undefined }): { timeout
   return timeoutMs === undefined ? {} : { timeout: Math.ceil(timeoutMs / 1000) };
 }
 
-/** A 404 also stands for an unknown template or sandbox; the older route then says so again. */
+/** A 404 also stands for an unknown template or sandbox; the older route then returns it again. */
 function orOlder<T>(older: () => Promise<T>): (error: unknown) => Promise<T> {
   return (error) => {
     if (error instanceof SandboxError && isMissingRoute(error)) return older();

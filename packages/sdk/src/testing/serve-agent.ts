@@ -7,7 +7,7 @@ import { listen } from './listen.ts';
 
 export const sandboxId = 'i4k2m9x7q1w8e3r5t6y0z';
 
-/** An agent's client for a real server with these Connect services and, for everything else, this handler. */
+/** A client of a real server with these Connect services and, for all other requests, this handler. */
 export async function serveAgent(
   routes: (router: ConnectRouter) => void,
   fallback: RequestListener = (_request, response) => void response.writeHead(404).end(),

@@ -5,12 +5,12 @@ import { fromResponse } from './from-response.ts';
 import { toAgentUrl, toRoutingHeaders } from './sandbox-address.ts';
 
 export interface AgentCallOptions extends CallOptions {
-  /** User of the sandbox: decides home, rights and ownership. Default: the sandbox's own, `user`. */
+  /** User of the sandbox: sets home, permissions and ownership. Default: the sandbox's own, `user`. */
   user?: string | undefined;
 }
 
 /**
- * What one call hands to a Connect client.
+ * The options that one call passes to a Connect client.
  *
  * @internal
  */
@@ -29,7 +29,7 @@ export interface Agent {
   readonly requestTimeoutMs: number;
   /** Makes one unary call. */
   rpc<T>(options: AgentCallOptions, send: (client: EnvdClient, rpc: RpcOptions) => Promise<T>): Promise<T>;
-  /** True when the agent answers, false when the sandbox is gone or paused. Rejects when neither can be said. */
+  /** True when the agent answers, false when the sandbox is gone or paused. Rejects when neither is certain. */
   probe(options?: CallOptions): Promise<boolean>;
 }
 
@@ -43,7 +43,7 @@ interface AgentOptions {
 const probeTimeoutMs = 5_000;
 
 /**
- * Makes the client of one sandbox's agent. It opens no connection.
+ * Creates the client of one sandbox's agent. It opens no connection.
  *
  * @internal
  */
@@ -73,7 +73,7 @@ export function createAgent({ connection, sandboxId, domain, accessToken }: Agen
 }
 
 /**
- * Names the user of one call to the agent.
+ * Sets the user of one call to the agent.
  *
  * @internal
  */

@@ -6,13 +6,13 @@ const untilAborted = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', () => reject(signal.reason));
   });
 
-it('rejects with "timeout" when the time is up', async () => {
+it('rejects with "timeout" when the timeout expires', async () => {
   await expect(runCall({ requestTimeoutMs: 5 }, 60_000, untilAborted)).rejects.toMatchObject({
     code: 'timeout',
   });
 });
 
-it('takes the default when the timeout is undefined, and no timeout for 0', async () => {
+it('uses the default when the timeout is undefined, and no timeout for 0', async () => {
   await expect(runCall({ requestTimeoutMs: undefined }, 5, untilAborted)).rejects.toMatchObject({
     code: 'timeout',
   });
@@ -34,7 +34,7 @@ it('rejects with "canceled" and the reason when the signal aborts, also one that
   await expect(late).rejects.toMatchObject({ code: 'canceled', cause: reason });
 });
 
-it('says "connection_failed" when nobody answers', async () => {
+it('rejects with "connection_failed" when no server answers', async () => {
   const refused = runCall({}, 60_000, (signal) => fetch('http://127.0.0.1:2', { signal }));
   await expect(refused).rejects.toMatchObject({ code: 'connection_failed', retryable: false });
 });

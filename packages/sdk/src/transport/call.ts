@@ -4,23 +4,26 @@ import { fromConnect } from './from-connect.ts';
 export interface CallOptions {
   /** Aborting it ends the call, which rejects with the code `canceled` and the signal's reason as its cause. */
   signal?: AbortSignal | undefined;
-  /** How long to wait for an answer, in milliseconds. 0 waits for ever. Default 60 000, or what the sandbox was made with. */
+  /**
+   * How long to wait for a response, in milliseconds. 0 waits forever. Default 60 000, or the value that the sandbox
+   * was created with.
+   */
   requestTimeoutMs?: number | undefined;
 }
 
 /** @internal */
 export interface Call {
-  /** Aborts with the caller's signal and, until `stopClock`, when the time is up. */
+  /** Aborts with the caller's signal and, until `stopClock`, when the timeout expires. */
   readonly signal: AbortSignal;
   stopClock(): void;
-  /** Lets go of the caller's signal. Idempotent. */
+  /** Removes the listener from the caller's signal. Idempotent. */
   end(): void;
-  /** The error to show for what the call threw. */
+  /** Maps an error that the call threw. */
   explain(error: unknown): SandboxError;
 }
 
 /**
- * Starts the clock of one call. Whoever starts it must `end` it.
+ * Starts the timeout of one call. The caller must call `end`.
  *
  * @internal
  */
@@ -48,14 +51,14 @@ export function startCall({ signal: outer, ...options }: CallOptions, defaultTim
       if (error instanceof SandboxError) return error;
       if (outer?.aborted) return toSandboxError('canceled', 'the call was aborted', { cause: outer.reason });
       if (isLate)
-        return toSandboxError('timeout', `no answer within ${requestTimeoutMs} ms`, { cause: error });
+        return toSandboxError('timeout', `no response within ${requestTimeoutMs} ms`, { cause: error });
       return fromConnect(error);
     },
   };
 }
 
 /**
- * Runs one call from start to end under its clock and signal, and maps what it throws.
+ * Runs one call with its timeout and signal, and maps the error that it throws.
  *
  * @internal
  */

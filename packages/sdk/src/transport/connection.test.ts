@@ -18,7 +18,7 @@ it.each([
   expect(resolveAddresses(options)).toMatchObject(expected);
 });
 
-it('takes options first, then SKERRY_*, then E2B_*, and an empty value as unset', () => {
+it('prefers options, then SKERRY_*, then E2B_*, and treats an empty value as unset', () => {
   vi.stubEnv('E2B_API_URL', 'http://e2b:1');
   vi.stubEnv('E2B_DOMAIN', 'e2b.example');
   vi.stubEnv('E2B_SANDBOX_URL', 'http://e2b:2');
@@ -36,7 +36,7 @@ it('takes options first, then SKERRY_*, then E2B_*, and an empty value as unset'
   });
 });
 
-it('refuses to start without an API key, before anything is sent', () => {
+it('throws without an API key, before it sends a request', () => {
   vi.stubEnv('SKERRY_API_KEY', '');
   vi.stubEnv('E2B_API_KEY', '');
   expect(() => createConnection({})).toThrow(AuthenticationError);

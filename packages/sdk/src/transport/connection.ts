@@ -7,7 +7,7 @@ import { fromResponse } from './from-response.ts';
 import { isLocalDomain } from './local-domain.ts';
 import { createRetryingFetch } from './retrying-fetch.ts';
 
-/** Settings in force: options first, then the environment, then defaults. */
+/** The effective settings: options first, then the environment, then defaults. */
 export interface Connection {
   readonly apiUrl: string;
   readonly domain: string;
@@ -21,7 +21,9 @@ export interface Connection {
 const defaultDomain = 'localhost:4000';
 const defaultRequestTimeoutMs = 60_000;
 
-/** Resolves the settings and makes the client of the platform API. Throws `unauthenticated` when there is no API key. */
+/**
+ * Resolves the settings and creates the client of the platform API. Throws `unauthenticated` when there is no API key.
+ */
 export function createConnection(options: ConnectionOptions): Connection {
   const apiKey = options.apiKey || readSetting('API_KEY');
   if (!apiKey) {
@@ -44,7 +46,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
-/** Where the API and the sandboxes are. An empty string counts as unset. */
+/** The addresses of the API and the sandboxes. An empty string counts as unset. */
 export function resolveAddresses(
   options: Pick<ConnectionOptions, 'apiUrl' | 'domain' | 'sandboxUrl'>,
 ): Pick<Connection, 'apiUrl' | 'domain' | 'sandboxUrl'> {
@@ -65,7 +67,7 @@ interface ApiAnswer<T> {
   response: Response;
 }
 
-/** Makes one call to the platform API and returns what it answered. Any status but 2xx is thrown as a `SandboxError`. */
+/** Makes one call to the platform API and returns its response. Throws a `SandboxError` for any status but 2xx. */
 export async function callApi<T>(
   connection: Connection,
   options: CallOptions,

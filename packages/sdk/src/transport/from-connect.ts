@@ -22,7 +22,7 @@ const codes: Record<Code, SandboxErrorCode> = {
   [Code.Unauthenticated]: 'unauthenticated',
 };
 
-/** The error of a call to the agent, whatever made it fail: its answer, an answer in front of it, or no answer at all. */
+/** Maps an error of a call to the agent: a response of the agent, a response of a proxy, or no response. */
 export function fromConnect(error: unknown): SandboxError {
   if (error instanceof SandboxError) return error;
   if (!(error instanceof ConnectError)) return fromFetch(error);
@@ -34,7 +34,7 @@ export function fromConnect(error: unknown): SandboxError {
       cause: error,
     });
   }
-  // Connect wraps what `fetch` threw; an answer of the agent never has a cause.
+  // Connect wraps errors that `fetch` threw; a response of the agent never has a cause.
   if (error.cause instanceof Error) return fromFetch(error.cause);
   return toSandboxError(codes[error.code], error.rawMessage, {
     cause: error,
@@ -42,7 +42,7 @@ export function fromConnect(error: unknown): SandboxError {
   });
 }
 
-/** The error of a request to which no whole answer came. `fetch` hides the reason in the cause of its TypeError. */
+/** The error of a request without a complete response. `fetch` hides the reason in the cause of its TypeError. */
 function fromFetch(error: unknown): SandboxError {
   const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const message = reason instanceof Error ? reason.message || reason.name : String(reason);

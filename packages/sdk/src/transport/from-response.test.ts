@@ -31,7 +31,7 @@ it.each([
   expect(error).toMatchObject({ code, retryable, message: 'why', requestId: 'r1', name: type.name });
 });
 
-it('tells the 502 of the edge, which names the sandbox, from one of a proxy whose service is down', () => {
+it('distinguishes the 502 of the edge, which names the sandbox, from one of a proxy whose service is down', () => {
   const headers = new Headers();
   const body = { code: 502, message: 'The sandbox was not found', sandboxId: 'i1' };
   expect(fromResponse({ status: 502, headers, body })).toBeInstanceOf(SandboxUnavailableError);
@@ -44,6 +44,6 @@ it.each([
   ['plain text\n', 'plain text'],
   [{ message: 5 }, 'HTTP 500'],
   [null, 'HTTP 500'],
-])('bears the body %j', (body, message) => {
+])('accepts the body %j', (body, message) => {
   expect(fromResponse({ status: 500, headers: new Headers(), body }).message).toBe(message);
 });

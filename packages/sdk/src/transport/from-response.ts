@@ -18,19 +18,22 @@ const codes: Record<number, SandboxErrorCode> = {
 interface HttpAnswer {
   status: number;
   headers: Headers;
-  /** Parsed JSON, or text, or nothing. */
+  /** Parsed JSON, or text, or undefined. */
   body: unknown;
   cause?: unknown;
 }
 
-/** The error of an HTTP answer. The status decides; the body, which a proxy may have written, only gives the message. */
+/**
+ * Maps an HTTP response to an error. The status decides; the body, which may come from a proxy, only provides the
+ * message.
+ */
 export function fromResponse({ status, headers, body, cause }: HttpAnswer): SandboxError {
   const code = status === 502 ? toGatewayCode(body) : (codes[status] ?? toCodeOfClass(status));
   const message = readString(body, 'message') ?? (readText(body) || `HTTP ${status}`);
   return toSandboxError(code, message, { cause, requestId: headers.get('x-request-id') ?? undefined });
 }
 
-// The edge names the sandbox in its 502; one without comes from a proxy whose service is down.
+// The edge names the sandbox in its 502; one without it comes from a proxy whose service is down.
 function toGatewayCode(body: unknown): SandboxErrorCode {
   return (readString(body, 'sandboxID') ?? readString(body, 'sandboxId'))
     ? 'sandbox_unavailable'

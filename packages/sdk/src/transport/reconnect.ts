@@ -2,20 +2,20 @@ import { type SandboxError, toSandboxError } from '../errors.ts';
 import { explainLostStream, keepaliveHeader } from '../files/event-stream.ts';
 import type { Agent } from './agent.ts';
 
-/** What one attempt may take. */
+/** The timeout of one attempt. */
 export interface AttemptLimits {
   requestTimeoutMs: number;
-  /** What the stream itself may still take. 0 is without end. */
+  /** The remaining time of the stream. 0 means no limit. */
   timeoutMs: number;
 }
 
 export interface ReconnectOptions<T> {
   agent: Agent;
-  /** Ends the attempts. Its reason is what they then fail with. */
+  /** Ends the attempts. Its reason is the error of the stream. */
   signal: AbortSignal;
-  /** Why the connection broke: thrown when it cannot be made again. */
+  /** Why the connection broke: thrown when it cannot be restored. */
   reason: SandboxError;
-  /** When the stream would have ended anyway, in milliseconds since the epoch. */
+  /** The deadline of the stream, in milliseconds since the epoch. */
   deadlineMs: number | undefined;
   open(limits: AttemptLimits): Promise<T>;
 }
@@ -25,12 +25,12 @@ const firstDelayMs = 100;
 const maxDelayMs = 2_000;
 /** The sandbox keeps the end of a command for 30 seconds only, so an attempt must not take long. */
 const attemptTimeoutMs = 5_000;
-/** A connection on which nothing comes for so long, not even a keepalive, is taken for broken. */
+/** A connection without any message, not even a keepalive, for this time counts as broken. */
 const maxSilenceMs = 2.5 * 1000 * Number(keepaliveHeader['Keepalive-Ping-Interval']);
 
 /**
- * Opens a stream again whose connection broke. Gives up after eight attempts in a row, which take nine seconds where nothing
- * answers, and at once when the sandbox answers that it will not. Throws `reason` then, `timeout` after the deadline and
+ * Reopens a stream whose connection broke. Gives up after eight attempts in a row, which take nine seconds when no
+ * server answers, and at once when the sandbox refuses. Throws `reason` then, `timeout` after the deadline and
  * `sandbox_unavailable` when the sandbox has ended.
  */
 export async function reconnect<T>(options: ReconnectOptions<T>): Promise<T> {
@@ -48,14 +48,14 @@ export async function reconnect<T>(options: ReconnectOptions<T>): Promise<T> {
     } catch (error) {
       const failure = await explainLostStream(agent, signal, error);
       if (failure.code === 'connection_failed' || failure.code === 'timeout') continue;
-      // Whatever else is wrong with it, what happened to the caller is that the connection broke.
+      // For any other error, the caller sees the broken connection.
       throw failure.code === 'canceled' || failure.code === 'sandbox_unavailable' ? failure : reason;
     }
   }
   throw reason;
 }
 
-/** Rejects with `connection_failed` when the next message of a stream does not come for longer than keepalives would. */
+/** Rejects with `connection_failed` when the next message of a stream is later than a keepalive would be. */
 export async function withinSilence<T>(message: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<never>((_resolve, reject) => {

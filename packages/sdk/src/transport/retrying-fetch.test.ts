@@ -27,7 +27,7 @@ async function serve(retryAfter: (attempt: number) => string | undefined) {
   return { bodies, send };
 }
 
-it('sends a limited request again, with its body, until it passes', async () => {
+it('repeats a rate-limited request, with its body, until it succeeds', async () => {
   const { bodies, send } = await serve((attempt) => (attempt < 3 ? '0' : 'done'));
   expect((await send(60_000)).status).toBe(200);
   expect(bodies).toEqual(['payload', 'payload', 'payload']);
@@ -40,7 +40,7 @@ it('gives up after three retries', async () => {
 });
 
 it.each([undefined, 'soon', '-1', '1.5', '61'])(
-  'does not retry after %s when a request may take a minute',
+  'does not retry for a Retry-After of %s and a timeout of a minute',
   async (value) => {
     const { bodies, send } = await serve(() => value);
     expect((await send(60_000)).status).toBe(429);

@@ -1,3 +1,5 @@
+import { sleep } from './sleep.ts';
+
 interface RetryingFetchOptions {
   fetch: typeof globalThis.fetch | undefined;
   requestTimeoutMs: number;
@@ -6,8 +8,8 @@ interface RetryingFetchOptions {
 const maxRetries = 3;
 
 /**
- * Sends a request again, up to three times, when it is answered 429 with a `Retry-After` in whole seconds that fits into the
- * request timeout. A 429 without one says that waiting does not help, and is returned.
+ * Repeats a request up to three times when the response is 429 with a `Retry-After` in whole seconds that fits into the
+ * request timeout. A 429 without that header means that waiting does not help, and is returned.
  */
 export function createRetryingFetch({ fetch, requestTimeoutMs }: RetryingFetchOptions) {
   const send = fetch ?? ((request: Request) => globalThis.fetch(request));
@@ -26,19 +28,4 @@ export function createRetryingFetch({ fetch, requestTimeoutMs }: RetryingFetchOp
 
 function parseRetryAfter(value: string | null): number | undefined {
   return value !== null && /^\d{1,9}$/.test(value) ? Number(value) * 1000 : undefined;
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  });
 }

@@ -48,7 +48,7 @@ it.each([
     'http://localhost:4000',
   ],
   [
-    'sandboxUrl before all',
+    'sandboxUrl above all',
     'https://api.example.com',
     'http://edge:1/base',
     'example.com',

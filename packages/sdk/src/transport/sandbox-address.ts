@@ -21,15 +21,15 @@ export function toSandboxHost({ sandboxId, domain }: SandboxName, port: number):
   return `${port}-${sandboxId}.${domain}`;
 }
 
-/** `https:` unless the service was named with `http:`. */
+/** `https:` unless the address of the service has `http:`. */
 export function toScheme({ apiUrl, sandboxUrl }: Addresses): string {
   return new URL(sandboxUrl ?? apiUrl).protocol;
 }
 
 /**
- * Where requests to the agent go. On a local domain that is the service itself, as its host names cannot be resolved there:
- * the headers of `toRoutingHeaders` name the sandbox. An API that is reached by IP address or as localhost has the edge on
- * the same port, and is nearer than a domain which may be another machine's localhost.
+ * The base URL for requests to the agent. On a local domain that is the service itself, because host names cannot be
+ * resolved there: the headers of `toRoutingHeaders` identify the sandbox. An API at an IP address or localhost has the
+ * edge on the same port, and takes precedence over a domain, which may be the localhost of another machine.
  */
 export function toAgentUrl(addresses: Addresses, name: SandboxName): string {
   if (addresses.sandboxUrl) return addresses.sandboxUrl;
@@ -40,7 +40,10 @@ export function toAgentUrl(addresses: Addresses, name: SandboxName): string {
   return url.origin;
 }
 
-/** Names the sandbox to a shared host; other hosts ignore them. Both or neither, or the edge answers 400. */
+/**
+ * Identifies the sandbox to a shared host; other hosts ignore these headers. Send both or neither, or the edge answers
+ * 400.
+ */
 export function toRoutingHeaders(sandboxId: string): Record<string, string> {
   return { 'E2b-Sandbox-Id': sandboxId, 'E2b-Sandbox-Port': String(agentPort) };
 }

@@ -1,14 +1,49 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
-import type { StackClient } from '../stack/stack-client.ts';
 
-/** The agent of a sandbox as the host sees it. */
+/** An agent as the host sees it. */
 export interface AgentProcess {
-  /** The most memory that it has had. */
+  readonly pid: number;
+  /** The largest resident size so far. */
   peakBytes(): number;
+  /** Its anonymous memory now: without the pages of its program, which all sandboxes share. */
+  ownBytes(): number;
   /** Its connections, and the sockets it listens on. */
   countSockets(): number;
 }
+
+export const createAgentProcess = (pid: number): AgentProcess => {
+  const read = (field: string): number => {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
+  };
+  return {
+    pid,
+    peakBytes: () => read('VmHWM'),
+    ownBytes: () => read('RssAnon'),
+    countSockets: () =>
+      readdirSync(`/proc/${pid}/fd`).filter((name) => isSocket(`/proc/${pid}/fd/${name}`)).length,
+  };
+};
+
+/** Finds the agent by its cgroup: the pid that the sandbox's folder records is that of its first process, not of the agent. */
+export const findAgentProcess = (sandboxId: string): AgentProcess => {
+  const pid = readdirSync('/proc').find(
+    (name) =>
+      /^\d+$/.test(name) &&
+      readOrEmpty(`/proc/${name}/cgroup`).includes(sandboxId) &&
+      readOrEmpty(`/proc/${name}/cmdline`).startsWith('/.envd/node'),
+  );
+  if (pid === undefined) throw new Error(`no agent of ${sandboxId} was found`);
+  return createAgentProcess(Number(pid));
+};
+
+const readOrEmpty = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // The process has just ended.
+  }
+};
 
 const isSocket = (path: string): boolean => {
   try {
@@ -16,14 +51,4 @@ const isSocket = (path: string): boolean => {
   } catch {
     return false; // Closed since the folder was read.
   }
-};
-
-export const findAgentProcess = (stack: Pick<StackClient, 'dataDir'>, sandboxId: string): AgentProcess => {
-  const pid = readFileSync(join(stack.dataDir, 'sandboxes', sandboxId, 'pid'), 'utf8').trim();
-  return {
-    peakBytes: () =>
-      Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024,
-    countSockets: () =>
-      readdirSync(`/proc/${pid}/fd`).filter((name) => isSocket(`/proc/${pid}/fd/${name}`)).length,
-  };
 };

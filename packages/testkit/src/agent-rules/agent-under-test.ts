@@ -1,93 +1,76 @@
-import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
-import { afterAll, beforeAll, describe } from 'vitest';
-import { joinStack } from '../stack/shared-stack.ts';
+import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
+import type { SharedStack } from '../stack/shared-stack.ts';
+import { type Agent, type AgentSettings, type AgentSource, createAgent } from './agent.ts';
 import { startBareAgent } from './bare-agent.ts';
-import { createPlainCalls, type PlainCalls } from './plain-calls.ts';
+import { openStackAgents } from './stack-agents.ts';
 
-/** An agent that rules are tested on, whatever stands around it. */
-export interface AgentUnderTest {
-  /** Requests as they stand. */
-  readonly plain: PlainCalls;
-  readonly client: EnvdClient;
-  /** Runs a shell script as root, where the agent runs programs. Resolves with its output; rejects unless it ends with 0. */
-  run(script: string): Promise<string>;
-}
+/** What a rule may need that an agent lacks by itself. Each text completes "skipped: a bare agent …". */
+const lacking = {
+  sandbox: 'has the disks, limits and namespaces of the host',
+  platform: 'has no platform and is reached directly, unless a test puts an edge before it',
+  time: 'would repeat half a minute of waiting that the sandbox has proven',
+} as const;
+type Capability = keyof typeof lacking;
 
-interface Reachable {
-  readonly url: string;
-  readonly sandboxId: string;
-  readonly accessToken: string;
-  readonly client: EnvdClient;
-  readonly asRoot: EnvdClient;
-  end(): Promise<void>;
+/** The agent that the rules are tested on. It is there from the first `beforeAll` of a test file on, not before. */
+export interface AgentUnderTest extends Agent {
+  /** Another agent of the same kind. It ends with this one, or when its `end` is called. */
+  another(settings?: AgentSettings): Promise<Agent>;
+  /** Skips the tests of this `describe`, with the reason, where the agent lacks the capability. */
+  needs(capability: Capability): void;
+  /** Whether it lacks every capability. */
+  readonly isBare: boolean;
+  /** The server in front of it, where `platform` is no lack. */
+  readonly stack: SharedStack;
 }
 
 /**
- * Runs the tests that `define` declares on each agent: one that is a bare process of this host, and one in a sandbox, reached
- * through edge and platform. A rule that holds on one of them alone has to say so where it is tested.
+ * Runs the tests that `define` declares on each kind of agent: a bare process of this host, and one in a sandbox that is reached
+ * through edge and platform. A rule that holds on one of them alone states the capability that it needs.
  */
-export const testAgents = (define: (agent: AgentUnderTest) => void): void => {
+export const testAgents = (define: (agent: AgentUnderTest) => void, settings: AgentSettings = {}): void => {
   describe.each([
-    { name: 'a bare agent', open: openBare },
-    { name: 'an agent in a sandbox', open: openInStack },
-  ])('$name', ({ open }) => {
-    let reached: Reachable | undefined;
-    const reach = (): Reachable => {
-      if (reached === undefined) throw new Error('the agent is there from the first test on, not before');
-      return reached;
+    { name: 'a bare agent', openSource: openBareAgents, isBare: true },
+    { name: 'an agent in a sandbox', openSource: openStackAgents, isBare: false },
+  ])('$name', ({ openSource, isBare }) => {
+    let source: AgentSource | undefined;
+    let opened: Agent | undefined;
+    const present = <T>(value: T | undefined, what: string): T => {
+      if (value === undefined) throw new Error(`${what} is not there`);
+      return value;
     };
     beforeAll(async () => {
-      reached = await open();
+      source = await openSource();
+      opened = await source.open(settings);
     });
-    afterAll(() => reached?.end());
-    define({
-      plain: createPlainCalls(() => {
-        const { url, ...sandbox } = reach();
-        return { stack: { address: { sandboxUrl: url } }, sandbox };
-      }),
-      get client() {
-        return reach().client;
+    afterAll(() => source?.close());
+    const agent = createAgent(() => present(opened, 'the agent'));
+    define(Object.defineProperties(agent, {
+      another: {
+        value: (other?: AgentSettings) =>
+          present(source, 'the agent').open({ ...(settings.hasEdge && { hasEdge: true }), ...other }),
       },
-      run: (script) => runScript(reach().asRoot, script),
-    });
+      needs: {
+        value: (capability: Capability) =>
+          beforeEach(({ skip }) => skip(isBare, `a bare agent ${lacking[capability]}`)),
+      },
+      isBare: { value: isBare },
+      stack: { get: () => present(source?.stack, 'the platform') },
+    }) as AgentUnderTest);
   });
 };
 
-const openBare = async (): Promise<Reachable> => {
-  const { url, accessToken, stop } = await startBareAgent();
-  const client = createEnvdClient({ baseUrl: url, accessToken });
-  const asRoot = createEnvdClient({ baseUrl: url, accessToken, user: 'root' });
-  return { url, accessToken, sandboxId: 'bare', client, asRoot, end: stop };
-};
-
-const openInStack = async (): Promise<Reachable> => {
-  const stack = await joinStack();
-  const sandbox = await stack.createSandbox({ timeoutSeconds: 600 });
-  const { sandboxId, accessToken, agent: client } = sandbox;
-  const asRoot = sandbox.agentOf('root');
+const openBareAgents = async (): Promise<AgentSource> => {
+  const made: Agent[] = [];
   return {
-    url: stack.address.sandboxUrl,
-    sandboxId,
-    accessToken,
-    client,
-    asRoot,
-    end: () => stack.leave(),
+    async open(settings = {}) {
+      const connection = await startBareAgent(settings);
+      const agent = createAgent(() => connection);
+      made.push(agent);
+      return agent;
+    },
+    async close() {
+      await Promise.all(made.map((agent) => agent.end()));
+    },
   };
-};
-
-const runScript = async ({ process }: EnvdClient, script: string): Promise<string> => {
-  const decoder = new TextDecoder();
-  let output = '';
-  let complaint = '';
-  const program = { cmd: '/bin/sh', args: ['-c', script] };
-  for await (const { event: outer } of process.start({ process: program, stdin: false })) {
-    const event = outer?.event;
-    if (event?.case === 'data' && event.value.output.case === 'stdout')
-      output += decoder.decode(event.value.output.value, { stream: true });
-    if (event?.case === 'data' && event.value.output.case === 'stderr')
-      complaint += new TextDecoder().decode(event.value.output.value);
-    if (event?.case === 'end' && event.value.exitCode !== 0)
-      throw new Error(`${event.value.status}: ${complaint}`);
-  }
-  return output;
 };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 
-/** A line to a server that can be cut. */
+/** A connection to a server that the test can cut. */
 export interface CutLine extends AsyncDisposable {
   /** Of 127.0.0.1. */
   readonly port: number;
@@ -30,7 +30,7 @@ export const createCutLine = async (targetPort: number): Promise<CutLine> => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     }
-    // The other side is told by the end of its own connection.
+    // The other side sees the end of its own connection.
     pipeline(client, upstream, client, () => undefined);
   };
   const server = createServer((client) => {

@@ -39,9 +39,7 @@ describe('the body of an error', () => {
   );
 
   it('rule 8.1-1: is the same for what is described and not served', async () => {
-    expect(errorOf(await call('POST /templates/tags', { body: '{"target":"base","tags":["x"]}' }))).toEqual(
-      anError(501),
-    );
+    expect(errorOf(await call(`PUT /sandboxes/${gone}/network`, { body: '{}' }))).toEqual(anError(501));
   });
 
   it.each([

@@ -39,7 +39,7 @@ describe('the typed clients', () => {
     ['the page of a proxy', () => ({ body: '<html>sorry</html>', headers: { 'content-type': 'text/html' } })],
     ['JSON that is none', () => ({ body: '{"code":', headers: { 'content-type': 'application/json' } })],
     [
-      'somebody else’s JSON',
+      'JSON of another API',
       () => ({ body: '{"code":"E17","error":[]}', headers: { 'content-type': 'application/json' } }),
     ],
     [
@@ -55,8 +55,8 @@ describe('the typed clients', () => {
     expect(await errorOf(sdk.files.read('/no/such'))).toMatchObject({ code: 'not_found' });
     expect(await errorOf(sdk.files.read('/etc'))).toMatchObject({ code: 'invalid_argument' });
     expect(await errorOf(sdk.files.read('/x', { user: 'ghost' }))).toMatchObject({ code: 'unauthenticated' });
-    const nobody = Sandbox.connect('inosuchsandbox0000000', connection);
-    expect(await errorOf(nobody)).toMatchObject({ code: 'not_found' });
+    const missing = Sandbox.connect('inosuchsandbox0000000', connection);
+    expect(await errorOf(missing)).toMatchObject({ code: 'not_found' });
     expect(await Sandbox.kill('inosuchsandbox0000000', connection)).toBe(false);
     const stranger = Sandbox.connect(sandboxId, { ...connection, apiKey: `e2b_${'0'.repeat(40)}` });
     expect(await errorOf(stranger)).toMatchObject({ code: 'unauthenticated' });
@@ -136,10 +136,10 @@ describe('the typed clients', () => {
     expect(sent.at(-1)).toEqual(['', undefined]);
   });
 
-  it('rule 8.5-4: let go of each connection once, also of streams that nobody reads to their end', async () => {
+  it('rule 8.5-4: release each connection once, also those of streams that are not read to the end', async () => {
     const sdk = await Sandbox.connect(sandbox.sandboxId, stack.connection);
     await sdk.commands.run('truncate -s 200M /tmp/vast');
-    const agent = findAgentProcess(stack, sandbox.sandboxId);
+    const agent = findAgentProcess(sandbox.sandboxId);
     const before = agent.countSockets();
     for (let index = 0; index < 10; index += 1) {
       const stream = await sdk.files.read('/tmp/vast', { format: 'stream' });

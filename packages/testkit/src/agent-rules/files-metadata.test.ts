@@ -8,7 +8,7 @@ testAgents((agent) => {
   const { run } = agent;
   const statOf = async (path: string) => (await agent.client.filesystem.stat({ path })).entry;
   const metadataOf = async (path: string) => (await statOf(path))?.metadata;
-  /** The extended attributes as the kernel tells them. */
+  /** The extended attributes as the kernel returns them. */
   const attributesOf = async (path: string): Promise<unknown> =>
     JSON.parse(
       await run(

@@ -163,6 +163,7 @@ testAgents((agent) => {
       expect(await move('/dev/shm/other', '/tmp/stuck/other')).toEqual(
         refused(500, 'internal', /on another device/),
       );
+      expect(await move('/tmp/stuck/dir', '/tmp/stuck/dir/in/itself')).toEqual(refused(500, 'internal', /./));
       expect((await move('/tmp/stuck/dir', '/tmp/stuck/empty'))[0]).toBe(200);
       expect(await run('ls /tmp/stuck /dev/shm')).toBe('/dev/shm:\nother\n\n/tmp/stuck:\nempty\nfull\n');
     });

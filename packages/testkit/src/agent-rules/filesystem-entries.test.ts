@@ -30,6 +30,7 @@ testAgents((agent) => {
         mode: 0o777,
         permissions: 'dtrwxrwxrwx',
       });
+      expect(await stat('/dev/null')).toMatchObject({ permissions: 'Dcrw-rw-rw-' });
       const pipe = await stat('/tmp/modes/pipe');
       expect(pipe).toMatchObject({ mode: 0o600, permissions: 'prw-------' });
       // Neither a file nor a directory: the default of the field, which JSON leaves out.

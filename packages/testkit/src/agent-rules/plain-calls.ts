@@ -19,7 +19,7 @@ export interface PlainAnswer {
   text: string;
 }
 
-/** Requests to the agent of one sandbox through the edge, as they stand: nothing is added, followed or inflated. */
+/** Requests to one agent exactly as given: nothing is added, followed or decompressed. */
 export interface PlainCalls {
   call(route: string, call?: PlainCall): Promise<PlainAnswer>;
   /** Makes a call that must be answered with the JSON error body. */
@@ -66,8 +66,8 @@ export const createPlainCalls = (
       },
     });
     const answer = once(outgoing, 'response');
-    // What is refused may be answered before it is sent, and the rest then meets a closed connection. Whoever waits for the
-    // answer, or reads its body, is told of anything else.
+    // A refused request may be answered before it is sent, and the rest then meets a closed connection. The wait for the
+    // answer, or the read of its body, reports other errors.
     outgoing.on('error', () => undefined);
     if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) outgoing.end(body);
     else await Promise.race([pipeline(body, outgoing), answer]);

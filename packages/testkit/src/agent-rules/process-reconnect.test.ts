@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 describe('the library, when its connection is cut', () => {
-  it('rule 6.3-22: it goes on where it stood, again and again, and the command runs once', async () => {
+  it('rule 6.3-22: it resumes the output after each cut, and the command runs once', async () => {
     // After every sixth line it waits until the connection has been cut.
     const script = `echo $$ >> /tmp/runs; for i in {1..30}; do
       echo "line $i"; echo "err $i" >&2
@@ -50,7 +50,7 @@ describe('the library, when its connection is cut', () => {
     expect((await distant.commands.run('wc -l < /tmp/runs')).stdout).toBe('1\n');
   });
 
-  it('rule 6.3-22: a terminal goes on too, with what was shown meanwhile', async () => {
+  it('rule 6.3-22: it resumes a terminal too, with the output written meanwhile', async () => {
     let screen = '';
     const decoder = new TextDecoder();
     const terminal = await distant.pty.create({
@@ -73,7 +73,7 @@ describe('the library, when its connection is cut', () => {
     expect(screen).toBe(`ready\r\n${rows}[typed]\r\n`);
   });
 
-  it('rule 6.3-22: a gap is told with its place and its length, and what follows is whole', async () => {
+  it('rule 6.3-22: it reports the offset and the length of a gap, and the output behind it is complete', async () => {
     const sizeBytes = 25_000_000;
     const lost: { offset: number; lostBytes: number }[] = [];
     const handle = await distant.commands.run(
@@ -86,7 +86,7 @@ describe('the library, when its connection is cut', () => {
     for await (const piece of handle) if ('stdout' in piece && piece.stdout === 'first\n') break;
     // Until all is written, which may take longer than the library tries in vain.
     line.cut({ staysDown: 'waiting' });
-    // Somebody else comes and reads everything, so nothing holds the command back for the one that is cut off.
+    // Another client reads everything, so the command does not wait for the one that is cut off.
     const other = await begin(sandbox.agent.process.connect({ ...byPid(handle.pid), skerryOffset: 0n }));
     await runScript(sandbox.agent, 'touch /tmp/read');
     let otherBytes = 0;

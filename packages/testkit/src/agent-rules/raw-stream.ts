@@ -1,7 +1,5 @@
-import type { StackClient, StackSandbox } from '../stack/stack-client.ts';
 import type { Envelope } from './envelopes.ts';
-import { createPlainCalls } from './plain-calls.ts';
-import { createRpcCalls } from './rpc-calls.ts';
+import type { RpcCalls } from './rpc-calls.ts';
 
 interface RawStream {
   procedure: string;
@@ -10,25 +8,21 @@ interface RawStream {
   headers?: Record<string, string>;
 }
 
-/** Sends all messages of a stream at once, in JSON unless the headers say otherwise, and gives what came back until its end. */
+/** Sends all messages of a stream at once, in JSON unless the headers say otherwise, and returns the answer up to its end. */
 export const postStream = async (
-  stack: StackClient,
-  sandbox: StackSandbox,
+  { stream }: RpcCalls,
   { procedure, messages, headers }: RawStream,
 ): Promise<{ status: number; envelopes: Envelope[] }> => {
-  const calls = createRpcCalls(createPlainCalls(() => ({ stack, sandbox })));
-  const { status, messages: envelopes } = await calls.stream(procedure, messages, headers);
+  const { status, messages: envelopes } = await stream(procedure, messages, headers);
   return { status, envelopes };
 };
 
 /** Sends one unary call in JSON. */
 export const postCall = async (
-  stack: StackClient,
-  sandbox: StackSandbox,
+  { unary }: RpcCalls,
   procedure: string,
   message: unknown,
 ): Promise<{ status: number; json: unknown }> => {
-  const calls = createRpcCalls(createPlainCalls(() => ({ stack, sandbox })));
-  const { status, json } = await calls.unary(procedure, message);
+  const { status, json } = await unary(procedure, message);
   return { status, json };
 };

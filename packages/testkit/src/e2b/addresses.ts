@@ -8,7 +8,7 @@ export type Scheme = 'http' | 'https';
  * to be given that of this one instead.
  */
 export function signedUrlScenario(ask: Ask, scheme: Scheme): void {
-  it('signs URLs with which anybody uploads and downloads one file', async () => {
+  it('signs URLs that allow one upload or download without a token', async () => {
     const { e2b, sandbox: made } = ask();
     const own: object = { sandboxUrl: `http://${made.getHost(49983)}` };
     const sandbox = scheme === 'https' ? made : await e2b.Sandbox.connect(made.sandboxId, own);

@@ -13,6 +13,7 @@ import { lifecycleScenario } from './lifecycle.ts';
 import { resolveToLoopback } from './loopback-names.ts';
 import { newestPausingScenario, pausingScenario } from './pausing.ts';
 import { snapshotsScenario } from './snapshots.ts';
+import { templatesScenario } from './templates.ts';
 import { terminalAttachScenario, terminalsScenario } from './terminals.ts';
 import { startTlsFront, type TlsFront } from './tls-front.ts';
 
@@ -40,6 +41,7 @@ function program(client: TestedClient, scheme: Scheme, environment: () => Record
   if (client.generation === 'oldest') return;
   middleScenario(ask);
   snapshotsScenario(ask);
+  templatesScenario(ask);
   terminalAttachScenario(ask);
   if (client.generation === 'middle') return;
   newestScenario(ask);

@@ -2,7 +2,7 @@ import dns from 'node:dns';
 
 /**
  * Makes this process resolve a domain and all names below it to 127.0.0.1, as a wildcard record in the DNS of an operator does
- * for everybody. The returned function ends that.
+ * for all programs. The returned function ends that.
  */
 export function resolveToLoopback(domain: string): () => void {
   const system = dns.lookup;

@@ -41,7 +41,7 @@ export function pausingScenario(ask: Ask): void {
     await after.kill();
   });
 
-  it('kills a paused sandbox, to which nobody connects any more', async () => {
+  it('kills a paused sandbox, which then refuses connections', async () => {
     const { Sandbox } = ask().e2b;
     const sandbox = await Sandbox.create();
     const { sandboxId } = sandbox;

@@ -106,11 +106,11 @@ export const createFaultProxy = async ({
       sockets.add(from);
       from.once('close', () => {
         sockets.delete(from);
-        // Whoever waits for room in a socket that is gone would wait for ever.
+        // A writer that waits for 'drain' of a closed socket would wait for ever.
         if (!to.destroyed && from.errored !== null) to.resetAndDestroy();
         from.emit('drain');
       });
-      // Read by whoever iterates; a socket that nobody reads any more must not end the program.
+      // The iterating reader gets the error; on a socket without a reader it must not end the program.
       from.on('error', () => undefined);
       forward(from, to).catch(() => {
         from.destroy();

@@ -76,7 +76,7 @@ export const runFaults = async (options: FaultRunOptions): Promise<FaultReport> 
     throw new Error(`${what} did not arrive in ${MAX_ATTEMPTS} attempts, seed ${seed}`);
   };
   const check = (what: string, got: string, wanted: string): void => {
-    if (got !== wanted) throw new Error(`${what} arrived changed and nobody was told, seed ${seed}`);
+    if (got !== wanted) throw new Error(`${what} arrived changed and no error was reported, seed ${seed}`);
   };
 
   const output: Outcome = { equal: 0, told: 0 };

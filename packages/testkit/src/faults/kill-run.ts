@@ -97,7 +97,7 @@ export const runKills = async (options: KillRunOptions): Promise<KillReport> => 
     const others = Array.from({ length: options.lanes - 1 }, async () => work(await add(), left, untilMs));
     const works = [work(first, left, untilMs), ...others].map((one) =>
       one.catch((error: unknown) => {
-        left.length = 0; // Nobody goes on without the others.
+        left.length = 0; // No lane continues without the others.
         throw error;
       }),
     );

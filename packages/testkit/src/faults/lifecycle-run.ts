@@ -45,7 +45,7 @@ export interface LifecycleReport {
   checks: number;
   /** What a kill kept from being acknowledged and was there nevertheless. */
   unacknowledged: number;
-  /** Operations that failed although nobody was killed, each with what the server complained of meanwhile. */
+  /** Operations that failed although no process was killed, each with the errors that the server logged meanwhile. */
   failures: { what: string; log: string[] }[];
   losses: string[];
   orphans: string[];
@@ -102,7 +102,7 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
     }
   };
 
-  /** Every sandbox on which nobody works is in the state in which it was left. */
+  /** Every sandbox without a running operation is in the state in which it was left. */
   const compareStates = async (stack: Stack): Promise<void> => {
     const states = new Map<string, string>();
     for await (const { sandboxId, state } of Sandbox.list(stack.connection)) states.set(sandboxId, state);
@@ -272,7 +272,7 @@ export const runLifecycle = async (options: LifecycleRunOptions): Promise<Lifecy
 const SETTLE_MS = 20_000;
 const LOG_MS = 200;
 
-/** What a server that runs no sandbox still has of some. A removal may be under way for a moment. */
+/** Returns what is left of sandboxes on a server that runs none. A removal may be under way for a moment. */
 const findRest = async ({ dataDir, pid }: Stack & { dataDir: string }): Promise<string[]> => {
   for (const deadline = performance.now() + SETTLE_MS; ; await delay(50)) {
     const rest = [

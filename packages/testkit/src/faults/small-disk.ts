@@ -22,7 +22,7 @@ export interface SmallDisk extends Disposable {
 
 const LEAST_BYTES = 4096;
 
-/** Needs root. Nobody may use it any more when it is disposed of. */
+/** Needs root. No program may use it when it is disposed of. */
 export const createSmallDisk = (sizeBytes: number): SmallDisk => {
   const base = mkdtempSync(join(tmpdir(), 'skerry-disk-'));
   const [image, path] = [join(base, 'image'), join(base, 'disk')];

@@ -20,7 +20,7 @@ interface Node {
   mode: number;
   uid: number;
   gid: number;
-  /** Undefined for a file of the image that nobody has written to: its size and hash stand for it. */
+  /** Undefined for a file of the image that was never written to: its size and hash stand for it. */
   content?: Buffer;
   sizeBytes?: number;
   sha256?: string;
@@ -71,7 +71,7 @@ export const createFileModel = (
       ...more,
     });
   };
-  /** What the kernel does when somebody writes: inode(7), S_ISUID. */
+  /** The effect of a write on the mode: inode(7), S_ISUID. */
   const dropPrivileges = (node: Node): void => {
     node.mode &= ~0o4000;
     if ((node.mode & 0o010) !== 0) node.mode &= ~0o2000;

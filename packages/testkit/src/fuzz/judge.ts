@@ -36,9 +36,9 @@ const MAY_FAIL: ReadonlyMap<string, readonly string[]> = new Map([
   ['process.Process/CloseStdin', ['unknown']],
 ]);
 
-/** What HTTP itself answers where a request is none, too large, too slow, or for nobody. */
+/** What HTTP itself answers where a request is none, too large, too slow, or for no known host. */
 const HTTP_REFUSALS = [400, 404, 405, 408, 413, 415, 417, 431];
-/** Those that Node answers by itself, before anybody has seen the request: without a body. */
+/** Those that Node answers by itself, before a handler has seen the request: without a body. */
 const PLAIN_REFUSALS = [400, 408, 413, 417, 431];
 const STATUSES: Readonly<Record<Rule, readonly number[]>> = {
   // 500 only with a message that says which file the agent cannot work on, see below.
@@ -71,7 +71,7 @@ const judgeCode = (code: unknown, message: unknown, procedure: string): string |
   const isWeak = code === 'internal' || code === 'unknown' || code === 'data_loss';
   if (isWeak && MAY_FAIL.get(procedure)?.includes(code) !== true)
     return `${procedure} may not fail with ${code}`;
-  if (message === 'internal server error') return 'the error is one that nobody expected';
+  if (message === 'internal server error') return 'the error is unexpected: internal server error';
   return INTERNALS.test(String(message)) ? `internals in an error: ${String(message)}` : undefined;
 };
 
@@ -96,7 +96,7 @@ const judgeError = ({ status, headers, body }: Answer, request: FuzzRequest): st
   }
   if (code !== status) return `the body says ${JSON.stringify(code)} under status ${status}`;
   if (typeof message !== 'string' || message === '') return 'an error without a message';
-  if (message === 'internal server error') return 'the error is one that nobody expected';
+  if (message === 'internal server error') return 'the error is unexpected: internal server error';
   return undefined;
 };
 
@@ -132,15 +132,15 @@ export const judge = (
   if (end === 'malformed') return 'the answer is no HTTP';
   const [answer] = answers;
   if (answer === undefined) {
-    // Whoever sends more than is read may lose the refusal to the reset of the connection.
+    // A client that sends more than is read may lose the refusal to the reset of the connection.
     if (!isWhole || request.head.length > MAX_HEAD_BYTES) return undefined;
     return end === 'silent' ? 'no answer within 10 s' : 'closed without an answer';
   }
   const { status, headers, body } = answer;
   const mayBreak = rule === 'stream' || rule === 'bytes' || status === 431;
-  if (isWhole && !answer.isComplete && !mayBreak) return `the answer ${status} was broken off`;
+  if (isWhole && !answer.isComplete && !mayBreak) return `the answer ${status} was aborted`;
   if (!STATUSES[rule].includes(status)) return `status ${status}: ${body.subarray(0, 300).toString()}`;
-  // What a file or a directory holds is nobody's secret here.
+  // The contents of files and directories are no secrets here.
   const leaked = [[...headers].flat().join('\n'), status < 400 ? '' : body.toString()].find(
     (part) => INTERNALS.test(part) || secrets.some((secret) => part.includes(secret)),
   );

@@ -99,7 +99,7 @@ async function ensureImages({ program, cacheDir }: { program: string; cacheDir: 
     console.log('fetching the images');
     for (const isolation of ['container', 'gvisor']) await fetchImages({ program, folder, isolation });
   }
-  for (const name of ['criu', 'runsc']) rmSync(join(folder, name, 'proof.json'), { force: true });
+  rmSync(join(folder, 'criu-proof.json'), { force: true });
   return folder;
 }
 

@@ -85,6 +85,7 @@ export const labRows: readonly LabRow[] = [
   asRoot({ name: 'up', shows: 'the first start, with the proof of memory', minutes: 10, short: true }),
   asRoot({ name: 'create', shows: 'create, exec, a terminal, upload, download', minutes: 6, short: true }),
   asRoot({ name: 'limits', shows: 'limits of cpu, memory, processes, disk', minutes: 12 }),
+  asRoot({ name: 'socket-memory', shows: 'data that waits in sockets counts as memory', minutes: 8 }),
   asRoot({ name: 'egress', shows: 'public addresses are reached, others are not', minutes: 8 }),
   asRoot({ name: 'memory', shows: 'pause with memory, resume, then work in it', minutes: 8, short: true }),
   asRoot({ name: 'fork', shows: 'fork, then work in the copies', minutes: 10, short: true }),

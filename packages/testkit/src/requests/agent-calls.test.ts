@@ -88,7 +88,7 @@ describe('commands', () => {
     await expect.poll(alive).toEqual([]);
   });
 
-  it('that nobody started are not killed, and programs that do not exist fail with 127', async () => {
+  it('that do not exist are not killed, and programs that do not exist fail with 127', async () => {
     expect(await sdk.commands.kill(999_999)).toBe(false);
     await expect(sdk.commands.run('no-such-program')).rejects.toMatchObject({ exitCode: 127 });
   });

@@ -73,7 +73,7 @@ describe('the log of a sandbox', () => {
     expect(entry).toMatchObject({ level: 'warn', fields: { logger: 'files', request: 'POST /files' } });
   });
 
-  it('arrives without anybody asking for it, a moment after it was written', async () => {
+  it('arrives without a request, a moment after it was written', async () => {
     await sdk.commands.run('true # noticed');
     await untilLogged(sandbox.sandboxId, '# noticed', 2);
     const before = Date.now();
@@ -198,11 +198,11 @@ describe('the life of a sandbox', () => {
     await kept.kill();
   });
 
-  it('says how it ended when nobody killed it', async () => {
+  it('states how it ended when it was not killed by a request', async () => {
     const expired = await stack.createSandbox({ timeoutSeconds: 1 });
     const dying = await stack.createSandbox();
     const inside = await Sandbox.connect(dying.sandboxId, stack.connection);
-    // The agent is killed with all others; nobody is left to answer.
+    // The agent is killed with all others; no process is left to answer.
     await inside.commands.run('kill -9 -1', { user: 'root' }).catch(() => undefined);
     const [atItsEnd] = await untilLogged(expired.sandboxId, 'at the end of its time to live');
     expect(atItsEnd?.fields).toEqual({ logger: 'platform', cause: 'expired' });

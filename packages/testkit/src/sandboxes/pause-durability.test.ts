@@ -48,20 +48,23 @@ it.each([
 });
 
 it.each([10, 40, 90, 160, 250])(
-  'kill -9 of the server %i ms into a series of pauses and resumes loses no sandbox and no file',
+  'kill -9 of the server %i ms after the first of a series of pauses and resumes loses no sandbox and no file',
   async (afterMs) => {
     const first = await startStack({ dataDir });
     const sandboxes = await Promise.all([createMarked(first), createMarked(first), createMarked(first)]);
+    const firstPause = Promise.withResolvers<void>();
     const series = sandboxes.map(async (sandbox, index) => {
       await delay(index * 25);
       for (;;) {
         // Every second one keeps its memory.
         await sandbox.pause({ memory: index % 2 === 0 });
+        firstPause.resolve();
         await Sandbox.connect(sandbox.sandboxId, first.connection);
       }
     });
     const ended = Promise.allSettled(series);
-    await delay(afterMs);
+    // A call that is refused before the server is killed ends the test.
+    await Promise.race([firstPause.promise.then(() => delay(afterMs)), Promise.all(series)]);
     await first.kill();
     await ended;
 

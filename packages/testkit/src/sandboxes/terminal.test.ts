@@ -95,7 +95,7 @@ describe('a terminal in a sandbox', () => {
     await handle.sendInput('kill %1; fg\r');
     await see(/Terminated/);
     await handle.kill();
-    expect(await handle.wait()).toEqual({ exitCode: -1, error: 'signal: killed' });
+    expect(await handle.wait()).toEqual({ exitCode: -1, error: 'signal: killed', signal: 9 });
   });
 
   it('draws full screens', async () => {

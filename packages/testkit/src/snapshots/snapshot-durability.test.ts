@@ -75,7 +75,9 @@ it.each([
       }
     });
     const ended = Promise.allSettled(series);
-    await delay(300 + afterMs);
+    // Otherwise nothing that was told of could be lost.
+    await expect.poll(() => told.length).toBeGreaterThan(0);
+    await delay(afterMs);
     process.kill(victim === 'server' ? first.pid : helperOf(first), 'SIGKILL');
     isKilled = true;
     await ended;

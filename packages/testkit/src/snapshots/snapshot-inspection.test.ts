@@ -143,7 +143,7 @@ describe('skerry snapshot', () => {
     const problems = await Sandbox.verifySnapshot('altered', stack.connection);
     expect(problems).toEqual([
       expect.stringMatching(/^the hash of its disk is [\da-f]{64} and was [\da-f]{64}$/),
-      '/home/user/mark is not as it was',
+      '/home/user/mark has changed',
     ]);
     const made = create('altered');
     await expect(made).rejects.toMatchObject({

@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, OutgoingHttpHeader } from 'node:http';
+import operations from '@skerry/contract/operations.json' with { type: 'json' };
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { parse } from 'yaml';
 
 export interface Answer {
   readonly status: number;
@@ -18,7 +17,16 @@ export interface Answer {
 export interface CheckedOperation {
   /** Such as `GET /files`. */
   readonly key: string;
-  readonly pointer: readonly string[];
+  /** By status. */
+  readonly responses: Record<string, Response>;
+}
+
+interface Response {
+  headers?: Record<string, unknown>;
+  content?: Record<string, { schema: object } | undefined>;
+}
+interface PathItem extends Partial<Record<(typeof METHODS)[number], Pick<CheckedOperation, 'responses'>>> {
+  servers?: { url: string }[];
 }
 
 export interface AnswerCheck {
@@ -28,67 +36,53 @@ export interface AnswerCheck {
   findProblem(operation: CheckedOperation, answer: Answer): string | undefined;
 }
 
-type Node = Record<string, unknown>;
-
 /** Headers of the connection, of the body as such, and of the rules of browsers: every answer may have them. */
 const GENERAL_HEADERS =
   /^(date|connection|keep-alive|transfer-encoding|content-type|content-length|content-encoding|vary|cache-control|access-control-.*)$/;
 const AGENT_PORT = '49983';
-const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-/** Reads `specs/openapi.yaml` and makes the checks of its operations, each when it is first needed. */
+/** Makes the checks of the operations of `specs/openapi.yaml`, each when it is first needed. */
 export function createAnswerCheck(): AnswerCheck {
-  const text = readFileSync(new URL('../../../../specs/openapi.yaml', import.meta.url), 'utf8');
-  const document = parse(text) as { paths: Record<string, Node> };
   const ajv = new Ajv2020({ strict: false, validateFormats: true });
   formats.default(ajv);
-  ajv.addSchema(document, 'openapi');
-  const routes = Object.entries(document.paths)
+  const routes = Object.entries(operations.paths as Record<string, PathItem>)
     .map(([path, item]) => ({
       path,
       item,
-      spaces: item.servers === undefined ? ['platform'] : toSpaces(item.servers as { url: string }[]),
+      spaces: item.servers === undefined ? ['platform'] : toSpaces(item.servers),
       pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
     }))
     // A fixed segment wins over a parameter.
     .toSorted((a, b) => countParameters(a.path) - countParameters(b.path));
 
-  const at = (pointer: readonly string[]): { node: Node | undefined; pointer: readonly string[] } => {
-    const node = pointer.reduce<unknown>((value, step) => (value as Node | undefined)?.[step], document);
-    const reference = (node as { $ref?: string } | undefined)?.$ref;
-    return reference === undefined
-      ? { node: node as Node | undefined, pointer }
-      : at(reference.slice(2).split('/'));
-  };
-
   return {
     find({ method = '', url = '', headers }) {
-      const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+      const verb = METHODS.find((name) => name === (method === 'HEAD' ? 'get' : method.toLowerCase()));
       const space = findSpace(headers);
       const [path = ''] = url.split('?');
       const route = routes.find(
         ({ pattern, spaces }) => space !== undefined && spaces.includes(space) && pattern.test(path),
       );
-      if (route === undefined || !METHODS.includes(verb) || route.item[verb] === undefined) return undefined;
-      return { key: `${verb.toUpperCase()} ${route.path}`, pointer: ['paths', route.path, verb] };
+      const operation = verb && route?.item[verb];
+      return operation && { key: `${verb.toUpperCase()} ${route?.path}`, responses: operation.responses };
     },
-    findProblem({ key, pointer }, { status, headers, body, isHead }) {
-      const response = at([...pointer, 'responses', String(status)]);
+    findProblem({ key, responses }, { status, headers, body, isHead }) {
+      const response = responses[status];
       const evidence = body?.toString('utf8', 0, 200) ?? '';
-      if (response.node === undefined) return `${key}: status ${status} ${evidence}`;
-      const declared = Object.keys((response.node.headers ?? {}) as Node).map((name) => name.toLowerCase());
+      if (response === undefined) return `${key}: status ${status} ${evidence}`;
+      const declared = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
       const extra = Object.keys(headers).filter(
         (name) => !GENERAL_HEADERS.test(name) && !declared.includes(name),
       );
       if (extra.length > 0) return `${key}: ${status} with the header ${extra.join(', ')}`;
       if (isHead || body === undefined) return undefined;
-      const content = (response.node.content ?? {}) as Node;
       const [type = ''] = String(headers['content-type'] ?? '').split(';');
-      if (body.length === 0 && content[type] === undefined) return undefined;
-      if (content[type] === undefined) return `${key}: ${status} with a body of type "${type}" ${evidence}`;
+      const content = response.content?.[type];
+      if (body.length === 0 && content === undefined) return undefined;
+      if (content === undefined) return `${key}: ${status} with a body of type "${type}" ${evidence}`;
       if (type !== 'application/json' || headers['content-encoding'] !== undefined) return undefined;
-      const schema = [...response.pointer, 'content', type, 'schema'];
-      const check = ajv.compile({ $ref: `openapi#/${schema.map(escapePointer).join('/')}` });
+      const check = ajv.compile(content.schema);
       if (check(JSON.parse(body.toString()))) return undefined;
       return `${key}: ${status} ${ajv.errorsText(check.errors)} ${evidence}`;
     },
@@ -99,9 +93,6 @@ const toSpaces = (servers: { url: string }[]): string[] =>
   servers.map(({ url }) => (url.includes('{sandboxID}') ? 'sandbox' : 'platform'));
 
 const countParameters = (path: string): number => path.split('{').length;
-
-const escapePointer = (step: string): string =>
-  encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'));
 
 /**
  * Undefined for a port that is not the agent's, since what a program inside answers is its own affair, and where the routing

@@ -1,17 +1,22 @@
-// Set-up of the project of tests that drive the service: a server that they may share, started when one of them asks.
+// Set-up of the project of tests that drive the service: servers that they may share, one of each level, each started
+// when one of them asks.
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import type { TestProject } from 'vitest/node';
 import { type Stack, startStack } from './stack.ts';
 import type { StackAddress } from './stack-client.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Path of a socket that says, to whoever connects, a `SharedStackState` as JSON, and nothing when there is none. */
-    sharedStackSocket: string;
+    /**
+     * Folder of sockets, one for each level by its name: it sends each client a `SharedStackState` as JSON, and nothing when
+     * the server could not start.
+     */
+    sharedStackDir: string;
   }
 }
 
@@ -24,10 +29,20 @@ export interface SharedStackState {
 /** Called by vitest before the tests of the project; what it resolves with is called after them. */
 export default async function prepareSharedStack(project: TestProject): Promise<() => Promise<void>> {
   const dir = await mkdtemp(join(tmpdir(), 'shared-stack-'));
+  const leaving = await Promise.all(isolationLevels.map((level) => shareStack(level, join(dir, level))));
+  project.provide('sharedStackDir', dir);
+  return async () => {
+    await Promise.all(leaving.map((leave) => leave()));
+    await rm(dir, { recursive: true });
+  };
+}
+
+/** Resolves with what ends the server of that level, and the socket at `path`. */
+async function shareStack(level: IsolationLevel, path: string): Promise<() => Promise<void>> {
   let starting: Promise<Stack> | undefined;
   const answer = async (socket: Socket): Promise<void> => {
     try {
-      starting ??= startStack();
+      starting ??= startStack({ args: ['--isolation', level] });
       const { address, dataDir, log } = await starting;
       const state: SharedStackState = { address, dataDir, log: log() };
       socket.end(JSON.stringify(state));
@@ -37,14 +52,11 @@ export default async function prepareSharedStack(project: TestProject): Promise<
     }
   };
   const server = createServer((socket) => void answer(socket));
-  const path = join(dir, 'socket');
   server.listen(path);
   await once(server, 'listening');
-  project.provide('sharedStackSocket', path);
   return async () => {
     server.close();
     const stack = await starting?.catch(() => undefined);
     await stack?.down();
-    await rm(dir, { recursive: true });
   };
 }

@@ -1,6 +1,7 @@
 import { createEnvdClient, type EnvdClient } from '@skerry/envd-client';
 import { createPlatformClient, type PlatformClient } from '@skerry/platform-client';
 import type { ConnectionOptions } from '@skerry/sdk';
+import { knownLogs } from './known-logs.ts';
 
 /** The one line of `skerry up --json`. */
 export interface StackAddress {
@@ -39,12 +40,14 @@ export interface StackClient {
   createSandbox(options?: CreateOptions): Promise<StackSandbox>;
 }
 
+/** The client of a server whose log is printed when a test fails. */
 export function createStackClient(options: {
   address: StackAddress;
   dataDir: string;
   readLog: () => Promise<string>;
 }): StackClient {
   const { address, dataDir, readLog } = options;
+  knownLogs.add(readLog);
   const api = createPlatformClient({ baseUrl: address.apiUrl, apiKey: address.apiKey });
   return {
     address,

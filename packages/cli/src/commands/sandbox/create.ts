@@ -1,13 +1,15 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { parseMetadata } from './parse-metadata.ts';
-import { parseSeconds } from './parse-seconds.ts';
+import { parseDuration } from '../parse-duration.ts';
+import { parseEnvironment, parseMetadata } from './parse-pairs.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   timeout?: number;
+  env?: Record<string, string>;
   metadata?: Record<string, string>;
   internet: boolean;
+  json?: boolean;
 };
 
 /** `skerry sandbox create [TEMPLATE]`: prints the id of the new sandbox. */
@@ -16,17 +18,21 @@ export function createSandboxCommand(): Command {
     new Command('create')
       .description('create a sandbox and print its id')
       .argument('[template]', 'template to create it from', 'base')
-      .option('--timeout <seconds>', 'how long it lives', parseSeconds)
+      .option('--timeout <time>', 'time to live, such as 90s, 10m or 1h (default: 5m)', parseDuration)
+      .option('-e, --env <name=value>', 'variable of every command in it, may be repeated', parseEnvironment)
       .option('--metadata <key=value>', 'metadata, may be repeated', parseMetadata)
-      .option('--no-internet', 'give it no way out'),
+      .option('--no-internet', 'block all outgoing connections')
+      .option('--json', 'one JSON object, that of `sandbox info`'),
   ).action(async (template: string, flags: Flags) => {
     const sandbox = await Sandbox.create({
-      ...resolveConnection(flags),
+      ...(await resolveConnection(flags)),
       template,
       ...(flags.timeout !== undefined ? { timeoutMs: flags.timeout * 1000 } : {}),
+      ...(flags.env ? { envs: flags.env } : {}),
       ...(flags.metadata ? { metadata: flags.metadata } : {}),
       ...(flags.internet ? {} : { allowInternetAccess: false }),
     });
-    process.stdout.write(`${sandbox.sandboxId}\n`);
+    const line = flags.json ? JSON.stringify(await sandbox.getInfo()) : sandbox.sandboxId;
+    process.stdout.write(`${line}\n`);
   });
 }

@@ -5,7 +5,7 @@ const exec = (...argv: string[]): Promise<unknown> =>
   createProgram({ version: '0.0.0' }).parseAsync(['node', 'skerry', 'sandbox', 'exec', ...argv]);
 
 describe('skerry sandbox exec', () => {
-  it('says in one line that options come before the id', async () => {
+  it('reports in one line that options come before the id', async () => {
     await expect(exec('i1', '-u', 'root', '--', 'ls', '-l')).rejects.toThrow(
       /^options come before the id: skerry sandbox exec -u root i1 -- ls -l$/,
     );
@@ -14,7 +14,7 @@ describe('skerry sandbox exec', () => {
     );
   });
 
-  it('takes what stands after -- as the command, a dash in front of it included', async () => {
+  it('runs the words after -- as the command, also when it begins with a dash', async () => {
     const nowhere = ['--data', '/nonexistent'];
     await expect(exec(...nowhere, 'i1', '--', '-u', 'root')).rejects.toThrow(/nonexistent/);
     await expect(exec(...nowhere, 'i1', '--')).rejects.toThrow('name a command after --');

@@ -1,66 +1,96 @@
-import { CommandExitError, Sandbox } from '@skerry/sdk';
+import { Sandbox, SandboxError } from '@skerry/sdk';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
-import { quoteWords } from './quote-words.ts';
-import { sitAtTerminal } from './sit-at-terminal.ts';
+import { TIMED_OUT } from '../../exit-status.ts';
+import { withOwnFailureStatus } from '../own-failure.ts';
+import { parseDuration } from '../parse-duration.ts';
+import { attachTerminal } from './attached/attach-terminal.ts';
+import { quoteWords } from './attached/quote-words.ts';
+import { runAttached } from './attached/run-attached.ts';
+import { watchEnd } from './attached/watch-end.ts';
+import { parseEnvironment } from './parse-pairs.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   user?: string;
   cwd?: string;
+  env?: Record<string, string>;
   stdin?: boolean;
   tty?: boolean;
+  timeout?: number;
+  keepAlive?: boolean;
 };
 
 /**
- * `skerry sandbox exec ID -- COMMAND…`: streams the output and ends with the command's own exit status. With `--tty` the
- * command, or else a login shell, runs on a terminal.
+ * `skerry sandbox exec ID -- COMMAND…`: streams the output and exits with the status of the command. With `--tty` the
+ * command, or by default a login shell, runs on a terminal.
  */
 export function execSandboxCommand(): Command {
-  return withConnectionFlags(
+  const command = withConnectionFlags(
     new Command('exec')
       .description('run a command in a sandbox')
       .argument('<id>', 'id of the sandbox')
-      .argument('[command...]', 'command and its arguments, after --; with --tty a login shell unless given')
+      .argument(
+        '[command...]',
+        'command and its arguments, after --; with --tty the default is a login shell',
+      )
       .option('-u, --user <name>', 'user to run it as')
       .option('-C, --cwd <path>', 'folder to run it in')
-      .option('-i, --stdin', 'pass standard input on')
+      .option('-e, --env <name=value>', 'variable of its environment, may be repeated', parseEnvironment)
+      .option('-i, --stdin', 'forward standard input')
       .option('-t, --tty', 'run it on a terminal, connected to this one')
-      .passThroughOptions(),
-  ).action(async (id: string, passed: string[], flags: Flags) => {
-    // Options are passed through from the id on, and so is the mark that ends them.
+      .option(
+        '--timeout <time>',
+        'kill it after this time, such as 90s or 10m (default: none)',
+        parseDuration,
+      )
+      .option('--keep-alive', 'extend the life of the sandbox for as long as the command runs')
+      .passThroughOptions()
+      .addHelpText(
+        'after',
+        `
+The exit status is that of the command, 128 and the number of the signal that ended it, 124 after --timeout, or 125 when skerry
+itself fails.
+
+Examples:
+  skerry sandbox exec ID -- python3 -c 'print("hello")'
+  skerry sandbox exec -i ID -- sort < names.txt
+  skerry sandbox exec -t -u root ID`,
+      ),
+  );
+  return withOwnFailureStatus(command).action(async (id: string, passed: string[], flags: Flags) => {
+    // Every word after the id belongs to the command, and `--` is kept too.
     const words = passed[0] === '--' ? passed.slice(1) : passed;
     if (passed[0]?.startsWith('-') && passed[0] !== '--') throw toMisplacedOption(id, passed);
-    if (words.length === 0 && !flags.tty) throw new CliError('name a command after --, or give --tty');
-    const sandbox = await Sandbox.connect(id, resolveConnection(flags));
-    const place = { user: flags.user, cwd: flags.cwd };
-    if (flags.tty) {
-      const command = words.length === 0 ? {} : { command: quoteWords(words) };
-      process.exitCode = toExitStatus(await sitAtTerminal(sandbox, { ...place, ...command }));
-      return;
-    }
-    const handle = await sandbox.commands.run(quoteWords(words), {
-      ...place,
-      background: true,
-      stdin: flags.stdin ?? false,
-      timeoutMs: 0,
-      onStdout: (text) => void process.stdout.write(text),
-      onStderr: (text) => void process.stderr.write(text),
-    });
-    process.once('SIGINT', () => void handle.kill());
-    if (flags.stdin) {
-      await sandbox.commands.streamStdin(handle.pid, process.stdin);
-      await handle.closeStdin();
-    }
-    const { exitCode } = await handle.wait().catch((error: unknown) => {
-      if (error instanceof CommandExitError) return error;
-      throw error;
-    });
-    process.exitCode = toExitStatus(exitCode);
+    if (words.length === 0 && !flags.tty) throw new CliError('name a command after --, or use --tty');
+    const sandbox = await Sandbox.connect(id, await resolveConnection(flags));
+    process.exitCode = await runWords(sandbox, words, flags);
   });
 }
 
-/** No command begins with a dash unless it stands after `--`. */
+/** Runs the words in the sandbox as the flags of `exec` and `run` say, and resolves with the exit status. */
+export async function runWords(
+  sandbox: Sandbox,
+  words: string[],
+  { user, cwd, env, stdin = false, tty = false, timeout = 0, keepAlive = false }: Flags,
+): Promise<number> {
+  const place = { user, cwd, envs: env, timeoutMs: timeout * 1000 };
+  await using _ = watchEnd(sandbox, { warns: tty, keepsAlive: keepAlive });
+  const startedAtMs = performance.now();
+  try {
+    if (!tty) return await runAttached(sandbox, { ...place, command: quoteWords(words), stdin });
+    const command = words.length === 0 ? {} : { command: quoteWords(words) };
+    return await attachTerminal(sandbox, { ...place, ...command });
+  } catch (error) {
+    // A request that is not answered in time has the same code.
+    const isOver = timeout > 0 && performance.now() - startedAtMs >= timeout * 1000;
+    if (!isOver || !(error instanceof SandboxError) || error.code !== 'timeout') throw error;
+    process.stderr.write(`skerry: the command was killed after ${timeout} s\n`);
+    return TIMED_OUT;
+  }
+}
+
+/** Refuses a command that begins with a dash unless it stands after `--`. */
 function toMisplacedOption(id: string, passed: string[]): CliError {
   const end = passed.indexOf('--');
   const options = end === -1 ? passed : passed.slice(0, end);
@@ -68,6 +98,3 @@ function toMisplacedOption(id: string, passed: string[]): CliError {
   const line = quoteWords(['skerry', 'sandbox', 'exec', ...options, id, '--', ...command]);
   return new CliError(`options come before the id: ${line}`);
 }
-
-/** A process that a signal ended has no status of its own; shells answer with 128 and more. */
-const toExitStatus = (exitCode: number): number => (exitCode < 0 ? 128 : exitCode);

@@ -1,31 +1,41 @@
 import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { toPlainError } from '../for-each.ts';
 import { parseCount } from '../parse-count.ts';
-import { parseSeconds } from './parse-seconds.ts';
+import { parseDuration } from '../parse-duration.ts';
 
-type Flags = Parameters<typeof resolveConnection>[0] & { count: number; timeout?: number };
+type Flags = Parameters<typeof resolveConnection>[0] & {
+  count: number;
+  timeout?: number;
+  json?: boolean;
+};
 
-/** `skerry sandbox fork ID`: prints the id of each copy; exits with 1 when one of them could not be started. */
+/** `skerry sandbox fork ID`: prints the id of each copy; exits with 1 when a copy could not be started. */
 export function forkSandboxCommand(): Command {
   return withConnectionFlags(
     new Command('fork')
-      .description('start copies of a running sandbox that go on with its processes, and print their ids')
+      .description('start copies of a running sandbox with its processes, and print their ids')
       .argument('<id>', 'id of the sandbox')
-      .option('--count <count>', 'how many', parseCount, 1)
-      .option('--timeout <seconds>', 'how long each of them lives', parseSeconds),
+      .option('--count <count>', 'number of copies', parseCount, 1)
+      .option('--timeout <time>', 'time to live of each copy', parseDuration)
+      .option('--json', 'one JSON object a line, with the id of a copy or its error'),
   ).action(async (id: string, flags: Flags) => {
     const forks = await Sandbox.fork(id, {
-      ...resolveConnection(flags),
+      ...(await resolveConnection(flags)),
       count: flags.count,
       ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout * 1000 }),
     });
     for (const fork of forks) {
-      if (fork instanceof Sandbox) {
+      const isCopy = fork instanceof Sandbox;
+      if (!isCopy) process.exitCode = 1;
+      if (flags.json) {
+        const line = isCopy ? { sandboxId: fork.sandboxId } : { error: toPlainError(fork) };
+        process.stdout.write(`${JSON.stringify(line)}\n`);
+      } else if (isCopy) {
         process.stdout.write(`${fork.sandboxId}\n`);
       } else {
         process.stderr.write(`skerry: ${fork.message}\n`);
-        process.exitCode = 1;
       }
     }
   });

@@ -1,18 +1,43 @@
-import { Sandbox } from '@skerry/sdk';
-import { Command } from 'commander';
+import { Sandbox, type SandboxInfo, type SandboxState } from '@skerry/sdk';
+import { Command, Option } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { toPrintable } from '../../printable.ts';
+import { toAge, toTable } from '../../table.ts';
+import { parseMetadata } from './parse-pairs.ts';
 
-/** `skerry sandbox list`: one line a sandbox, or one JSON object a line. */
+type Flags = Parameters<typeof resolveConnection>[0] & {
+  state?: SandboxState;
+  metadata?: Record<string, string>;
+  json?: boolean;
+  quiet?: boolean;
+};
+
+const HEAD = ['ID', 'TEMPLATE', 'STATE', 'AGE', 'ENDS IN', 'METADATA'];
+
+/** `skerry sandbox list`: a table, or with `--json` one JSON object a line, which needs no memory for the rest. */
 export function listSandboxesCommand(): Command {
   return withConnectionFlags(
-    new Command('list').description('list sandboxes').option('--json', 'one JSON object a line'),
-  ).action(async (flags: Parameters<typeof resolveConnection>[0] & { json?: boolean }) => {
-    for await (const sandbox of Sandbox.list(resolveConnection(flags))) {
-      process.stdout.write(
-        flags.json
-          ? `${JSON.stringify(sandbox)}\n`
-          : `${sandbox.sandboxId}  ${sandbox.state}  ${sandbox.templateId}  ends ${sandbox.endAt.toISOString()}\n`,
-      );
+    new Command('list')
+      .alias('ls')
+      .description('list sandboxes, newest first')
+      .addOption(new Option('--state <state>', 'only those in this state').choices(['running', 'paused']))
+      .option('--metadata <key=value>', 'only those with this pair, may be repeated', parseMetadata)
+      .option('--json', 'one JSON object a line')
+      .option('-q, --quiet', 'ids only'),
+  ).action(async ({ state, metadata, json, quiet, ...flags }: Flags) => {
+    const filter = { metadata, ...(state === undefined ? {} : { state: [state] }) };
+    const rows: string[][] = [];
+    for await (const sandbox of Sandbox.list({ ...(await resolveConnection(flags)), ...filter })) {
+      if (json) process.stdout.write(`${JSON.stringify(sandbox)}\n`);
+      else if (quiet) process.stdout.write(`${sandbox.sandboxId}\n`);
+      else rows.push(toRow(sandbox));
     }
+    if (!json && !quiet) process.stdout.write(toTable(HEAD, rows));
   });
+}
+
+function toRow({ sandboxId, alias, templateId, state, startedAt, endAt, metadata }: SandboxInfo): string[] {
+  const endsIn = state === 'paused' ? '-' : toAge(+endAt - Date.now());
+  const pairs = Object.entries(metadata).map(([key, value]) => toPrintable(`${key}=${value}`));
+  return [sandboxId, alias ?? templateId, state, toAge(Date.now() - +startedAt), endsIn, pairs.join(' ')];
 }

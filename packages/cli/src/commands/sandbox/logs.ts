@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, type LogEntry, type LogLevel, Sandbox } from '@skerry/sdk';
 import { Command, Option } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { toPrintable } from '../../printable.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   follow?: boolean;
@@ -13,20 +14,23 @@ type Flags = Parameters<typeof resolveConnection>[0] & {
 const PAGE_ENTRIES = 1000;
 const FOLLOW_MS = 1_000;
 
-/** `skerry sandbox logs ID`: one line an entry, the oldest first. With `--follow` it goes on until the sandbox has ended. */
+/**
+ * `skerry sandbox logs ID`: one line for each entry, the oldest first. With `--follow` it prints new entries until the
+ * sandbox ends.
+ */
 export function sandboxLogsCommand(): Command {
   return withConnectionFlags(
     new Command('logs')
-      .description('show what has happened in and to a sandbox')
+      .description('show the log of a sandbox')
       .argument('<id>', 'id of the sandbox')
-      .option('-f, --follow', 'go on until the sandbox has ended')
+      .option('-f, --follow', 'print new entries until the sandbox ends')
       .addOption(
         new Option('--level <level>', 'the lowest level').choices(['debug', 'info', 'warn', 'error']),
       )
-      .option('--search <text>', 'only entries that hold this text, in exactly this case')
+      .option('--search <text>', 'only entries that contain this text, case-sensitive')
       .option('--json', 'one JSON object a line'),
   ).action(async (id: string, flags: Flags) => {
-    for await (const entry of readLog(id, flags, resolveConnection(flags))) {
+    for await (const entry of readLog(id, flags, await resolveConnection(flags))) {
       process.stdout.write(`${flags.json ? JSON.stringify(entry) : toLine(entry)}\n`);
     }
   });
@@ -38,7 +42,7 @@ async function* readLog(
   connection: ConnectionOptions,
 ): AsyncGenerator<LogEntry> {
   let from = new Date(0);
-  // A page begins with the millisecond of the last entry of the one before.
+  // A page begins with the millisecond of the last entry of the previous one.
   let seen = new Set<string>();
   for (;;) {
     const page = await Sandbox.getLogs(id, { ...connection, from, direction: 'forward', level, search });
@@ -51,7 +55,7 @@ async function* readLog(
     );
     from = last;
     if (page.length === PAGE_ENTRIES) {
-      // A millisecond that fills a page would be asked for again and again.
+      // A millisecond that fills a page would be requested again and again.
       if (seen.size === PAGE_ENTRIES) from = new Date(+last + 1);
       continue;
     }
@@ -67,12 +71,4 @@ function isEnd({ logger, fields }: LogEntry): boolean {
 function toLine({ timestamp, level, logger, message, fields }: LogEntry): string {
   const rest = Object.entries(fields).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return [timestamp.toISOString(), level.padEnd(5), logger, message, ...rest].map(toPrintable).join('  ');
-}
-
-/** What a sandbox writes must not move the cursor of a terminal, or more. */
-function toPrintable(text: string): string {
-  return text.replaceAll(
-    /\p{Cc}/gu,
-    (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
 }

@@ -2,20 +2,25 @@ import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { forEach } from '../for-each.ts';
-import { parseSeconds } from './parse-seconds.ts';
+import { parseDuration } from '../parse-duration.ts';
 
-type Flags = Parameters<typeof resolveConnection>[0] & { timeout?: number };
+type Flags = Parameters<typeof resolveConnection>[0] & { timeout?: number; json?: boolean };
 
-/** `skerry sandbox resume ID…`: leaves running ones alone; exits with 1 when one of them could not be resumed. */
+/** `skerry sandbox resume ID…`: does not change running ones; exits with 1 when a sandbox could not be resumed. */
 export function resumeSandboxCommand(): Command {
   return withConnectionFlags(
     new Command('resume')
       .description('make sure that sandboxes run')
       .argument('<id...>', 'ids of the sandboxes')
-      .option('--timeout <seconds>', 'how long they live', parseSeconds),
+      .option('--timeout <time>', 'time to live', parseDuration)
+      .option('--json', 'one JSON object a line'),
   ).action(async (ids: string[], flags: Flags) => {
-    const connection = resolveConnection(flags);
+    const connection = await resolveConnection(flags);
     const timeout = flags.timeout === undefined ? {} : { timeoutMs: flags.timeout * 1000 };
-    await forEach(ids, (id) => Sandbox.connect(id, { ...connection, ...timeout }));
+    await forEach({
+      ids,
+      act: (id) => Sandbox.connect(id, { ...connection, ...timeout }),
+      json: flags.json ? { key: 'sandboxId', toFields: () => ({ state: 'running' }) } : undefined,
+    });
   });
 }

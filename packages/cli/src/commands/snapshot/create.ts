@@ -2,22 +2,27 @@ import { Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 
-type Flags = Parameters<typeof resolveConnection>[0] & { name?: string; memory: boolean };
+type Flags = Parameters<typeof resolveConnection>[0] & {
+  name?: string;
+  memory: boolean;
+  json?: boolean;
+};
 
 /** `skerry snapshot create SANDBOX`: prints the id of the snapshot. */
 export function createSnapshotCommand(): Command {
   return withConnectionFlags(
     new Command('create')
-      .description('capture a sandbox, which goes on')
+      .description('capture a sandbox, which keeps running')
       .argument('<sandbox>', 'id of the sandbox')
-      .option('--name <name>', 'name that leads to it, as in prepared:v1')
-      .option('--no-memory', 'capture the files only'),
+      .option('--name <name>', 'name of the snapshot, such as prepared:v1')
+      .option('--no-memory', 'capture the files only')
+      .option('--json', 'one JSON object'),
   ).action(async (sandboxId: string, flags: Flags) => {
-    const { snapshotId } = await Sandbox.createSnapshot(sandboxId, {
-      ...resolveConnection(flags),
+    const snapshot = await Sandbox.createSnapshot(sandboxId, {
+      ...(await resolveConnection(flags)),
       ...(flags.name === undefined ? {} : { name: flags.name }),
       ...(flags.memory ? {} : { memory: false }),
     });
-    process.stdout.write(`${snapshotId}\n`);
+    process.stdout.write(`${flags.json ? JSON.stringify(snapshot) : snapshot.snapshotId}\n`);
   });
 }

@@ -3,18 +3,27 @@ import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { forEach } from '../for-each.ts';
 
-/** `skerry snapshot delete ID…`: exits with 1 when one of them was not there, or is in use. */
+type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
+
+/** `skerry snapshot delete ID…`: exits with 1 when a snapshot did not exist, or is in use. */
 export function deleteSnapshotCommand(): Command {
   return withConnectionFlags(
     new Command('delete')
       .description('delete snapshots')
-      .argument('<id...>', 'ids or names of the snapshots'),
-  ).action(async (ids: string[], flags: Parameters<typeof resolveConnection>[0]) => {
-    const connection = resolveConnection(flags);
-    await forEach(ids, async (id) => {
-      if (await Sandbox.deleteSnapshot(id, connection)) return;
-      process.stderr.write(`skerry: no snapshot ${id}\n`);
-      process.exitCode = 1;
+      .argument('<id...>', 'ids or names of the snapshots')
+      .option('--json', 'one JSON object a line'),
+  ).action(async (ids: string[], { json, ...flags }: Flags) => {
+    const connection = await resolveConnection(flags);
+    const act = async (id: string): Promise<boolean> => {
+      const deleted = await Sandbox.deleteSnapshot(id, connection);
+      if (!deleted) process.exitCode = 1;
+      if (!deleted && !json) process.stderr.write(`skerry: no snapshot ${id}\n`);
+      return deleted;
+    };
+    await forEach({
+      ids,
+      act,
+      json: json ? { key: 'snapshotId', toFields: (deleted) => ({ deleted }) } : undefined,
     });
   });
 }

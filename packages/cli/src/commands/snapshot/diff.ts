@@ -6,16 +6,16 @@ type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
 const marks = { added: '+', removed: '-', changed: '~' } as const;
 
-/** `skerry snapshot diff [FROM] TO`: one path a line with what became of it. */
+/** `skerry snapshot diff [FROM] TO`: one changed path a line. */
 export function diffSnapshotsCommand(): Command {
   return withConnectionFlags(
     new Command('diff')
       .description('compare the files of snapshots, templates and sandboxes')
-      .argument('<from>', 'id or name; left out when there is one argument: what the other began with')
+      .argument('<from>', 'id or name; with one argument, the state that it began with')
       .argument('[to]', 'id or name')
       .option('--json', 'one JSON object a line'),
   ).action(async (first: string, second: string | undefined, flags: Flags) => {
-    const connection = resolveConnection(flags);
+    const connection = await resolveConnection(flags);
     const differences =
       second === undefined
         ? await Sandbox.diffFiles(first, connection)
@@ -30,5 +30,5 @@ export function diffSnapshotsCommand(): Command {
   });
 }
 
-/** A name may hold anything, what moves the cursor too. */
+/** A name may contain any byte, also control characters that move the cursor. */
 const toOneLine = (path: string): string => (/[\p{C}\\]/u.test(path) ? JSON.stringify(path) : path);

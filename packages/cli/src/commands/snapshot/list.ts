@@ -1,21 +1,47 @@
-import { Sandbox } from '@skerry/sdk';
+import { NotFoundError, Sandbox } from '@skerry/sdk';
 import { Command } from 'commander';
-import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { type Connection, resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { toAge, toTable } from '../../table.ts';
 
-type Flags = Parameters<typeof resolveConnection>[0] & { sandbox?: string; name?: string; json?: boolean };
+type Flags = Parameters<typeof resolveConnection>[0] & {
+  sandbox?: string;
+  name?: string;
+  json?: boolean;
+  quiet?: boolean;
+};
 
-/** `skerry snapshot list`: one id a line, or one JSON object a line, newest first. */
+const HEAD = ['ID', 'SANDBOX', 'AGE'];
+
+/** `skerry snapshot list`: a table, newest first, or one JSON object or id a line, which needs no memory for the rest. */
 export function listSnapshotsCommand(): Command {
   return withConnectionFlags(
     new Command('list')
+      .alias('ls')
       .description('list snapshots, newest first')
-      .option('--sandbox <id>', 'only those made of this sandbox')
-      .option('--name <name>', 'only those of this name or id')
-      .option('--json', 'one JSON object a line'),
-  ).action(async ({ sandbox, name, json, ...flags }: Flags) => {
-    const filter = { sandboxId: sandbox, name };
-    for await (const snapshot of Sandbox.listSnapshots({ ...resolveConnection(flags), ...filter })) {
-      process.stdout.write(`${json ? JSON.stringify(snapshot) : snapshot.snapshotId}\n`);
+      .option('--sandbox <id>', 'only snapshots of this sandbox')
+      .option('--name <name>', 'only snapshots with this name or id')
+      .option('--json', 'one JSON object a line')
+      .option('-q, --quiet', 'ids only'),
+  ).action(async ({ sandbox, name, json, quiet, ...flags }: Flags) => {
+    const connection = await resolveConnection(flags);
+    const rows: string[][] = [];
+    for await (const snapshot of Sandbox.listSnapshots({ ...connection, sandboxId: sandbox, name })) {
+      if (json) process.stdout.write(`${JSON.stringify(snapshot)}\n`);
+      else if (quiet) process.stdout.write(`${snapshot.snapshotId}\n`);
+      else rows.push(...(await toRows(snapshot.snapshotId, connection)));
     }
+    if (!json && !quiet) process.stdout.write(toTable(HEAD, rows));
   });
+}
+
+/** No row for a snapshot that was deleted meanwhile. A listing of the protocol has names alone; its log has the rest. */
+async function toRows(snapshotId: string, connection: Connection): Promise<string[][]> {
+  try {
+    const [entry] = await Sandbox.snapshotLog(snapshotId, connection);
+    if (entry === undefined) return [];
+    return [[snapshotId, entry.sandboxId, toAge(Date.now() - +entry.createdAt)]];
+  } catch (error) {
+    if (error instanceof NotFoundError) return [];
+    throw error;
+  }
 }

@@ -4,15 +4,15 @@ import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
-/** `skerry snapshot log ID`: the snapshot and what it came of, one a line, the newest first. */
+/** `skerry snapshot log ID`: the snapshot and its ancestors, one a line, the newest first. */
 export function logSnapshotCommand(): Command {
   return withConnectionFlags(
     new Command('log')
-      .description('say what a snapshot came of')
+      .description('show the ancestors of a snapshot')
       .argument('<id>', 'id or name of the snapshot')
       .option('--json', 'one JSON object a line'),
   ).action(async (id: string, flags: Flags) => {
-    for (const entry of await Sandbox.snapshotLog(id, resolveConnection(flags))) {
+    for (const entry of await Sandbox.snapshotLog(id, await resolveConnection(flags))) {
       const { buildId, snapshotId, sandboxId, createdAt, state } = entry;
       process.stdout.write(
         flags.json

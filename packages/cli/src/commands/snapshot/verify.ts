@@ -3,20 +3,29 @@ import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { forEach } from '../for-each.ts';
 
-/** `skerry snapshot verify ID…`: exits with 1 when one of them is not as it was when it was made. */
+type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
+
+/** `skerry snapshot verify ID…`: exits with 1 when a snapshot has changed since it was made. */
 export function verifySnapshotCommand(): Command {
   return withConnectionFlags(
     new Command('verify')
-      .description('read snapshots whole, and say what is not as it was')
-      .argument('<id...>', 'ids or names of the snapshots'),
-  ).action(async (ids: string[], flags: Parameters<typeof resolveConnection>[0]) => {
-    const connection = resolveConnection(flags);
-    await forEach(ids, async (id) => {
+      .description('read whole snapshots, and report files that have changed since they were made')
+      .argument('<id...>', 'ids or names of the snapshots')
+      .option('--json', 'one JSON object a line'),
+  ).action(async (ids: string[], { json, ...flags }: Flags) => {
+    const connection = await resolveConnection(flags);
+    const act = async (id: string): Promise<string[]> => {
       const problems = await Sandbox.verifySnapshot(id, connection);
       if (problems.length > 0) process.exitCode = 1;
       const lines =
         problems.length > 0 ? problems.map((problem) => `DAMAGED ${id}: ${problem}`) : [`ok  ${id}`];
-      process.stdout.write(`${lines.join('\n')}\n`);
+      if (!json) process.stdout.write(`${lines.join('\n')}\n`);
+      return problems;
+    };
+    await forEach({
+      ids,
+      act,
+      json: json ? { key: 'snapshotId', toFields: (problems) => ({ problems }) } : undefined,
     });
   });
 }

@@ -220,8 +220,8 @@ export type WatchDirRequest = Message<"filesystem.WatchDirRequest"> & {
   includeEntry: boolean;
 
   /**
-   * Accept NFS, CIFS, SMB and FUSE mounts, where changes made by other machines go unnoticed. Otherwise `path` may not lie
-   * on one, and those below it are left out of a recursive watch.
+   * Accept NFS, CIFS, SMB and FUSE mounts, where changes by other machines are not reported. Otherwise `path` must not
+   * be on one, and those below it are excluded from a recursive watch.
    *
    * @generated from field: bool allow_network_mounts = 4;
    */
@@ -244,7 +244,7 @@ export type WatchDirResponse = Message<"filesystem.WatchDirResponse"> & {
    */
   event: {
     /**
-     * Sent once, before anything else: the watch is in place.
+     * Sent once, before any other message: the watch is active.
      *
      * @generated from field: filesystem.WatchDirResponse.StartEvent start = 1;
      */
@@ -258,7 +258,7 @@ export type WatchDirResponse = Message<"filesystem.WatchDirResponse"> & {
     case: "filesystem";
   } | {
     /**
-     * Sent on a silent stream so that proxies keep it open. It carries nothing.
+     * Sent on an idle stream so that proxies keep it open. It is empty.
      *
      * @generated from field: filesystem.WatchDirResponse.KeepAlive keepalive = 3;
      */
@@ -310,7 +310,7 @@ export type CreateWatcherRequest = Message<"filesystem.CreateWatcherRequest"> & 
   path: string;
 
   /**
-   * The remaining fields mean what they mean in WatchDirRequest.
+   * The remaining fields have the same meaning as in WatchDirRequest.
    *
    * @generated from field: bool recursive = 2;
    */
@@ -418,14 +418,14 @@ export const RemoveWatcherResponseSchema: GenMessage<RemoveWatcherResponse> = /*
   messageDesc(file_filesystem_filesystem, 17);
 
 /**
- * One change below a watched directory. When several are seen at once for a path they are reported in the order
+ * One change below a watched directory. Several changes of a path that are read at once are reported in the order
  * CREATE, RENAME, CHMOD, WRITE, REMOVE.
  *
  * @generated from message filesystem.FilesystemEvent
  */
 export type FilesystemEvent = Message<"filesystem.FilesystemEvent"> & {
   /**
-   * Relative to the watched directory, which itself is `.`.
+   * Relative to the watched directory, whose own name is `.`.
    *
    * @generated from field: string name = 1;
    */
@@ -450,8 +450,8 @@ export const FilesystemEventSchema: GenMessage<FilesystemEvent> = /*@__PURE__*/
   messageDesc(file_filesystem_filesystem, 18);
 
 /**
- * What one path is. For a symbolic link, `type` and `mode` are those of the target, `size` and `permissions` those of
- * the link itself.
+ * Information about one path. For a symbolic link, `type` and `mode` are those of the target, `size` and `permissions`
+ * those of the link itself.
  *
  * @generated from message filesystem.EntryInfo
  */
@@ -474,7 +474,7 @@ export type EntryInfo = Message<"filesystem.EntryInfo"> & {
   path: string;
 
   /**
-   * In bytes. Sent as a JSON number up to 2^53 - 1 and as a string above; decoders of this field take both.
+   * In bytes. Sent as a JSON number up to 2^53 - 1 and as a string above; decoders of this field accept both.
    *
    * @generated from field: int64 size = 4;
    */
@@ -488,7 +488,7 @@ export type EntryInfo = Message<"filesystem.EntryInfo"> & {
   mode: number;
 
   /**
-   * Like `-rw-r--r--`, `drwxr-xr-x` or `Lrwxrwxrwx`.
+   * Such as `-rw-r--r--`, `drwxr-xr-x` or `Lrwxrwxrwx`.
    *
    * @generated from field: string permissions = 6;
    */
@@ -520,7 +520,7 @@ export type EntryInfo = Message<"filesystem.EntryInfo"> & {
   symlinkTarget?: string | undefined;
 
   /**
-   * What uploads attached through `X-Metadata-*` headers, keys in lower case.
+   * The metadata that uploads attached through `X-Metadata-*` headers, keys in lower case.
    *
    * @generated from field: map<string, string> metadata = 11;
    */
@@ -565,7 +565,7 @@ export const EventType = {
   REMOVE: 3,
 
   /**
-   * Moved away from this name. A move inside the watch is RENAME of the old name and CREATE of the new one.
+   * Moved to another name. A move inside the watch is RENAME of the old name and CREATE of the new one.
    *
    * @generated from enum value: EVENT_TYPE_RENAME = 4;
    */
@@ -595,7 +595,7 @@ export const EventTypeSchema: GenEnum<EventType> = /*@__PURE__*/
  */
 export const FileType = {
   /**
-   * Neither file nor directory, or a link that leads nowhere.
+   * Neither file nor directory, or a broken link.
    *
    * @generated from enum value: FILE_TYPE_UNSPECIFIED = 0;
    */
@@ -631,20 +631,20 @@ export const FileTypeSchema: GenEnum<FileType> = /*@__PURE__*/
 /**
  * Files and directories of one sandbox.
  *
- * Every path is resolved for the user of the request: an absolute path is taken as it is, `~` and `~/x` start at the
+ * Every path is resolved for the user of the request: an absolute path is used as it is, `~` and `~/x` start at the
  * user's home, and any other path is relative to that home. `~other` is refused with `invalid_argument`.
- * The user decides how a path expands and who owns what is created; it is not a permission check.
+ * The user decides how a path expands and owns created files; it is not a permission check.
  *
  * File contents do not pass through here: `GET /files` and `POST /files` stream them over plain HTTP.
  *
- * A client whose `User-Agent` is exactly `connect-python` fails on fields that it does not know: it gets EntryInfo with
+ * A client whose `User-Agent` is exactly `connect-python` fails on unknown fields: it gets EntryInfo with
  * `name`, `type` and `path` alone, and FilesystemEvent with `name` and `type`.
  *
  * @generated from service filesystem.Filesystem
  */
 export const Filesystem: GenService<{
   /**
-   * Describes one path without following a final symbolic link. Fails with `not_found`.
+   * Returns information about one path without following a final symbolic link. Fails with `not_found`.
    *
    * @generated from rpc filesystem.Filesystem.Stat
    */
@@ -655,7 +655,7 @@ export const Filesystem: GenService<{
   },
   /**
    * Creates a directory and its missing parents with mode 0755, owned by the user.
-   * Fails with `already_exists` on an existing directory and `invalid_argument` where a file is in the way.
+   * Fails with `already_exists` on an existing directory and `invalid_argument` if a file has that path.
    *
    * @generated from rpc filesystem.Filesystem.MakeDir
    */
@@ -665,7 +665,7 @@ export const Filesystem: GenService<{
     output: typeof MakeDirResponseSchema;
   },
   /**
-   * Renames a file or directory, making the destination's missing parents first. An existing file is replaced; a
+   * Renames a file or directory, and creates the destination's missing parents first. An existing file is replaced; a
    * directory that is not empty, or a destination on another device, fails with `internal`. Ownership is kept.
    * Fails with `not_found` when the source is missing.
    *
@@ -677,10 +677,10 @@ export const Filesystem: GenService<{
     output: typeof MoveResponseSchema;
   },
   /**
-   * Lists what a directory holds, depth first and in lexical order, without the directory itself. A symbolic link given
-   * as `path` is followed; links below it are listed but never entered. Entries that vanish meanwhile are left out.
-   * Fails with `not_found`, `invalid_argument` when it is no directory, `failed_precondition` on a loop of links,
-   * `resource_exhausted` when the answer would have more than 64 MiB.
+   * Lists a directory, depth first and in lexical order, without the directory itself. A symbolic link
+   * as `path` is followed; links below it are listed but never entered. Entries that vanish meanwhile are omitted.
+   * Fails with `not_found`, `invalid_argument` when it is not a directory, `failed_precondition` on a loop of links,
+   * `resource_exhausted` when the response would exceed 64 MiB.
    *
    * @generated from rpc filesystem.Filesystem.ListDir
    */
@@ -690,7 +690,7 @@ export const Filesystem: GenService<{
     output: typeof ListDirResponseSchema;
   },
   /**
-   * Deletes a path and everything below it. A path that does not exist is a success.
+   * Deletes a path and everything below it. A missing path is a success.
    *
    * @generated from rpc filesystem.Filesystem.Remove
    */
@@ -700,9 +700,9 @@ export const Filesystem: GenService<{
     output: typeof RemoveResponseSchema;
   },
   /**
-   * Streams the changes of a directory until the caller goes away. The first message is always `start`: changes made
-   * after it has arrived are reported. Fails with `not_found`, and with `invalid_argument` when the path is no directory
-   * or lies on a network mount that was not allowed, and with `resource_exhausted` when there are too many directories or
+   * Streams the changes of a directory until the caller disconnects. The first message is always `start`: changes made
+   * after it has arrived are reported. Fails with `not_found`, with `invalid_argument` when the path is not a directory
+   * or is on a network mount that was not allowed, and with `resource_exhausted` when there are too many directories or
    * watchers.
    *
    * @generated from rpc filesystem.Filesystem.WatchDir
@@ -713,7 +713,7 @@ export const Filesystem: GenService<{
     output: typeof WatchDirResponseSchema;
   },
   /**
-   * Starts collecting the changes of a directory for clients that cannot hold a stream open. Fails like WatchDir.
+   * Starts collecting the changes of a directory, for clients that cannot keep a stream open. Fails like WatchDir.
    *
    * @generated from rpc filesystem.Filesystem.CreateWatcher
    */
@@ -723,8 +723,8 @@ export const Filesystem: GenService<{
     output: typeof CreateWatcherResponseSchema;
   },
   /**
-   * Takes the changes collected since the last call, in the order in which they happened. A watcher whose buffer has
-   * overflowed or whose directory is lost answers its error once and is freed. Fails with `not_found` for an unknown id.
+   * Returns the changes collected since the last call, in their order. A watcher whose buffer has
+   * overflowed or whose directory is lost returns its error once and is freed. Fails with `not_found` for an unknown id.
    *
    * @generated from rpc filesystem.Filesystem.GetWatcherEvents
    */

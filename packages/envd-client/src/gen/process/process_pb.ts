@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file process/process.proto.
  */
 export const file_process_process: GenFile = /*@__PURE__*/
-  fileDesc("ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MiDQoLTGlzdFJlcXVlc3QiNwoMTGlzdFJlc3BvbnNlEicKCXByb2Nlc3NlcxgBIAMoCzIULnByb2Nlc3MuUHJvY2Vzc0luZm8iyAEKDFN0YXJ0UmVxdWVzdBInCgdwcm9jZXNzGAEgASgLMhYucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnEh4KA3B0eRgCIAEoCzIMLnByb2Nlc3MuUFRZSACIAQESEAoDdGFnGAMgASgJSAGIAQESEgoFc3RkaW4YBCABKAhIAogBARIcCg5za2VycnlfaG9sZF9tcxjoByABKA1IA4gBAUIGCgRfcHR5QgYKBF90YWdCCAoGX3N0ZGluQhEKD19za2VycnlfaG9sZF9tcyI1Cg1TdGFydFJlc3BvbnNlEiQKBWV2ZW50GAEgASgLMhUucHJvY2Vzcy5Qcm9jZXNzRXZlbnQi3QEKDkNvbm5lY3RSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIwCgtyZXN1bWVfZnJvbRgCIAEoCzIWLnByb2Nlc3MuT3V0cHV0T2Zmc2V0c0gAiAEBEhsKDXNrZXJyeV9vZmZzZXQY6AcgASgESAGIAQESHAoOc2tlcnJ5X2hvbGRfbXMY6QcgASgNSAKIAQFCDgoMX3Jlc3VtZV9mcm9tQhAKDl9za2Vycnlfb2Zmc2V0QhEKD19za2VycnlfaG9sZF9tcyI3Cg9Db25uZWN0UmVzcG9uc2USJAoFZXZlbnQYASABKAsyFS5wcm9jZXNzLlByb2Nlc3NFdmVudCJiCg1VcGRhdGVSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIeCgNwdHkYAiABKAsyDC5wcm9jZXNzLlBUWUgAiAEBQgYKBF9wdHkiEAoOVXBkYXRlUmVzcG9uc2UiYwoQU2VuZElucHV0UmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISJAoFaW5wdXQYAiABKAsyFS5wcm9jZXNzLlByb2Nlc3NJbnB1dCITChFTZW5kSW5wdXRSZXNwb25zZSLCAgoSU3RyZWFtSW5wdXRSZXF1ZXN0EjcKBXN0YXJ0GAEgASgLMiYucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QuU3RhcnRFdmVudEgAEjUKBGRhdGEYAiABKAsyJS5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5EYXRhRXZlbnRIABI6CglrZWVwYWxpdmUYAyABKAsyJS5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5LZWVwQWxpdmVIABo3CgpTdGFydEV2ZW50EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchoxCglEYXRhRXZlbnQSJAoFaW5wdXQYAiABKAsyFS5wcm9jZXNzLlByb2Nlc3NJbnB1dBoLCglLZWVwQWxpdmVCBwoFZXZlbnQiFQoTU3RyZWFtSW5wdXRSZXNwb25zZSJfChFTZW5kU2lnbmFsUmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISHwoGc2lnbmFsGAIgASgOMg8ucHJvY2Vzcy5TaWduYWwiFAoSU2VuZFNpZ25hbFJlc3BvbnNlIj4KEUNsb3NlU3RkaW5SZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvciIUChJDbG9zZVN0ZGluUmVzcG9uc2UioQEKDVByb2Nlc3NDb25maWcSCwoDY21kGAEgASgJEgwKBGFyZ3MYAiADKAkSLgoEZW52cxgDIAMoCzIgLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZy5FbnZzRW50cnkSEAoDY3dkGAQgASgJSACIAQEaKwoJRW52c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX2N3ZCJcCgtQcm9jZXNzSW5mbxImCgZjb25maWcYASABKAsyFi5wcm9jZXNzLlByb2Nlc3NDb25maWcSCwoDcGlkGAIgASgNEhAKA3RhZxgDIAEoCUgAiAEBQgYKBF90YWciOwoPUHJvY2Vzc1NlbGVjdG9yEg0KA3BpZBgBIAEoDUgAEg0KA3RhZxgCIAEoCUgAQgoKCHNlbGVjdG9yIkoKA1BUWRIfCgRzaXplGAEgASgLMhEucHJvY2Vzcy5QVFkuU2l6ZRoiCgRTaXplEgwKBGNvbHMYASABKA0SDAoEcm93cxgCIAEoDSI8Cg1PdXRwdXRPZmZzZXRzEg4KBnN0ZG91dBgBIAEoBBIOCgZzdGRlcnIYAiABKAQSCwoDcHR5GAMgASgEIjcKDFByb2Nlc3NJbnB1dBIPCgVzdGRpbhgBIAEoDEgAEg0KA3B0eRgCIAEoDEgAQgcKBWlucHV0IqcECgxQcm9jZXNzRXZlbnQSMQoFc3RhcnQYASABKAsyIC5wcm9jZXNzLlByb2Nlc3NFdmVudC5TdGFydEV2ZW50SAASLwoEZGF0YRgCIAEoCzIfLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkRhdGFFdmVudEgAEi0KA2VuZBgDIAEoCzIeLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkVuZEV2ZW50SAASNAoJa2VlcGFsaXZlGAQgASgLMh8ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuS2VlcEFsaXZlSAAacQoKU3RhcnRFdmVudBILCgNwaWQYASABKA0SJwoHb2Zmc2V0cxgCIAEoCzIWLnByb2Nlc3MuT3V0cHV0T2Zmc2V0cxIbCg1za2Vycnlfb2Zmc2V0GOgHIAEoBEgAiAEBQhAKDl9za2Vycnlfb2Zmc2V0GmgKCURhdGFFdmVudBIQCgZzdGRvdXQYASABKAxIABIQCgZzdGRlcnIYAiABKAxIABINCgNwdHkYAyABKAxIABITCgZvZmZzZXQYBCABKARIAYgBAUIICgZvdXRwdXRCCQoHX29mZnNldBpbCghFbmRFdmVudBIRCglleGl0X2NvZGUYASABKBESDgoGZXhpdGVkGAIgASgIEg4KBnN0YXR1cxgDIAEoCRISCgVlcnJvchgEIAEoCUgAiAEBQggKBl9lcnJvchoLCglLZWVwQWxpdmVCBwoFZXZlbnQqSAoGU2lnbmFsEhYKElNJR05BTF9VTlNQRUNJRklFRBAAEhIKDlNJR05BTF9TSUdLSUxMEAkSEgoOU0lHTkFMX1NJR1RFUk0QDzKRBAoHUHJvY2VzcxIzCgRMaXN0EhQucHJvY2Vzcy5MaXN0UmVxdWVzdBoVLnByb2Nlc3MuTGlzdFJlc3BvbnNlEjgKBVN0YXJ0EhUucHJvY2Vzcy5TdGFydFJlcXVlc3QaFi5wcm9jZXNzLlN0YXJ0UmVzcG9uc2UwARI+CgdDb25uZWN0EhcucHJvY2Vzcy5Db25uZWN0UmVxdWVzdBoYLnByb2Nlc3MuQ29ubmVjdFJlc3BvbnNlMAESOQoGVXBkYXRlEhYucHJvY2Vzcy5VcGRhdGVSZXF1ZXN0GhcucHJvY2Vzcy5VcGRhdGVSZXNwb25zZRJCCglTZW5kSW5wdXQSGS5wcm9jZXNzLlNlbmRJbnB1dFJlcXVlc3QaGi5wcm9jZXNzLlNlbmRJbnB1dFJlc3BvbnNlEkoKC1N0cmVhbUlucHV0EhsucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QaHC5wcm9jZXNzLlN0cmVhbUlucHV0UmVzcG9uc2UoARJFCgpTZW5kU2lnbmFsEhoucHJvY2Vzcy5TZW5kU2lnbmFsUmVxdWVzdBobLnByb2Nlc3MuU2VuZFNpZ25hbFJlc3BvbnNlEkUKCkNsb3NlU3RkaW4SGi5wcm9jZXNzLkNsb3NlU3RkaW5SZXF1ZXN0GhsucHJvY2Vzcy5DbG9zZVN0ZGluUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MiDQoLTGlzdFJlcXVlc3QiNwoMTGlzdFJlc3BvbnNlEicKCXByb2Nlc3NlcxgBIAMoCzIULnByb2Nlc3MuUHJvY2Vzc0luZm8iyAEKDFN0YXJ0UmVxdWVzdBInCgdwcm9jZXNzGAEgASgLMhYucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnEh4KA3B0eRgCIAEoCzIMLnByb2Nlc3MuUFRZSACIAQESEAoDdGFnGAMgASgJSAGIAQESEgoFc3RkaW4YBCABKAhIAogBARIcCg5za2VycnlfaG9sZF9tcxjoByABKA1IA4gBAUIGCgRfcHR5QgYKBF90YWdCCAoGX3N0ZGluQhEKD19za2VycnlfaG9sZF9tcyI1Cg1TdGFydFJlc3BvbnNlEiQKBWV2ZW50GAEgASgLMhUucHJvY2Vzcy5Qcm9jZXNzRXZlbnQi3QEKDkNvbm5lY3RSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIwCgtyZXN1bWVfZnJvbRgCIAEoCzIWLnByb2Nlc3MuT3V0cHV0T2Zmc2V0c0gAiAEBEhsKDXNrZXJyeV9vZmZzZXQY6AcgASgESAGIAQESHAoOc2tlcnJ5X2hvbGRfbXMY6QcgASgNSAKIAQFCDgoMX3Jlc3VtZV9mcm9tQhAKDl9za2Vycnlfb2Zmc2V0QhEKD19za2VycnlfaG9sZF9tcyI3Cg9Db25uZWN0UmVzcG9uc2USJAoFZXZlbnQYASABKAsyFS5wcm9jZXNzLlByb2Nlc3NFdmVudCJiCg1VcGRhdGVSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIeCgNwdHkYAiABKAsyDC5wcm9jZXNzLlBUWUgAiAEBQgYKBF9wdHkiEAoOVXBkYXRlUmVzcG9uc2UiYwoQU2VuZElucHV0UmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISJAoFaW5wdXQYAiABKAsyFS5wcm9jZXNzLlByb2Nlc3NJbnB1dCITChFTZW5kSW5wdXRSZXNwb25zZSLCAgoSU3RyZWFtSW5wdXRSZXF1ZXN0EjcKBXN0YXJ0GAEgASgLMiYucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QuU3RhcnRFdmVudEgAEjUKBGRhdGEYAiABKAsyJS5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5EYXRhRXZlbnRIABI6CglrZWVwYWxpdmUYAyABKAsyJS5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5LZWVwQWxpdmVIABo3CgpTdGFydEV2ZW50EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchoxCglEYXRhRXZlbnQSJAoFaW5wdXQYAiABKAsyFS5wcm9jZXNzLlByb2Nlc3NJbnB1dBoLCglLZWVwQWxpdmVCBwoFZXZlbnQiFQoTU3RyZWFtSW5wdXRSZXNwb25zZSJfChFTZW5kU2lnbmFsUmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISHwoGc2lnbmFsGAIgASgOMg8ucHJvY2Vzcy5TaWduYWwiFAoSU2VuZFNpZ25hbFJlc3BvbnNlIj4KEUNsb3NlU3RkaW5SZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvciIUChJDbG9zZVN0ZGluUmVzcG9uc2UioQEKDVByb2Nlc3NDb25maWcSCwoDY21kGAEgASgJEgwKBGFyZ3MYAiADKAkSLgoEZW52cxgDIAMoCzIgLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZy5FbnZzRW50cnkSEAoDY3dkGAQgASgJSACIAQEaKwoJRW52c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCBgoEX2N3ZCJcCgtQcm9jZXNzSW5mbxImCgZjb25maWcYASABKAsyFi5wcm9jZXNzLlByb2Nlc3NDb25maWcSCwoDcGlkGAIgASgNEhAKA3RhZxgDIAEoCUgAiAEBQgYKBF90YWciOwoPUHJvY2Vzc1NlbGVjdG9yEg0KA3BpZBgBIAEoDUgAEg0KA3RhZxgCIAEoCUgAQgoKCHNlbGVjdG9yIkoKA1BUWRIfCgRzaXplGAEgASgLMhEucHJvY2Vzcy5QVFkuU2l6ZRoiCgRTaXplEgwKBGNvbHMYASABKA0SDAoEcm93cxgCIAEoDSI8Cg1PdXRwdXRPZmZzZXRzEg4KBnN0ZG91dBgBIAEoBBIOCgZzdGRlcnIYAiABKAQSCwoDcHR5GAMgASgEIjcKDFByb2Nlc3NJbnB1dBIPCgVzdGRpbhgBIAEoDEgAEg0KA3B0eRgCIAEoDEgAQgcKBWlucHV0ItcECgxQcm9jZXNzRXZlbnQSMQoFc3RhcnQYASABKAsyIC5wcm9jZXNzLlByb2Nlc3NFdmVudC5TdGFydEV2ZW50SAASLwoEZGF0YRgCIAEoCzIfLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkRhdGFFdmVudEgAEi0KA2VuZBgDIAEoCzIeLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LkVuZEV2ZW50SAASNAoJa2VlcGFsaXZlGAQgASgLMh8ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuS2VlcEFsaXZlSAAacQoKU3RhcnRFdmVudBILCgNwaWQYASABKA0SJwoHb2Zmc2V0cxgCIAEoCzIWLnByb2Nlc3MuT3V0cHV0T2Zmc2V0cxIbCg1za2Vycnlfb2Zmc2V0GOgHIAEoBEgAiAEBQhAKDl9za2Vycnlfb2Zmc2V0GmgKCURhdGFFdmVudBIQCgZzdGRvdXQYASABKAxIABIQCgZzdGRlcnIYAiABKAxIABINCgNwdHkYAyABKAxIABITCgZvZmZzZXQYBCABKARIAYgBAUIICgZvdXRwdXRCCQoHX29mZnNldBqKAQoIRW5kRXZlbnQSEQoJZXhpdF9jb2RlGAEgASgREg4KBmV4aXRlZBgCIAEoCBIOCgZzdGF0dXMYAyABKAkSEgoFZXJyb3IYBCABKAlIAIgBARIbCg1za2Vycnlfc2lnbmFsGOgHIAEoDUgBiAEBQggKBl9lcnJvckIQCg5fc2tlcnJ5X3NpZ25hbBoLCglLZWVwQWxpdmVCBwoFZXZlbnQqSAoGU2lnbmFsEhYKElNJR05BTF9VTlNQRUNJRklFRBAAEhIKDlNJR05BTF9TSUdLSUxMEAkSEgoOU0lHTkFMX1NJR1RFUk0QDzKRBAoHUHJvY2VzcxIzCgRMaXN0EhQucHJvY2Vzcy5MaXN0UmVxdWVzdBoVLnByb2Nlc3MuTGlzdFJlc3BvbnNlEjgKBVN0YXJ0EhUucHJvY2Vzcy5TdGFydFJlcXVlc3QaFi5wcm9jZXNzLlN0YXJ0UmVzcG9uc2UwARI+CgdDb25uZWN0EhcucHJvY2Vzcy5Db25uZWN0UmVxdWVzdBoYLnByb2Nlc3MuQ29ubmVjdFJlc3BvbnNlMAESOQoGVXBkYXRlEhYucHJvY2Vzcy5VcGRhdGVSZXF1ZXN0GhcucHJvY2Vzcy5VcGRhdGVSZXNwb25zZRJCCglTZW5kSW5wdXQSGS5wcm9jZXNzLlNlbmRJbnB1dFJlcXVlc3QaGi5wcm9jZXNzLlNlbmRJbnB1dFJlc3BvbnNlEkoKC1N0cmVhbUlucHV0EhsucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QaHC5wcm9jZXNzLlN0cmVhbUlucHV0UmVzcG9uc2UoARJFCgpTZW5kU2lnbmFsEhoucHJvY2Vzcy5TZW5kU2lnbmFsUmVxdWVzdBobLnByb2Nlc3MuU2VuZFNpZ25hbFJlc3BvbnNlEkUKCkNsb3NlU3RkaW4SGi5wcm9jZXNzLkNsb3NlU3RkaW5SZXF1ZXN0GhsucHJvY2Vzcy5DbG9zZVN0ZGluUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * @generated from message process.ListRequest
@@ -52,16 +52,16 @@ export type StartRequest = Message<"process.StartRequest"> & {
   process?: ProcessConfig | undefined;
 
   /**
-   * Give the process a terminal of this size, in a session of its own, instead of pipes. It controls the process, belongs to
-   * its user, and all output comes as `pty`; the line of a program that is missing too. A size that is missing, has a zero in
-   * it or a number above 65535 fails with `invalid_argument`.
+   * Start the process on a terminal of this size, in a session of its own, instead of pipes. The terminal controls the
+   * process, belongs to its user, and all output is sent as `pty`, also the line about a missing program. A size that is
+   * missing, has a zero or a number above 65535 fails with `invalid_argument`.
    *
    * @generated from field: optional process.PTY pty = 2;
    */
   pty?: PTY | undefined;
 
   /**
-   * Free text by which later calls may find the process.
+   * Arbitrary text by which later calls can select the process.
    *
    * @generated from field: optional string tag = 3;
    */
@@ -69,7 +69,7 @@ export type StartRequest = Message<"process.StartRequest"> & {
 
   /**
    * Keep stdin open for SendInput and StreamInput. Absent means true; with false the process reads from /dev/null.
-   * A process on a terminal reads from that, whatever this says.
+   * A process on a terminal always reads from the terminal.
    *
    * @generated from field: optional bool stdin = 4;
    */
@@ -117,33 +117,34 @@ export type ConnectRequest = Message<"process.ConnectRequest"> & {
   process?: ProcessSelector | undefined;
 
   /**
-   * Begin behind these bytes of each kind of output, which is what the caller has read: `StartEvent.offsets` plus the length
-   * of every later piece. Absent: new output only. Send it only where `start` carried offsets: older servers ignore it.
+   * Start after these bytes of each kind of output, which is what the caller has read: `StartEvent.offsets` plus the
+   * length of every later chunk. Absent: new output only. Send it only where `start` had offsets: older servers ignore
+   * it.
    *
-   * Fails with `out_of_range` when output behind it is no longer kept, and with `invalid_argument` when it names bytes that
-   * were not written yet, or when `skerry_offset` is there too. The latest 2 MiB of each process are kept, 8 MiB where a
-   * caller gave `skerry_hold_ms`, and 32 MiB of all processes together, until 30 seconds after the end.
+   * Fails with `out_of_range` when output after it is no longer kept, and with `invalid_argument` when it names bytes
+   * that were not written yet, or together with `skerry_offset`. The latest 2 MiB of each process are kept, 8 MiB where
+   * a caller set `skerry_hold_ms`, and 32 MiB of all processes together, until 30 seconds after the end.
    *
    * @generated from field: optional process.OutputOffsets resume_from = 2;
    */
   resumeFrom?: OutputOffsets | undefined;
 
   /**
-   * Where to begin: the number of bytes of output before it, of stdout, stderr and terminal together in the order of their
-   * events, counted from the start of the process. A Start stream begins at 0. Output that is no longer kept is left out, and
-   * an offset behind the end means the end, so the largest number attaches to new output only; `StartEvent.skerry_offset`
-   * says which it was.
+   * Where to start: the number of bytes of output before it, of stdout, stderr and terminal together in the order of
+   * their events, counted from the start of the process. A Start stream begins at 0. Output that is no longer kept is
+   * skipped, and an offset after the end means the end, so the largest number attaches to new output only;
+   * `StartEvent.skerry_offset` reports the effective offset.
    *
-   * An extension of skerry. Other servers ignore the field, which shows in a `start` without `skerry_offset`.
+   * An extension of skerry. Other servers ignore the field; their `start` has no `skerry_offset`.
    *
    * @generated from field: optional uint64 skerry_offset = 1000;
    */
   skerryOffset?: bigint | undefined;
 
   /**
-   * How many milliseconds the process may be held back when this connection breaks, so that nothing is lost however much it
-   * writes: it waits as for a caller that does not read, until one attaches with an offset. At most 30000. Absent: not at
-   * all. An extension of skerry.
+   * How many milliseconds the process may be blocked when this connection breaks, so that no output is lost: it waits as
+   * for a caller that does not read, until one attaches with an offset. At most 30000. Absent: it does not wait. An
+   * extension of skerry.
    *
    * @generated from field: optional uint32 skerry_hold_ms = 1001;
    */
@@ -267,7 +268,7 @@ export type StreamInputRequest = Message<"process.StreamInputRequest"> & {
     case: "data";
   } | {
     /**
-     * Keeps proxies from closing a silent stream. Ignored.
+     * Keeps proxies from closing an idle stream. Ignored.
      *
      * @generated from field: process.StreamInputRequest.KeepAlive keepalive = 3;
      */
@@ -305,7 +306,7 @@ export const StreamInputRequest_StartEventSchema: GenMessage<StreamInputRequest_
  */
 export type StreamInputRequest_DataEvent = Message<"process.StreamInputRequest.DataEvent"> & {
   /**
-   * Number 1 is not in use: clients and servers in the field send the input as 2.
+   * Number 1 is not used: existing clients and servers send the input as 2.
    *
    * @generated from field: process.ProcessInput input = 2;
    */
@@ -411,7 +412,7 @@ export const CloseStdinResponseSchema: GenMessage<CloseStdinResponse> = /*@__PUR
   messageDesc(file_process_process, 15);
 
 /**
- * What to run. No shell is involved unless `cmd` is one.
+ * The program to run. No shell is involved unless `cmd` is one.
  *
  * @generated from message process.ProcessConfig
  */
@@ -427,7 +428,7 @@ export type ProcessConfig = Message<"process.ProcessConfig"> & {
   args: string[];
 
   /**
-   * Added last to the environment: they override the sandbox's variables and those the agent sets.
+   * Added last to the environment: they override the variables of the sandbox and of the agent.
    *
    * @generated from field: map<string, string> envs = 3;
    */
@@ -476,7 +477,7 @@ export const ProcessInfoSchema: GenMessage<ProcessInfo> = /*@__PURE__*/
   messageDesc(file_process_process, 17);
 
 /**
- * Names a process by one of two keys. When several processes carry the tag, the most recently started one is meant.
+ * Selects a process by one of two keys. If several processes have the tag, the most recently started one is selected.
  *
  * @generated from message process.ProcessSelector
  */
@@ -548,8 +549,8 @@ export const PTY_SizeSchema: GenMessage<PTY_Size> = /*@__PURE__*/
   messageDesc(file_process_process, 19, 0);
 
 /**
- * How many bytes a process has written before a certain place, by kind of output. Each kind is counted for itself, from the
- * start of the process.
+ * How many bytes a process has written before a certain place, by kind of output. Each kind is counted separately, from
+ * the start of the process.
  *
  * @generated from message process.OutputOffsets
  */
@@ -637,7 +638,7 @@ export type ProcessEvent = Message<"process.ProcessEvent"> & {
     case: "end";
   } | {
     /**
-     * Sent on a silent stream, never before `start`.
+     * Sent on an idle stream, never before `start`.
      *
      * @generated from field: process.ProcessEvent.KeepAlive keepalive = 4;
      */
@@ -663,16 +664,16 @@ export type ProcessEvent_StartEvent = Message<"process.ProcessEvent.StartEvent">
   pid: number;
 
   /**
-   * Where the stream begins: what was written before. Absent from servers that do not keep output.
+   * Where the stream begins: the bytes written before. Absent from servers that do not keep output.
    *
    * @generated from field: process.OutputOffsets offsets = 2;
    */
   offsets?: OutputOffsets | undefined;
 
   /**
-   * The offset of the first byte that follows, as in ConnectRequest and present exactly when that gave one. When it is
-   * larger than that, the bytes between are lost. When it is smaller, nothing has been written there yet. An extension of
-   * skerry.
+   * The offset of the first byte that follows, as in ConnectRequest and present exactly when the request had one. If
+   * it is larger than requested, the bytes between are lost. If it is smaller, no output was written there yet. An
+   * extension of skerry.
    *
    * @generated from field: optional uint64 skerry_offset = 1000;
    */
@@ -687,7 +688,7 @@ export const ProcessEvent_StartEventSchema: GenMessage<ProcessEvent_StartEvent> 
   messageDesc(file_process_process, 22, 0);
 
 /**
- * A piece of output, never empty: at most 32 KiB of stdout or stderr, 16 KiB of a terminal. It may begin or end in the
+ * A chunk of output, never empty: at most 32 KiB of stdout or stderr, 16 KiB of a terminal. It may begin or end in the
  * middle of a UTF-8 character.
  *
  * @generated from message process.ProcessEvent.DataEvent
@@ -717,7 +718,7 @@ export type ProcessEvent_DataEvent = Message<"process.ProcessEvent.DataEvent"> &
   } | { case: undefined; value?: undefined };
 
   /**
-   * How many bytes of this kind of output came before the piece.
+   * How many bytes of this kind of output precede the chunk.
    *
    * @generated from field: optional uint64 offset = 4;
    */
@@ -736,7 +737,7 @@ export const ProcessEvent_DataEventSchema: GenMessage<ProcessEvent_DataEvent> = 
  */
 export type ProcessEvent_EndEvent = Message<"process.ProcessEvent.EndEvent"> & {
   /**
-   * -1 when a signal ended the process. JSON may leave out a 0.
+   * -1 when a signal ended the process. JSON may omit a 0.
    *
    * @generated from field: sint32 exit_code = 1;
    */
@@ -750,7 +751,7 @@ export type ProcessEvent_EndEvent = Message<"process.ProcessEvent.EndEvent"> & {
   exited: boolean;
 
   /**
-   * Like `exit status 3` or `signal: killed`.
+   * Such as `exit status 3` or `signal: killed`.
    *
    * @generated from field: string status = 3;
    */
@@ -762,6 +763,13 @@ export type ProcessEvent_EndEvent = Message<"process.ProcessEvent.EndEvent"> & {
    * @generated from field: optional string error = 4;
    */
   error?: string | undefined;
+
+  /**
+   * Number of the signal that ended the process, as the kernel counts them. Absent after a normal exit.
+   *
+   * @generated from field: optional uint32 skerry_signal = 1000;
+   */
+  skerrySignal?: number | undefined;
 };
 
 /**
@@ -785,7 +793,7 @@ export const ProcessEvent_KeepAliveSchema: GenMessage<ProcessEvent_KeepAlive> = 
   messageDesc(file_process_process, 22, 3);
 
 /**
- * Numbers follow the kernel's. Names carry the kernel's own prefix after ours.
+ * Numbers follow the kernel's. Names have the kernel's own prefix after that of the enum.
  *
  * @generated from enum process.Signal
  */
@@ -807,7 +815,7 @@ export const Signal = {
 } as const;
 
 /**
- * Numbers follow the kernel's. Names carry the kernel's own prefix after ours.
+ * Numbers follow the kernel's. Names have the kernel's own prefix after that of the enum.
  *
  * @generated from enum process.Signal
  */
@@ -820,8 +828,8 @@ export const SignalSchema: GenEnum<Signal> = /*@__PURE__*/
   enumDesc(file_process_process, 0);
 
 /**
- * Commands and terminals of one sandbox. A process belongs to the sandbox, not to the stream that started it: a caller
- * that goes away leaves it running, and any caller may attach to it again.
+ * Commands and terminals of one sandbox. A process belongs to the sandbox, not to the stream that started it: it keeps
+ * running when its caller disconnects, and any caller may attach to it again.
  *
  * @generated from service process.Process
  */
@@ -837,11 +845,11 @@ export const Process: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Starts a process and streams what it does: `start`, then data and keepalives, then `end`, which is the last message.
-   * `end` comes when the process is gone and both output pipes are closed, so a background child that kept stdout holds
-   * it back, unless the process was signalled through SendSignal.
+   * Starts a process and streams its events: `start`, then data and keepalives, then `end`, which is the last message.
+   * `end` is sent when the process is gone and both output pipes are closed, so a background child that keeps stdout
+   * open delays it, unless the process was signalled through SendSignal.
    *
-   * A program that is missing is not an error of this call: it reads like a shell's answer, with a line on stderr and exit
+   * A missing program is not an error of this call: as in a shell, there is a line on stderr and exit
    * code 127 (126 when it is not executable). A missing or inaccessible `cwd` fails with `invalid_argument`.
    * `Connect-Timeout-Ms` limits the life of the process: at that moment it is killed and the stream ends with
    * `deadline_exceeded`. Without it, or with 0, there is no limit.
@@ -854,14 +862,13 @@ export const Process: GenService<{
     output: typeof StartResponseSchema;
   },
   /**
-   * Attaches to a process: `start` first, then new output only, then `end`. Nothing is replayed unless `resume_from` or
-   * `skerry_offset` asks for it; a process that ended less than 30 seconds ago still answers like this. Any number of callers
-   * may attach. Here `Connect-Timeout-Ms` ends the stream only. Fails with `not_found`.
+   * Attaches to a process: `start` first, then new output only, then `end`. Earlier output is replayed only with
+   * `resume_from` or `skerry_offset`; a process that ended less than 30 seconds ago can still be attached to. Any number
+   * of callers may attach. Here `Connect-Timeout-Ms` ends the stream only. Fails with `not_found`.
    *
-   * No caller waits for another. One that needs output older than what is kept, because others read on while it did not,
-   * is dropped with `aborted`; before, it has half a second to catch up. When no caller of a process reads, the
-   * process is held back, and after a minute they are dropped. With no caller its output is read, and only the latest of it
-   * is kept.
+   * No caller waits for another. A slow caller that needs output older than what is kept is dropped with `aborted`,
+   * after half a second to catch up. When none of the callers of a process reads, the process is paused, and after a
+   * minute the callers are dropped. Without a caller its output is read, and only the latest of it is kept.
    *
    * @generated from rpc process.Process.Connect
    */
@@ -871,8 +878,9 @@ export const Process: GenService<{
     output: typeof ConnectResponseSchema;
   },
   /**
-   * Resizes the terminal of a process, whose programs are told by SIGWINCH. Fails with `internal` when it has none and with
-   * `invalid_argument` when the size is missing, has a zero in it or a number above 65535; the terminal then stays as it was.
+   * Resizes the terminal of a process, whose programs get SIGWINCH. Fails with `internal` when it has no terminal and
+   * with `invalid_argument` when the size is missing, has a zero or a number above 65535; the terminal is then not
+   * changed.
    *
    * @generated from rpc process.Process.Update
    */
@@ -882,8 +890,9 @@ export const Process: GenService<{
     output: typeof UpdateResponseSchema;
   },
   /**
-   * Writes once to the stdin or the terminal of a process. Fails with `internal` when the kind of input does not fit the
-   * process or its stdin is closed, `unimplemented` when the input is empty, `not_found` when there is no such process.
+   * Writes once to the stdin or the terminal of a process. Fails with `internal` when the kind of input does not match
+   * the process or its stdin is closed, `unimplemented` when the input is empty, `not_found` when the process does not
+   * exist.
    *
    * @generated from rpc process.Process.SendInput
    */
@@ -893,8 +902,8 @@ export const Process: GenService<{
     output: typeof SendInputResponseSchema;
   },
   /**
-   * Writes many pieces in order. The first message is `start`, each further one `data` or `keepalive`; anything else fails
-   * with `invalid_argument`. The reply comes when the caller ends its side. It neither starts nor closes stdin.
+   * Writes many chunks in order. The first message is `start`, each further one `data` or `keepalive`; anything else
+   * fails with `invalid_argument`. The reply is sent when the caller ends its side. It neither starts nor closes stdin.
    *
    * @generated from rpc process.Process.StreamInput
    */
@@ -914,8 +923,8 @@ export const Process: GenService<{
     output: typeof SendSignalResponseSchema;
   },
   /**
-   * Closes the stdin of a process, which then reads an end of file. Closing it twice is a success. Fails with `unknown` on
-   * a terminal: send the end-of-file character there.
+   * Closes the stdin of a process, which then reads an end of file. Closing it twice is a success. Fails with `unknown`
+   * on a terminal: send the end-of-file character there.
    *
    * @generated from rpc process.Process.CloseStdin
    */

@@ -10,7 +10,7 @@ export const createCopyBuffers = (): CopyBuffers => [
 ];
 
 const writeWhole = async (file: FileHandle, bytes: Uint8Array): Promise<void> => {
-  // Written in part only when something is in the way; the next write says what.
+  // A partial write means an error; the next write reports it.
   for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
 };
 
@@ -32,11 +32,11 @@ export const appendFile = async (
       await writing;
       if (bytesRead === 0) return;
       writing = writeWhole(target, buffer.subarray(0, bytesRead));
-      // Awaited before the next one; until then its failure must not count as unhandled.
+      // Awaited before the next one; this marks the rejection as handled.
       writing.catch(() => undefined);
     }
   } finally {
-    // The buffers must outlive what is still being written from them.
+    // The buffers must stay allocated until the write has finished.
     await Promise.allSettled([writing]);
   }
 };

@@ -7,10 +7,10 @@ export interface ByteRange {
   end: number;
 }
 
-/** What identifies one state of a file. */
+/** Identifies one state of a file. */
 export interface Validators {
   etag: string;
-  /** In whole seconds, like the header it goes into. */
+  /** In whole seconds, as HTTP dates are. */
   modifiedMs: number;
 }
 
@@ -20,7 +20,7 @@ const listsEtag = (header: string, etag: string): boolean =>
     .map((item) => item.trim().replace(/^W\//, ''))
     .some((item) => item === '*' || item === etag);
 
-/** The status that the conditions of a request call for, in the order of RFC 9110, 13.2.2. Undefined: go on. */
+/** The status that the conditions of a request require, in the order of RFC 9110, 13.2.2. Undefined when the request proceeds. */
 export const checkConditions = (headers: IncomingHttpHeaders, now: Validators): 304 | 412 | undefined => {
   const { 'if-match': match, 'if-unmodified-since': unmodified } = headers;
   if (match !== undefined) {
@@ -34,8 +34,8 @@ const isStale = (ifRange: string | undefined, now: Validators): boolean =>
   ifRange !== undefined && ifRange !== now.etag && Date.parse(ifRange) !== now.modifiedMs;
 
 /**
- * The one range a request asks for. Not by the package range-parser: it finds nothing in the last 20 bytes of a file of 10, where
- * RFC 9110, 14.1.2 wants all of them. Undefined when it wants the whole file: no header, one we do not understand, several
+ * The one range a request asks for. Not by the package range-parser: to it, neither the last 20 bytes of a file of 10 nor
+ * those from 4 to 2 are there, where RFC 9110, 14.1.1 and 14.1.2 want the whole file. Undefined when it wants the whole file: no header, one we do not understand, several
  * ranges, a range of an older state of the file, or one of an empty file, of which some clients always ask for a first part.
  * `unsatisfiable` when the file has no such bytes.
  */

@@ -24,7 +24,7 @@ const MAX_LINKS = 40;
 const isMissing = (error: unknown): boolean =>
   isErrno(error) && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 
-/** Rounded to a double, two inode numbers of an overlay may look the same. */
+/** As bigint: two inode numbers of an overlay may be equal when rounded to a double. */
 const statIfThere = async (path: string): Promise<BigIntStats | undefined> => {
   try {
     return await stat(path, { bigint: true });
@@ -37,7 +37,7 @@ const statIfThere = async (path: string): Promise<BigIntStats | undefined> => {
 const isSame = (left: BigIntStats, right: BigIntStats): boolean =>
   left.ino === right.ino && left.dev === right.dev;
 
-/** The path that a write to `path` would create or change: that at the end of its links, even where nothing is there yet. */
+/** The path that a write to `path` would create or change: the end of its links, even when it does not exist yet. */
 const followLinks = async (path: string): Promise<string> => {
   let end = path;
   for (let links = 0; links < MAX_LINKS; links += 1) {
@@ -61,7 +61,7 @@ const checkDestination = async (destination: string): Promise<BigIntStats | unde
   return stats;
 };
 
-/** Every source is looked at before anything is made. */
+/** Checks every source before anything is created. */
 const checkSources = async (
   sources: readonly string[],
   destination: BigIntStats | undefined,
@@ -77,7 +77,7 @@ const checkSources = async (
   }
 };
 
-/** Deletes what was copied, and leaves what somebody has put into its place or written into it since it was opened. */
+/** Deletes the copied sources. A source that was replaced or written to since it was opened stays. */
 const removeSources = async (copied: ReadonlyMap<string, BigIntStats>): Promise<void> => {
   for (const [path, stats] of copied) {
     const now = await statIfThere(path);
@@ -88,13 +88,13 @@ const removeSources = async (copied: ReadonlyMap<string, BigIntStats>): Promise<
 
 interface Joining {
   sources: readonly string[];
-  /** What has been at the destination; its owner and mode stay. */
+  /** The file that was at the destination; its owner and mode are kept. */
   before: BigIntStats | undefined;
   user: User;
   signal: AbortSignal;
 }
 
-/** Returns the sources and what each of them was just before it was copied. */
+/** Returns the sources and the state of each just before it was copied. */
 const joinInto = async (
   path: string,
   { sources, before, user, signal }: Joining,

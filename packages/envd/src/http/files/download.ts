@@ -21,11 +21,11 @@ const toValidators = ({ mtimeMs, ino }: Stats, sizeBytes: number): Validators =>
 const hasConditions = ({ headers }: IncomingMessage): boolean =>
   Object.keys(headers).some((name) => name === 'range' || name.startsWith('if-'));
 
-/** Files of /proc and /sys say that they are empty and are not: their length shows only by reading. */
+/** Files of /proc and /sys report size 0 although they have contents: only reading shows their length. */
 const sendUnsized = async (file: FileHandle, res: ServerResponse): Promise<void> => {
   const first = Buffer.allocUnsafe(64 * 1024);
   const { bytesRead } = await file.read(first, 0, first.length, 0);
-  // One that has a size by now was empty when it was opened, and is being written.
+  // A file that has a size now was empty when it was opened: a program is writing it.
   if (bytesRead === 0 || (await file.stat()).size > 0) res.setHeader('Content-Length', 0);
   else {
     res.write(first.subarray(0, bytesRead));
@@ -36,7 +36,7 @@ const sendUnsized = async (file: FileHandle, res: ServerResponse): Promise<void>
 
 const createShorterError = (): Error => new Error('the file has become shorter');
 
-/** Fails when the file ends before: compressed, no length would tell a reader that something is missing. */
+/** Fails when the file ends early: a compressed response has no length that would show the reader what is missing. */
 async function* readRest(file: FileHandle, first: Buffer, { start, end }: ByteRange): AsyncGenerator<Buffer> {
   yield first;
   let sizeBytes = first.length;
@@ -52,18 +52,18 @@ interface Opened {
   path: string;
   file: FileHandle;
   stats: Stats;
-  /** Not that of `stats` where reading has told better. */
+  /** The size found by reading, where that differs from `stats`. */
   sizeBytes: number;
 }
 
-/** Rejects with `EndsEarlierError`, with nothing sent, when the file does not have the first bytes of what it would promise. */
+/** Rejects with `EndsEarlierError`, before anything is sent, when the file lacks the first bytes of the announced range. */
 const send = async (
   req: IncomingMessage,
   res: ServerResponse,
   { path, file, stats, sizeBytes }: Opened,
 ): Promise<void> => {
   const validators = toValidators(stats, sizeBytes);
-  const encoding = chooseContentEncoding(req.headers['accept-encoding']?.toString(), {
+  const encoding = chooseContentEncoding(req.headers, {
     sizeBytes,
     identityOnly: hasConditions(req),
   });
@@ -76,13 +76,16 @@ const send = async (
     return;
   }
   if (status === 412)
-    return replyJson(res, 412, { code: 412, message: `file "${path}" is not in the state asked for` });
+    return replyJson(res, 412, {
+      code: 412,
+      message: `file "${path}" does not match the conditions of the request`,
+    });
   const range = parseByteRange(req.headers, { sizeBytes, validators });
   if (range === 'unsatisfiable') {
     res.setHeader('Content-Range', `bytes */${sizeBytes}`);
     return replyJson(res, 416, {
       code: 416,
-      message: `file "${path}" has ${sizeBytes} bytes; the range is outside`,
+      message: `file "${path}" has ${sizeBytes} bytes; the range lies outside`,
     });
   }
   res.setHeader('Content-Type', 'application/octet-stream');
@@ -122,8 +125,8 @@ const send = async (
 };
 
 /**
- * As `send`, for as long as the file can be promised anew. A program that writes a file in place empties it first, so one that
- * is read and written all the time is often found shorter than it was a moment ago; so are all those of /sys.
+ * Calls `send`, again with the new size when the file is shorter than `stats` reported. Programs that write a file in place empty it
+ * first, so a file that is read and written all the time is often shorter than a moment ago. All files of /sys are.
  */
 const sendWhatIsThere = async (
   req: IncomingMessage,
@@ -139,7 +142,7 @@ const sendWhatIsThere = async (
     } catch (error) {
       if (!(error instanceof EndsEarlierError)) throw error;
       stats = await file.stat();
-      // Less every time, so this ends.
+      // The size decreases in each round, so the loop ends.
       sizeBytes = Math.min(error.sizeBytes, stats.size);
       clearHeaders(res);
       res.statusCode = 200;
@@ -148,16 +151,16 @@ const sendWhatIsThere = async (
 };
 
 /**
- * Answers with the bytes of a regular file, whole or one range of it, as they are or compressed. The file is streamed, and
- * what it is gets decided on the open file, so that nobody can exchange it in between. One that becomes shorter before the
- * first bytes are on their way is answered as what it is then; later the connection is broken.
+ * Answers with the bytes of a regular file, whole or one range of it, as they are or compressed. The file is streamed. Its
+ * type is checked on the open descriptor, so that no program can replace it in between. When the file becomes shorter before
+ * the first bytes are sent, the response describes the shorter file; after that the connection is reset.
  */
 export const download = async (req: IncomingMessage, res: ServerResponse, path: string): Promise<void> => {
   const opened = await openRegularFile(path);
   try {
     await sendWhatIsThere(req, res, { path, ...opened });
   } catch (error) {
-    // Whoever went away in the middle needs no answer.
+    // A caller that has disconnected needs no answer.
     if (!res.destroyed) throw error;
   } finally {
     await opened.file.close();

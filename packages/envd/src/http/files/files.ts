@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Access } from '@skerry/contract/agent-access';
 import { ApiError } from '@skerry/contract/error';
 import type { SettingsStore } from '../../settings.ts';
 import { parsePath } from '../../system/path.ts';
@@ -23,29 +24,32 @@ export const createFileHandlers = ({
   settings: SettingsStore;
   users: Users;
 }): FileHandlers => {
-  const userOf = (req: IncomingMessage, named: string | null | undefined): User => {
-    const name = named || basicUserOf(req.headers.authorization);
+  const userOf = (req: IncomingMessage, named: string | null | undefined, access: Access): User => {
+    const basicUser = access === 'signature' ? undefined : basicUserOf(req.headers.authorization);
+    const name = named || basicUser;
     return users.get(name ?? settings.current.defaultUser);
   };
   const resolve = (path: string, user: User): string =>
     parsePath(path, { user, workdir: settings.current.defaultWorkdir });
   return {
-    async download(req, res, query) {
-      await download(req, res, resolve(query.get('path') ?? '', userOf(req, query.get('username'))));
+    async download(req, res, { query, access }) {
+      const user = userOf(req, query.get('username'), access);
+      await download(req, res, resolve(query.get('path') ?? '', user));
     },
-    async upload(req, res, query) {
-      const user = userOf(req, query.get('username'));
+    async upload(req, res, { query, access }) {
+      const user = userOf(req, query.get('username'), access);
       await upload(req, res, {
         user,
         path: query.get('path') || undefined,
+        mayNameAnyPath: access === 'full',
         resolve: (path) => resolve(path, user),
       });
     },
-    async compose(req, res) {
+    async compose(req, res, { access }) {
       const { sourcePaths, destination, username } = parseComposition(
         await readJson(req, { maxBytes: MAX_COMPOSITION_BYTES }),
       );
-      const user = userOf(req, username);
+      const user = userOf(req, username, access);
       const closed = new AbortController();
       res.once('close', () => closed.abort(new ApiError('unavailable', 'the request ended early')));
       const paths = {

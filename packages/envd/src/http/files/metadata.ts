@@ -3,7 +3,7 @@ import { invalid } from '@skerry/contract/error';
 import { isErrno } from '../../system/errno.ts';
 import { getAttribute, listAttributes, removeAttribute, setAttribute } from '../../system/xattr.ts';
 
-/** What a caller attached to a file: lower-case keys, printable ASCII values. */
+/** Key-value pairs that a caller attached to a file: lower-case keys, printable ASCII values. */
 export type FileMetadata = Readonly<Record<string, string>>;
 
 const HEADER_PREFIX = 'x-metadata-';
@@ -23,7 +23,7 @@ export const parseMetadata = (headers: IncomingHttpHeaders): FileMetadata => {
     if (key === '' || key.length > MAX_KEY_BYTES) {
       throw invalid(`header ${name}: the metadata key must have 1 to ${MAX_KEY_BYTES} bytes`);
     }
-    // Libraries that decode JSON, also those of clients, lose this key or refuse what holds it.
+    // JSON decoders, those of clients too, lose this key or reject the object that holds it.
     if (key === '__proto__') throw invalid(`header ${name}: the metadata key must not be __proto__`);
     if (!/^[\x20-\x7e]*$/.test(text)) throw invalid(`header ${name} must be printable ASCII`);
     totalBytes += key.length + text.length;
@@ -37,7 +37,7 @@ export const parseMetadata = (headers: IncomingHttpHeaders): FileMetadata => {
 const isUnsupported = (error: unknown): boolean =>
   isErrno(error) && (error.code === 'EOPNOTSUPP' || error.code === 'ENOTSUP' || error.code === 'ENOSYS');
 
-/** Reads what is attached to an open file or, without following links, to a path. Empty where there is no support. */
+/** Reads the metadata of an open file or, without following links, of a path. Empty where the file system does not support it. */
 export const readMetadata = (target: number | string): FileMetadata => {
   const metadata: [string, string][] = [];
   try {
@@ -52,7 +52,7 @@ export const readMetadata = (target: number | string): FileMetadata => {
   return Object.fromEntries(metadata);
 };
 
-/** Makes `metadata` the whole set of an open file and returns what is stored: nothing where there is no support. */
+/** Replaces all metadata of an open file and returns what is stored: nothing where the file system does not support it. */
 export const replaceMetadata = (fd: number, metadata: FileMetadata): FileMetadata => {
   try {
     for (const name of listAttributes(fd)) {

@@ -44,7 +44,7 @@ export const readMultipart = async (
   const done = new Promise<void>((resolve, reject) => {
     parser.on('file', (_name, stream, filename) => {
       streams.add(stream);
-      // Reported to whoever reads it, which may be later.
+      // The reader of the part gets the error, perhaps later.
       stream.on('error', () => undefined);
       stream.once('close', () => streams.delete(stream));
       work = work.then(() => onPart({ filename: filename === '' ? undefined : filename, body: stream }));
@@ -57,7 +57,7 @@ export const readMultipart = async (
   });
   const feed = async (): Promise<void> => {
     for await (const chunk of body) {
-      // One that has been destroyed says no more when there is room, and who waits for that keeps the body.
+      // A destroyed part emits no 'drain', and waiting for it would hold up the body.
       if (parser.destroyed) return;
       if (!parser.write(chunk))
         await new Promise((resolve) => parser.once('drain', resolve).once('close', resolve));
@@ -68,7 +68,7 @@ export const readMultipart = async (
     await Promise.race([done, feed().then(() => done)]);
   } catch (error) {
     for (const stream of streams) stream.destroy(error as Error);
-    // What went wrong first is what the caller is told; this only waits for the files to be closed.
+    // The caller gets the first error; this only waits until the files are closed.
     await work.catch(() => undefined);
     throw error;
   } finally {

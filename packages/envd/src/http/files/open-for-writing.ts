@@ -10,9 +10,9 @@ const { O_CREAT, O_EXCL, O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;
 
 export interface WritableFile {
   file: FileHandle;
-  /** To be called when all is written: gives back the bits of the mode that each write takes away. */
+  /** Call it when all is written: restores the mode bits that each write clears. */
   restoreMode(): Promise<void>;
-  /** Takes the file away again when this upload has created it. */
+  /** Deletes the file if this upload has created it. */
   undo(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ const requireRegular = (path: string, stats: Stats): void => {
 };
 
 const openExisting = async (path: string): Promise<WritableFile> => {
-  // A FIFO is not opened, since that would set free who waits to read from it.
+  // A FIFO is not opened: that would wake a program that waits to read from it.
   requireRegular(path, await stat(path));
   const file = await open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
   try {
@@ -59,7 +59,7 @@ const openExisting = async (path: string): Promise<WritableFile> => {
   }
 };
 
-/** A link that leads nowhere: the file is created where it points, as a write through it would. */
+/** A dangling link: the file is created at its target, as a write through the link would do. */
 const createThroughLink = async (path: string, user: User): Promise<WritableFile> => {
   const file = await openFor(user, path, O_WRONLY | O_CREAT | O_NONBLOCK | O_NOCTTY);
   return { file, restoreMode: nothing, undo: nothing };
@@ -81,7 +81,7 @@ const attempt = async (path: string, user: User): Promise<WritableFile> => {
 
 const isMissing = (error: unknown): boolean => isErrno(error) && error.code === 'ENOENT';
 
-/** What a caller is told when writing to `path` has failed. */
+/** The error that a caller gets when a write to `path` has failed. */
 export const toWriteError = (error: unknown, path: string): unknown => {
   if (!isErrno(error)) return error;
   switch (error.code) {
@@ -112,7 +112,10 @@ export const openForWriting = async (path: string, user: User): Promise<Writable
     await makeDirectories(dirname(path), user);
     return await attempt(path, user);
   } catch (error) {
-    if (isMissing(error)) throw new ApiError('internal', `path "${path}" leads nowhere`, { cause: error });
+    if (isMissing(error))
+      throw new ApiError('internal', `path "${path}" is a link into a directory that does not exist`, {
+        cause: error,
+      });
     throw toWriteError(error, path);
   }
 };

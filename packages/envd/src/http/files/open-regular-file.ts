@@ -26,8 +26,8 @@ const requireRegular = (path: string, stats: Stats): void => {
 
 /**
  * Opens a file for reading, through symbolic links. Throws `not_found`, and `invalid_argument` for anything but a regular
- * file. A FIFO is not opened, since that would set free who waits to write into it. What is put into its place between the
- * look and the open does not hold a thread either: nothing here waits for another side.
+ * file. A FIFO is not opened: that would wake a program that waits to write into it. A special file that replaces the path between
+ * the check and the open holds no thread either: the open does not wait for another side.
  */
 export const openRegularFile = async (path: string): Promise<{ file: FileHandle; stats: Stats }> => {
   let file: FileHandle;

@@ -2,10 +2,10 @@ import type { FileHandle } from 'node:fs/promises';
 
 const PIECE_BYTES = 64 * 1024;
 
-/** A file is shorter than it was said to be. */
+/** A file is shorter than expected. */
 export class EndsEarlierError extends Error {
   override name = 'EndsEarlierError';
-  /** Where it ended when it was read. */
+  /** The size found by reading. */
   readonly sizeBytes: number;
 
   constructor(sizeBytes: number) {
@@ -16,7 +16,7 @@ export class EndsEarlierError extends Error {
 
 /**
  * Reads the first bytes of a part of a file, all of them where they are few. Rejects with `EndsEarlierError` when the file
- * ends before: whoever has not promised anything by then can still promise what there is.
+ * ends early; a caller that has not sent Content-Length yet can then send the right one.
  */
 export const readFirstPiece = async (
   file: FileHandle,

@@ -11,13 +11,13 @@ const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY;
 const AT_FDCWD = -100;
 const AT_SYMLINK_FOLLOW = 0x400;
 
-/** A new file that nobody sees before it is complete. */
+/** A new file that is invisible to other programs until it is complete. */
 export interface TemporaryFile {
   /** Open for writing, mode 0600. The caller closes it. */
   readonly file: FileHandle;
   /** Puts the file at `path` in the same folder, in place of what is there, in one step. */
   moveTo(path: string): Promise<void>;
-  /** Takes it away again. Nothing happens after `moveTo`. */
+  /** Deletes it. Does nothing after `moveTo`. */
   discard(): Promise<void>;
 }
 

@@ -13,10 +13,16 @@ export interface UploadTarget {
   user: User;
   /** The `path` query as it came; empty or absent means that multipart filenames decide. */
   path: string | undefined;
+  /** Whether a filename of the body may be any path. One that only a signature without a path opened may not leave the home. */
+  mayNameAnyPath: boolean;
   resolve(path: string): string;
 }
 
-/** Stops reading when its reader fails, where the iterator of the request itself would destroy the request. */
+/** A relative path that stays below the folder it starts at, whatever that is. */
+const staysBelow = (name: string): boolean =>
+  !name.startsWith('/') && !name.startsWith('~') && !name.split('/').includes('..');
+
+/** Stops reading when the reader fails. The iterator of the request itself would destroy the request. */
 async function* piecesOf(req: IncomingMessage): AsyncGenerator<Uint8Array> {
   for await (const piece of req) yield piece as Uint8Array;
 }
@@ -56,9 +62,13 @@ const uploadParts = async (
     const name = target.path ?? filename;
     if (name === undefined)
       throw invalid('a part named "file" needs a filename when the path query is absent');
+    if (target.path === undefined && !target.mayNameAnyPath && !staysBelow(name))
+      throw invalid(
+        `the signed path is empty, so "${name}" must be relative to the home, without ".." and "~"`,
+      );
     const path = target.resolve(name);
     if (target.path !== undefined && records.length > 0)
-      throw invalid('path names one file, the body has several');
+      throw invalid('path names one file, but the body has several');
     if (targets.has(path)) throw invalid(`two parts have the same target "${path}"`);
     targets.add(path);
     records.push(await writeBody(part, { path, user: target.user, metadata }));
@@ -68,8 +78,8 @@ const uploadParts = async (
 };
 
 /**
- * Writes one file from a raw body, or each `file` part of a multipart body, while it arrives. Answers with a record for each
- * in the order of the parts; when one fails, those before it stay.
+ * Writes one file from a raw body, or each `file` part of a multipart body, while it arrives. Answers with one record per file
+ * in the order of the parts. When a part fails, the files before it stay.
  */
 export const upload = async (
   req: IncomingMessage,

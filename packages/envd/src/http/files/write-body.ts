@@ -21,7 +21,7 @@ const WRITE_BYTES = 512 * 1024;
 const writeAll = async (file: FileHandle, pieces: Uint8Array[]): Promise<void> => {
   let { bytesWritten } = await file.writev(pieces);
   for (const piece of pieces) {
-    // Written in part only when something is in the way; the next write says what.
+    // A partial write means an error; the next write reports it.
     for (let at = bytesWritten; at < piece.length; ) at += (await file.write(piece, at)).bytesWritten;
     bytesWritten = Math.max(0, bytesWritten - piece.length);
   }
@@ -39,7 +39,7 @@ const pump = async (body: AsyncIterable<Uint8Array>, file: FileHandle): Promise<
     if (sizeBytes < WRITE_BYTES) continue;
     await writing;
     writing = writeAll(file, pieces);
-    // It is awaited before the next one; until then its failure must not count as unhandled.
+    // Awaited before the next one; this marks the rejection as handled.
     writing.catch(() => undefined);
     pieces = [];
     sizeBytes = 0;
@@ -49,8 +49,7 @@ const pump = async (body: AsyncIterable<Uint8Array>, file: FileHandle): Promise<
 };
 
 /**
- * Writes a body to a file as it arrives. When that fails, a file that did not exist before is taken away again, and one
- * that did is left with what was written.
+ * Writes a body to a file as it arrives. When that fails, a new file is deleted, and an existing one keeps what was written.
  */
 export const writeBody = async (
   body: AsyncIterable<Uint8Array>,

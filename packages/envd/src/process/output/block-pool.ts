@@ -15,7 +15,7 @@ export const takeBlock = (): Uint8Array => {
   return free.pop() ?? new Uint8Array(BLOCK_BYTES);
 };
 
-/** Takes a block back. One that somebody still has a view of is not used again. */
+/** Returns a block to the pool. A block with a view that is still in use is not used again. */
 export const giveBlock = (block: Uint8Array, { isLent }: { isLent: boolean }): void => {
   usedCount -= 1;
   if (!isLent) free.push(block);

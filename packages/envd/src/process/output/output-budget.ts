@@ -1,21 +1,21 @@
-/** One user of the budget. */
+/** The output of one process, as the budget sees it. */
 export interface OutputHolder {
   readonly costBytes: number;
-  /** Gives up what no reader waits for. */
+  /** Drops the bytes that no reader waits for. */
   free(): void;
-  /** Gives up the rest too: its readers are dropped. Only asked of the output of ended processes. */
+  /** Drops the rest too, and its readers. Called only for ended processes. */
   abandon(): void;
 }
 
 /** Bounds the memory that the output of all processes takes together. */
 export interface OutputBudget {
-  /** True when readers wait for so much that every process must make do with little. */
+  /** True when readers wait for so much that each process gets only a small share. */
   readonly isTight: boolean;
   addLive(holder: OutputHolder): void;
-  /** From now on it is among the first to give something up. */
+  /** From now on its output is among the first that are dropped. */
   markEnded(holder: OutputHolder): void;
   remove(holder: OutputHolder): void;
-  /** Tells of a change; a growth beyond the limit makes others give up what they keep, ended ones first, then the largest. */
+  /** Reports a change. Growth beyond the limit drops the output of others: that of ended processes first, then the largest. */
   change(deltaBytes: number): void;
 }
 
@@ -27,7 +27,7 @@ export const createOutputBudget = ({ maxBytes = MAX_BYTES } = {}): OutputBudget 
   let usedBytes = 0;
 
   const reclaim = (): void => {
-    // Some room for what comes next, or every byte would search again.
+    // Leave room for the next bytes; otherwise every byte would search again.
     const isEnough = (): boolean => usedBytes <= (maxBytes * 3) / 4;
     for (const holder of ended) if (!isEnough()) holder.free();
     if (isEnough()) return;

@@ -10,14 +10,14 @@ export interface OutputPiece {
   kind: OutputKind;
   /** How many bytes of this kind were written before it. */
   position: number;
-  /** Good for as long as `lender` is owed something, and else until the next call of the journal. */
+  /** Valid until the reader releases `lender`, and without that until the next call of the journal. */
   bytes: Uint8Array;
   lender: Lender;
-  /** It is the beginning of a character, and nothing has been written after it. */
+  /** The piece is the beginning of a character, and nothing has been written after it. */
   isBegun: boolean;
 }
 
-/** Where a piece lies. Whoever goes on using it counts itself here meanwhile; who never says that it is done loses nothing. */
+/** The block of a piece. A reader counts itself here while it uses the piece; a reader that never releases it does no harm. */
 export interface Lender {
   borrowerCount: number;
 }
@@ -44,9 +44,9 @@ export interface OutputJournal {
    * terminals it ends with a whole character of UTF-8 where it can: older clients decode each message for itself.
    */
   read(offset: number): OutputPiece | undefined;
-  /** Gives up the oldest block. */
+  /** Drops the oldest block. */
   dropOldest(): void;
-  /** Gives up whole blocks that lie before `offset`, and everything when that is the end. */
+  /** Drops whole blocks that lie before `offset`, and everything when that is the end. */
   dropBefore(offset: number): void;
 }
 

@@ -278,7 +278,7 @@ describe('the budget over all processes', () => {
     expect(starts).toEqual([MEBIBYTE, MEBIBYTE, 0]);
   });
 
-  it('never takes what a reader of a live process waits for, and holds everybody back earlier instead', async () => {
+  it('never takes what a reader of a live process waits for, and makes all processes wait earlier instead', async () => {
     const { budget, usedBytes } = costs(budgetOf(1));
     const all = Array.from({ length: 8 }, () => create({ budget }));
     const readers = all.map(({ output }) => output.subscribe());

@@ -27,7 +27,7 @@ export interface SubscribeOptions {
   offset?: number | undefined;
   /** Where to begin by kind, instead of `offset`: how many bytes of each the reader has. */
   resumeFrom?: OutputOffsets | undefined;
-  /** How long the process may be held back for this reader after it has gone, so that it finds all when it comes back. */
+  /** How long the process may be held back for this reader after it has gone, so that it finds all when it comes back: 30 s at most. */
   holdMs?: number | undefined;
 }
 
@@ -37,14 +37,14 @@ export class SlowReaderError extends Error {}
 /** A reader asked for output that is no longer kept. */
 export class LostOutputError extends Error {}
 
-/** What a process writes, and everybody who reads it: live and for a while after its end. */
+/** The output of a process and its readers, while it runs and for a while after its end. */
 export interface ProcessOutput {
   /** Ignored after the end. */
   write(kind: OutputKind, bytes: Uint8Array): void;
   end(status: ExitStatus): void;
   /** Throws `LostOutputError`, or `invalid_argument` when `resumeFrom` is behind what was written. */
   subscribe(options?: SubscribeOptions): Subscription;
-  /** Nobody will subscribe any more: the memory goes with the last reader. */
+  /** No more subscriptions follow: the memory is freed with the last reader. */
   forget(): void;
 }
 
@@ -74,29 +74,32 @@ const FULL_BYTES = 256 * 1024;
  * More would cost more than itself: the heap grows with what lives long, and output becomes slower by a fifth.
  */
 const MAX_JOURNAL_BYTES = 2 * 1024 * 1024;
-/** The same while somebody reads who means to come back: by then that one lacks what was under way, several megabytes of it. */
+/** The same while a reader may reconnect: it then lacks what was in flight, several megabytes. */
 const MAX_HELD_JOURNAL_BYTES = 8 * 1024 * 1024;
-/** The same two while all processes together need more than there is. */
+/** The same two while all processes together need more than the budget. */
 const TIGHT_FULL_BYTES = 64 * 1024;
 const TIGHT_JOURNAL_BYTES = 256 * 1024;
 const STALL_MS = 60_000;
 /**
- * How long everybody waits for one reader that is about to lose output: it may only have had a bad moment. One that has not caught up
- * by then is not waited for again, so among others a reader either takes several megabytes a second or is dropped.
+ * How long the process waits for one reader that is about to lose output: its delay may be short. A reader that has not caught up by
+ * then is not waited for again: among others, a reader either takes several megabytes a second or is dropped.
  */
 const GRACE_MS = 500;
 /** How long the beginning of a character waits for its rest, which is on its way when a program writes through a buffer. */
 const CHARACTER_MS = 30;
+/** The longest that a process is held back for a reader that has gone. */
+const MAX_HOLD_MS = 30_000;
 
 /**
  * All readers share one bounded journal, each with a place of its own in it, so that memory does not grow with their number
- * and none waits for another, but for a moment before that one is dropped. With no reader the process is never held back, and only the latest output is kept.
+ * and none waits for a slower one, except briefly before the slower one is dropped. Without a reader the process never waits, and
+ * only its latest output is kept.
  */
 export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutput => {
   const { budget, onHold, stallMs = STALL_MS } = options;
   const journal = createOutputJournal();
   const readers = new Set<Reader>();
-  /** Readers that have gone and may come back, with what ends the wait for them. */
+  /** Readers that have disconnected and may reconnect, with the timer that ends the wait for them. */
   const expected = new Map<Reader, NodeJS.Timeout>();
   let status: ExitStatus | undefined;
   let isForgotten = false;
@@ -118,7 +121,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
     for (const reader of readers) {
       if (!isSlow(reader)) continue;
       leave(reader);
-      reader.fail(new SlowReaderError('the reader is too slow: it was dropped, the process goes on'));
+      reader.fail(new SlowReaderError('the reader was too slow and was disconnected; the process continues'));
     }
   };
   const free = (): void => {
@@ -141,7 +144,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
   const isFull = ({ cursor }: Reader): boolean => journal.end - cursor >= fullBytes();
   const areAllFull = (): boolean => readers.size > 0 && [...readers].every(isFull);
   const limit = (): number => {
-    // Readers who are all behind are about to be waited for; one among others that keep up is not.
+    // When all readers are behind, the process waits for them. It does not wait for one reader among others that keep up.
     if (budget.isTight && !areAllFull()) return TIGHT_JOURNAL_BYTES;
     for (const { holdMs } of readers) if (holdMs > 0) return MAX_HELD_JOURNAL_BYTES;
     return MAX_JOURNAL_BYTES;
@@ -161,7 +164,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
   };
   const waitFor = (reader: Reader): void => {
     reader.grace = setTimeout(() => {
-      // Nobody has waited in vain while nobody read.
+      // Without readers there was no wait that could fail.
       reader.grace = areAllFull() ? undefined : 'spent';
       balance();
     }, GRACE_MS).unref();
@@ -218,14 +221,15 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
       budget.markEnded(holder);
       balance();
     },
-    subscribe({ offset: given, resumeFrom, holdMs = 0 } = {}) {
+    subscribe({ offset: given, resumeFrom, holdMs: asked = 0 } = {}) {
+      const holdMs = Math.min(asked, MAX_HOLD_MS);
       const offset = resumeFrom === undefined ? given : findFirst(resumeFrom);
       const wanted = offset ?? journal.end;
-      // Whoever knows a place in what was written is the one that was waited for.
+      // A reader that names an offset is the one that the process waited for.
       if (offset !== undefined && offset <= journal.end) for (const gone of expected.keys()) leave(gone);
       let failure: Error | undefined;
       let isEndTaken = false;
-      /** Of the piece that was taken last. It stays lent when the reader leaves, since nobody knows whether that has been written out. */
+      /** Of the piece that was taken last. It stays lent when the reader leaves: the piece may not have been written out yet. */
       let lender: Lender | undefined;
       /** Where the rest of a character did not come in time. */
       let overdueAt: number | undefined;

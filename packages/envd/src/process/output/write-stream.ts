@@ -17,8 +17,7 @@ export const writeStream = async <T>(
   for await (const { event } of requests) {
     switch (event.case) {
       case 'start':
-        if (process !== undefined)
-          throw invalid('the stream was started already; start is its first message only');
+        if (process !== undefined) throw invalid('start may only be the first message of the stream');
         process = target.find(event.value.process?.selector);
         break;
       case 'data':

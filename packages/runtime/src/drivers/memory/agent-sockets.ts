@@ -5,15 +5,15 @@ import type { GuestSockets } from '../guest-socket.ts';
 
 /** The two servers of an agent that lives in this process. */
 export interface AgentSockets {
-  /** Ends every connection, of which the other side hears at once. */
+  /** Ends every connection, at once also for the other side. */
   interrupt(): void;
   /** Stops listening, and removes the sockets. */
   close(): Promise<void>;
 }
 
 /**
- * Listens where the agent of a sandbox does. No program runs inside, so a tunnel to any port is refused. Rejects with the error
- * of the system when it cannot listen.
+ * Listens where the agent of a sandbox does. No program runs inside, so a tunnel to any port is refused. Rejects with
+ * the error of the system when it cannot listen.
  */
 export const openAgentSockets = async (
   sockets: GuestSockets,

@@ -74,7 +74,7 @@ export const createMemoryInstance = (options: {
   const requireFeature = (kind: 'pause' | 'snapshot', memory: boolean): void => {
     if (features[kind][memory ? 'memory' : 'filesystem']) return;
     const what = memory ? 'memory' : 'files';
-    throw new RuntimeError('unsupported', `this runtime is set up to keep no ${what} in a ${kind}`);
+    throw new RuntimeError('unsupported', `this runtime is configured not to keep ${what} in a ${kind}`);
   };
 
   return {
@@ -121,10 +121,13 @@ export const createMemoryInstance = (options: {
         if (memory && state === 'paused' && !keptMemory)
           throw new RuntimeError('unsupported', `sandbox ${id} was paused without its memory`);
         if (snapshots.has(snapshotId))
-          throw new RuntimeError('already_exists', `there is a snapshot ${snapshotId}`);
+          throw new RuntimeError('already_exists', `snapshot ${snapshotId} exists already`);
         if (memory) run?.agent.interrupt();
         snapshots.set(snapshotId, { rootfs, memory, ephemeral });
       });
+    },
+    exportImage: async () => {
+      throw new RuntimeError('unsupported', 'this runtime stores no files');
     },
     usage: async () => ({ cpuTimeMs: 0, memoryBytes: 0, cacheBytes: 0, diskBytes: 0, processCount: 0 }),
     stop: () =>

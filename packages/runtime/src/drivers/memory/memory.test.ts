@@ -36,7 +36,7 @@ it('shares its sandboxes with the next runtime of the same folder, and with no o
   await expect(other.get('one')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-it('ends a run by a crash: its listeners hear of it, its connections end, and it can only be stopped', async () => {
+it('ends a run by a crash: its listeners are called, its connections end, and only stop is possible', async () => {
   const instance = await runtime.create(toSpec('one'));
   const ended = new Promise<void>((resolve) => void instance.onExit(resolve));
   const connection = await instance.control();

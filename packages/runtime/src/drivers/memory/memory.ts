@@ -8,9 +8,9 @@ import { isInstanceId, parseInstanceId } from '../instance-spec.ts';
 import { createMemoryInstance, type MemoryInstance, type MemorySnapshot } from './instance.ts';
 
 export interface MemoryOptions {
-  /** Absolute path. Runtimes of this process that are opened on one folder share their sandboxes. */
+  /** Absolute path. Runtimes of this process that use one folder share their sandboxes. */
   dataDir: string;
-  /** Answers for the agents, on both of their sockets. Default: 204 to everything. */
+  /** Answers requests to the agents, on both of their sockets. Default: 204 to everything. */
   agent?: (id: string, socket: 'http' | 'control') => RequestListener;
   /** What it can keep. Default: everything. */
   keeps?: Partial<Pick<Features, 'pause' | 'snapshot'>>;
@@ -31,8 +31,8 @@ interface World {
 const worlds = new Map<string, World>();
 
 /**
- * The driver in which no program runs: a sandbox is an agent of this process on two sockets, and the files of its image, which
- * nothing changes. Runs, states and snapshots follow the port. Sandboxes outlive the runtime, and end with the process.
+ * The driver in which no program runs: a sandbox is an agent of this process on two sockets, and the unchanged files of
+ * its image. Runs, states and snapshots follow the port. Sandboxes outlive the runtime, and end with the process.
  */
 export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): MemoryRuntime => {
   const all = { memory: true, filesystem: true };
@@ -42,6 +42,7 @@ export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): Mem
     programs: false,
     pause,
     snapshot,
+    imageFiles: false,
     network: false,
     limits: { cpu: false, memory: false, disk: false, processes: false },
   };
@@ -104,7 +105,7 @@ export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): Mem
     create: async (spec, { signal } = {}) => {
       const id = parseInstanceId(spec.id);
       if (instances.has(id) || starting.has(id))
-        throw new RuntimeError('already_exists', `there is a sandbox ${id}`);
+        throw new RuntimeError('already_exists', `sandbox ${id} exists already`);
       starting.add(id);
       try {
         return await make(spec, signal);
@@ -131,7 +132,7 @@ export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): Mem
       diff: async function* (from, to, { signal } = {}) {
         if (signal?.aborted) throw new RuntimeError('unavailable', 'the comparison was aborted');
         if (toRootfs(from) !== toRootfs(to))
-          throw new RuntimeError('unsupported', 'the two were made on different images');
+          throw new RuntimeError('unsupported', 'the two were made from different images');
         yield* [];
       },
       delete: async (id) => {

@@ -3,20 +3,20 @@ import { rm } from 'node:fs/promises';
 import { freeSlots } from '../../network/free-slots.ts';
 import { listSlots } from '../../network/slots.ts';
 import { adoptLivenessPipe } from './container/liveness-pipe.ts';
+import { continueProcesses } from './criu/continue-processes.ts';
 import { renameSockets } from './criu/dump.ts';
 import { endDump } from './criu/end-dump.ts';
-import { letRunOn } from './criu/let-run-on.ts';
 import { toMemoryDeadlineMs } from './criu/memory-deadline.ts';
 import { toSandboxFolder } from './folder.ts';
-import { runOn } from './gvisor/hold-sentry.ts';
+import { releaseSentry } from './gvisor/hold-sentry.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
 import { settlePause } from './pause.ts';
 import type { SandboxRecord } from './record.ts';
 
 /**
- * Takes over sandboxes that an earlier process made, from whatever it was doing when it ended: what it began to pause is
- * paused, what it began to resume is paused again, what it had frozen runs on.
+ * Adopts sandboxes that an earlier process made, from whatever it was doing when it ended: an unfinished pause is
+ * completed, a sandbox whose resume was interrupted is paused again, and a frozen one continues.
  */
 export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefined) => Promise<Run>) => {
   const { dataDir, stateDir } = host;
@@ -41,23 +41,24 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
       const line = adoptLivenessPipe(folder.livenessPipe);
       if (line !== undefined) {
         const cgroup = host.cgroup(id);
-        // The images are there for a moment longer than the line, until the record says what was kept.
+        // The images exist for a moment longer than the pipe, until the record says what was kept.
         if (existsSync(folder.dumpPipe) || existsSync(folder.memory)) {
-          // Whoever writes its memory at this moment leaves it frozen when done, and stopped besides, with connections that fail.
+          // A process that is still writing the memory leaves the sandbox frozen and stopped when it ends, with
+          // connections that fail.
           const isSentry = record.level === 'gvisor';
-          // A kernel of its own does by itself what it was told to; who told it may stop something yet.
+          // A sentry completes its command by itself; the program that sent the command may still stop something.
           const deadlineMs = isSentry ? 0 : toMemoryDeadlineMs(record.spec.limits.memoryBytes);
           await endDump(folder.dumpPipe, { deadlineMs });
           await renameSockets(folder, { from: '.new', to: '' });
           if (isSentry) {
             await cgroup.signal('SIGCONT');
-            await runOn(host, record).catch(() => {
-              // An agent that takes no part cannot be reached; that is no reason not to take over the others. Where something may
-              // stand still it is tried again when the next takes it over.
+            await releaseSentry(host, record).catch(() => {
+              // An agent that does not respond cannot be reached, which must not prevent the other adoptions. Where
+              // something is still stopped, the next adoption tries again.
             });
           } else {
-            await letRunOn(cgroup, folder).catch(() => {
-              // It runs on all the same, and whoever waits for this waits for every other sandbox, too.
+            await continueProcesses(cgroup, folder).catch(() => {
+              // It continues in any case, and a failure here must not hold up every other sandbox.
             });
           }
           await rm(folder.dumpPipe, { force: true });
@@ -72,7 +73,8 @@ export const createAdopter = (host: OciHost): ((record: SandboxRecord | undefine
       if (record.phase === 'paused') return { record, line: undefined };
       return { record: await settlePause(host, record), line: undefined };
     } catch {
-      // It stays as it is, which is paused to everybody; pause, resume and stop try again and say what is wrong.
+      // The sandbox stays as it is, which is paused for every caller; pause, resume and stop try again and report what
+      // is wrong.
       return { record, line: undefined };
     }
   };

@@ -30,7 +30,7 @@ describe('the OCI driver when its process is killed', () => {
   });
   afterAll(() => rm(base, { recursive: true, force: true }));
 
-  /** Of the program, that long after it has begun or has made its first sandbox. */
+  /** Milliseconds after the program has begun or has made its first sandbox. */
   const killAfter = async (
     delayMs: number,
     prefix: string,
@@ -52,7 +52,7 @@ describe('the OCI driver when its process is killed', () => {
     for (const id of await readdir(join(dataDir, 'sandboxes')).catch(() => [])) ids.add(id);
   };
 
-  /** A program that was started just before the kill may still be at work for a moment. */
+  /** A program that was started just before the kill may still be working for a moment. */
   const settledTraces = async (): Promise<string[]> => {
     for (const endMs = performance.now() + 20_000; ; await sleep(20)) {
       const traces = await findTraces({ dataDir, ids: [...ids] });
@@ -67,7 +67,7 @@ describe('the OCI driver when its process is killed', () => {
     },
     { level: 'gvisor', delays: [20, 60, 100, 150, 200, 280, 400] },
   ])(
-    'leaves nothing that the next process does not find and remove, whenever it happens, at level $level',
+    'leaves nothing that the next process does not find and remove, at any moment of the kill, at level $level',
     async ({ level, delays }) => {
       const runscPath =
         level === 'gvisor' ? await prepareRunsc({ targetDir: '/var/cache/skerry' }) : undefined;
@@ -81,7 +81,7 @@ describe('the OCI driver when its process is killed', () => {
     },
   );
 
-  it('keeps what was running, and the next process takes it over', async () => {
+  it('keeps a running sandbox, and the next process adopts it', async () => {
     await killAfter(0, `kept${process.pid}`, { told: 'made' });
     const next = createOci({ dataDir, agentDir });
     const states: string[] = [];

@@ -13,35 +13,44 @@ import { removeCgroupParent } from './cgroup/cgroup.ts';
 import { endProcesses } from './container/end-processes.ts';
 import { releaseOciState } from './container/oci-runtime.ts';
 import { discardDisk } from './disk/disk.ts';
+import { requireRoom } from './disk/require-room.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
-import { toRecordLevel } from './isolation.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
+import { toRecordLevel } from './record-level.ts';
 import { openOrigin } from './snapshots/origin.ts';
 
-/** Makes disk, container and agent of a record, for a new sandbox and for a resume. What it made is still there when it rejects. */
-export type Boot = (
+/**
+ * Makes disk, container and agent of a record, for a new sandbox and for a resume. When it rejects, what it made still
+ * exists.
+ */
+export type StartRun = (
   record: SandboxRecord,
   options: { signal: AbortSignal | undefined; prepareDisk: () => Promise<void> },
 ) => Promise<Run>;
 
 /**
- * Makes a sandbox in five steps: claim, network, disk, container, agent. `undo` has the same five. When a step fails, or the
- * process is killed in the middle, `removeSandbox` undoes all of them.
- * Rejects with `already_exists`, with nothing changed, and otherwise as `openOrigin` and `boot` do, with nothing left behind.
+ * Makes a sandbox in five steps: claim, network, disk, container, agent. `undo` has the same five. When a step fails,
+ * or the process is killed in the middle, `removeSandbox` undoes all of them. Rejects with `already_exists`, and with `exhausted`
+ * where the disk of the host has only its reserve, with nothing changed, and otherwise as `openOrigin` and `startRun` do, with nothing left behind.
  */
 export const createSandbox = async (
   host: OciHost,
   spec: InstanceSpec,
-  { boot, remove, signal }: { boot: Boot; remove: () => Promise<void>; signal: AbortSignal | undefined },
+  {
+    startRun,
+    remove,
+    signal,
+  }: { startRun: StartRun; remove: () => Promise<void>; signal: AbortSignal | undefined },
 ): Promise<Run> => {
   const { dataDir, stateDir } = host;
   const { id, hostname, limits, network } = spec;
+  requireRoom(dataDir);
   await claim(host, id);
   try {
     const { prepareMemory, prepareDisk, rootfs, diskBaseId, ...origin } = await openOrigin(host, spec);
-    const slot = await reserveSlot({ dataDir, id, stateDir });
+    const slot = await reserveSlot({ dataDir, id, stateDir, foreignIds: await host.readForeignIds() });
     const record: SandboxRecord = {
       version: 1,
       spec: { id, rootfs, hostname, limits, network },
@@ -56,8 +65,8 @@ export const createSandbox = async (
     const folder = toSandboxFolder(dataDir, id);
     await writeRecord(folder.record, record);
     prepareMemory(id);
-    const run = await boot(record, { signal, prepareDisk: () => prepareDisk(record) });
-    // Names of files that lie elsewhere, which are quickly gone.
+    const run = await startRun(record, { signal, prepareDisk: () => prepareDisk(record) });
+    // The names of hard links to files elsewhere, which are removed quickly.
     if (record.memory) rmSync(folder.memory, { recursive: true, force: true });
     return run;
   } catch (error) {
@@ -67,9 +76,9 @@ export const createSandbox = async (
 };
 
 /**
- * Ends every process of a sandbox and removes every trace of it, however much of it there is: it may run, be half made by a
- * process that was killed, or be gone already. Rejects with `internal` when a step cannot be undone; calling it again goes on
- * from there.
+ * Ends every process of a sandbox and removes every trace of it, in any state: it may be running, be left incomplete by
+ * a process that was killed, or not exist any more. Rejects with `internal` when a step cannot be undone; a further
+ * call continues from there.
  */
 export const removeSandbox = async (host: OciHost, id: string): Promise<void> => {
   try {
@@ -78,7 +87,7 @@ export const removeSandbox = async (host: OciHost, id: string): Promise<void> =>
       await undo.agent(host, id);
       await settleAll([undo.container(host, id), undo.disk(host, id)]);
     };
-    // The kernel takes its time for either, and neither needs the other.
+    // Each takes the kernel some time, and neither depends on the other.
     await settleAll([removeRest(), detachSlots(host, id, slots)]);
     await undo.network(host, id, slots);
     undo.claim(host, id);
@@ -87,32 +96,40 @@ export const removeSandbox = async (host: OciHost, id: string): Promise<void> =>
   }
 };
 
-/** By step: removes all that the step may have left, also half of it. Does nothing where there is nothing. */
+/**
+ * By step: removes everything that the step may have left, also when it was interrupted. Does nothing where nothing is
+ * left.
+ */
 const undo = {
-  /** The agent is the first process of all that run inside. */
+  /** The agent is the first process inside. */
   agent: endProcesses,
   container: async (host: OciHost, id: string): Promise<void> => {
     await settleAll([host.cgroup(id).remove(), releaseOciState(toSandboxFolder(host.dataDir, id))]);
   },
-  /** The root lies on the disk, so that goes first. */
+  /** The root lies on the disk, and is unmounted first. */
   disk: async (host: OciHost, id: string): Promise<void> => {
     const { lower, root, disk, image, memory } = toSandboxFolder(host.dataDir, id);
     await unmountEveryAside(lower);
     await unmountEveryAside(root);
+    host.roots.release(id);
     await discardDisk(disk);
     await Promise.all([image, memory].map(removeTree));
   },
   network: freeSlots,
-  /** The folder says that there is something to remove, so it goes last. */
+  /** The folder shows that there is something to remove, so it is removed last. */
   claim: (host: OciHost, id: string): void => {
     rmSync(toSandboxFolder(host.dataDir, id).path, { recursive: true, force: true });
-    // Looking and removing in one go: a create that begins now has made its folder, or will make the parent again.
+    // No await between the check and the removal: a create that begins now has made its folder, or will make the parent
+    // again.
     if (readdirSync(toSandboxesDir(host.dataDir)).length === 0)
       removeCgroupParent(host.cgroups, host.cgroupParent);
   },
 };
 
-/** Makes the folder of the sandbox. Rejects with `already_exists`, and with `internal` for an id that is no name of a folder. */
+/**
+ * Makes the folder of the sandbox. Rejects with `already_exists`, and with `internal` for an id that is not a valid
+ * folder name.
+ */
 const claim = async ({ dataDir }: OciHost, id: string): Promise<void> => {
   parseInstanceId(id);
   await mkdir(toSandboxesDir(dataDir), { recursive: true, mode: 0o711 });
@@ -120,11 +137,11 @@ const claim = async ({ dataDir }: OciHost, id: string): Promise<void> => {
     await mkdir(toSandboxFolder(dataDir, id).path, { mode: 0o711 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    throw new RuntimeError('already_exists', `there is a sandbox ${id}`);
+    throw new RuntimeError('already_exists', `sandbox ${id} exists already`);
   }
 };
 
-/** From the record, or from the table of slots when the sandbox's maker was killed before it had written one. */
+/** From the record, or from the table of slots when the maker of the sandbox was killed before it had written one. */
 const findSlots = async ({ dataDir, stateDir }: OciHost, id: string): Promise<number[]> => {
   const record = await readRecord(toSandboxFolder(dataDir, id).record);
   if (record) return [record.slot];

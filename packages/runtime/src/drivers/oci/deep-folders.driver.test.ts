@@ -6,9 +6,9 @@ import { useOci } from './testing/oci-fixture.ts';
 
 const oci = useOci({ name: 'deep' });
 
-it('ends a sandbox that has nested folders deeper than a path can be long', async () => {
+it('removes a sandbox whose folders are nested deeper than the longest path', async () => {
   const instance = await oci.create();
-  // Where its disk is a folder of the host, as without root, the sandbox makes them by itself.
+  // Where the disk is a folder of the host, as without root, the sandbox itself can make such folders.
   const { path, memory } = toSandboxFolder(oci.dataDir, instance.id);
   mkdirSync(memory, { recursive: true });
   nestFolders(memory);

@@ -12,13 +12,13 @@ import { createRootlessBackend } from './rootless-backend.ts';
 const MIB = 2 ** 20;
 const limits = { cpuCount: 0.5, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 };
 
-/** Where this host has its tree of version 2, be it alone or beside those of version 1. */
+/** The version 2 tree of this host, alone or beside those of version 1. */
 const root =
   /^\S+ \S+ \S+ \S+ (\S+) .* - cgroup2 /m.exec(readFileSync('/proc/self/mountinfo', 'utf8'))?.[1] ?? '';
 const group = `/skerry-delegated-${process.pid}`;
 const folder = `${root}${group}`;
 
-describe('a cgroup that a service manager has handed over', () => {
+describe('a cgroup that a service manager has delegated', () => {
   let dir: string;
   beforeEach((context) => {
     if (root === '') context.skip('this host has no tree of version 2');
@@ -35,7 +35,7 @@ describe('a cgroup that a service manager has handed over', () => {
     rmdirSync(folder);
   });
 
-  it('has its first process in a group below, so that it can hand controllers on', async () => {
+  it('has its first process in a group below it, so that it can delegate controllers', async () => {
     const holder = spawn('sleep', ['1000']);
     moveToGroup(folder, holder.pid as number);
     expect(readUnifiedGroup(holder.pid as number)).toBe(group);
@@ -47,12 +47,12 @@ describe('a cgroup that a service manager has handed over', () => {
     await ended;
   });
 
-  it('has a group for each sandbox, which the program that starts it is in, and which is frozen and killed as one', async () => {
+  it('has a group for each sandbox, which the program that starts it is in, and which is frozen and killed as a whole', async () => {
     const backend = createRootlessBackend({
       dataDir: dir,
-      ground: { hostAddresses: [], cgroupFolder: folder },
+      rootless: { hostAddresses: [], cgroupFolder: folder },
     });
-    // Some hosts have their controllers elsewhere; what is there is used.
+    // Some hosts have their controllers in version 1; the test uses those that are available.
     const memberFiles = await backend.prepareCgroup('one', limits);
     expect(memberFiles).toEqual([`${folder}${backend.cgroup('one').path}/cgroup.procs`]);
     const log = join(dir, 'log');
@@ -75,7 +75,7 @@ describe('a cgroup that a service manager has handed over', () => {
     await cgroup.remove();
   });
 
-  it('refuses a program where the group is gone', async () => {
+  it('rejects a program whose group does not exist', async () => {
     const run = runOciProgram({
       program: '/bin/true',
       args: [],
@@ -87,7 +87,7 @@ describe('a cgroup that a service manager has handed over', () => {
     });
     await expect(run).rejects.toMatchObject({
       code: 'internal',
-      message: expect.stringContaining('true into no cgroup'),
+      message: expect.stringContaining('refuses true in a cgroup'),
     });
   });
 });

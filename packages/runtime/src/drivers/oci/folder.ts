@@ -1,15 +1,15 @@
-/** Where one sandbox keeps what it is made of. Everything lies in one folder, so that removing it is complete. */
+/** The paths of one sandbox. Everything is in one folder, so that removing it is complete. */
 export interface SandboxFolder {
   readonly path: string;
-  /** Who it belongs to; written before anything else is made. */
+  /** Names the owner; written before anything else is made. */
   readonly record: string;
-  /** The sparse file behind its file system, and where that is mounted. */
+  /** The sparse file of its file system, and where that is mounted. */
   readonly image: string;
   readonly disk: string;
   /** The agent's sockets and log: `/run/envd` inside. On the sandbox's disk, so that it cannot fill the host's. */
   readonly guest: string;
   readonly livenessPipe: string;
-  /** Where the root is mounted, and a mount point used while doing so. */
+  /** Where the root is mounted, and a mount point used meanwhile. */
   readonly root: string;
   readonly lower: string;
   /** State, log and pid file of the OCI runtime. */
@@ -17,28 +17,33 @@ export interface SandboxFolder {
   readonly ociLog: string;
   readonly pidFile: string;
   readonly config: string;
-  /** What the kernel's boot id is inside: the id of the run. */
+  /** The kernel's boot id as seen inside: the id of the run. */
   readonly bootId: string;
-  /** The processes of a sandbox that was paused with its memory, and the liveness pipe of the process that writes them. */
+  /**
+   * The processes of a sandbox that was paused with its memory, and the liveness pipe of the process that dumps them.
+   */
   readonly memory: string;
   readonly dumpPipe: string;
-  /** Which of its sockets let others have their port: while their memory is written the kernel does not say. */
+  /**
+   * Which of its sockets have SO_REUSEADDR or SO_REUSEPORT set: the kernel does not report it while their memory is
+   * dumped.
+   */
   readonly reusing: string;
 }
 
-/** What of a sandbox's folder is left while it is paused, by name. */
+/** The parts of a sandbox's folder that remain while it is paused, by name. */
 export const keptNames: readonly string[] = ['record.json', 'disk.ext4'];
 
 export const toSandboxesDir = (dataDir: string): string => `${dataDir}/sandboxes`;
 
-/** Where one snapshot keeps what it is made of. */
+/** The paths of one snapshot. */
 export interface SnapshotFolder {
   readonly path: string;
-  /** Written before anything else is made; only one that says `sealed` is a snapshot. */
+  /** Written before anything else is made; only a record that says `sealed` is a snapshot. */
   readonly record: string;
   /** The copy of the sandbox's disk. */
   readonly image: string;
-  /** What is in it: one entry a line. */
+  /** Its content: one entry a line. */
   readonly manifest: string;
   /** The processes, where they were captured too. */
   readonly memory: string;

@@ -10,12 +10,12 @@ import { compileSeccomp } from './container/seccomp.ts';
 import { createSettingsCover } from './criu/cover-settings.ts';
 import { type Criu, findCriu } from './criu/criu.ts';
 import { createRunsc } from './gvisor/runsc.ts';
-import type { GroundOptions, HostBackend } from './host-backend.ts';
+import type { HostBackend, RootlessOptions } from './host-backend.ts';
 import { createRootBackend } from './root-backend.ts';
 import { createRootlessBackend } from './rootless-backend.ts';
 import { createSnapshots, type OciSnapshots } from './snapshots/snapshots.ts';
 
-/** What the driver found out about this host and its own data folder; the same for all sandboxes. */
+/** What the driver has found out about this host and its own data folder; the same for all sandboxes. */
 export interface OciHost extends HostBackend {
   readonly dataDir: string;
   readonly stateDir: string | undefined;
@@ -26,7 +26,7 @@ export interface OciHost extends HostBackend {
   /** One of the two keeps memory, or neither. */
   readonly criu: Criu | undefined;
   readonly sentry: Sentry | undefined;
-  /** Puts copies over the kernel's settings, in private mounts. */
+  /** Mounts copies over the kernel's settings, in private mounts. */
   readonly coverSettings: () => void;
 }
 
@@ -38,10 +38,10 @@ export const readHost = (options: {
   runscPath?: string | undefined;
   criuDir?: string | undefined;
   keepsMemory?: boolean | undefined;
-  ground?: GroundOptions | undefined;
+  rootless?: RootlessOptions | undefined;
 }): OciHost => {
-  const { dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory = false, ground } = options;
-  const backend = ground ? createRootlessBackend({ dataDir, ground }) : createRootBackend({ dataDir });
+  const { dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory = false, rootless } = options;
+  const backend = rootless ? createRootlessBackend({ dataDir, rootless }) : createRootBackend({ dataDir });
   const allowance = readHostAllowance();
   const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(backend, ociRuntime && [ociRuntime]);
   return {
@@ -53,7 +53,7 @@ export const readHost = (options: {
       ? { program: compileSeccomp(runtime.seccompProfile) }
       : { profile: runtime.seccompProfile },
     allowance,
-    // A kernel in a process cannot be written down by it.
+    // CRIU cannot dump a sentry.
     criu: backend.makesCgroups && runtime.level === 'container' ? findCriu(criuDir) : undefined,
     sentry: keepsMemory ? runtime.sentry : undefined,
     snapshots: createSnapshots(dataDir),

@@ -5,6 +5,7 @@ import type { Usage } from '../../runtime.ts';
 import { createGuestConnections } from '../guest-connections.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../guest-socket.ts';
 import type { LivenessPipe } from './container/liveness-pipe.ts';
+import { exportImage } from './export-image.ts';
 import { toSandboxFolder } from './folder.ts';
 import { beginSentryPause } from './gvisor/pause-sentry.ts';
 import type { OciHost } from './host.ts';
@@ -15,16 +16,16 @@ import { type CaptureTarget, capturePaused, captureRunning, type MemoryWriter } 
 import type { Captured } from './snapshots/snapshot-record.ts';
 import { toStepError } from './step-error.ts';
 
-/** What this process knows of a sandbox: its record as it was last written, and the liveness pipe of its present run. */
+/** What this process knows of a sandbox: its record as last written, and the liveness pipe of its present run. */
 export interface Run {
-  /** Undefined when the sandbox's maker had written none. */
+  /** Undefined when the maker of the sandbox has written none. */
   record: SandboxRecord | undefined;
-  /** Undefined when nothing of the sandbox lives. */
+  /** Undefined when no process of the sandbox is alive. */
   line: LivenessPipe | undefined;
 }
 
 export interface OciInstance extends AddressedInstance {
-  /** Lets go of what this process holds. */
+  /** Closes everything that this process holds open. */
   close(): void;
 }
 
@@ -32,13 +33,13 @@ export interface OciInstanceOptions {
   host: OciHost;
   id: string;
   run: Run;
-  /** Makes the run that a record in phase `resuming` names and resolves with it in phase `ready`. */
-  boot: (record: SandboxRecord, signal: AbortSignal) => Promise<Run>;
+  /** Makes the run that a record in phase `resuming` names and resolves with the record in phase `ready`. */
+  startRun: (record: SandboxRecord, signal: AbortSignal) => Promise<Run>;
   stop: () => Promise<void>;
 }
 
 export const createInstance = (options: OciInstanceOptions): OciInstance => {
-  const { host, id, boot } = options;
+  const { host, id, startRun } = options;
   let { run } = options;
   const folder = toSandboxFolder(host.dataDir, id);
   const cgroup = host.cgroup(id);
@@ -51,7 +52,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
   /** Pausing, resuming, capturing and stopping one sandbox never overlap. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const mine = turn.then(work);
-    // Whoever asked for this work is told; the next in turn only waits.
+    // The caller of this work receives the rejection; the next work only waits.
     turn = mine.catch(() => undefined);
     return mine;
   };
@@ -59,7 +60,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
   const isAlive = (): boolean => !isRemoved && run.line !== undefined && !run.line.isEnded();
 
   const keepFailed = async (error: unknown): Promise<never> => {
-    throw await toStepError(error, { step: `keeping sandbox ${id}`, dataDir: host.dataDir });
+    throw await toStepError(error, { step: `pausing sandbox ${id}`, dataDir: host.dataDir });
   };
 
   /** The record of the sandbox if it is paused, on the medium by then. */
@@ -68,13 +69,13 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     if (isRemoved || record === undefined || !isPaused(record)) return undefined;
     if (record.phase === 'paused') return record;
     const paused = await settlePause(host, record).catch(keepFailed);
-    // Told to those who listen before anything else is.
+    // The listeners are called before anything else happens.
     await run.line?.ended;
     run = { record: paused, line: undefined };
     return paused;
   };
 
-  /** What CRIU worked on may end by its failure: when this rejects, `state` knows whether the sandbox has. */
+  /** A failure of CRIU may end the processes: when this rejects, `state` says whether the sandbox has ended. */
   const dumping = async <T>(dump: () => Promise<T>): Promise<T> => {
     try {
       return await dump();
@@ -95,7 +96,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     throw new RuntimeError('unsupported', `the memory of sandbox ${id} cannot be kept on this host`);
   };
 
-  /** How a pause begins. */
+  /** The first half of a pause. */
   const toBegin = (memory: boolean): ((record: SandboxRecord) => Promise<SandboxRecord>) => {
     if (!memory) return (record) => beginPause(host, record, { criu: undefined }).catch(keepFailed);
     const writer = requireWriter();
@@ -125,7 +126,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     });
     run = { record, line: undefined };
     try {
-      run = await boot(record, signal);
+      run = await startRun(record, signal);
     } catch (error) {
       await settled();
       throw error;
@@ -154,7 +155,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     sockets,
     state: async () => {
       if (!isRemoved && run.record && isPaused(run.record)) return 'paused';
-      // Standing still for a snapshot it runs, too.
+      // A sandbox that is frozen for a snapshot counts as running.
       return isAlive() && (await cgroup.state()) !== 'stopped' ? 'running' : 'stopped';
     },
     connect: (port, connectOptions = {}) =>
@@ -171,7 +172,8 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
       resumes.add(abort);
       const anySignal = signal ? AbortSignal.any([signal, abort.signal]) : abort.signal;
       await inTurn(() => resume(memory, anySignal)).finally(() => resumes.delete(abort));
-      // What a run was made of is of no use to it; whoever waits for the run need not wait for that.
+      // The images of a run are not needed once it is made; a caller that waits for the run must not wait for their
+      // removal.
       inTurn(() => dropMemory()).catch(() => {
         // The next pause removes it first, and so does a stop.
       });
@@ -182,6 +184,21 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
         throw new RuntimeError('unsupported', 'this host cannot capture the files of an instance');
       const make = ephemeral ? host.snapshots.makeEphemeral : host.snapshots.make;
       await make(snapshotId, (folder) => inTurn(() => capture({ ...folder, writer })));
+    },
+    exportImage: async ({ path, signal }) => {
+      if (!host.roots.mountsFiles)
+        throw new RuntimeError('unsupported', 'this host cannot make an image of the files of an instance');
+      return inTurn(async () => {
+        const paused = await settled();
+        if (paused === undefined) throw new RuntimeError('unavailable', `sandbox ${id} is not paused`);
+        return exportImage(host, paused, { path, signal }).catch(async (error: unknown) => {
+          throw await toStepError(error, {
+            step: `exporting sandbox ${id}`,
+            dataDir: host.dataDir,
+            ...(signal && { signal }),
+          });
+        });
+      });
     },
     usage: async (): Promise<Usage> => {
       const [used, diskBytes] = await Promise.all([cgroup.usage(), host.disks.usedBytes(folder)]);
@@ -205,10 +222,10 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
   };
 };
 
-/** The first process takes the others with it a moment after the agent has ended. */
+/** The first process ends all others a moment after the agent has ended. */
 const END_MS = 100;
 
-/** While a pause or a resume is under way too: nobody may count on its processes. */
+/** Also while a pause or a resume is in progress: its processes may end at any moment. */
 const isPaused = ({ phase }: SandboxRecord): boolean =>
   phase === 'pausing' || phase === 'paused' || phase === 'resuming';
 

@@ -8,12 +8,13 @@ import type { AddressedRuntime } from '../guest-socket.ts';
 import { createAdopter } from './adopt.ts';
 import type { LivenessPipe } from './container/liveness-pipe.ts';
 import type { OciRuntimeName } from './container/oci-runtime.ts';
-import { type Boot, createSandbox, removeSandbox } from './create.ts';
+import { createSandbox, removeSandbox, type StartRun } from './create.ts';
 import { toMemoryDeadlineMs } from './criu/memory-deadline.ts';
 import { restoreSandbox } from './criu/restore-run.ts';
+import { sweepExports } from './export-image.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
-import type { GroundOptions } from './host-backend.ts';
+import type { RootlessOptions } from './host-backend.ts';
 import { createInstance, type OciInstance, type Run } from './instance.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
@@ -24,66 +25,67 @@ import { toStepError } from './step-error.ts';
 export interface OciOptions {
   /** Absolute path. One process at a time owns it. */
   dataDir: string;
-  /** What is bound read-only to `/.envd` inside. */
+  /** The folder that is bound read-only to `/.envd` inside. */
   agentDir: string;
   /** The first process inside, by its path there. */
   command?: readonly string[];
   /**
-   * How long an agent may take to be ready, once it is its turn to start; 60 s when absent. A caller that waits for less says so
-   * by its signal.
+   * How long an agent may take to be ready, from the moment its start begins; 60 s when absent. A caller can set a
+   * shorter limit with its signal.
    */
   startTimeoutMs?: number;
   /** Default: crun, or runc when that is missing. */
   ociRuntime?: OciRuntimeName;
   /** What `prepareRunsc` resolved with: sandboxes are of level `gvisor` then, and else of level `container`. */
   runscPath?: string | undefined;
-  /** Where this host's servers agree on slots, when it is not the usual place. */
+  /** The folder in which the servers of this host reserve slots, when it is not the usual one. */
   stateDir?: string;
   /** Whether memory is kept at level `gvisor`. */
   keepsMemory?: boolean;
-  /** Where `prepareCriu` has unpacked it; memory is not kept at level `container` without. */
+  /** The folder that `prepareCriu` has made; memory is not kept at level `container` without. */
   criuDir?: string | undefined;
-  /** Where this process is no root of the host. */
-  ground?: GroundOptions | undefined;
+  /** Set where this process is not root of the host. */
+  rootless?: RootlessOptions | undefined;
 }
 
 /**
- * Starts that are under way at the same time, for each processor. A start is mostly work of the processor: with more of them
- * all take longer together, and none is done until nearly all are.
+ * The number of concurrent starts for each processor. A start mostly uses the processor: with more of them, all take
+ * longer and none ends until nearly all do.
  */
 const STARTS_PER_PROCESSOR = 2;
-/** One that takes longer waits for something else, which may be the fault of what is in the sandbox: then others go on. */
+/** A start that takes longer waits for something else, perhaps inside the sandbox: the next one may begin. */
 const LONGEST_TURN_MS = 2_000;
 
-// One thread for what V8 does in the background, where it has four by itself: each keeps some 40 kB, and the agent gives
-// it little to do.
+// One thread for the background work of V8, whose default is four: each takes some 40 kB, and the agent needs little.
 const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '--v8-pool-size=1', '/.envd/app/main.js'];
 
 /**
- * Runs sandboxes as OCI containers, with no daemon: a bundle made here, and crun (or runc) to start it. Needs root, of the host or of
- * a ground.
+ * Runs sandboxes as OCI containers, without a daemon: a bundle made here, started by crun (or runc). Needs root, of the
+ * host or of a rootless namespace.
  * @throws RuntimeError `unsupported` when this host has no OCI runtime
  */
 export const createOci = (options: OciOptions): AddressedRuntime => {
   const { dataDir, agentDir, command = defaultCommand, startTimeoutMs = 60_000, stateDir } = options;
-  // These would end the option of a mount and begin another.
+  // These characters would end a mount option and begin another.
   if (!isAbsolute(dataDir) || /[,:\\\s]/.test(dataDir)) {
     throw new RuntimeError(
       'unsupported',
-      'the data folder is an absolute path without comma, colon, backslash, space',
+      'the data folder must be an absolute path without comma, colon, backslash, space',
     );
   }
-  const { ociRuntime, runscPath, criuDir, keepsMemory, ground } = options;
-  const host = readHost({ dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory, ground });
+  const { ociRuntime, runscPath, criuDir, keepsMemory, rootless } = options;
+  const host = readHost({ dataDir, stateDir, ociRuntime, runscPath, criuDir, keepsMemory, rootless });
   const hasMemory = host.criu !== undefined || host.sentry !== undefined;
   const features: Features = {
     level: host.runtime.level,
     programs: true,
     pause: { memory: hasMemory, filesystem: true },
     snapshot: { memory: hasMemory, filesystem: host.capturesDisks },
+    imageFiles: host.roots.mountsFiles,
     network: true,
     limits: host.limits,
   };
+  sweepExports(dataDir);
   const adopt = createAdopter(host);
   const known = new Map<string, OciInstance>();
   const finding = new Map<string, Promise<Run>>();
@@ -104,9 +106,9 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       host,
       id,
       run,
-      boot: (record, signal) => boot(record, { signal, prepareDisk: () => reopenDisk(host, record) }),
+      startRun: (record, signal) => startRun(record, { signal, prepareDisk: () => reopenDisk(host, record) }),
       stop: async () => {
-        // A later sandbox of the same id is none of this instance's business.
+        // A later sandbox of the same id does not belong to this instance.
         if (known.get(id) !== instance) return;
         await stop(id);
         if (known.get(id) === instance) known.delete(id);
@@ -131,7 +133,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     const run = await found;
     if (!hasChanged()) return remember(id, run);
     const other = known.get(id);
-    // Else it is that one's.
+    // Another instance that has taken over the run owns its pipe.
     if (other === undefined) run.line?.close();
     return other;
   };
@@ -145,26 +147,34 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     }
   };
 
-  const boot: Boot = async (record, { signal, prepareDisk }) => {
+  const startRun: StartRun = async (record, { signal, prepareDisk }) => {
     const { memory } = record;
     if (memory) {
-      const wakeDir = record.agentDir ?? agentDir;
-      // How long that takes follows from how much was kept.
+      const restoreAgentDir = record.agentDir ?? agentDir;
+      // The deadline follows from how much was kept.
       const until = signal ?? AbortSignal.timeout(toMemoryDeadlineMs(record.spec.limits.memoryBytes));
-      return restoreSandbox({ host, record, memory, agentDir: wakeDir, command, signal: until, prepareDisk });
+      return restoreSandbox({
+        host,
+        record,
+        memory,
+        agentDir: restoreAgentDir,
+        command,
+        signal: until,
+        prepareDisk,
+      });
     }
     const leave = await starts.enter(signal);
     const timer = setTimeout(leave, LONGEST_TURN_MS);
     try {
-      return await start(record, { signal, prepareDisk });
+      return await startAfresh(record, { signal, prepareDisk });
     } finally {
       clearTimeout(timer);
       leave();
     }
   };
 
-  /** Boots without memory. */
-  const start: Boot = async (record, { signal, prepareDisk }) => {
+  /** Starts the command of the sandbox, without kept memory. */
+  const startAfresh: StartRun = async (record, { signal, prepareDisk }) => {
     const deadline = AbortSignal.timeout(startTimeoutMs);
     const anySignal = signal ? AbortSignal.any([signal, deadline]) : deadline;
     const { id } = record.spec;
@@ -188,7 +198,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       if (starting.has(id)) throw new RuntimeError('already_exists', `sandbox ${id} is being made`);
       starting.add(id);
       try {
-        return remember(id, await createSandbox(host, spec, { boot, remove: () => stop(id), signal }));
+        return remember(id, await createSandbox(host, spec, { startRun, remove: () => stop(id), signal }));
       } catch (error) {
         throw await toStepError(error, { step: `creating sandbox ${id}`, dataDir });
       } finally {
@@ -214,6 +224,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       await Promise.allSettled(stopping.values());
       for (const instance of known.values()) instance.close();
       known.clear();
+      await host.roots.close();
     },
   };
 };

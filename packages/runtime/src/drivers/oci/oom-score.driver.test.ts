@@ -4,7 +4,10 @@ import { runInside } from '../../suite/client.ts';
 import { useOci } from './testing/oci-fixture.ts';
 import { useSentry } from './testing/sentry-lab.ts';
 
-/** Prints a line for the first process, the agent and the command; each goes up and back first, as the agent does to start one. */
+/**
+ * Prints a line for the first process, the agent and the command; each raises and lowers its score first, as the agent
+ * does to start a command.
+ */
 const look = `
 for name in tini node sleep; do
   for folder in /proc/[0-9]*; do

@@ -1,45 +1,59 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { IsolationLevel } from '@skerry/contract/isolation';
+import { RuntimeError } from '../../error.ts';
 import { ensureHostNetwork, removeHostNetwork } from '../../network/host.ts';
 import type { Surroundings } from '../../network/rules.ts';
 import { listSlots } from '../../network/slots.ts';
 import type { OpenedDriver } from '../opened-driver.ts';
 import { chooseRuntime } from './container/choose-runtime.ts';
+import { prepareCriu } from './criu/prepare-criu.ts';
 import { ensureMemoryProof } from './criu/prove-memory.ts';
-import type { GroundOptions } from './host-backend.ts';
+import { prepareRunsc } from './gvisor/prepare-runsc.ts';
+import type { RootlessOptions } from './host-backend.ts';
 import { createOci, type OciOptions } from './oci.ts';
 import { toSurroundings } from './rootless-backend.ts';
 
-/** Plain data: it travels from the server to the helper. */
+/** Plain data that the server sends to the helper. */
 export interface OciSettings {
-  /** What `prepareCriu` made; memory is not kept at level `container` without. */
-  criuDir?: string | undefined;
-  /** What `prepareRunsc` resolved with: sandboxes are of level `gvisor` then, and else of level `container`. */
-  runscPath?: string | undefined;
-  /** Whether memory is kept at level `gvisor`. */
+  /** Default: `container`. */
+  level?: IsolationLevel | undefined;
+  /** Whether memory is kept, where this host supports that. */
   keepsMemory?: boolean | undefined;
+  /** The folder for programs that this host lacks: level `gvisor` requires it, and so does memory. */
+  programsDir?: string | undefined;
+  /** A CRIU of this host in place of the fetched one. */
+  criuProgram?: string | undefined;
 }
 
 export interface OciPlace extends Pick<OciOptions, 'dataDir' | 'agentDir'> {
   stateDir: string | undefined;
-  ground: GroundOptions | undefined;
-  /** Sandboxes are only to be found and ended: what starts them is not tried then. */
+  rootless: RootlessOptions | undefined;
+  /** Sandboxes are only listed and ended: what starts them is not tried then. */
   startsNone: boolean;
+  /** Stops what is being fetched. */
+  signal?: AbortSignal | undefined;
 }
 
 /**
- * Opens the OCI driver with what works on this host, found out by trying, and keeps the network of the host ready for its
- * sandboxes. What does not work is reported on stderr.
+ * Opens the OCI driver with what works on this host, found out by trying, and keeps the network of the host ready for
+ * its sandboxes. Programs that the host lacks are fetched first. What does not work is reported on stderr.
+ *
+ * Rejects with `unsupported` when there is no program for the level or `criuProgram` cannot be used, and with `damaged`
+ * when such a program is not as it was fetched.
  */
 export const openOci = async (settings: OciSettings, place: OciPlace): Promise<OpenedDriver> => {
-  const { startsNone, stateDir, ...where } = place;
-  const { dataDir, ground } = where;
-  const { runscPath } = settings;
+  const { startsNone, stateDir, signal, ...where } = place;
+  const { dataDir, rootless } = where;
+  const runscPath =
+    settings.level === 'gvisor'
+      ? await prepareRunsc({ targetDir: toTargetDir(settings), signal })
+      : undefined;
   const options: OciOptions = { ...where, runscPath, ...(stateDir !== undefined && { stateDir }) };
-  const surroundings = toSurroundings(ground);
-  const memory = await findMemory(options, settings);
-  // Memory that is kept was proved by starting a sandbox; in a ground and with a kernel of its own there is one runtime only.
-  const isSettled = startsNone || [memory.criuDir, ground, runscPath].some((one) => one !== undefined);
+  const surroundings = toSurroundings(rootless);
+  const memory = settings.keepsMemory ? await findMemory(options, { settings, signal }) : {};
+  // A proof of kept memory has started a sandbox; a rootless namespace and gVisor have one OCI runtime only.
+  const isSettled = startsNone || [memory.criuDir, rootless, runscPath].some((one) => one !== undefined);
   const ociRuntime = isSettled ? undefined : await chooseRuntime(options, reportRefusal);
   const runtime = createOci({ ...options, ...memory, ...(ociRuntime && { ociRuntime }) });
   const keep = (): void => void keepHostNetwork({ dataDir, stateDir, surroundings });
@@ -73,29 +87,56 @@ const keepHostNetwork = async ({
   }
 };
 
-/** What keeps memory here; nothing, and why on stderr, where it does not do what it is for. */
+const toTargetDir = ({ programsDir }: OciSettings): string => {
+  if (programsDir !== undefined) return programsDir;
+  throw new RuntimeError('unsupported', 'there is no folder for programs that this host lacks');
+};
+
+interface MemorySupport {
+  settings: Pick<OciOptions, 'criuDir' | 'keepsMemory'>;
+  program: string;
+  proofPath: string;
+}
+
+/** Resolves with undefined, and the reason on stderr, when there is no CRIU. Rejects when `criuProgram` cannot be used. */
+const findSupport = async (
+  { runscPath, dataDir }: OciOptions,
+  { settings, signal }: { settings: OciSettings; signal: AbortSignal | undefined },
+): Promise<MemorySupport | undefined> => {
+  if (runscPath !== undefined) {
+    const proofPath = join(dataDir, 'run', 'gvisor-memory.json');
+    return { settings: { keepsMemory: true }, program: runscPath, proofPath };
+  }
+  const { criuProgram } = settings;
+  try {
+    const criuDir = await prepareCriu({ targetDir: toTargetDir(settings), program: criuProgram, signal });
+    // Beside the folder: what is in it may not change.
+    return { settings: { criuDir }, program: `${criuDir}/criu`, proofPath: `${criuDir}-proof.json` };
+  } catch (error) {
+    if (criuProgram !== undefined) throw error;
+    reportNoMemory(error);
+    return undefined;
+  }
+};
+
+const reportNoMemory = (error: unknown): void => console.error('memory of sandboxes is not kept:', error);
+
+/** Returns the settings that keep memory on this host; none, with the reason on stderr, where that fails. */
 const findMemory = async (
   options: OciOptions,
-  { criuDir, keepsMemory }: OciSettings,
-): Promise<Pick<OciOptions, 'criuDir' | 'keepsMemory'>> => {
-  const keeper =
-    options.runscPath === undefined
-      ? criuDir && { with: { criuDir }, program: `${criuDir}/criu`, proofPath: `${criuDir}/proof.json` }
-      : keepsMemory && {
-          with: { keepsMemory },
-          program: options.runscPath,
-          proofPath: join(options.dataDir, 'run', 'gvisor-memory.json'),
-        };
-  if (!keeper) return {};
-  const runtime = createOci({ ...options, ...keeper.with });
+  request: { settings: OciSettings; signal: AbortSignal | undefined },
+): Promise<MemorySupport['settings']> => {
+  const support = await findSupport(options, request);
+  if (support === undefined) return {};
+  const { settings, program, proofPath } = support;
+  const runtime = createOci({ ...options, ...settings });
   try {
     const rootfs = join(options.dataDir, 'run', 'empty');
     await mkdir(rootfs, { recursive: true });
-    const { program, proofPath } = keeper;
     await ensureMemoryProof(runtime, { program, proofPath, rootfs });
-    return keeper.with;
+    return settings;
   } catch (error) {
-    console.error('memory of sandboxes is not kept:', error);
+    reportNoMemory(error);
     return {};
   } finally {
     await runtime.close();

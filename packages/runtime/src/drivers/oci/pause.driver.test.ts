@@ -11,6 +11,7 @@ import { createOci } from './oci.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { killProgram } from './testing/kill-program.ts';
 import { useOci } from './testing/oci-fixture.ts';
+import { seededMoments } from './testing/seeded-moments.ts';
 
 const program = fileURLToPath(new URL('./testing/pause-endlessly.ts', import.meta.url));
 const MIB = 2 ** 20;
@@ -18,7 +19,7 @@ const MIB = 2 ** 20;
 const oci = useOci({ name: 'pause', ownSlots: true });
 const { base, create, dataDir, stateDir, toId } = oci;
 
-/** As the next process finds it. */
+/** The sandbox as the next process finds it. */
 const reopen = async (id: string): Promise<Instance> => {
   await oci.reopen();
   return oci.runtime.get(id);
@@ -44,7 +45,7 @@ describe('a sandbox that the OCI driver has paused', () => {
     const before = await runInside(made, look);
     const first = (await recordOf(made)).slot;
     await made.pause({ memory: false });
-    // Nothing in /run outlives a reboot.
+    // /run is empty after a reboot.
     await rm(stateDir, { recursive: true, force: true });
     await mkdir(join(stateDir, 'slots'), { recursive: true });
     await symlink(`other ${stateDir}`, join(stateDir, 'slots', String(first)));
@@ -55,7 +56,7 @@ describe('a sandbox that the OCI driver has paused', () => {
     expect((await runInside(found, 'echo x > /srv/dir/x', { uid: 1000 })).code).toBe(0);
     expect((await runInside(found, 'echo x > /srv/dir/y', { uid: 1001 })).code).not.toBe(0);
     await runInside(found, 'touch /srv/new');
-    // Once more from another slot: the disk still belongs to the ids of the first.
+    // Again from another slot: the disk still belongs to the ids of the first.
     await found.pause({ memory: false });
     await rm(join(stateDir, 'slots', String(first)));
     await found.resume();
@@ -83,7 +84,7 @@ describe('a sandbox that the OCI driver has paused', () => {
     await instance.pause({ memory: false });
     const { image } = toFolder(instance);
     const record = await recordOf(instance);
-    // A second name of the image keeps it while the first is damaged.
+    // A hard link keeps the image while the original is damaged.
     await copyFile(image, `${base}/copy`);
     await damage(image);
     const error = await instance.resume().catch((reason_: Error) => reason_);
@@ -93,7 +94,7 @@ describe('a sandbox that the OCI driver has paused', () => {
     );
     expect(await instance.state()).toBe('paused');
     expect(await recordOf(instance)).toEqual(record);
-    // With the right bytes back, and the time that the record names, all is well.
+    // With its original bytes and modification time the sandbox can be resumed.
     await rename(`${base}/copy`, image);
     await writeRecord(toFolder(instance).record, {
       ...record,
@@ -121,11 +122,11 @@ describe('a sandbox that the OCI driver has paused', () => {
     await rm(own);
   });
 
-  it('runs on when the pause fails before its processes have ended', async () => {
+  it('keeps running when the pause fails before its processes have ended', async () => {
     const instance = await create();
     await runInside(instance, 'echo kept > /root/file; setsid sleep 1234 >/dev/null 2>&1 </dev/null &');
     const { runId } = instance;
-    // Where the record's next version is written.
+    // The path of the next version of the record.
     await mkdir(`${toFolder(instance).record}.next`);
     await expect(instance.pause({ memory: false })).rejects.toMatchObject({ code: 'internal' });
     expect(await instance.state()).toBe('running');
@@ -151,11 +152,11 @@ describe('a sandbox that the OCI driver has paused', () => {
     expect((await runInside(found, 'cat /root/file')).output).toBe('kept\n');
   });
 
-  it('is mended after a power cut in the middle of a pause', async () => {
+  it('is repaired after a power cut during a pause', async () => {
     const instance = await create();
     await runInside(instance, 'seq 20000 > /root/file; sync; echo more > /root/late');
     const folder = toFolder(instance);
-    // The disk as it is while mounted: what the medium holds when the power goes.
+    // The disk as it is while mounted: what the medium holds when the power fails.
     await copyFile(folder.image, `${base}/torn`);
     await instance.pause({ memory: false });
     await rename(`${base}/torn`, folder.image);
@@ -169,19 +170,20 @@ describe('a sandbox that the OCI driver has paused', () => {
 });
 
 describe('the OCI driver when it is killed while it pauses and resumes', () => {
-  it('loses no file, and the next process resumes or removes the sandbox, whenever it happens', async () => {
+  it('loses no file, and the next process resumes or removes the sandbox, at any moment of the kill', async () => {
     const outcomes: Record<string, number> = {};
+    const moment = seededMoments();
     for (let round = 0; round < 16; round++) {
       const id = toId();
       const said = await killProgram({
         program,
         argv: [dataDir, oci.agentDir, oci.rootfs, id],
-        // A moment of each kind is certain, and the rest are any.
+        // One moment of each kind is fixed, and the rest are random.
         moment: async (saidSoFar) => {
           if (round === 0) return;
           if (round === 1)
             await vi.waitUntil(() => saidSoFar().includes('kept'), { timeout: 30_000, interval: 1 });
-          else await sleep(Math.random() * 900);
+          else await sleep(moment(900));
         },
       });
       const kept = Number(/kept (\d+)\n$/.exec(said)?.[1] ?? 0);

@@ -7,11 +7,11 @@ import { endProcesses } from './container/end-processes.ts';
 import { releaseOciState } from './container/oci-runtime.ts';
 import { readPid } from './container/read-pid.ts';
 import { type Checkpoint, isPages, keepImages } from './criu/checkpoint.ts';
+import { continueProcesses } from './criu/continue-processes.ts';
 import type { Criu } from './criu/criu.ts';
 import { dumpMemory, readHostBootId } from './criu/dump.ts';
 import { freezeAtRest } from './criu/freeze-at-rest.ts';
-import { letRunOn } from './criu/let-run-on.ts';
-import { waitForQuiet } from './criu/quiet.ts';
+import { waitForClosedHostConnections } from './criu/host-connections.ts';
 import { endRepair } from './criu/sockets/end-repair.ts';
 import { flushDisk } from './disk/close-disk.ts';
 import type { KeptDisk } from './disk/kept-disk.ts';
@@ -21,10 +21,9 @@ import type { OciHost } from './host.ts';
 import { keepRecord, type SandboxRecord, writeRecord } from './record.ts';
 
 /**
- * The first half of a pause: nothing inside runs any more, all it wrote is in the image, and the record says `pausing`.
- * With `criu`, the processes are kept as well.
- * Rejects when the files or the processes cannot be written out: everything inside runs on then, but where CRIU was killed.
- * `settlePause` is to follow.
+ * The first half of a pause: nothing inside runs any more, everything it wrote is in the image, and the record says
+ * `pausing`. With `criu`, the processes are kept as well. Rejects when the files or the processes cannot be written
+ * out: everything inside continues then, except where CRIU was killed. `settlePause` must follow.
  */
 export const beginPause = async (
   host: OciHost,
@@ -34,8 +33,8 @@ export const beginPause = async (
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const cgroup = host.cgroup(record.spec.id);
   const pids = criu ? await cgroup.members() : [];
-  // Most of it while they still run: what is left when they are frozen is little.
-  await settleAll([flushDisk(folder.disk), criu ? waitForQuiet(pids) : Promise.resolve()]);
+  // Most of it is written while they still run: little remains when they are frozen.
+  await settleAll([flushDisk(folder.disk), criu ? waitForClosedHostConnections(pids) : Promise.resolve()]);
   const first = await readPid(folder);
   await (criu ? freezeAtRest(cgroup, first) : cgroup.freeze());
   let packets: PacketStop | undefined;
@@ -44,29 +43,29 @@ export const beginPause = async (
     let memory: Checkpoint | undefined;
     if (criu) {
       const dump = () => dumpMemory({ host, criu }, record, { imagesDir: folder.memory });
-      // What they wrote last goes out beside that: after it there is little left to wait for.
+      // Their last writes go out meanwhile: afterwards little remains to wait for.
       [memory] = await settleAll([
         writeOutMeanwhile({ folder: folder.memory, isLarge: isPages }, dump),
         flushDisk(folder.disk),
       ]);
     }
     await flushDisk(folder.disk);
-    // Whoever is connected is told when they end. Before the record says that they will: after it, nothing may fail.
+    // Clients are disconnected before the record says that the run ends: after it, nothing may fail.
     if (criu) await endRepair(cgroup, folder);
     await packets?.end();
     const pausing: SandboxRecord = { ...record, phase: 'pausing', ...(memory && { memory }) };
     await writeRecord(folder.record, pausing);
     return pausing;
   } catch (error) {
-    await (criu ? letRunOn(cgroup, { reusing: folder.reusing, packets }) : cgroup.thaw());
+    await (criu ? continueProcesses(cgroup, { reusing: folder.reusing, packets }) : cgroup.thaw());
     throw error;
   }
 };
 
 /**
- * Ends what there still is of a run and resolves with the record of the paused sandbox when that, and the files, are on
- * the medium. From whatever is left by a `beginPause`, by a resume that failed, by a crash in either or in this, and by
- * a power cut. When it rejects it can be called again.
+ * Ends what remains of a run and resolves with the record of the paused sandbox when that, and the files, are on the
+ * medium. Works after a `beginPause`, after a failed resume, after a crash in either or in this, and after a power cut.
+ * When it rejects it can be called again.
  */
 export const settlePause = async (host: OciHost, record: SandboxRecord): Promise<SandboxRecord> => {
   const { id } = record.spec;
@@ -78,7 +77,7 @@ export const settlePause = async (host: OciHost, record: SandboxRecord): Promise
     await host.disks.close({ image: folder.image, target: folder.disk });
     return host.disks.describe(folder.image);
   };
-  // The kernel takes its time for each of these, and so does the disk for the memory.
+  // The kernel takes time for each of these, and so does the disk for the memory.
   const endRun = async (): Promise<KeptDisk> => {
     await endProcesses(host, id);
     const [kept] = await settleAll([
@@ -99,7 +98,7 @@ export const settlePause = async (host: OciHost, record: SandboxRecord): Promise
   return paused;
 };
 
-/** Undefined when there is none, or none that can be trusted: files in the making do not outlive a power cut whole. */
+/** Undefined when there are none, or incomplete ones: a power cut leaves files damaged that were being written. */
 const settleMemory = async (
   folder: SandboxFolder,
   { memory }: SandboxRecord,
@@ -109,12 +108,12 @@ const settleMemory = async (
   return { ...memory, images: await keepImages(folder.memory) };
 };
 
-/** Leaves the record and what it rests on. */
+/** Keeps the record and the files that it needs. */
 const clearFolder = async (
   folder: SandboxFolder,
   { keepsMemory }: { keepsMemory: boolean },
 ): Promise<void> => {
-  // Not with all that is in them: should one still be a mount point, that would be the files of somebody.
+  // Not recursively: a folder that is still a mount point would show files that are in use.
   for (const mountPoint of [folder.lower, folder.root]) {
     await rmdir(mountPoint).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;

@@ -30,7 +30,7 @@ const record: SandboxRecord = {
 };
 
 describe('the record of a sandbox', () => {
-  it('is read as it was last written, and leaves no second file', async () => {
+  it('is read as last written, and leaves no second file', async () => {
     await writeRecord(path, record);
     await writeRecord(path, { ...record, phase: 'pausing' });
     await keepRecord(path, { ...record, phase: 'ready' });
@@ -38,7 +38,7 @@ describe('the record of a sandbox', () => {
     expect(await readdir(dir)).toEqual(['record.json']);
   });
 
-  it('is undefined when there is none or when a power cut has left half of it', async () => {
+  it('is undefined when there is none or when a power cut has left an incomplete one', async () => {
     expect(await readRecord(path)).toBeUndefined();
     expect(await readRecord(join(path, 'below'))).toBeUndefined();
     await writeFile(path, JSON.stringify(record).slice(0, 40));

@@ -6,50 +6,50 @@ import type { InstanceSettings, SnapshotId } from '../../runtime.ts';
 import type { Checkpoint } from './criu/checkpoint.ts';
 import type { KeptDisk } from './disk/kept-disk.ts';
 
-/** What is on disk about a sandbox before anything of it exists, so that whoever comes after a crash finds all of it. */
+/** What is on disk about a sandbox before any of it exists, so that a process after a crash finds all of it. */
 export interface SandboxRecord {
   version: 1;
-  /** With the image below its own files, whatever it began with. */
+  /** With the image below its own files, also when it began as a copy. */
   spec: InstanceSettings & { rootfs: string };
-  /** What its disk was copied from. */
+  /** The snapshot that its disk was copied from. */
   snapshot?: SnapshotId;
-  /** Given once, at the create. */
+  /** Assigned once, at the create. */
   birthId: string;
   runId: string;
-  /** Of the present run, or of the last one; absent for `container`. It never gets a run of less than that. */
+  /** Of the present run, or of the last one; absent for `container`. No later run has a lower level. */
   level?: 'gvisor';
-  /** Of the present run, or of the last one. A paused sandbox holds none. */
+  /** Of the present run, or of the last one. A paused sandbox has none reserved. */
   slot: number;
   /**
-   * The host's id for root on the disk: the one of the first run, of the sandbox that the disk was first made for. Later
-   * runs in another slot see it shifted.
+   * The host's id for root on the disk: the one of the first run, of the sandbox that the disk was first made for.
+   * Later runs in another slot see it shifted.
    */
   diskBaseId: number;
-  /** What is bound to `/.envd` in the present run; processes that are kept hold files of it. */
+  /** What is bound to `/.envd` in the present run; processes that are kept have files of it open. */
   agentDir?: string;
   phase: Phase;
-  /** What the disk was like when the pause was done. There while paused. */
+  /** The disk as it was at the end of the pause. Set while paused. */
   kept?: KeptDisk;
-  /** There while its processes are kept, too. */
+  /** Set while its processes are kept, too. */
   memory?: Checkpoint;
 }
 
 /**
- * - `starting`: not made yet, only good to be removed.
- * - `ready`: the agent inside has answered. With nothing alive it has died.
- * - `pausing`: its processes are about to end, or have. Only good to be paused.
- * - `paused`: nothing is left but its folder, and that is on the medium.
- * - `resuming`: its next run is not made yet. Only good to be paused again.
+ * - `starting`: not complete, and can only be removed.
+ * - `ready`: the agent inside has answered. When no process is alive the sandbox has died.
+ * - `pausing`: its processes are about to end, or have ended. Can only be paused.
+ * - `paused`: only its folder remains, and that is on the medium.
+ * - `resuming`: its next run does not exist yet. Can only be paused again.
  */
 export type Phase = 'starting' | 'ready' | 'pausing' | 'paused' | 'resuming';
 
 /**
- * Replaces the record in one rename, so that no reader sees half of it. It is not forced to the medium: what it leads
- * to (mounts, processes, interfaces) is gone after a power cut anyway, and the rest lies in the same folder.
+ * Replaces the record in one rename, so that no reader sees half of it. It is not synced: after a power cut, what it
+ * names (mounts, processes, interfaces) does not exist either, and the rest is in the same folder.
  */
 export const writeRecord = async (path: string, record: SandboxRecord): Promise<void> => {
   const next = `${path}.next`;
-  // Into the kernel's memory: handing it to other threads takes several times the work.
+  // Into the page cache: handing it to other threads takes several times the work.
   writeFileSync(next, JSON.stringify(record), { mode: 0o600 });
   renameSync(next, path);
 };
@@ -60,17 +60,17 @@ export const keepRecord = async (path: string, record: { version: 1; phase: stri
   await writeFile(next, JSON.stringify(record), { mode: 0o600, flush: true });
   await rename(next, path);
   const folder = dirname(path);
-  // At the same time: a disk has one flush for all that wait for one.
+  // At the same time: a disk flushes once for all that wait.
   await Promise.all([folder, dirname(folder), dirname(dirname(folder))].map(syncPath));
 };
 
-/** Undefined when there is none: the sandbox's maker was ended before it had written one. */
+/** Undefined when there is none: the maker of the sandbox ended before it had written one. */
 export const readRecord = async (path: string): Promise<SandboxRecord | undefined> => {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as SandboxRecord;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // A file that is no JSON can only be from a power cut, after which nothing of the sandbox runs.
+    // Only a power cut leaves a file that is not JSON, and after it nothing of the sandbox runs.
     if (code === 'ENOENT' || code === 'ENOTDIR' || error instanceof SyntaxError) return undefined;
     throw error;
   }

@@ -2,21 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
+import { mountShifted } from '../../kernel/shifted-mount.ts';
 import { openShift } from '../../kernel/user-namespace.ts';
 import { releaseSlot, reserveSlot, toSlot } from '../../network/slots.ts';
-import { mountShifted, prepareGuestDir } from './container/overlay.ts';
+import { prepareGuestDir } from './container/overlay.ts';
 import type { Checkpoint } from './criu/checkpoint.ts';
 import { removeSockets } from './criu/dump.ts';
 import { verifyDisk } from './disk/kept-disk.ts';
+import { requireRoom } from './disk/require-room.ts';
 import { type SandboxFolder, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
-import { requireLevel, toRecordLevel } from './isolation.ts';
 import { keepRecord, type SandboxRecord } from './record.ts';
+import { requireLevel, toRecordLevel } from './record-level.ts';
 
 /**
  * The first half of a resume: a slot is reserved, and a record on the medium says `resuming`, so that the disk may be
- * changed. Nothing has changed when it rejects: with `internal` when the paused sandbox is not whole, `exhausted` when
- * all slots are taken, `unsupported` when it was made at a level that this host does not run.
+ * changed. When it rejects nothing has changed: with `internal` when the paused sandbox is incomplete or was changed,
+ * `exhausted` when all slots are taken or the disk of the host has only its reserve, `unsupported` when it was made at a level that this host does not run.
  */
 export const beginResume = async (
   host: OciHost,
@@ -27,10 +29,12 @@ export const beginResume = async (
   const { id, rootfs } = record.spec;
   const folder = toSandboxFolder(dataDir, id);
   requireLevel(host, record, `sandbox ${id}`);
+  requireRoom(dataDir);
   await Promise.all([verifyDisk(host.disks, folder.image, record.kept), verifyImage(rootfs)]);
-  // That of its disk: its owners need not be shifted there.
+  // The slot of its disk: the owners need not be shifted there.
   const preferred = host.shiftsImages ? toSlot(record.diskBaseId) : undefined;
-  const slot = await reserveSlot({ dataDir, id, stateDir, preferred });
+  const foreignIds = await host.readForeignIds();
+  const slot = await reserveSlot({ dataDir, id, stateDir, preferred, foreignIds });
   try {
     const { kept: _disk, memory: _memory, level: _level, ...rest } = record;
     const resuming: SandboxRecord = {
@@ -51,19 +55,23 @@ export const beginResume = async (
 
 const verifyImage = async (rootfs: string): Promise<void> => {
   const isThere = await stat(rootfs).then(
-    (found) => found.isDirectory(),
+    (found) => found.isDirectory() || found.isFile(),
     () => false,
   );
-  if (!isThere) throw new RuntimeError('internal', `the image ${rootfs} that a paused sandbox needs is gone`);
+  if (!isThere)
+    throw new RuntimeError(
+      'internal',
+      `the image ${rootfs}, which a paused sandbox needs, does not exist any more`,
+    );
 };
 
-/** Mounts the disk of a paused sandbox for its next run. Its owners are those of the slot that run has. */
+/** Mounts the disk of a paused sandbox for its next run, with the owners of that run's slot. */
 export const reopenDisk = async (host: OciHost, record: SandboxRecord): Promise<void> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const baseId = host.toBaseId(record.slot);
   await host.disks.open({ image: folder.image, target: folder.disk });
   if (baseId !== record.diskBaseId) await shift(folder, { fromId: record.diskBaseId, toId: baseId });
-  // The sockets of the last run: one that is there would mean that the agent is ready.
+  // The sockets of the last run: one that remained would look as if the agent were ready.
   if (record.memory) {
     await removeSockets(folder);
   } else {
@@ -72,7 +80,7 @@ export const reopenDisk = async (host: OciHost, record: SandboxRecord): Promise<
   }
 };
 
-/** On top of the unshifted view, which nobody sees from here on. */
+/** On top of the unshifted mount, which is hidden from here on. */
 const shift = async (folder: SandboxFolder, ids: { fromId: number; toId: number }): Promise<void> => {
   const userNamespace = await openShift(ids);
   try {

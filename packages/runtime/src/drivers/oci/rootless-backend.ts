@@ -1,6 +1,7 @@
 import { openLimitedUserNamespace } from '../../kernel/user-namespace.ts';
 import type { Surroundings } from '../../network/rules.ts';
-import { groundBaseId } from '../../rootless/ground.ts';
+import { readInotifyShare } from '../../rootless/inotify-share.ts';
+import { rootlessBaseId } from '../../rootless/namespace.ts';
 import { readControllers, unifiedRoot } from '../../rootless/unified-groups.ts';
 import { uplinkResolver } from '../../rootless/uplink.ts';
 import { type Cgroup, openCgroup, readDelegatedLayout } from './cgroup/cgroup.ts';
@@ -9,35 +10,40 @@ import { makeCgroup } from './cgroup/make-cgroup.ts';
 import { createExpectJoin } from './cgroup/workarounds/expect-join.ts';
 import { openProcessGroup, pinUserNamespace } from './container/process-group.ts';
 import { createFolderDisks } from './disk/folder-disks.ts';
-import type { GroundOptions, HostBackend } from './host-backend.ts';
+import { createFolderRoots } from './disk/roots.ts';
+import type { HostBackend, RootlessOptions } from './host-backend.ts';
 
 /**
- * Of an ordinary user in his ground. All his sandboxes have the same range of ids, each in a user namespace of its own:
- * most hosts give a user no more than one.
+ * The backend of an ordinary user in a rootless namespace. All sandboxes of the user have the same range of ids, each
+ * in a user namespace of its own: most hosts assign one range to a user.
  */
 export const createRootlessBackend = ({
   dataDir,
-  ground,
+  rootless,
 }: {
   dataDir: string;
-  ground: GroundOptions;
+  rootless: RootlessOptions;
 }): HostBackend => {
   const delegated =
-    ground.cgroupFolder === undefined ? undefined : openDelegated(dataDir, ground.cgroupFolder);
+    rootless.cgroupFolder === undefined ? undefined : openDelegated(dataDir, rootless.cgroupFolder);
   return {
-    toBaseId: () => groundBaseId,
+    toBaseId: () => rootlessBaseId,
+    // All ids here are the user's own.
+    readForeignIds: async () => [],
     openUserNamespace: async ({ spec, slot }) => {
       const namespace = await openLimitedUserNamespace({
-        baseId: groundBaseId,
-        // One for each sandbox: the kernel counts the processes of a namespace for its owner.
-        owner: groundBaseId + slot,
+        baseId: rootlessBaseId,
+        // A separate owner for each sandbox: the kernel counts the processes of a namespace for its owner.
+        owner: rootlessBaseId + slot,
         processCount: spec.limits.processCount,
+        inotifyInstances: readInotifyShare(),
       });
       if (!delegated) await pinUserNamespace(dataDir, spec.id, namespace);
       return namespace;
     },
     shiftsImages: false,
     disks: createFolderDisks(),
+    roots: createFolderRoots(),
     capturesDisks: false,
     ...(delegated ?? {
       cgroups: { version: 2, hybrid: false, trees: [], limitsSwap: false },
@@ -48,7 +54,7 @@ export const createRootlessBackend = ({
       limits: { cpu: false, memory: false, disk: false, processes: true },
     }),
     makesCgroups: false,
-    surroundings: toSurroundings(ground),
+    surroundings: toSurroundings(rootless),
   };
 };
 
@@ -57,7 +63,7 @@ type GroupBackend = Pick<
   'cgroups' | 'cgroupParent' | 'cgroup' | 'expectJoin' | 'prepareCgroup' | 'limits'
 >;
 
-/** By the cgroup that the user's service manager has handed over. */
+/** The backend's cgroups below the one that the user's service manager has delegated. */
 const openDelegated = (dataDir: string, folder: string): GroupBackend => {
   const layout = readDelegatedLayout(folder);
   const parent = toCgroupParent(dataDir);
@@ -72,6 +78,6 @@ const openDelegated = (dataDir: string, folder: string): GroupBackend => {
   };
 };
 
-/** What differs around sandboxes in a ground; nothing for root of the host, who has none. */
-export const toSurroundings = (ground: GroundOptions | undefined): Partial<Surroundings> =>
-  ground ? { resolvers: [uplinkResolver], closedAddresses: ground.hostAddresses } : {};
+/** What differs around sandboxes in a rootless namespace; nothing for root of the host. */
+export const toSurroundings = (rootless: RootlessOptions | undefined): Partial<Surroundings> =>
+  rootless ? { resolvers: [uplinkResolver], closedAddresses: rootless.hostAddresses } : {};

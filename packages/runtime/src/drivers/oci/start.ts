@@ -3,6 +3,7 @@ import { settleAll } from '../../concurrency/settle-all.ts';
 import { RuntimeError } from '../../error.ts';
 import { attachNetwork } from '../../network/attach.ts';
 import { findResolvers, toResolvConf } from '../../network/resolvers.ts';
+import { limitSockets } from './cgroup/socket-memory.ts';
 import { toBundleConfig } from './container/bundle.ts';
 import { createLivenessPipe, type LivenessPipe } from './container/liveness-pipe.ts';
 import { mountRoot, prepareUpper } from './container/overlay.ts';
@@ -18,26 +19,30 @@ export interface StartOptions {
   agentDir: string;
   command: readonly string[];
   signal: AbortSignal;
-  /** Mounts the disk, laid out, at the folder's `disk`. */
+  /** Mounts the disk with its folders at the folder's `disk`. */
   prepareDisk: () => Promise<void>;
-  /** To go on with what a kernel of the sandbox's own has written, instead of starting the command. */
+  /** The images of a sentry to restore, instead of starting the command. */
   imagesDir?: string;
 }
 
 /**
- * Makes everything that the record names and resolves when the agent inside is ready, or, with `imagesDir`, when everything
- * inside is there and stands still. What was made is still there when it rejects; the caller removes it.
+ * Makes everything that the record names and resolves when the agent inside is ready, or, with `imagesDir`, when
+ * everything inside exists and is stopped. When it rejects, what was made still exists; the caller removes it.
  */
 export const startSandbox = async (options: StartOptions): Promise<LivenessPipe> => {
   const { host, record } = options;
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   host.expectJoin();
-  // Held open until the container is in it; then the container keeps it.
+  // Held open until the container is in it and keeps it.
   const namespace = host.openUserNamespace(record);
   try {
-    // Nothing may still be under way when this fails: the caller then takes the ground away.
-    await settleAll([namespace, options.prepareDisk()]);
-    prepareRoot(options, folder, await namespace);
+    // No work may be in progress when this fails: the caller then removes the rootless namespace.
+    const [userNamespace, rootfs] = await settleAll([
+      namespace,
+      host.roots.open(record.spec.rootfs, record.spec.id),
+      options.prepareDisk(),
+    ]);
+    prepareRoot(options, folder, { userNamespace, rootfs });
     options.signal.throwIfAborted();
     return await startAgent(options, folder);
   } finally {
@@ -65,7 +70,7 @@ export const makeDisk = async (host: OciHost, record: SandboxRecord): Promise<vo
 const prepareRoot = (
   { host, record, agentDir, command }: StartOptions,
   folder: SandboxFolder,
-  userNamespace: number,
+  { userNamespace, rootfs }: { userNamespace: number; rootfs: string },
 ): void => {
   const { spec } = record;
   const config = toBundleConfig({
@@ -83,7 +88,7 @@ const prepareRoot = (
     cgroupPath: host.cgroup(spec.id).path,
     limitsSwap: host.cgroups.limitsSwap,
     seccomp: host.seccomp,
-    // runc sets them from outside, which needs CAP_SYS_RESOURCE: there those of this process hold, which are the same.
+    // runc sets them from outside, which needs CAP_SYS_RESOURCE: there those of this process apply, which are the same.
     setsLimits: host.runtime.name !== 'runc',
     host: host.allowance,
   });
@@ -92,22 +97,22 @@ const prepareRoot = (
   for (const path of [folder.ociState, folder.root, folder.lower]) mkdirSync(path, { mode: 0o700 });
   const { disk, root: target, lower } = folder;
   const shift = host.shiftsImages ? userNamespace : undefined;
-  mountRoot({ disk, rootfs: spec.rootfs, target, lower, userNamespace: shift });
+  mountRoot({ disk, rootfs, target, lower, userNamespace: shift });
 };
 
 const startAgent = async (options: StartOptions, folder: SandboxFolder): Promise<LivenessPipe> => {
   const { host, record, agentDir, imagesDir } = options;
   const { line, writeFd } = createLivenessPipe(folder.livenessPipe);
-  // One reason to stop waiting for whatever of the rest is still under way.
+  // Aborts all other waits when one part fails.
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
   try {
     const ready = imagesDir === undefined ? waitForEntry(folder.guest, 'control.sock', signal) : undefined;
     const running = runContainer({ host, record, folder, agentDir, imagesDir, writeFd, signal });
-    // What was expected at the beginning may be forgotten until the runtime comes to it.
+    // The kernel may forget the first announcement until the runtime joins.
     host.expectJoin();
     const ended = line.ended.then(async () => {
-      // Should the OCI runtime have failed, that says why.
+      // A failure of the OCI runtime is the better reason.
       await running;
       throw new RuntimeError('unavailable', 'the sandbox ended before its agent was ready');
     });
@@ -152,8 +157,9 @@ const runContainer = async (options: {
       imagesDir,
       signal,
     });
+    limitSockets(host.cgroups, host.cgroup(id).path, limits);
   } finally {
-    // From here on only the sandbox's own processes hold this end.
+    // From here on only the sandbox's own processes have this end open.
     closeSync(writeFd);
   }
 };

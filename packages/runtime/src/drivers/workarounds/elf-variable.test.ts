@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runCommand } from '../../kernel/run-command.ts';
 import { replaceVariable } from './elf-variable.ts';
 
-/** What the agent's Node is changed in. */
+/** The variable of Node that is changed for the agent. */
 const symbol = '_ZN4absl12_GLOBAL__N_124synch_deadlock_detectionE';
 
 let dir: string;
@@ -29,18 +29,18 @@ const differences = async (): Promise<number> => {
 };
 
 describe('a variable of a program', () => {
-  it('gets another start value, in its bytes only, and the program runs', async () => {
+  it('gets another start value, in its own bytes only, and the program runs', async () => {
     expect(await replaceVariable(program, { symbol, from: 2, to: 0 })).toBe(true);
     expect(await differences()).toBe(1);
     expect(await runCommand({ file: program, args: ['-p', '6 * 7'] })).toBe('42\n');
   });
 
-  it('stays as it is when it starts with another value than expected', async () => {
+  it('stays unchanged when it starts with another value than expected', async () => {
     expect(await replaceVariable(program, { symbol, from: 3, to: 0 })).toBe(false);
     expect(await differences()).toBe(0);
   });
 
-  it('is not there in a program without that symbol, or that is stripped', async () => {
+  it('is not found in a program without that symbol, or in a stripped one', async () => {
     expect(await replaceVariable(program, { symbol: 'deadlock_detectionE', from: 2, to: 0 })).toBe(false);
     expect(await differences()).toBe(0);
     const stripped = join(dir, 'echo');

@@ -1,7 +1,8 @@
 /**
- * Does: Changes the value that a variable of Node starts with in the copy that runs the agent: Abseil looks for no deadlocks then.
- * Why not the promised way: Node's releases contain Abseil built for debugging, which keeps a table of 1 MiB in each process. It has
- * no option or variable of the environment for that.
+ * Does: Changes the value that a variable of Node starts with in the copy that runs the agent: Abseil looks for no
+ * deadlocks then.
+ * Why not the promised way: Node's releases contain Abseil built for debugging, which keeps a table of 1 MiB in each
+ * process. It has no option or variable of the environment for that.
  * Source: https://github.com/abseil/abseil-cpp/blob/master/absl/synchronization/mutex.cc (`synch_deadlock_detection`)
  * When it no longer fits: Nothing is changed where the program has no such symbol or the variable another value.
  * Test: elf-variable.test.ts
@@ -9,7 +10,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** elf(5): Elf64_Ehdr, Elf64_Phdr, Elf64_Shdr and Elf64_Sym, of which only these fields matter here. */
+/** elf(5): Elf64_Ehdr, Elf64_Phdr, Elf64_Shdr and Elf64_Sym, of which only these fields are needed here. */
 const elfHeaderSize = 64;
 const symbolSize = 24;
 const loadType = 1;
@@ -18,15 +19,15 @@ const symbolTableType = 2;
 export interface VariableOptions {
   /** As in the symbol table, so mangled for C++. */
   symbol: string;
-  /** What the variable, an `int`, starts with in this program. */
+  /** The start value of the variable, an `int`, in this program. */
   from: number;
   to: number;
 }
 
 /**
- * Makes a global `int` of a 64-bit little-endian ELF program start with another value, in place and with everything else
+ * Changes the start value of a global `int` in a 64-bit little-endian ELF program, in place and with everything else
  * unchanged. Resolves with false, and changes nothing, when the program has no such symbol (it may be stripped) or the
- * variable starts with something else than `from`.
+ * variable starts with another value than `from`.
  */
 export async function replaceVariable(path: string, options: VariableOptions): Promise<boolean> {
   await using file = await open(path, 'r+');
@@ -51,7 +52,7 @@ async function findSymbol(file: FileHandle, header: Buffer, symbol: string): Pro
   const names = table && sections[table.readUInt32LE(40)];
   if (table === undefined || names === undefined) return undefined;
   const text = await readSection(file, names);
-  // With the zeros around it, so that it is not found inside of a longer name.
+  // With the NULs around it, so that it does not match inside of a longer name.
   const found = text.indexOf(`\0${symbol}\0`, 0, 'latin1');
   if (found === -1) return undefined;
   const symbols = await readSection(file, table);
@@ -61,7 +62,7 @@ async function findSymbol(file: FileHandle, header: Buffer, symbol: string): Pro
   return undefined;
 }
 
-/** Undefined for an address that the file has no bytes for. */
+/** Undefined for an address for which the file has no bytes. */
 async function toFileOffset(file: FileHandle, header: Buffer, address: bigint): Promise<number | undefined> {
   const segments = await readTable(file, {
     offset: header.readBigUInt64LE(32),

@@ -7,7 +7,10 @@ for (let depth = 0; depth < 60; depth++) {
   process.chdir('n'.repeat(200));
 }`;
 
-/** Makes 60 folders below `path`, each in the one before, with names of 200 bytes: the last has a path that is too long to be named. */
+/**
+ * Makes 60 folders below `path`, each in the one before, with names of 200 bytes: the path of the last is too long for
+ * any call.
+ */
 export const nestFolders = (path: string): void => {
   execFileSync(process.execPath, ['-e', script, path]);
 };

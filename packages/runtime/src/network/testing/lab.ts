@@ -1,25 +1,38 @@
-// Run by attach.driver.test.ts in a network namespace of its own, which plays the host; nothing here touches the real one.
-// A second namespace plays the internet and everything private behind the host. Prints what happened as one JSON line.
+// Run by attach.driver.test.ts in a network namespace of its own, which stands for the host; the real one is not
+// changed. A second namespace stands for the internet and everything private behind the host. Prints its results as one
+// JSON line.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { runCommand } from '../../kernel/run-command.ts';
 import { attachNetwork, detachNetwork } from '../attach.ts';
+import { readConnectionLimit } from '../connection-limit.ts';
 import { ensureHostNetwork, removeHostNetwork } from '../host.ts';
-import { maxConnections } from '../rules.ts';
 import { releaseSlot, reserveSlot, toSlotAddresses } from '../slots.ts';
 
 const stateDir = process.argv[2] as string;
 const resolver = '10.255.255.53';
 const farAddresses = {
-  publicHost: '203.0.113.10',
+  publicHost: '1.2.3.4',
   private10: '10.9.9.9',
   private172: '172.16.5.5',
   private192: '192.168.7.7',
   metadata: '169.254.169.254',
   carrierNat: '100.64.0.9',
   azureMetadata: '168.63.129.16',
+  benchmarking: '198.19.7.7',
+  documentation1: '192.0.2.9',
+  documentation2: '198.51.100.99',
+  documentation3: '203.0.113.10',
+  sixToFour: '192.88.99.1',
+  thisNetwork: '0.1.2.3',
+  reserved: '240.9.9.9',
+  special: '192.0.0.192',
+  // A neighbour of the host, with a public address.
+  neighbour: '5.6.7.2',
+  // Behind another link of the host, by a route without a gateway.
+  onLink: '5.9.9.9',
 };
 
 const started: ChildProcess[] = [];
@@ -67,7 +80,7 @@ async function dial(
 /** Sends to more ports than a sandbox may have connections. */
 const flood = (host: string): string => `const socket = require('node:dgram').createSocket('udp4');
   (async () => {
-    for (let port = 1; port <= ${maxConnections + 3_000}; port++) {
+    for (let port = 1; port <= ${readConnectionLimit() + 3_000}; port++) {
       await new Promise((resolve) => socket.send('x', port, '${host}', resolve));
     }
     socket.close();
@@ -85,15 +98,18 @@ try {
     `link add up0 type veth peer name down0 netns ${internet}`,
     'addr add 198.51.100.1/24 dev up0',
     'link set up0 up',
+    'addr add 5.6.7.1/24 dev up0',
+    'route add 5.9.9.9/32 dev up0',
     'route add default via 198.51.100.2',
   ]);
   await ip(internet, [
     'link set lo up',
     'addr add 198.51.100.2/24 dev down0',
+    'addr add 5.6.7.3/24 dev down0',
     'link set down0 up',
     ...[...Object.values(farAddresses), resolver].map((address) => `addr add ${address}/32 dev lo`),
   ]);
-  // No way back to 10.201.0.0/16: an answer proves that the host hid the sandbox's address.
+  // There is no route back to 10.201.0.0/16: an answer proves that the host masqueraded the sandbox's address.
   await ip(internet, ['route add unreachable 10.201.0.0/16']);
   const hostServer = createServer((socket) => socket.on('error', () => undefined).end('host')).listen(
     80,
@@ -134,7 +150,7 @@ try {
     args: ['-6', '-o', 'address', 'show', 'dev', `skv${slotA}`],
   });
 
-  // A guest that got rid of its own rules and took other addresses.
+  // A sandbox that has removed its own rules and taken other addresses.
   await runCommand({
     file: 'nsenter',
     args: [`--target=${a}`, '--net', '--', 'nft', 'flush', 'ruleset'],
@@ -151,7 +167,7 @@ try {
   const spoofed = await dial(a, { publicHost: farAddresses.publicHost }, '203.0.113.99');
   const spoofedOther = await dial(a, { publicHost: farAddresses.publicHost }, other);
 
-  // One whose packets pass none of the rules of its namespace.
+  // A sandbox whose packets pass none of the rules of its namespace.
   const d = await startNode();
   const slotD = await reserveSlot(owner('d'));
   const surroundings = { stateDir, resolvers: [resolver] };
@@ -162,7 +178,7 @@ try {
   });
   const ownStack = await dial(d, { publicHost: targets.publicHost, resolver: targets.resolver });
 
-  // Somebody reloads the host's firewall.
+  // As when the operator reloads the host's firewall.
   await runCommand({ file: 'nft', args: ['flush', 'ruleset'] });
   const unguarded = await dial(a, { otherSandbox: other });
   const guarded = await dial(d, { otherSandbox: other, ...farAddresses, hostUplink: targets.hostUplink });

@@ -14,7 +14,14 @@ export const used = { cpuTimeMs: 1, memoryBytes: 2, cacheBytes: 3, diskBytes: 4,
  */
 export const createScriptedRuntime = (
   dataDir: string,
-): AddressedRuntime & { log: string[]; release: () => void } => {
+): AddressedRuntime & {
+  log: string[];
+  release: () => void;
+  /** From now on a list does not end. */
+  listsForEver: () => void;
+  /** How many instances were taken from such a list. */
+  listed: () => number;
+} => {
   const agent =
     (id: string, socket: string): RequestListener =>
     (_request, response) =>
@@ -26,6 +33,8 @@ export const createScriptedRuntime = (
   });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const log: string[] = [];
+  let isEndless = false;
+  let listed = 0;
 
   const wrap = (inner: AddressedInstance): AddressedInstance => {
     const { id } = inner;
@@ -59,6 +68,10 @@ export const createScriptedRuntime = (
     features: memory.features,
     log,
     release,
+    listsForEver: () => {
+      isEndless = true;
+    },
+    listed: () => listed,
     create: async (spec, { signal } = {}) => {
       const { id } = spec;
       log.push(`create ${id}${'snapshot' in spec ? ` of ${spec.snapshot}` : ''}`);
@@ -73,15 +86,27 @@ export const createScriptedRuntime = (
       }
       return wrap(await memory.create(spec, signal ? { signal } : {}));
     },
-    get: async (id) => wrap(await memory.get(id)),
+    get: async (id) => {
+      if (id === 'torn') throw new Error('its record is torn');
+      return wrap(await memory.get(id));
+    },
     list: async function* () {
       for await (const instance of memory.list()) yield wrap(instance);
+      const sockets = { http: '/http', control: '/control' };
+      const one = { id: 'endless', birthId: 'b', runId: 'r', sockets } as AddressedInstance;
+      try {
+        for (; isEndless; listed++) yield one;
+      } finally {
+        if (isEndless) log.push('list left');
+      }
     },
     snapshots: {
       ...memory.snapshots,
       diff: async function* (from, to, { signal } = {}) {
         if ('rootfs' in from) {
+          log.push('diff');
           if (signal?.aborted === false) await once(signal, 'abort');
+          log.push('diff aborted');
           throw new RuntimeError('unavailable', 'the comparison was aborted');
         }
         yield { path: JSON.stringify([from, to]), change: 'changed' as const, fields: ['mode'] };

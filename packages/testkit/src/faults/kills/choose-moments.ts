@@ -1,6 +1,6 @@
 import type { Step } from './watch-steps.ts';
 
-/** When somebody can be killed, as it shows from outside. */
+/** A moment at which a process can be killed, as seen from outside. */
 export interface Moment {
   /** The step that shows then. */
   step: string;

@@ -16,7 +16,7 @@ import { readProgram, type Step, watchSteps } from './watch-steps.ts';
 /** `program`: one that the helper has started, such as crun and CRIU. */
 export type Target = Victim | 'program';
 
-/** A kill of somebody so long after something of an operation has shown. */
+/** A kill of a process, at a delay after a visible step of an operation. */
 export interface PlannedKill {
   kind: string;
   target: Target;
@@ -93,7 +93,7 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
     return known;
   };
 
-  /** Nothing that was half made, or that nobody was told of, stays: at once, or as soon as it is found. */
+  /** Nothing half made or unacknowledged stays: it is removed at once, or as soon as it is found. */
   const removeRest = async (stack: Stack, name: string): Promise<void> => {
     for await (const { sandboxId } of Sandbox.list(stack.connection))
       if (sandboxId !== known?.id) await Sandbox.kill(sandboxId, stack.connection);
@@ -169,7 +169,7 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
     }
   };
 
-  /** Of what nobody disturbed. */
+  /** Runs without a kill. */
   const requireNone = async (error: SandboxError | undefined, name: string): Promise<void> => {
     if (error === undefined) return;
     const stack = await keeper.current();
@@ -200,7 +200,7 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
     });
     await killing;
     if (killing === undefined) {
-      await requireNone(error, `${kind} with nobody killed`);
+      await requireNone(error, `${kind} without a kill`);
       return false;
     }
     count(report.outcomes, `${target}: ${error?.code ?? 'done'}`);
@@ -216,7 +216,7 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
   return {
     observe: async (kind) => {
       const steps: Step[] = [];
-      await requireNone(await act(kind, (step) => void steps.push(step)), `${kind} with nobody killed`);
+      await requireNone(await act(kind, (step) => void steps.push(step)), `${kind} without a kill`);
       return steps;
     },
     kill,

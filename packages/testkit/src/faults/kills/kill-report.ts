@@ -1,5 +1,5 @@
 export interface KillReport {
-  /** How many moments of each operation show from outside, at which somebody can be killed. */
+  /** How many moments of each operation show from outside, at which a process can be killed. */
   moments: Record<string, number>;
   /** How many kills there are to do: of server and helper at each moment, of each program several. */
   planned: number;

@@ -19,7 +19,7 @@ export interface World {
   stack: Stack;
   sandboxes: Map<string, KnownSandbox>;
   snapshots: Map<string, KnownSnapshot>;
-  /** Ids of sandboxes on which somebody works. */
+  /** Ids of sandboxes with a running operation. */
   busy: Set<string>;
   random: () => number;
 }
@@ -31,7 +31,7 @@ const connect = (stack: Stack, id: string): Promise<Sandbox> =>
 
 const toText = (random: () => number): string => String(random()).repeat(1 + Math.floor(random() * 400));
 
-/** Each acts on one sandbox that nobody else acts on, in a state that suits it, and changes what is known of it when it is done. */
+/** Each acts on one sandbox that no other operation uses, in a state that suits it, and changes what is known of it when it is done. */
 export const operations: Record<
   string,
   { from: KnownSandbox['state']; act: (world: World, sandbox: KnownSandbox) => Promise<void> }
@@ -116,7 +116,7 @@ const addSandbox = (sandboxes: World['sandboxes'], id: string, { files, counter 
   return known;
 };
 
-/** Makes a sandbox that is acknowledged, and everybody's, before and after what is done first in it. */
+/** Makes a sandbox that is acknowledged, and usable by all operations, before and after what is done first in it. */
 const createWith = async (
   { stack, sandboxes, busy }: World,
   { template, content }: { template: string; content: Content },
@@ -157,7 +157,7 @@ export const deleteUnused = async ({ connection }: Stack, id: string): Promise<b
   }
 };
 
-/** As `deleteUnused`. Where a kill cuts it off, the snapshot is there or not, and nobody's. */
+/** As `deleteUnused`. Where a kill cuts it off, the snapshot exists or not, and no operation uses it. */
 export const deleteSnapshot = async (
   { stack, snapshots }: World,
   snapshot: KnownSnapshot,

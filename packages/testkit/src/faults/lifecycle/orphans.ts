@@ -40,7 +40,7 @@ const findProcesses = (dataDir: string): string[] => {
     .map((pid) => `process ${pid}`);
 };
 
-/** Those that somebody holds. */
+/** Those that a process holds. */
 const findSockets = (dataDir: string): string[] =>
   readFileSync('/proc/net/unix', 'utf8')
     .split('\n')

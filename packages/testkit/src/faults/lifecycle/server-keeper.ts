@@ -17,7 +17,7 @@ export interface ServerKeeper {
 export interface ServerKeeperOptions {
   /** How each server is started; with a `dataDir`. */
   server: StackOptions;
-  /** Called with each server but the first, before it is anybody else's. */
+  /** Called with each server but the first, before any operation uses it. */
   onReturn?: (stack: Stack) => Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export const createServerKeeper = async ({
       const stack = await current;
       if (victim === 'helper') {
         const pid = findHelper(stack);
-        // None between the death of one and the first call after it: then there is nobody to kill.
+        // None between the death of one and the first call after it: then there is no process to kill.
         if (pid > 0) process.kill(pid, 'SIGKILL');
         kills += 1;
         // What begins before its server has seen its end may still be sent to it.

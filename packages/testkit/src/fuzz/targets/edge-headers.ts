@@ -112,6 +112,7 @@ const optional: readonly fc.Arbitrary<Header>[] = [
   header('Expect', '100-continue', '200-ok'),
   header('Upgrade', 'websocket', 'h2c', 'HTTP/2.0', ''),
   header('e2b-traffic-access-token', 'x', ''),
+  header('x-skerry-access', 'full {token}', 'full', 'signature x', ''),
   header('X-Forwarded-Host', 'evil.example'),
   header('Cookie', 'a=b', ';'.repeat(5000)),
 ];

@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
+import operations from '@skerry/contract/operations.json' with { type: 'json' };
 import fc from 'fast-check';
-import { parse } from 'yaml';
 import { damaged } from '../damage.ts';
 import { cuts, type FuzzRequest, framing, toRequest } from '../request.ts';
 import { text, toLatin1 } from '../texts.ts';
 
 interface Schema {
-  $ref?: string;
   type?: string | string[];
   enum?: unknown[];
   properties?: Record<string, Schema>;
@@ -18,29 +16,15 @@ interface Schema {
   allOf?: Schema[];
 }
 interface Parameter {
-  $ref?: string;
   name: string;
   in: 'path' | 'query' | 'header';
   schema: Schema;
 }
 interface Operation {
   parameters?: Parameter[];
-  requestBody?: { $ref?: string; content?: Record<string, { schema: Schema }> };
+  requestBody?: { content?: Record<string, { schema: Schema }> };
   responses?: unknown;
 }
-type Document = Record<string, unknown> & { paths: Record<string, Record<string, unknown>> };
-
-const document = parse(
-  readFileSync(new URL('../../../../../specs/openapi.yaml', import.meta.url), 'utf8'),
-) as Document;
-
-const follow = <T extends { $ref?: string }>(value: T): T => {
-  if (value.$ref === undefined) return value;
-  let at: unknown = document;
-  for (const step of value.$ref.slice(2).split('/')) at = (at as Record<string, unknown>)[step];
-  return follow(at as T);
-};
-
 const wrong: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, 0, -1, 1.5, 1e300, '', 'x', [], {}, [[]], { a: null }),
   fc.jsonValue({ maxDepth: 2 }),
@@ -48,7 +32,7 @@ const wrong: fc.Arbitrary<unknown> = fc.oneof(
 );
 
 const rightOf = (schema: Schema, name: string, depth: number): fc.Arbitrary<unknown> => {
-  const { type, enum: values, properties, items, oneOf, anyOf, allOf, additionalProperties } = follow(schema);
+  const { type, enum: values, properties, items, oneOf, anyOf, allOf, additionalProperties } = schema;
   const choices = oneOf ?? anyOf;
   if (choices !== undefined) return fc.oneof(...choices.map((choice) => mostly(choice, name, depth)));
   if (allOf !== undefined) {
@@ -115,7 +99,7 @@ const pathValue: fc.Arbitrary<string> = fc.oneof(
 );
 
 const body = (operation: Operation): fc.Arbitrary<Uint8Array> => {
-  const schema = follow(operation.requestBody ?? {}).content?.['application/json']?.schema;
+  const schema = operation.requestBody?.content?.['application/json']?.schema;
   if (schema === undefined) return fc.constant(new Uint8Array());
   const right = mostly(schema, '').map((value) => Buffer.from(JSON.stringify(value) ?? '') as Uint8Array);
   return fc.oneof({ weight: 8, arbitrary: right }, { weight: 1, arbitrary: damaged(right) });
@@ -127,7 +111,7 @@ const requestOf = (
   shared: Parameter[],
   operation: Operation,
 ): fc.Arbitrary<FuzzRequest> => {
-  const parameters = [...shared, ...(operation.parameters ?? [])].map(follow);
+  const parameters = [...shared, ...(operation.parameters ?? [])];
   const queries = parameters
     .filter((parameter) => parameter.in === 'query')
     .map((parameter) =>
@@ -168,16 +152,18 @@ const requestOf = (
     });
 };
 
-const requests = Object.entries(document.paths).flatMap(([route, item]) => {
-  // Those with servers of their own belong to the agent.
-  if (item.servers !== undefined) return [];
-  const shared = (item.parameters ?? []) as Parameter[];
-  return Object.entries(item).flatMap(([method, operation]) =>
-    ['get', 'post', 'put', 'patch', 'delete'].includes(method)
-      ? [requestOf(route, method, shared, operation as Operation)]
-      : [],
-  );
-});
+const requests = Object.entries(operations.paths as Record<string, Record<string, unknown>>).flatMap(
+  ([route, item]) => {
+    // Those with servers of their own belong to the agent.
+    if (item.servers !== undefined) return [];
+    const shared = (item.parameters ?? []) as Parameter[];
+    return Object.entries(item).flatMap(([method, operation]) =>
+      ['get', 'post', 'put', 'patch', 'delete'].includes(method)
+        ? [requestOf(route, method, shared, operation as Operation)]
+        : [],
+    );
+  },
+);
 
 /** Every operation of the platform's document with parameters and a body that are mostly what it wants. */
 export const platformCalls: fc.Arbitrary<FuzzRequest> = fc.oneof(...requests);

@@ -1,12 +1,8 @@
 import { strict as assert } from 'node:assert';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox } from '@skerry/sdk';
+import { findCgroup, readLimit } from './cgroup.ts';
 import { checkWork, shell } from './checks.ts';
 import type { Connection } from './server.ts';
-
-const cgroups = '/sys/fs/cgroup';
 
 const forkUntilRefused = `
 import os, signal
@@ -59,31 +55,4 @@ export async function checkLimits(connection: Connection, { disk = true } = {}):
     await checkWork(sandbox);
   }
   return `cpu.max ${quota} ${period}, memory.max ${memoryMax >> 20} MiB in ${cgroup}`;
-}
-
-/** The folder of the cgroup of the process with these arguments, as this host sees it. */
-async function findCgroup(args: string): Promise<string> {
-  for (let tries = 0; tries < 60; tries += 1) {
-    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-      try {
-        if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() !== args) continue;
-        const path = /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))?.[1] ?? '';
-        return join(cgroups, path);
-      } catch {
-        // It has ended since it was listed.
-      }
-    }
-    await delay(500);
-  }
-  throw new Error(`no process of this host is "${args}"`);
-}
-
-/** Of the cgroup, or the next one above that has such a limit. */
-function readLimit(cgroup: string, name: string): string {
-  for (let folder = cgroup; folder.startsWith(`${cgroups}/`); folder = dirname(folder)) {
-    const path = join(folder, name);
-    const value = existsSync(path) ? readFileSync(path, 'utf8').trim() : 'max';
-    if (!value.startsWith('max')) return value;
-  }
-  throw new Error(`neither ${cgroup} nor a cgroup above it has a limit in ${name}`);
 }

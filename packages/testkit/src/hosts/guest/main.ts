@@ -16,6 +16,7 @@ import {
 } from './rootless.ts';
 import { ensureServer } from './server.ts';
 import { checkService } from './service.ts';
+import { checkSocketMemory } from './socket-memory.ts';
 import { noteBaseline } from './traces.ts';
 
 const checks: Record<string, () => Promise<unknown>> = {
@@ -25,6 +26,7 @@ const checks: Record<string, () => Promise<unknown>> = {
   up: checkUp,
   create: checkCreate,
   limits: async () => checkLimits(await ensureServer()),
+  'socket-memory': async () => checkSocketMemory(await ensureServer()),
   egress: async () => checkEgress(await ensureServer()),
   memory: async () => checkMemory(await ensureServer()),
   fork: async () => checkFork(await ensureServer()),

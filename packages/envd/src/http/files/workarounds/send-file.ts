@@ -34,7 +34,7 @@ const fdOf = ({ socket }: ServerResponse): number | undefined => {
 
 /**
  * As `sendBytes`, with the kernel moving the bytes from the file to the connection where it can: over HTTP/1.1, for a response
- * whose length is known. Takes half of the processor time again.
+ * whose length is known. Takes half the processor time of `sendBytes`.
  */
 export const sendFile = async (
   file: FileHandle,

@@ -8,7 +8,7 @@ const layout = readCgroupLayout();
 const parent = `skerry-test-${process.pid}`;
 const cgroup = openCgroup(layout, parent, 'spawners');
 
-it('freezes programs that start others all the time, whatever each of them is in', async () => {
+it('freezes programs that start others all the time, in any system call', async () => {
   const trees = layout.trees.filter((tree) => layout.version === 2 || /\/(freezer|pids)$/.test(tree));
   for (const tree of trees) await mkdir(`${tree}${cgroup.path}`, { recursive: true });
   const join = trees.map((tree) => `echo $$ > ${tree}${cgroup.path}/cgroup.procs`).join('; ');

@@ -11,16 +11,16 @@ const CGROUP2_SUPER_MAGIC = 0x63677270;
 /** How this host arranges cgroups: one tree for everything, or one for each controller. */
 export interface CgroupLayout {
   version: 1 | 2;
-  /** A version 2 tree that owns controllers beside version 1 trees, which crun refuses to work with. */
+  /** A version 2 tree that owns controllers exists beside version 1 trees; crun refuses to work with it. */
   hybrid: boolean;
-  /** Every tree's folder; a cgroup has a folder of the same path in each. */
+  /** The folder of every tree; a cgroup has a folder of the same path in each. */
   trees: string[];
   limitsSwap: boolean;
-  /** Handed over to an ordinary user, who limits what its controllers can and may give no device away. */
+  /** Delegated to an ordinary user, who is limited to its controllers and cannot restrict devices. */
   isDelegated?: boolean;
 }
 
-/** The version 2 group at `folder`, which is handed over to this user, as the root of its sandboxes' groups. */
+/** The version 2 group at `folder`, which is delegated to this user, as the root of its sandboxes' groups. */
 export const readDelegatedLayout = (folder: string): CgroupLayout => ({
   version: 2,
   hybrid: false,
@@ -45,28 +45,31 @@ export const readCgroupLayout = (): CgroupLayout => {
   };
 };
 
-/** The root of the version 2 tree has no limits, any group below shows which ones the kernel knows. */
+/** The root of the version 2 tree has no limits; any group below shows which ones the kernel supports. */
 const hasInSomeGroup = (file: string): boolean =>
   readdirSync(root, { withFileTypes: true }).some(
     (entry) => entry.isDirectory() && existsSync(`${root}/${entry.name}/${file}`),
   );
 
-/** The resources of one sandbox, wherever the host keeps them. Nothing here fails because it is gone already. */
+/** The cgroup of one sandbox, in all trees of the host. No call fails because the cgroup does not exist any more. */
 export interface Cgroup {
-  /** As the OCI runtime is told. */
+  /** The path as the OCI runtime gets it. */
   readonly path: string;
   state(): Promise<InstanceState>;
   usage(): Promise<Omit<Usage, 'diskBytes'>>;
-  /** Resolves when no member runs. Rejects with `unavailable`, all of them running, when one cannot be held for 10 s. */
+  /**
+   * Resolves when no member runs. Rejects with `unavailable`, with all members running, when one cannot be frozen
+   * within 10 s.
+   */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
-  /** The processes there are now. */
+  /** The present members. */
   members(): Promise<number[]>;
-  /** Sends every member there is now a signal. */
+  /** Sends a signal to every present member. */
   signal(name: NodeJS.Signals): Promise<void>;
   /** The folder whose freezer holds the members. */
   readonly freezerPath: string;
-  /** Sends SIGKILL to every member there is now, frozen or not. Resolves with false when there was none. */
+  /** Sends SIGKILL to every present member, frozen or not. Resolves with false when there was none. */
   kill(): Promise<boolean>;
   /** Removes the cgroup, whose members must be dead or dying. */
   remove(): Promise<void>;
@@ -105,7 +108,7 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
     },
     usage: async () => {
       const [version1, version2] = [layout.version === 1, layout.version === 2];
-      // Asked of every sandbox all the time, and from the kernel's own memory: handing it to other threads costs three times as much.
+      // Read often and from the kernel's own memory: handing it to other threads costs three times as much.
       const readNow = (controller: string, file: string): string | undefined =>
         ifPresent(() => readFileSync(`${tree(controller)}${path}/${file}`, 'utf8'));
       const processes = readNow('pids', 'pids.current');
@@ -130,7 +133,8 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
           throw new RuntimeError('unavailable', `the processes of ${path} cannot be frozen`);
         }
         await sleep(Math.min(attempt, 20));
-        // Told once, a version 1 freezer misses a process that was about to wait for a child of its vfork(2).
+        // After a single request, a version 1 freezer misses a process that was about to wait for a child of its
+        // vfork(2).
         await setFrozen(true);
       }
     },
@@ -142,13 +146,13 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
     },
     kill: async () => {
       if (layout.version === 2 && existsSync(`${unified}${path}/cgroup.kill`)) {
-        // Reaches also who is started meanwhile.
+        // Also reaches processes that start meanwhile.
         await writePresent(`${unified}${path}/cgroup.kill`, '1');
         return hasMembers();
       }
       const killed = await members();
       for (const pid of killed) signalProcess(pid, 'SIGKILL');
-      // In a version 1 tree a frozen process does not die. Thawed with the signal pending it runs nothing more.
+      // In a version 1 tree a frozen process does not die. Thawed with the signal pending it executes nothing more.
       if (layout.version === 1 && killed.length > 0) await setFrozen(false);
       return killed.length > 0;
     },
@@ -196,7 +200,7 @@ const toField = (text: string | undefined, name: string): number =>
 const hasField = (text: string | undefined, name: string, value: number): boolean =>
   text !== undefined && toField(text, name) === value;
 
-/** A dead member is counted until the kernel has buried it, a moment after its parent has heard of it. */
+/** A dead member is counted until the kernel has released it, a moment after its parent was notified. */
 const removeGroup = async (path: string): Promise<void> => {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -211,8 +215,8 @@ const removeGroup = async (path: string): Promise<void> => {
 };
 
 /**
- * Removes the folder that a server's sandboxes share, in one go: an OCI runtime that is just making a cgroup in it
- * would fail. The caller makes sure that there is none.
+ * Removes the folder that a server's sandboxes share. An OCI runtime that is making a cgroup in it at this moment would
+ * fail: the caller ensures that there is none.
  */
 export const removeCgroupParent = (layout: CgroupLayout, parent: string): void => {
   for (const tree of layout.trees) {

@@ -15,7 +15,7 @@ const sleeper = 'setsid sleep 1000 >/dev/null 2>&1 </dev/null &';
 const create = (): Promise<Instance> =>
   fixture.runtime.create({ ...spec, id: toId(), rootfs: fixture.rootfs });
 
-/** Starts a Python program that takes one more at a "+", and answers with what it has. */
+/** Starts a Python program that allocates one more unit at each "+", and reports how many it has. */
 const startHolder = async (
   instance: Instance,
   { before = '', take, tell }: { before?: string; take: string; tell: string },
@@ -36,14 +36,14 @@ setsid python3 /root/holder.py > /root/log 2>&1 < /dev/null & for i in $(seq 200
   expect((await runInside(instance, program)).output).toBe('');
 };
 
-/** Needs no new process inside. */
+/** Starts no process inside. */
 const askHolder = async (instance: Instance, what: '+' | '?'): Promise<string> => {
   const stream = await instance.connect(9000);
   stream.write(what);
   return text(stream);
 };
 
-/** The settings of its cgroups and what is used of them, by file, whichever version they are of. */
+/** The settings of its cgroups and what is used of them, by file, for both versions. */
 const readCgroup = async ({ id }: Instance): Promise<Record<string, string>> => {
   const found: Record<string, string> = {};
   for (const tree of ['memory', 'pids', '.'].map((name) => `/sys/fs/cgroup/${name}`)) {
@@ -70,7 +70,7 @@ const wanted = [...kept, ...used];
 const readLimits = async (instance: Instance): Promise<Record<string, string>> =>
   Object.fromEntries(Object.entries(await readCgroup(instance)).filter(([name]) => kept.includes(name)));
 
-/** What cannot be taken back. */
+/** The memory that cannot be reclaimed. */
 const readHeld = async (instance: Instance): Promise<number> => {
   const found = await readCgroup(instance);
   const all = Number(found['memory.usage_in_bytes'] ?? found['memory.current']);
@@ -78,7 +78,7 @@ const readHeld = async (instance: Instance): Promise<number> => {
   return all - cache.reduce((sum, [, bytes]) => sum + Number(bytes), 0);
 };
 
-/** So many times pauses and resumes it, makes a fork of it, and calls `check` with both. */
+/** Pauses and resumes it so many times, makes a fork of it each time, and calls `check` with both. */
 const restoreAgain = async (
   source: Instance,
   { times, check }: { times: number; check: (one: Instance) => Promise<void> },
@@ -97,7 +97,8 @@ const restoreAgain = async (
 };
 
 /**
- * Starts a program that takes memory until there are but two MiB left, and a cache that fills the rest; resolves with what it has.
+ * Starts a program that allocates memory until three MiB are left, and fills the rest with page cache; resolves with its
+ * pid.
  */
 const fillMemory = async (source: Instance): Promise<string> => {
   await runInside(
@@ -107,18 +108,18 @@ const fillMemory = async (source: Instance): Promise<string> => {
   await startHolder(source, {
     before: 'cached = open("/root/filler", "rb", 0)',
     take: 'held.append(bytearray(os.urandom(4096)) * 256)',
-    // Reads what fills the rest, which can be taken back.
+    // Reads files that fill the rest, which can be reclaimed.
     tell: `len(held), all(one[:4096] == one[-4096:] for one in held), cached.seek(0),
         sum(len(part) for part in iter(lambda: cached.read(65536), b""))`,
   });
-  while ((await readHeld(source)) < limits.memoryBytes - 2 * MIB) await askHolder(source, '+');
+  while ((await readHeld(source)) < limits.memoryBytes - 3 * MIB) await askHolder(source, '+');
   const held = await askHolder(source, '?');
   expect(held).toMatch(/^\(\d+, True, 0, 10000000\)$/);
   return held;
 };
 
-describe('a sandbox that has all that it may have', () => {
-  it('is resumed and forked again and again where that is memory, and still ends at its limit', async () => {
+describe('a sandbox that has reached a limit', () => {
+  it('is resumed and forked repeatedly where that is memory, and is still ended at its limit', async () => {
     const source = await create();
     const before = await readLimits(source);
     expect(Object.values(before)).toContain(String(limits.memoryBytes));
@@ -130,7 +131,7 @@ describe('a sandbox that has all that it may have', () => {
         expect(await askHolder(one, '?')).toBe(held);
       },
     });
-    // Less than there was room for.
+    // Less than was free.
     for (let count = 0; count < 10; count++) await askHolder(source, '+').catch(() => '');
     await expect(askHolder(source, '?')).rejects.toMatchObject({ code: 'refused' });
     expect(await source.state()).toBe('running');
@@ -164,10 +165,10 @@ except BlockingIOError: pass`,
   }, 120_000);
 });
 
-describe('processes that would take more than their sandbox may have when each has its own memory', () => {
+describe('processes that exceed the memory of their sandbox when each has its own copy', () => {
   it('stay paused, and the files can be resumed without them', async () => {
     const source = await create();
-    // Whose parent is gone shares nothing any more once it was kept.
+    // A process whose parent has ended shares no memory any more after a restore.
     await startHolder(source, {
       before: `shared = bytearray(os.urandom(4096)) * 8192
 if os.fork() == 0:

@@ -16,7 +16,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Any file takes a number. */
+/** Any file accepts a number. */
 const join = (script: string, names = ['one', 'two']) =>
   joinCgroups({
     memberFiles: names.map((name) => `${folder}/${name}`),
@@ -25,7 +25,7 @@ const join = (script: string, names = ['one', 'two']) =>
 const read = (name: string): string => readFileSync(`${folder}/${name}`, 'utf8');
 
 describe('a process that is to become a program in cgroups', () => {
-  it('enters all of them, and becomes it when it may, among mounts of its own', async () => {
+  it('enters all of them, and becomes the program on request, among mounts of its own', async () => {
     const member = join(`echo "$0 $1 $$" >&3; findmnt -n -o FSTYPE ${folder} >&3`);
     await expect.poll(() => read('two')).toBe(`${member.pid}\n`);
     expect(read('one')).toBe(`${member.pid}\n`);
@@ -38,12 +38,12 @@ describe('a process that is to become a program in cgroups', () => {
     expect(isMountPoint(folder)).toBe(false);
   });
 
-  it('becomes nothing when one of them does not take it', async () => {
+  it('does not become the program when one of them refuses it', async () => {
     const member = join('echo here >&3', ['one', 'none/two']);
     expect(await member.ended).not.toBe(0);
     member.become({ fd: out, prepare: () => {} });
     member.close();
-    // Gets the number of what it was told by.
+    // Receives the signal or status that ended it.
     const others = Array.from({ length: 4 }, (_, index) => openSync(`${folder}/other${index}`, 'w'));
     member.become({ fd: out, prepare: () => expect.fail('called') });
     for (const other of others) closeSync(other);
@@ -51,7 +51,7 @@ describe('a process that is to become a program in cgroups', () => {
     expect(read('out')).toBe('');
   });
 
-  it('ends without having become it when nobody lets it, as when who started it was killed', async () => {
+  it('ends without having become the program when its pipe closes, as when its parent was killed', async () => {
     const member = join('echo here >&3');
     await expect.poll(() => read('two')).not.toBe('');
     member.close();

@@ -12,7 +12,7 @@ afterEach(() => rm(base, { recursive: true }));
 
 const limits = { cpuCount: 1, memoryBytes: 2 ** 28, diskBytes: 2 ** 26, processCount: 64 };
 
-it('makes nothing any more when one of its trees has failed', async () => {
+it('stops all work when one of its trees has failed', async () => {
   const trees = Array.from({ length: 40 }, (_, index) => join(base, `controller${index}`));
   const [broken = '', ...others] = trees;
   await Promise.all(others.map((tree) => mkdir(tree)));

@@ -6,18 +6,28 @@ import { RuntimeError } from '../../../error.ts';
 import type { Limits } from '../../../runtime.ts';
 import { usableDevices } from '../container/devices.ts';
 import type { CgroupLayout } from './cgroup.ts';
+import { toSocketBytes, toSocketSettings } from './socket-memory.ts';
 import { allowDevices } from './workarounds/device-program.ts';
 
 const CPU_PERIOD_US = 100_000;
 
-/** As an OCI runtime allows them. */
+/** The same as those of an OCI runtime. */
 const DEVICES = ['c *:* m', 'b *:* m', ...usableDevices.map((numbers) => `c ${numbers.join(':')} rwm`)];
 
+/** The limits of a group. Those of its sockets follow from its memory where they are not given. */
+export interface GroupLimits extends Limits {
+  socketBytes?: number;
+}
+
 /**
- * Makes the cgroups of a sandbox that no OCI runtime starts, with the limits that it had, and resolves with the files that
- * take its members. Rejects with `unsupported` when the host has no controller for one of them; nothing is made any more then.
+ * Makes the cgroups of a sandbox that no OCI runtime starts, with its limits, and resolves with their `cgroup.procs`
+ * files. Rejects with `unsupported` when the host lacks a controller for one of them; no work is in progress then.
  */
-export const makeCgroup = async (layout: CgroupLayout, path: string, limits: Limits): Promise<string[]> => {
+export const makeCgroup = async (
+  layout: CgroupLayout,
+  path: string,
+  limits: GroupLimits,
+): Promise<string[]> => {
   if (layout.version === 2) return [await makeUnified(layout, path, limits)];
   const trees = layout.trees.filter((tree) => basename(tree) !== 'unified');
   return settleAll(
@@ -46,18 +56,18 @@ const makeUnified = async (layout: CgroupLayout, path: string, limits: Limits): 
   const missing = needed.filter((controller) => !offered.includes(controller));
   if (missing.length > 0)
     throw new RuntimeError('unsupported', `the host has no cgroup of ${missing.join(', ')}`);
-  // Each group says what those below it may limit.
+  // Each group names the controllers of those below it.
   for (const above of [root, dirname(folder)])
     writeFileSync(`${above}/cgroup.subtree_control`, needed.map((controller) => `+${controller}`).join(' '));
   for (const [file, value] of settings) writeFileSync(`${folder}/${file}`, value);
-  // In a user namespace the kernel lets no device be made, and programs of cgroups are for root of the host.
+  // In a user namespace the kernel allows no device nodes, and only root of the host may attach programs to cgroups.
   if (!layout.isDelegated) allowDevices(folder);
   return `${folder}/cgroup.procs`;
 };
 
 const toController = (file: string): string => file.split('.')[0] ?? '';
 
-/** As an OCI runtime writes what the bundle says: memory and swap together are limited by the first, so none may be swap. */
+/** As an OCI runtime applies the bundle: the first file limits memory and swap together, so none may be swap. */
 export const toUnifiedSettings = (
   { limitsSwap }: Pick<CgroupLayout, 'limitsSwap'>,
   limits: Limits,
@@ -68,7 +78,7 @@ export const toUnifiedSettings = (
   'pids.max': String(limits.processCount),
 });
 
-/** What limits memory in a tree of version 1, in an order in which it can be lowered. */
+/** The memory limits in a tree of version 1, in an order in which they can be lowered. */
 export const toMemorySettings = (
   { limitsSwap }: Pick<CgroupLayout, 'limitsSwap'>,
   { memoryBytes }: Limits,
@@ -79,11 +89,14 @@ export const toMemorySettings = (
 
 const toSettings = (
   controller: string,
-  { layout, folder, limits }: { layout: CgroupLayout; folder: string; limits: Limits },
+  { layout, folder, limits }: { layout: CgroupLayout; folder: string; limits: GroupLimits },
 ): [string, string][] => {
   switch (controller) {
     case 'memory':
-      return toMemorySettings(layout, limits);
+      return [
+        ...toMemorySettings(layout, limits),
+        ...toSocketSettings(folder, limits.socketBytes ?? toSocketBytes(limits)),
+      ];
     case 'cpu':
       return [
         ['cpu.cfs_period_us', String(CPU_PERIOD_US)],
@@ -100,7 +113,7 @@ const toSettings = (
   }
 };
 
-/** A new cpuset is empty and takes no member; its parent may be just as new. */
+/** A new cpuset is empty and accepts no member; its parent may be new as well. */
 const copyCpuset = (folder: string): [string, string][] => {
   const parent = dirname(folder);
   const found: [string, string][] = [];

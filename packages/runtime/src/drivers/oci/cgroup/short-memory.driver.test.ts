@@ -10,7 +10,7 @@ import { useOci } from '../testing/oci-fixture.ts';
 const MIB = 2 ** 20;
 const oci = useOci({ name: 'short', memory: true });
 
-/** The helper of this file's data folder: there is one, or none right after its end. */
+/** The helper of this file's data folder; none right after its end. */
 const findHelpers = (): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -33,10 +33,11 @@ const requireLimits = (context: TestContext): void => {
   context.skip(why);
 };
 
-it('a helper that gets no more memory, and may be killed for it, says so and loses no sandbox', async (context) => {
+it('a helper that can allocate no more memory, and may be killed for it, reports it and loses no sandbox', async (context) => {
   requireLimits(context);
-  const { agentDir, criuDir, dataDir, rootfs, settings, toId } = oci;
-  const helper = await startHelper({ dataDir, agentDir, driver: { name: 'oci', criuDir } });
+  const { agentDir, dataDir, rootfs, settings, toId } = oci;
+  const driver = { name: 'oci', keepsMemory: true, programsDir: oci.programsDir } as const;
+  const helper = await startHelper({ dataDir, agentDir, driver });
   const group = `${root}/short-${process.pid}`;
   await mkdir(group);
   const id = toId();
@@ -56,7 +57,7 @@ it('a helper that gets no more memory, and may be killed for it, says so and los
   try {
     const made = await helper.create({ id, rootfs, ...settings });
     await runInside(made, 'echo kept > /root/kept; sync');
-    // What it has is not counted there, what it takes from now on is.
+    // The memory that it has is not counted there, further memory is.
     for (const limitBytes of [1 * MIB, 3 * MIB, 12 * MIB]) {
       await writeFile(`${group}/memory.limit_in_bytes`, String(limitBytes));
       for (const act of [
@@ -92,13 +93,13 @@ it('a helper that gets no more memory, and may be killed for it, says so and los
   }
 }, 120_000);
 
-it('a process that is killed for want of memory is noticed by what runs beside it', async (context) => {
+it('a kill by the OOM killer is noticed by a process in the same cgroup', async (context) => {
   requireLimits(context);
   const group = `${root}/beside-${process.pid}`;
   await mkdir(group);
   try {
     await writeFile(`${group}/memory.limit_in_bytes`, String(64 * MIB));
-    // In a process of its own, as it is its own group that is watched.
+    // In a process of its own, as the function watches its own group.
     const program = `import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { watchOomKills } from ${JSON.stringify(new URL('./watch-oom-kills.ts', import.meta.url).href)};

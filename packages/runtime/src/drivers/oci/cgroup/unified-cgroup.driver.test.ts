@@ -9,7 +9,7 @@ import { allowDevices } from './workarounds/device-program.ts';
 const MIB = 2 ** 20;
 const limits = { cpuCount: 0.5, memoryBytes: 256 * MIB, diskBytes: 64 * MIB, processCount: 64 };
 
-/** Where this host has its tree of version 2, be it alone or beside those of version 1. */
+/** The version 2 tree of this host, alone or beside those of version 1. */
 const root =
   /^\S+ \S+ \S+ \S+ (\S+) .* - cgroup2 /m.exec(readFileSync('/proc/self/mountinfo', 'utf8'))?.[1] ?? '';
 const layout: CgroupLayout = { version: 2, hybrid: false, trees: [root], limitsSwap: true };
@@ -28,7 +28,7 @@ describe('a cgroup of version 2', () => {
     rmdirSync(`${root}/${parent}`);
   });
 
-  /** Runs a shell in the group and resolves with what it says. */
+  /** Runs a shell in the group and resolves with its output. */
   const say = async (script: string): Promise<string> => {
     const join = `echo $$ > ${root}/${parent}/one/cgroup.procs`;
     const child = spawn('sh', ['-c', `${join}; ${script}`], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -40,7 +40,7 @@ describe('a cgroup of version 2', () => {
     return said;
   };
 
-  it('holds its members and lets them go, and ends them while they are held and start others', async () => {
+  it('freezes and thaws its members, and kills them while they are frozen and while they start others', async () => {
     const cgroup = openCgroup(layout, parent, 'one');
     expect(await cgroup.state()).toBe('stopped');
     const spawner = say('while :; do /bin/true; done');
@@ -58,7 +58,7 @@ describe('a cgroup of version 2', () => {
     await cgroup.thaw();
   });
 
-  it('gives its members no device but those that they may use', async () => {
+  it('allows its members no device but the usable ones', async () => {
     const open = (path: string) => `(: < ${path}) 2>/dev/null && echo -n "${path} "; `;
     const before = await say(['/dev/null', '/dev/kmsg'].map(open).join(''));
     expect(before).toBe('/dev/null /dev/kmsg ');
@@ -70,7 +70,7 @@ describe('a cgroup of version 2', () => {
     expect(await say(terminal)).toBe('2\n');
   });
 
-  it('gets the limits that a bundle asks for, and is refused where the host cannot keep them', async () => {
+  it('gets the limits that a bundle asks for, and is refused where the host cannot enforce them', async () => {
     expect(toUnifiedSettings(layout, limits)).toEqual({
       'memory.max': '268435456',
       'memory.swap.max': '0',

@@ -1,15 +1,16 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Counts kills by the OOM killer in this process's cgroup, or in the version 2 cgroup at `folder`, from now on: a program whose
- * child was killed only reports that it failed. The function that it returns says whether there was a kill since, of any process.
+ * Counts kills by the OOM killer in this process's cgroup, or in the version 2 cgroup at `folder`, from now on: a
+ * program whose child was killed only reports that it failed. The returned function reports whether a process was
+ * killed since.
  */
 export const watchOomKills = (folder?: string): (() => boolean) => {
   const before = countOomKills(folder);
   return () => countOomKills(folder) > before;
 };
 
-/** All there ever were; 0 where that is not counted. */
+/** All kills so far; 0 where they are not counted. */
 const countOomKills = (folder: string | undefined): number => {
   try {
     const path = folder
@@ -18,7 +19,7 @@ const countOomKills = (folder: string | undefined): number => {
     const events = readFileSync(path, 'utf8');
     return Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0);
   } catch {
-    // The host has no memory cgroups, or shows this process none.
+    // The host has no memory cgroups, or this process cannot see them.
     return 0;
   }
 };

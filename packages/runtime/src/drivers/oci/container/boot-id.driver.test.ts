@@ -44,7 +44,7 @@ const create = (ociRuntime: OciRuntimeName): Promise<Instance> => {
 const readBootId = async (instance: Instance): Promise<string> =>
   (await runInside(instance, `cat ${BOOT_ID}`)).output.trim();
 
-it('shows each run a boot id of its own, which nobody inside can change', async () => {
+it('shows each run a boot id of its own, which no process inside can change', async () => {
   const instance = await create('crun');
   const first = await readBootId(instance);
   expect(first).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -56,6 +56,6 @@ it('shows each run a boot id of its own, which nobody inside can change', async 
   expect(await readBootId(instance)).not.toBe(first);
 });
 
-it("shows the host's where runc is the runtime, which mounts nothing there", async () => {
+it("shows the host's boot id where the runtime is runc, which mounts nothing there", async () => {
   expect(await readBootId(await create('runc'))).toBe(readFileSync(BOOT_ID, 'utf8').trim());
 });

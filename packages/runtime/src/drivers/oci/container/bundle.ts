@@ -1,9 +1,10 @@
 import { ID_COUNT } from '../../../kernel/user-namespace.ts';
 import type { Limits } from '../../../runtime.ts';
+import { toOpenFiles } from '../cgroup/open-files.ts';
 import { capabilities } from './capabilities.ts';
 import type { SeccompProfile } from './seccomp-rules.ts';
 
-/** How the filter is handed over: as a program for crun, as a profile for a runtime that compiles it itself. */
+/** How the filter is passed: as a program for crun, as a profile for a runtime that compiles it itself. */
 export type SeccompInput = { program: Buffer } | { profile: SeccompProfile };
 
 export interface BundleOptions {
@@ -13,30 +14,35 @@ export interface BundleOptions {
   root: string;
   agentDir: string;
   guestDir: string;
-  /** A file that stands for the kernel's boot id; undefined where the OCI runtime mounts nothing below /proc. */
+  /** The file mounted over the kernel's boot id; undefined where the OCI runtime mounts nothing below /proc. */
   bootIdFile: string | undefined;
   command: readonly string[];
-  /** Root inside as seen from the host, and the path of the user namespace that says so; undefined where one is made. */
+  /** Root inside as seen from the host, and the path of its user namespace; undefined where the runtime makes one. */
   baseId: number;
   userNamespace: string | undefined;
   /** Of the host's processes. */
   processLimit: number;
-  /** Whether `/tmp` has to be kept from the OCI runtime. */
+  /** Whether the OCI runtime must be kept from mounting over `/tmp`. */
   keepsTmp: boolean;
   cgroupPath: string;
   limitsSwap: boolean;
   seccomp: SeccompInput;
-  /** Whether the OCI runtime can set limits; otherwise those of this process hold. */
+  /** Whether the OCI runtime can set limits; otherwise those of this process apply. */
   setsLimits: boolean;
   host: HostAllowance;
 }
 
-/** What this process may hand on to a sandbox. */
+/** The limits that this process can pass on to a sandbox. */
 export interface HostAllowance {
+  /** Of one process. */
   openFiles: number;
-  /** The lowest `oom_score_adj` that a sandbox may have: 0, or that of this process where the kernel does not lower it. */
+  /** Of all processes of the host. */
+  fileMax: number;
+  /**
+   * The lowest `oom_score_adj` that a sandbox may have: 0, or that of this process where the kernel does not lower it.
+   */
   oomScore: number;
-  /** Whether a socket of this kernel can be one of multipath TCP, which CRIU cannot write down. */
+  /** Whether sockets of this kernel can use multipath TCP, which CRIU cannot dump. */
   hasMultipath: boolean;
 }
 
@@ -45,7 +51,7 @@ const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 const secure = ['nosuid', 'nodev', 'noexec'];
 
-/** What shows the kernel or the host: seen as empty, by a mount where it is. */
+/** Paths that expose the kernel or the host: empty inside, by a mount over each. */
 export const maskedPaths: readonly string[] = [
   '/proc/acpi',
   '/proc/asound',
@@ -78,6 +84,7 @@ export const toBundleConfig = (options: BundleOptions): object => {
   const { limits, seccomp, host } = options;
   const idMappings = [{ containerID: 0, hostID: options.baseId, size: ID_COUNT }];
   const hasProgram = 'program' in seccomp;
+  const openFiles = toOpenFiles(host, options.processLimit);
   return {
     ociVersion: '1.0.2',
     hostname: options.hostname,
@@ -91,17 +98,18 @@ export const toBundleConfig = (options: BundleOptions): object => {
         `PATH=${path}`,
         'ENVD_SOCKET_DIR=/run/envd',
         'LD_LIBRARY_PATH=/.envd/lib',
-        // One heap for all threads of the agent: each further one keeps some tens of kilobytes (mallopt(3)).
+        // One heap for all threads of the agent: each further one takes some tens of kilobytes (mallopt(3)).
         'MALLOC_ARENA_MAX=1',
       ],
       capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
       // sudo must work. A setuid program gains ids of this sandbox only, and the filter is set before.
       noNewPrivileges: false,
-      // Said also where it is what would be inherited: a server that a service manager protects must not protect sandboxes.
+      // Explicit, also where it equals the inherited value: a server that a service manager protects must not protect
+      // sandboxes.
       oomScoreAdj: host.oomScore,
       rlimits: options.setsLimits
         ? [
-            { type: 'RLIMIT_NOFILE', soft: host.openFiles, hard: host.openFiles },
+            { type: 'RLIMIT_NOFILE', soft: openFiles, hard: openFiles },
             { type: 'RLIMIT_CORE', soft: 0, hard: 0 },
           ]
         : [],
@@ -131,7 +139,7 @@ export const toBundleConfig = (options: BundleOptions): object => {
         // Instead of NET_RAW for ping, and of NET_BIND_SERVICE for users.
         'net.ipv4.ping_group_range': `0 ${ID_COUNT - 1}`,
         'net.ipv4.ip_unprivileged_port_start': '0',
-        // Programs that ask for it, as those in Go do, take plain TCP then.
+        // Programs that request it, as those in Go do, fall back to plain TCP.
         ...(host.hasMultipath ? { 'net.mptcp.enabled': '0' } : {}),
       },
       seccomp: hasProgram ? { defaultAction: 'SCMP_ACT_ALLOW' } : seccomp.profile,
@@ -143,7 +151,7 @@ export const toBundleConfig = (options: BundleOptions): object => {
 };
 
 const toMounts = ({ agentDir, guestDir, bootIdFile, limits, keepsTmp }: BundleOptions): object[] => [
-  // What is of no known type is passed over, and all the same says that there is something for /tmp.
+  // runsc ignores a mount of an unknown type, but takes it as one for /tmp.
   ...(keepsTmp ? [{ destination: '/tmp', type: 'none-skerry', source: 'none' }] : []),
   { destination: '/proc', type: 'proc', source: 'proc', options: secure },
   {

@@ -1,8 +1,9 @@
 /**
- * What root inside may do, within its own user namespace: own, read and signal everything in the sandbox, become
- * another user, install packages. Left out of the set that container engines usually give: MKNOD (devices come from
- * a list), NET_RAW (ping works without it, by `ping_group_range`) and AUDIT_WRITE (the audit log is the host's). SYS_NICE lets the
- * agent put the sandbox's processes behind itself; putting one before others asks for the right of the host (sched(7)).
+ * The capabilities of root inside, within its own user namespace: own, read and signal everything in the sandbox,
+ * become another user, install packages. Missing from the usual set of container engines: MKNOD (devices come from a
+ * list), NET_RAW (ping works without it, by `ping_group_range`) and AUDIT_WRITE (the audit log is the host's). With
+ * SYS_NICE the agent can lower the priority of the sandbox's processes; raising one needs the capability on the host
+ * (sched(7)).
  */
 export const capabilities = [
   'CAP_CHOWN',

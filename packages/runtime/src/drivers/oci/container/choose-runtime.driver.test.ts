@@ -23,7 +23,7 @@ const makeDataDir = async (name: string): Promise<string> => {
   return dataDir;
 };
 
-/** Chooses on a host where these programs refuse everything, or where others stand in their place. */
+/** Chooses on a host where these programs always fail, or are replaced by others. */
 const chooseWithout = async (
   refusing: string[],
   dataDir: string,
@@ -43,7 +43,7 @@ const chooseWithout = async (
 };
 
 describe('the choice of an OCI runtime', () => {
-  it('is crun, tried once for a kernel and a program, which leaves no sandbox', async () => {
+  it('is crun, tried once for each kernel and program, without leaving a sandbox', async () => {
     const dataDir = await makeDataDir('crun');
     const refused: string[] = [];
     const choose = () => chooseRuntime({ dataDir, agentDir }, (name) => refused.push(name));
@@ -51,12 +51,12 @@ describe('the choice of an OCI runtime', () => {
     expect(await readdir(join(dataDir, 'sandboxes'))).toEqual([]);
     const proof = await readFile(join(dataDir, 'run/oci-proof.json'), 'utf8');
     expect(proof).toContain('crun');
-    // With an agent that cannot start, only what was proved before is good.
+    // With an agent that cannot start, only an earlier proof makes this succeed.
     expect(await chooseRuntime({ dataDir, agentDir: join(dir, 'none') }, () => undefined)).toBe('crun');
     expect(refused).toEqual([]);
   });
 
-  it('is runc where crun refuses, and none where both do', async () => {
+  it('is runc where crun fails, and none where both do', async () => {
     expect(await chooseWithout(['crun'], await makeDataDir('runc'))).toEqual({
       name: 'runc',
       refused: ['crun'],
@@ -66,14 +66,14 @@ describe('the choice of an OCI runtime', () => {
     });
   });
 
-  it('takes a runc that refuses mappings beside the path of a user namespace, as 1.1.15 does', async () => {
+  it('is a runc that rejects mappings beside the path of a user namespace, as 1.1.15 does', async () => {
     const program = findProgram('runc');
     if (program === undefined) throw new Error('runc is not installed: apt-get install -y runc');
     const [runc, own] = [join(dir, 'runc-1.1.15'), join(dir, 'runc-of-host')];
     await copyFile(program, own);
-    // Else the folder is covered for the runtime, by one with nothing but the way to the sandbox.
+    // Otherwise the folder is covered for the runtime by one that shows only the path to the sandbox.
     await chmod(dir, 0o755);
-    // The runc of this host may need the mappings: those that were refused are put in again.
+    // The runc of this host may need the mappings: the rejected ones are inserted again.
     const script = `#!/bin/sh
 for word; do
   if [ "$last" = --bundle ]; then

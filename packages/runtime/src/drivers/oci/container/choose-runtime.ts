@@ -8,8 +8,9 @@ const MIB = 2 ** 20;
 
 /**
  * Resolves with the first of crun and runc that starts a sandbox here, proved by starting one with an empty root: crun
- * refuses some arrangements of cgroups, and some kernels, that runc takes. Undefined where neither does, or is installed:
- * then each start says why. A proof is kept in the data folder, and good for the same program on the same kernel.
+ * refuses some arrangements of cgroups, and some kernels, that runc accepts. Undefined where neither works or is
+ * installed: then each start reports why. A proof is kept in the data folder, and valid for the same program on the
+ * same kernel.
  */
 export const chooseRuntime = async (
   options: OciOptions,
@@ -36,7 +37,7 @@ export const chooseRuntime = async (
   return undefined;
 };
 
-/** Rejects with what went wrong. Nothing of the sandbox is left. */
+/** Rejects with the failure. Nothing of the sandbox is left. */
 const proveStart = async (options: OciOptions): Promise<void> => {
   const rootfs = `${options.dataDir}/run/empty`;
   await mkdir(rootfs, { recursive: true });

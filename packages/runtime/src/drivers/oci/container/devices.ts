@@ -1,4 +1,7 @@
-/** Character devices that code inside may use; making a node of any is allowed, and of no use. `*`: every minor number. */
+/**
+ * Character devices that code inside may use; mknod is allowed for all, but other nodes cannot be opened. `*`: every
+ * minor number.
+ */
 export const usableDevices: readonly [major: number, minor: number | '*'][] = [
   [1, 3],
   [1, 5],

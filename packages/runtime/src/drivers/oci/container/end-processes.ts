@@ -7,8 +7,8 @@ import { adoptLivenessPipe } from './liveness-pipe.ts';
 const KILL_DEADLINE_MS = 10_000;
 
 /**
- * Kills until no process is left. Two things must be true: the cgroup has no member, and the liveness pipe has ended; an OCI
- * runtime that outlived the process that had started it holds the line while there is no cgroup yet.
+ * Kills until no process is left. Two conditions must hold: the cgroup has no member, and the liveness pipe has ended.
+ * An OCI runtime that outlived its parent holds the pipe while there is no cgroup yet.
  */
 export const endProcesses = async (host: OciHost, id: string): Promise<void> => {
   const cgroup = host.cgroup(id);

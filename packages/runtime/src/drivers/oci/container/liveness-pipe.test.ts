@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 describe('a liveness pipe', () => {
-  it('ends when the last holder of the writing end lets go, and not before', async () => {
+  it('ends when the last process closes its writing end, and not before', async () => {
     const { line, writeFd } = createLivenessPipe(path);
     const second = openSync(path, constants.O_WRONLY);
     closeSync(writeFd);
@@ -27,7 +27,7 @@ describe('a liveness pipe', () => {
     expect(line.isEnded()).toBe(true);
   });
 
-  it('can be taken up by a second reader while somebody holds it', async () => {
+  it('can be opened by a second reader while a process holds the writing end', async () => {
     const { line, writeFd } = createLivenessPipe(path);
     line.close();
     const adopted = adoptLivenessPipe(path);
@@ -37,7 +37,7 @@ describe('a liveness pipe', () => {
     expect(adopted?.isEnded()).toBe(true);
   });
 
-  it('is not there to be taken up when nobody holds it or it was never made', () => {
+  it('cannot be opened when no process holds it or it was never made', () => {
     expect(adoptLivenessPipe(path)).toBeUndefined();
     const { line, writeFd } = createLivenessPipe(path);
     closeSync(writeFd);
@@ -45,7 +45,7 @@ describe('a liveness pipe', () => {
     expect(adoptLivenessPipe(path)).toBeUndefined();
   });
 
-  it('is over for whoever writes into it', async () => {
+  it('ends for its reader when a process writes to it', async () => {
     const { line, writeFd } = createLivenessPipe(path);
     writeSync(writeFd, 'x');
     await line.ended;
@@ -53,7 +53,7 @@ describe('a liveness pipe', () => {
     expect(line.isEnded()).toBe(true);
   });
 
-  it('never ends for a reader that has let go itself', async () => {
+  it('never ends for a reader that has closed it', async () => {
     const { line, writeFd } = createLivenessPipe(path);
     line.close();
     closeSync(writeFd);

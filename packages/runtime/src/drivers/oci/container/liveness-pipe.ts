@@ -3,21 +3,21 @@ import { Socket } from 'node:net';
 import { makeFifo } from '../../../kernel/syscalls.ts';
 
 /**
- * A named pipe whose writing end every process that starts or is pid 1 of a sandbox inherits. When the last of them is
- * gone the kernel ends the stream: whoever listens knows at once, without asking, also after this process was killed
- * and another one took over. Pid 1 of a pid namespace takes all other processes with it.
+ * A named pipe whose writing end is inherited by every process that starts a sandbox or is its pid 1. When the last of
+ * them has ended the kernel ends the stream: the reader is notified at once, without polling, also after this process
+ * was killed and another one took over. Pid 1 of a pid namespace ends all other processes with it.
  */
 export interface LivenessPipe {
-  /** Resolves when nobody holds the writing end any more. */
+  /** Resolves when no process holds the writing end any more. */
   readonly ended: Promise<void>;
   isEnded(): boolean;
-  /** Lets go of the reading end; `ended` then never resolves. */
+  /** Closes the reading end; `ended` then never resolves. */
   close(): void;
 }
 
 /**
- * Makes the pipe, in place of one of the last run, for that `owner` of the host. The writing end is for the child to inherit; the
- * caller closes its own after starting it.
+ * Makes the pipe for that `owner` of the host, and replaces that of the last run. The child inherits the writing end;
+ * the caller closes its own after starting it.
  */
 export const createLivenessPipe = (
   path: string,
@@ -26,12 +26,14 @@ export const createLivenessPipe = (
   rmSync(path, { force: true });
   makeFifo(path);
   if (owner !== undefined) chownSync(path, owner, owner);
-  // The reading end first: without a reader the writing one would not open.
+  // The reading end first: without a reader the writing end cannot be opened.
   const readFd = openReader(path);
   return { line: listen(readFd), writeFd: openSync(path, constants.O_WRONLY) };
 };
 
-/** Takes up the line of a sandbox that runs already. Undefined when there is none, or nobody at its other end. */
+/**
+ * Opens the pipe of a sandbox that is running. Undefined when there is none, or when no process holds its writing end.
+ */
 export const adoptLivenessPipe = (path: string): LivenessPipe | undefined => {
   let readFd: number;
   try {
@@ -50,7 +52,7 @@ const openReader = (path: string): number =>
 
 const hasWriter = (fd: number): boolean => {
   try {
-    // End of file at once: no writer. A byte is a violation that `listen` deals with, but somebody wrote it.
+    // End of file at once: there is no writer. `listen` handles a byte, which proves that there is one.
     return readSync(fd, Buffer.alloc(1)) > 0;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return true;
@@ -63,7 +65,7 @@ const listen = (fd: number): LivenessPipe => {
   let isEnded = false;
   let isClosed = false;
   const ended = new Promise<void>((resolve) => {
-    // Nobody has anything to say here. Root inside that gets hold of the pipe and writes has given its sandbox up.
+    // No process writes here. When root inside gets hold of the pipe and writes, its sandbox counts as ended.
     socket.on('data', () => socket.destroy());
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {

@@ -13,7 +13,7 @@ afterAll(() => rm(dir, { recursive: true, force: true }));
 
 const mapped = { root: { path: '/' }, linux: { uidMappings: [1], gidMappings: [1], cgroupsPath: '/a' } };
 
-/** Starts with a program that judges the bundle by whether it has mappings; resolves with what it was given. */
+/** Starts a program that accepts or rejects the bundle by its mappings; resolves with what the program received. */
 const startWith = async (
   program: string,
   accepts: (hasMappings: boolean) => boolean,
@@ -34,18 +34,18 @@ const startWith = async (
 };
 
 describe('the form in which a bundle names a user namespace', () => {
-  it('has the mappings for a runtime that takes them', async () => {
+  it('has the mappings for a runtime that accepts them', async () => {
     const { given, failure } = await startWith('needs', (hasMappings) => hasMappings);
     expect([given, failure]).toEqual([[true], undefined]);
   });
 
-  it('has none for a runtime that refuses them, which the first start finds out', async () => {
+  it('has none for a runtime that rejects them, which the first start finds out', async () => {
     const takes = (hasMappings: boolean): boolean => !hasMappings;
     expect(await startWith('refuses', takes)).toEqual({ given: [true, false], failure: undefined });
     expect(await startWith('refuses', takes)).toEqual({ given: [false], failure: undefined });
   });
 
-  it('is not tried again after another failure, and not for a runtime that has started before', async () => {
+  it('is not tried again after another failure, and not for a runtime that has started a container before', async () => {
     const short = await startWith('short', () => false, 'exhausted');
     expect(short).toMatchObject({ given: [true], failure: { code: 'exhausted' } });
     await startWith('works', () => true);

@@ -1,17 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isRuntimeError } from '../../../error.ts';
 
-/** How a bundle names a user namespace that is there: with the ids that it maps, or without. */
+/** How a bundle names an existing user namespace: with its id mappings, or without. */
 type NamespaceForm = 'mapped' | 'plain';
 
-/** What has started a container, by the path of the program. */
+/** The form with which a container was started, by the path of the program. */
 const proven = new Map<string, NamespaceForm>();
 
 /**
- * Runs `start` with the bundle at `configPath`, which names a user namespace and its mappings, in the form that `program`
- * takes: runc 1.1.5 refuses the path without the mappings, runc 1.1.15 the path with them. Which one holds is found out
- * by the first start, and kept for this process. Rejects with what the last `start` rejects with: the log of the program,
- * which is part of that, has what it said to both forms. The file holds the form that was tried last.
+ * Runs `start` with the bundle at `configPath`, which names a user namespace and its mappings, in the form that
+ * `program` accepts: runc 1.1.5 rejects the path without the mappings, runc 1.1.15 the path with them. The first start
+ * finds out, and this process remembers it. Rejects as the last `start`: the error contains the log of the program with
+ * its messages for both forms. The file contains the form that was tried last.
  */
 export const startInForm = async (options: {
   program: string;

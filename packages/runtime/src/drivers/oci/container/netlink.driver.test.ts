@@ -5,7 +5,7 @@ import { useOci } from '../testing/oci-fixture.ts';
 
 const oci = useOci({ name: 'netlink', memory: true, internet: true });
 
-/** Starts a program that acts, in Python, each time it is told to, and then that has ended. */
+/** Starts a Python program that runs `act` on each request, and `end` on the last. */
 const startListener = async (instance: Instance, { hold, act }: { hold: string; act: string }) => {
   const program = `cat > /root/listener.py <<'END'
 import os, socket, struct, time
@@ -36,10 +36,10 @@ const act = async (instance: Instance): Promise<string> => {
 };
 
 describe('a socket of netlink', () => {
-  it('that nobody reads does not keep its sandbox from any number of pauses, and tells on', async () => {
+  it('that is not read does not prevent any number of pauses, and receives notices afterwards', async () => {
     const instance = await oci.create();
     await startListener(instance, {
-      // One that has lost messages besides.
+      // It has lost messages as well.
       hold: `s = open_socket(LINK_AND_IPV4_ADDRESS); small = open_socket(LINK_AND_IPV4_ADDRESS); small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 0)`,
       act: 'RTM_NEWADDR in read(s)',
     });
@@ -56,7 +56,7 @@ describe('a socket of netlink', () => {
     expect(await act(instance)).toBe('True');
   }, 60_000);
 
-  it('with an answer that is not read keeps its sandbox from a pause until it is', async () => {
+  it('with an unread answer prevents a pause until the answer is read', async () => {
     const instance = await oci.create();
     await startListener(instance, { hold: 's = open_socket(0); ask(s)', act: 'len(read(s)) > 0' });
     const refused = { code: 'unavailable', message: expect.stringContaining('netlink') };

@@ -7,60 +7,63 @@ import type { SandboxFolder } from '../folder.ts';
 import type { HostBackend } from '../host-backend.ts';
 import { startInForm } from './namespace-form.ts';
 import { readPid } from './read-pid.ts';
+import { restrictSource } from './restrict-sources.ts';
 import { runOciProgram } from './run-oci-program.ts';
 import { type SeccompProfile, seccompProfile } from './seccomp-rules.ts';
 
-/** A program that starts a container from a bundle. It does not stay: nothing of it is left once the container runs. */
+/** A program that starts a container from a bundle. It ends once the container runs. */
 export interface OciRuntime {
   readonly name: 'crun' | 'runc' | 'runsc';
   readonly level: IsolationLevel;
-  /** Whether it takes a seccomp filter that is compiled already. */
+  /** Whether it accepts a seccomp filter that is compiled already. */
   readonly takesSeccompProgram: boolean;
   /** Whether it mounts files over those of /proc. */
   readonly mountsBelowProc: boolean;
-  /** Whether it puts a container into a user namespace that is there; otherwise it makes one. */
+  /** Whether it puts a container into an existing user namespace; otherwise it makes one. */
   readonly joinsUserNamespace: boolean;
-  /** Which calls it lets through. */
+  /** The allowed system calls. */
   readonly seccompProfile: SeccompProfile;
-  /** How many processes the host may count where `processCount` are allowed inside. */
+  /** The host's limit of processes where `processCount` are allowed inside. */
   toProcessLimit(processCount: number): number;
-  /** Whether it puts a file system of its own on an empty `/tmp`, unless told of another. */
+  /** Whether it mounts a file system of its own on an empty `/tmp`, unless the bundle names one. */
   readonly takesTmp: boolean;
-  /** Undefined where the host's serves the calls inside. */
+  /** Undefined where the host's kernel serves the system calls. */
   readonly sentry: Sentry | undefined;
   /**
-   * Starts the container of the folder's bundle; its processes hold `livenessFd` from then on. Rejects with `internal` when the
-   * runtime refuses, and with what `attach` rejects with; some of the container may exist then.
+   * Starts the container of the folder's bundle; its processes hold `livenessFd` from then on. Rejects with `internal`
+   * when the runtime fails, and as `attach`; parts of the container may exist then.
    */
   start(options: {
     id: string;
     folder: SandboxFolder;
     agentDir: string;
     livenessFd: number;
-    /** The files that take the members of a cgroup which is there; none where the runtime makes it. */
+    /** The `cgroup.procs` files of an existing cgroup; none where the runtime makes it. */
     memberFiles: readonly string[];
     /** Called with the pid of a process in the container's network, at the latest while its agent starts. */
     attach: (pid: number) => Promise<void>;
-    /** What `Sentry.write` has written, to go on with instead: as it was then, held until `release`. */
+    /** The images of `Sentry.write` to restore instead: everything inside is stopped until `release`. */
     imagesDir?: string | undefined;
     signal: AbortSignal;
   }): Promise<void>;
 }
 
-/** What a kernel that is a process can do, and the host's cannot: write down all that is inside, and go on with it. */
+/** gVisor's kernel in user space, which can checkpoint and restore everything inside. */
 export interface Sentry {
   /**
-   * Lets the agent close its sockets, whose other ends are the host's and cannot be written down, and stops everything inside.
-   * Rejects with `unavailable` when the agent does not; some of it may stand still then.
+   * Asks the agent to close its sockets, whose other ends belong to the host and cannot be checkpointed, and stops
+   * everything inside. Rejects with `unavailable` when the agent does not respond; parts may be stopped then.
    */
   hold(container: Container): Promise<void>;
-  /** Writes what is held to the folder, as files ending in `.img`; it stays held. Rejects with `internal`. */
+  /**
+   * Writes the stopped processes to the folder, as files ending in `.img`; they stay stopped. Rejects with `internal`.
+   */
   write(container: Container & { imagesDir: string }): Promise<void>;
-  /** Lets everything inside go on, however much of it stands still; the agent opens its sockets again soon. */
+  /** Continues everything inside, whatever is stopped; the agent opens its sockets again soon. */
   release(container: Container): Promise<void>;
-  /** Gives the machine another name, while everything inside is held. Rejects with `internal`. */
+  /** Changes the host name, while everything inside is stopped. Rejects with `internal`. */
   rename(container: Container & { hostname: string }): Promise<void>;
-  /** Resolves when the agent has opened its sockets, and is not about to close them, whatever it was told before. */
+  /** Resolves when the agent has opened its sockets and is not about to close them, after any earlier request. */
   reopen(container: Container): Promise<void>;
 }
 
@@ -68,11 +71,11 @@ export interface Container {
   id: string;
   folder: SandboxFolder;
   signal: AbortSignal;
-  /** Held by the programs that act on it, so that it shows as long as one of them lives. */
+  /** Inherited by the programs that act on the container: it stays open as long as one of them lives. */
   lineFd?: number;
 }
 
-/** Those that run a container on the host's kernel. */
+/** The programs for level `container`. */
 export type OciRuntimeName = 'crun' | 'runc';
 
 /**
@@ -99,7 +102,7 @@ export const findOciRuntime = (
 interface Invocation {
   program: string;
   options: string[];
-  /** crun refuses to start beside a version 2 tree that owns controllers: it is not shown that tree. */
+  /** crun refuses to start beside a version 2 tree that owns controllers: that tree is hidden from it. */
   hidesUnified: boolean;
 }
 
@@ -129,13 +132,17 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
         // The container keeps the first three descriptors: a pipe or a file of the host must not be among them.
         stdio: ['ignore', 'ignore', 'ignore', livenessFd],
         passes: [folder.path, agentDir],
-        cover: hidesUnified ? coverUnifiedTree : undefined,
-        // A variable of its own, for where it makes a file for a moment.
+        cover: () => {
+          if (hidesUnified) coverUnifiedTree();
+          restrictSource(folder.guest, { readOnly: false });
+          if (name === 'crun') restrictSource(folder.bootId, { readOnly: true });
+        },
+        // The folder in which runc makes a temporary file.
         env: { _LIBCONTAINER_STATEDIR: folder.ociState },
         log: folder.ociLog,
         signal,
       });
-    // crun takes both forms.
+    // crun accepts both forms.
     if (name === 'crun') await run();
     else await startInForm({ program, configPath: folder.config, signal, start: run });
     await attach(await readPid(folder));
@@ -143,8 +150,8 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
 });
 
 /**
- * Takes away what crun mounts over a file in its state for a moment, and leaves there when it is killed in that moment, so that
- * the state can be removed.
+ * Unmounts what crun mounts over a file in its state for a moment, and leaves there when it is killed in that moment:
+ * otherwise the state cannot be removed.
  */
 export const releaseOciState = async ({ ociState }: SandboxFolder): Promise<void> => {
   const names = await readdir(ociState).catch((error: NodeJS.ErrnoException) => {
@@ -155,8 +162,8 @@ export const releaseOciState = async ({ ociState }: SandboxFolder): Promise<void
 };
 
 /**
- * Something that is no cgroup tree, and goes away with the private mounts: crun would write into what lies below the
- * tree if that were only unmounted, where nobody ever sees it again.
+ * Mounts a file system that is not a cgroup tree, in private mounts: if the tree were only unmounted, crun would write
+ * into the folder below it.
  */
 const coverUnifiedTree = (): void => {
   mount({

@@ -1,30 +1,24 @@
-import { chmodSync, chownSync, closeSync, mkdirSync, writeFileSync } from 'node:fs';
-import {
-  attachTree,
-  cloneTree,
-  idMapTree,
-  MountFlag,
-  mount,
-  unmountEvery,
-} from '../../../kernel/syscalls.ts';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mountShifted } from '../../../kernel/shifted-mount.ts';
+import { MountFlag, mount, unmountEvery } from '../../../kernel/syscalls.ts';
 
-// What is written here stays in the kernel's memory: handing it to other threads takes four times the work, and twice as long.
+// These writes stay in the page cache: handing them to other threads takes four times the work, and twice as long.
 
 const folder = (path: string, options: { baseId: number; mode: number }): void => {
   mkdirSync(path);
-  // By hand: what this process lets new files be must not show inside.
+  // Explicitly: the umask of this process must not show inside.
   chmodSync(path, options.mode);
   chownSync(path, options.baseId, options.baseId);
 };
 
-/** The agent's folder of one run. */
+/** Makes the folder of the agent for one run. */
 export const prepareGuestDir = ({ disk, baseId }: { disk: string; baseId: number }): void =>
   folder(`${disk}/run`, { baseId, mode: 0o700 });
 
 /**
- * Lays out a fresh disk: `upper/`, `work/` and the agent's `run/`. The files in /etc that differ from sandbox to
- * sandbox are written straight into the upper layer, never through the merged tree, where a link in a hostile image
- * could lead elsewhere. `baseId` is root inside as seen from the host.
+ * Creates the folders of a fresh disk: `upper/`, `work/` and the agent's `run/`. The files in /etc that differ from
+ * sandbox to sandbox are written straight into the upper layer, never through the merged tree, where a link in a
+ * hostile image could lead elsewhere. `baseId` is root inside as seen from the host.
  */
 export const prepareUpper = (
   { disk, baseId }: { disk: string; baseId: number },
@@ -42,9 +36,10 @@ export const prepareUpper = (
 };
 
 /**
- * Mounts the root of a sandbox at `target`: its own upper layer over the shared image, whose owners are shifted to
- * the sandbox's range by an id-mapped view. That is mounted at `lower` in passing: the overlay keeps its own reference.
- * Without a namespace to shift by the image has the sandbox's owners itself, and this process is root in a ground.
+ * Mounts the root of a sandbox at `target`: its own upper layer over the shared image, whose owners are shifted to the
+ * sandbox's range by an id-mapped mount. That is mounted at `lower` only meanwhile: the overlay keeps its own
+ * reference. Without a user namespace the image has the sandbox's owners already, and this process is root in a
+ * rootless namespace.
  */
 export const mountRoot = (options: {
   disk: string;
@@ -54,8 +49,8 @@ export const mountRoot = (options: {
   userNamespace: number | undefined;
 }): void => {
   const { disk, rootfs, target, lower, userNamespace } = options;
-  // A later memory snapshot finds the files that a process watches only through stable handles. What root notes of files in
-  // attributes that are its own, others note in their users'.
+  // With these options a later memory snapshot can dump the files that a process watches. Root stores overlay
+  // attributes as trusted.overlay.*, other users as user.overlay.*.
   const kind = userNamespace === undefined ? 'userxattr' : 'index=on,nfs_export=on';
   mountShifted({ source: rootfs, target: lower, userNamespace });
   try {
@@ -68,20 +63,5 @@ export const mountRoot = (options: {
     });
   } finally {
     unmountEvery(lower);
-  }
-};
-
-/** Shows `source` at `target` with its owners mapped by the namespace, or as they are without one. */
-export const mountShifted = (options: {
-  source: string;
-  target: string;
-  userNamespace: number | undefined;
-}): void => {
-  const tree = cloneTree(options.source);
-  try {
-    if (options.userNamespace !== undefined) idMapTree(tree, options.userNamespace);
-    attachTree(tree, options.target);
-  } finally {
-    closeSync(tree);
   }
 };

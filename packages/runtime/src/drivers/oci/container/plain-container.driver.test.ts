@@ -29,8 +29,8 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => rm(bundle, { recursive: true }));
 
-// What a sandbox holds against everything of the suite's hostile program says something only if the program can win.
-describe('a container by the defaults of runc', () => {
+// The refusals of a sandbox prove something only if the hostile program of the suite can succeed elsewhere.
+describe('a container with the defaults of runc', () => {
   it.each([
     'be a user of the host',
     'call add_key',
@@ -47,11 +47,11 @@ describe('a container by the defaults of runc', () => {
     'read the boot id of the host',
     'start too many processes',
     'take too much memory',
-  ])('lets a hostile program %s', (name) => {
+  ])('allows a hostile program to %s', (name) => {
     expect(through).toContain(name);
   });
 
-  it('keeps what every container keeps', () => {
+  it('refuses what every container refuses', () => {
     const held = [
       'read a file of the host',
       'see a process of the host',

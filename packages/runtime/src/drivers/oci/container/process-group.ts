@@ -7,10 +7,12 @@ import { MountFlag, mount, unmountEvery } from '../../../kernel/syscalls.ts';
 import type { Usage } from '../../../runtime.ts';
 import type { Cgroup } from '../cgroup/cgroup.ts';
 
-/** Where the user namespace of a sandbox is held by a mount: its number belongs to nothing else as long as it is. */
+/**
+ * The file at which the user namespace of a sandbox is mounted: its number is not reused as long as the mount exists.
+ */
 const toPin = (dataDir: string, id: string): string => `${dataDir}/run/user-namespaces/${id}`;
 
-/** Holds the open user namespace under the id of the sandbox whose processes will be in it, and no others. */
+/** Mounts the open user namespace under the id of the sandbox whose processes, and no others, will be in it. */
 export const pinUserNamespace = async (dataDir: string, id: string, namespace: number): Promise<void> => {
   const target = toPin(dataDir, id);
   await mkdir(`${dataDir}/run/user-namespaces`, { recursive: true, mode: 0o700 });
@@ -19,12 +21,13 @@ export const pinUserNamespace = async (dataDir: string, id: string, namespace: n
 };
 
 /**
- * What a cgroup does for a sandbox, where this process may have none: its members are those of its user namespace,
- * which stop and go on by signals. There are no limits.
+ * Replaces a cgroup where this process may have none: the members are the processes in the sandbox's user namespace,
+ * which are stopped and continued by signals. There are no limits.
  */
 export const openProcessGroup = (dataDir: string, id: string): Cgroup => {
   const pin = toPin(dataDir, id);
-  // Who was stopped before everybody was. It says, too, that everybody is, after this process is gone.
+  // The members that were stopped before the freeze. The file also shows, after the end of this process, that all are
+  // stopped.
   const stoppedFile = `${pin}.stopped`;
 
   const members = (): number[] => {
@@ -55,7 +58,7 @@ export const openProcessGroup = (dataDir: string, id: string): Cgroup => {
     freeze: async () => {
       const before = members().filter(isStopped);
       await writeFile(stoppedFile, before.join(' '));
-      // Whoever starts another while the others are told is stopped, and the other is found, the next time.
+      // A process that is started meanwhile is found and stopped in the next round.
       for (let attempt = 0; ; attempt++) {
         const running = members().filter((pid) => !isStopped(pid));
         if (running.length === 0) return;
@@ -84,7 +87,7 @@ export const openProcessGroup = (dataDir: string, id: string): Cgroup => {
   };
 };
 
-/** The number of the namespace that is held there. A file that nothing is mounted at holds none. */
+/** The number of the namespace that is mounted there; none where nothing is mounted. */
 const readPinned = (pin: string): number | undefined => {
   const found = statSync(pin, { throwIfNoEntry: false });
   const isNamespace = found !== undefined && found.dev === statSync('/proc/self/ns/user').dev;
@@ -95,7 +98,7 @@ const readNamespace = (pid: number): number | undefined => {
   try {
     return statSync(`/proc/${pid}/ns/user`).ino;
   } catch {
-    // It is gone, or belongs to another user of the host.
+    // It has ended, or belongs to another user of the host.
     return undefined;
   }
 };
@@ -109,21 +112,21 @@ const readIfThere = (path: string): string | undefined => {
   }
 };
 
-/** proc(5), /proc/pid/stat: what follows the name, which may hold anything. */
+/** proc(5), /proc/pid/stat: the fields after the name, which may contain any character. */
 const readStat = (pid: number): string[] | undefined => {
   const text = readIfThere(`/proc/${pid}/stat`);
   return text?.slice(text.lastIndexOf(')') + 2).split(' ');
 };
 
-/** Stopped, traced and stopped, or dead: it does nothing any more. */
+/** Stopped, stopped by a tracer, or dead: it executes nothing. */
 const isStopped = (pid: number): boolean => /[TtZX]/.test(readStat(pid)?.[0] ?? 'X');
 
 /** sysconf(_SC_CLK_TCK) on every architecture that Node runs on. */
 const TICKS_PER_SECOND = 100;
-// Of /proc/pid/stat behind the name: own time in user and system mode, then that of children it has waited for.
+// Of /proc/pid/stat after the name: own time in user and system mode, then that of children it has waited for.
 const TIMES = [11, 12, 13, 14];
 
-/** Times of ended processes are with the parents that have waited for them, in the end with the first process. */
+/** The times of ended processes are counted by the parents that have waited for them, at last by the first process. */
 const toUsage = (pids: readonly number[]): Omit<Usage, 'diskBytes'> => {
   const usage = { cpuTimeMs: 0, memoryBytes: 0, cacheBytes: 0, processCount: 0 };
   for (const pid of pids) {

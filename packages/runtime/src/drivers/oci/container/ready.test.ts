@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
 describe('waiting for an entry', () => {
-  it('resolves when the entry gets its name, and not for another', async () => {
+  it('resolves when the entry gets its name, and not for another name', async () => {
     let isReady = false;
     const ready = waitForEntry(dir, 'control.sock', AbortSignal.timeout(30_000)).then(() => {
       isReady = true;
@@ -26,7 +26,7 @@ describe('waiting for an entry', () => {
     expect(isReady).toBe(true);
   });
 
-  it('resolves at once when the entry is there already', async () => {
+  it('resolves at once when the entry exists already', async () => {
     await writeFile(join(dir, 'there'), '');
     await expect(waitForEntry(dir, 'there', AbortSignal.timeout(30_000))).resolves.toBeUndefined();
   });

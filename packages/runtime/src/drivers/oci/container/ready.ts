@@ -2,13 +2,13 @@ import { watch } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 
 /**
- * Resolves when `folder` has an entry called `name`, told by the kernel and not by looking again and again. Rejects
- * with the signal's reason. Start it before whatever makes the entry.
+ * Resolves when `folder` has an entry called `name`, by a notification of the kernel and without polling. Rejects with
+ * the signal's reason. Call it before the entry can appear.
  */
 export const waitForEntry = (folder: string, name: string, signal: AbortSignal): Promise<void> =>
   watchFor(folder, name, { isWanted: true, signal });
 
-/** As `waitForEntry`, until there is none. */
+/** As `waitForEntry`, for the entry to disappear. */
 export const waitForNoEntry = (folder: string, name: string, signal: AbortSignal): Promise<void> =>
   watchFor(folder, name, { isWanted: false, signal });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dangerousCalls } from '../../../suite/syscalls.ts';
-import { seccompProfile } from './seccomp-rules.ts';
+import { seccompProfile, sentryProfile } from './seccomp-rules.ts';
 
 const namesOf = (action: 'SCMP_ACT_ALLOW' | 'SCMP_ACT_ERRNO'): string[] =>
   seccompProfile.syscalls
@@ -8,11 +8,17 @@ const namesOf = (action: 'SCMP_ACT_ALLOW' | 'SCMP_ACT_ERRNO'): string[] =>
     .flatMap((rule) => rule.names);
 
 describe('the seccomp profile', () => {
-  it('decides once about each call', () => {
+  it('has one rule for each call', () => {
     const decided = [...namesOf('SCMP_ACT_ALLOW'), ...namesOf('SCMP_ACT_ERRNO')];
     expect(decided.filter((name, index) => decided.indexOf(name) !== index)).toEqual([]);
     const conditional = seccompProfile.syscalls.filter((rule) => rule.args).flatMap((rule) => rule.names);
     expect(conditional.filter((name) => decided.includes(name))).toEqual([]);
+  });
+
+  it('names only actions that OCI runtimes know', () => {
+    for (const { defaultAction, syscalls } of [seccompProfile, sentryProfile])
+      for (const action of [defaultAction, ...syscalls.map((rule) => rule.action)])
+        expect(['SCMP_ACT_ALLOW', 'SCMP_ACT_ERRNO']).toContain(action);
   });
 
   it('allows none of the dangerous calls, under any condition', () => {
@@ -22,7 +28,7 @@ describe('the seccomp profile', () => {
     expect(Object.keys(dangerousCalls).filter((name) => allowed.includes(name))).toEqual([]);
   });
 
-  it('lets clone and unshare through only without a flag for a new namespace', () => {
+  it('allows clone and unshare only without a flag for a new namespace', () => {
     const mask = (name: string): number | undefined =>
       seccompProfile.syscalls.find((rule) => rule.names.includes(name))?.args?.[0]?.value;
     // NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET

@@ -1,7 +1,7 @@
-/** A filter in the form of the OCI runtime specification, as far as we use it. */
+/** A filter in the form of the OCI runtime specification, as far as it is used here. */
 export interface SeccompProfile {
   defaultAction: 'SCMP_ACT_ERRNO' | 'SCMP_ACT_ALLOW';
-  /** What a call that is on no rule gets, where that is an error. */
+  /** The result of a call without a rule, where that is an error. */
   defaultErrnoRet?: number;
   syscalls: SeccompRule[];
 }
@@ -24,6 +24,8 @@ export interface SeccompArgument {
 const EPERM = 1;
 const ENOSYS = 38;
 const EPROTONOSUPPORT = 93;
+const ESOCKTNOSUPPORT = 94;
+const EOPNOTSUPP = 95;
 const EAFNOSUPPORT = 97;
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
@@ -84,7 +86,9 @@ const communication = words(`
   semtimedop semtimedop_time64 shmat shmctl shmdt shmget
 `);
 
-/** Reach into the host's kernel, or into file systems past their permissions. Said to be forbidden, not missing. */
+/**
+ * Affect the host's kernel, or file systems regardless of their permissions. They fail as forbidden, not as missing.
+ */
 const forbidden = words(`
   acct add_key bpf delete_module finit_module fanotify_init fsconfig fsmount fsopen fspick init_module
   io_uring_enter io_uring_register io_uring_setup ioperm iopl kexec_file_load kexec_load keyctl lookup_dcookie
@@ -99,8 +103,8 @@ const CLONE_NEWTIME = 0x80;
 
 const equals = (index: number, value: number): SeccompArgument => ({ index, value, op: 'SCMP_CMP_EQ' });
 
-const masked = (mask: number): SeccompArgument => ({
-  index: 0,
+const masked = (mask: number, index = 0): SeccompArgument => ({
+  index,
   value: mask,
   valueTwo: 0,
   op: 'SCMP_CMP_MASKED_EQ',
@@ -120,10 +124,17 @@ const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
 const AF_NETLINK = 16;
+// The default of the type, TCP, UDP, and ICMP for ping. The kernel loads modules for others, for any user: SCTP, DCCP,
+// L2TP.
+const internetProtocols = [0, 6, 17, 1, 58];
+// SOCK_STREAM, SOCK_DGRAM and SOCK_RAW, which the kernel refuses for lack of NET_RAW. Of the other types some have
+// modules.
+const internetTypes = [1, 2, 3];
+const SOCK_TYPE_MASK = 0xf;
 const NETLINK_ROUTE = 0;
 const NETLINK_SOCK_DIAG = 4;
 
-/** Every number up to `last` that is not one of `allowed`, and everything above. */
+/** Every number up to `last` that is not in `allowed`, and everything above. */
 const others = (index: number, allowed: number[], last: number): SeccompArgument[] => [
   ...[...Array(last + 1).keys()]
     .filter((value) => !allowed.includes(value))
@@ -132,10 +143,12 @@ const others = (index: number, allowed: number[], last: number): SeccompArgument
 ];
 
 /**
- * Local, internet and the two netlink protocols that ordinary programs read routes and sockets by. Other families
- * (packet, vsock, crypto, …) and netlink protocols answer as on a kernel built without them.
+ * Local, TCP, UDP and ICMP, and the two netlink protocols by which ordinary programs read routes and sockets. Other
+ * families (packet, vsock, crypto and the like), internet protocols and netlink protocols fail as on a kernel built
+ * without them.
  */
-const socketRules = (names: string[]): SeccompRule[] => {
+const socketRules = (): SeccompRule[] => {
+  const names = ['socket'];
   const netlink = equals(0, AF_NETLINK);
   const netlinkProtocols = [NETLINK_ROUTE, NETLINK_SOCK_DIAG];
   const allow = (args: SeccompArgument[]): SeccompRule => ({ names, action: 'SCMP_ACT_ALLOW', args });
@@ -146,7 +159,19 @@ const socketRules = (names: string[]): SeccompRule[] => {
     args,
   });
   return [
-    ...[AF_UNIX, AF_INET, AF_INET6].map((family) => allow([equals(0, family)])),
+    allow([equals(0, AF_UNIX)]),
+    ...[AF_INET, AF_INET6].flatMap((family) => {
+      const ofFamily = equals(0, family);
+      const [byType, ...named] = internetProtocols as [number, ...number[]];
+      return [
+        ...named.map((protocol) => allow([ofFamily, equals(2, protocol)])),
+        ...[...Array(SOCK_TYPE_MASK + 1).keys()].map((type) => {
+          const args = [ofFamily, { ...masked(SOCK_TYPE_MASK, 1), valueTwo: type }, equals(2, byType)];
+          return internetTypes.includes(type) ? allow(args) : refuse(ESOCKTNOSUPPORT, args);
+        }),
+        ...others(2, internetProtocols, 58).map((protocol) => refuse(EPROTONOSUPPORT, [ofFamily, protocol])),
+      ];
+    }),
     ...netlinkProtocols.map((protocol) => allow([netlink, equals(2, protocol)])),
     ...others(2, netlinkProtocols, 31).map((protocol) => refuse(EPROTONOSUPPORT, [netlink, protocol])),
     ...others(0, [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK], 16).map((family) =>
@@ -155,13 +180,29 @@ const socketRules = (names: string[]): SeccompRule[] => {
   ];
 };
 
+/** Pairs are local. The kernel makes others, modules loaded, before it says that there are none. */
+const pairRules = (): SeccompRule[] => {
+  const names = ['socketpair'];
+  const refuse = (errnoRet: number, family: SeccompArgument): SeccompRule => ({
+    names,
+    action: 'SCMP_ACT_ERRNO',
+    errnoRet,
+    args: [family],
+  });
+  return [
+    { names, action: 'SCMP_ACT_ALLOW', args: [equals(0, AF_UNIX)] },
+    ...[AF_INET, AF_INET6, AF_NETLINK].map((family) => refuse(EOPNOTSUPP, equals(0, family))),
+    ...others(0, [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK], 16).map((family) => refuse(EAFNOSUPPORT, family)),
+  ];
+};
+
 // personality(2): Linux, its query, and without address randomisation (debuggers ask for it).
 const personalities = [0, 0x0008, 0x20000, 0x20008, 0x40000, 0xffffffff];
 
 /**
- * What a program inside may ask of the kernel: an allow-list. A call that is not on it does not exist (`ENOSYS`, so
- * that programs fall back to an older one); the well-known dangerous ones are refused with `EPERM`. There is no way
- * to a new namespace: not by flags of clone or unshare, and not by clone3, whose flags a filter cannot see.
+ * The system calls of a program inside: an allow-list. A call that is not on it does not exist (`ENOSYS`, so that
+ * programs fall back to an older one); the well-known dangerous ones are refused with `EPERM`. No call makes a new
+ * namespace: not by flags of clone or unshare, and not by clone3, whose flags a filter cannot see.
  */
 export const seccompProfile: SeccompProfile = {
   defaultAction: 'SCMP_ACT_ERRNO',
@@ -174,7 +215,8 @@ export const seccompProfile: SeccompProfile = {
     { names: forbidden, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
     { names: ['clone'], action: 'SCMP_ACT_ALLOW', args: [masked(NEW_NAMESPACES)] },
     { names: ['unshare'], action: 'SCMP_ACT_ALLOW', args: [masked(NEW_NAMESPACES | CLONE_NEWTIME)] },
-    ...socketRules(['socket', 'socketpair']),
+    ...socketRules(),
+    ...pairRules(),
     ...personalities.map(
       (value): SeccompRule => ({
         names: ['personality'],
@@ -186,9 +228,10 @@ export const seccompProfile: SeccompProfile = {
 };
 
 /**
- * The filter for level gvisor. The sentry serves few calls and reports the others as missing. Calls that no program of a sandbox
- * needs are refused all the same, so that less of the sentry can be attacked. runsc can only answer `EPERM`. Programs fall back
- * from clone3 on `ENOSYS` and not on `EPERM`, so clone3 stays allowed; what a namespace made by it allows is refused.
+ * The filter for level gvisor. The sentry serves few calls and reports the others as missing. Calls that no program of
+ * a sandbox needs are refused all the same, so that less of the sentry can be attacked. runsc can only answer `EPERM`.
+ * Programs fall back from clone3 on `ENOSYS` and not on `EPERM`, so clone3 stays allowed; what a namespace made by it
+ * allows is refused.
  */
 export const sentryProfile: SeccompProfile = {
   defaultAction: 'SCMP_ACT_ALLOW',

@@ -17,7 +17,7 @@ const ENOSYS = 38;
 /**
  * Compiles the profile for this machine's architecture to the program that the kernel runs; calls of any other
  * architecture (32-bit ones on a 64-bit kernel) get `ENOSYS`. This takes about as long as starting a container, so it
- * is done once and the result handed to the OCI runtime ready. Throws where libseccomp is missing or refuses.
+ * is done once and the OCI runtime gets the result. Throws where libseccomp is missing or fails.
  */
 export const compileSeccomp = (profile: SeccompProfile): Buffer => {
   const library = koffi.load('libseccomp.so.2');
@@ -48,7 +48,7 @@ export const compileSeccomp = (profile: SeccompProfile): Buffer => {
       const args = rule.args ?? [];
       for (const name of rule.names) {
         const number = resolve(name);
-        // Negative numbers, too, stand for calls that this architecture does not have.
+        // Negative numbers, too, are calls that this architecture does not have.
         if (number <= NO_SUCH_SYSCALL) continue;
         const action = toAction(rule.action, rule.errnoRet);
         checked(name, addRule(context, action, number, args.length, encodeArguments(args)));

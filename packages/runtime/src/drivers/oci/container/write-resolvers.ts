@@ -5,9 +5,9 @@ import { toResolvConf } from '../../../network/resolvers.ts';
 import { openPlainFolder } from '../snapshots/open-plain-folder.ts';
 
 /**
- * Makes /etc/resolv.conf of the disk that is mounted at `disk` anew, with the servers through which names are looked up. Does nothing where whoever was inside has made
- * something else of /etc: on its disk, a link would lead to a file of the host. Leaves the file empty or away where there is
- * no room on that disk: what it lets inside reach is not decided there.
+ * Replaces /etc/resolv.conf on the disk that is mounted at `disk`, with these name servers. Does nothing where code
+ * inside has replaced /etc by something else than a folder: a link would lead to a file of the host. Leaves the file
+ * empty or missing where that disk has no room: access to the network does not depend on it.
  */
 export const writeResolvers = async (options: {
   disk: string;
@@ -19,7 +19,7 @@ export const writeResolvers = async (options: {
   if (etc === undefined) return;
   try {
     const path = `/proc/self/fd/${etc}/resolv.conf`;
-    // Removes a link, and does not follow it.
+    // Removes a link without following it.
     await rm(path, { recursive: true, force: true });
     await using file = await open(path, 'wx', 0o644);
     await file.chmod(0o644);

@@ -7,14 +7,14 @@ import { useOci } from '../testing/oci-fixture.ts';
 
 const fixture = useOci({ name: 'clock', memory: true });
 
-/** How often each program has woken up, and what Python takes for the time since the host's start. */
+/** How often the timer of each program fired, and the time since the host's start by Python's clock. */
 const look = async (instance: Instance): Promise<{ node: number; python: number; monotonic: number }> => {
   const { output } = await runInside(instance, 'cat /root/node; echo; cat /root/python');
   const [node = 0, python = 0, monotonic = 0] = output.trim().split(/\s+/).map(Number);
   return { node, python, monotonic };
 };
 
-it('goes on with timers that began before the host was started again, at the right time of day', async () => {
+it('continues timers that were set before a reboot of the host, at the right time of day', async () => {
   const { dataDir, agentDir, rootfs, criuDir = '', settings, toId, reopen } = fixture;
   const id = toId();
   const aheadSeconds = 5_000_000;

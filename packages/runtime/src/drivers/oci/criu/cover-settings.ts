@@ -4,9 +4,10 @@ import { attachTree, cloneTree } from '../../../kernel/syscalls.ts';
 const covered = ['/proc/sys/kernel', '/proc/sys/fs/mqueue'];
 
 /**
- * Returns a function that mounts copies over the kernel's sysctl files; call it in private mounts. CRIU writes the sysctls of a
- * new namespace, which only root may, and CRIU runs as the sandbox's owner. Apart from the host name the values would not
- * change. The copies are made once, at the first call, and shared: no process reads what CRIU writes there.
+ * Returns a function that mounts copies over the kernel's sysctl files; call it in private mounts. CRIU writes the
+ * sysctls of a new namespace, which only root may, and CRIU runs as the sandbox's owner. Apart from the host name the
+ * values would not change. The copies are made once, at the first call, and shared: no process reads what CRIU writes
+ * there.
  */
 export const createSettingsCover = (scratchDir: string): (() => void) => {
   const dir = `${scratchDir}/settings`;
@@ -40,7 +41,7 @@ const readIfAllowed = (path: string): string => {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    // Some can only be written, or not by us: nobody needs their value.
+    // Some can only be written, or not be read by this user: their value is not needed.
     return '';
   }
 };

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** As CRIU calls it. */
+/** Calls it as CRIU does. */
 const call = ({ script }: CriuHook, step: string) =>
   spawn(script, {
     env: { ...process.env, CRTOOLS_SCRIPT_ACTION: step, CRTOOLS_INIT_PID: '7' },
@@ -22,7 +22,7 @@ const call = ({ script }: CriuHook, step: string) =>
   });
 
 describe('a hook of CRIU', () => {
-  it('takes the place of one that a killed process has left', async () => {
+  it('replaces one that a killed process has left', async () => {
     const [left, hook] = [
       await createCriuHook({ folder, step: 'post-dump', work: async () => expect.fail('called') }),
       await createCriuHook({ folder, step: 'setup-namespaces', work: async () => {} }),
@@ -33,7 +33,7 @@ describe('a hook of CRIU', () => {
     await left.close();
   });
 
-  it('does its work at its step alone, and fails that when the work does', async () => {
+  it('does its work at its step alone, and fails that step when the work fails', async () => {
     for (const reason of [undefined, new Error('no room')]) {
       const pids: number[] = [];
       const work = async (pid: number): Promise<void> => {
@@ -51,7 +51,7 @@ describe('a hook of CRIU', () => {
     }
   });
 
-  it('fails its step when the work takes too long, and is closed when that has ended all the same', async () => {
+  it('fails its step when the work takes too long, and can be closed once the work has ended', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const [begun, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const work = async (): Promise<void> => {
@@ -77,11 +77,13 @@ describe('a hook of CRIU', () => {
     await once(spawn(process.execPath, ['--input-type=module', '-e', source]), 'exit');
     expect(await readdir(folder)).toContain('hook');
     const [script, failure] = [join(folder, 'hook'), undefined];
+    const begunMs = performance.now();
     const child = call({ script, failure, close: async () => {} }, 'post-dump');
     expect(await once(child, 'exit')).toEqual([1, null]);
+    expect(performance.now() - begunMs).toBeLessThan(HOOK_DEADLINE_MS / 4);
   });
 
-  it('is closed when its work has ended, though CRIU was killed before', async () => {
+  it('is closed when its work has ended, also after CRIU was killed', async () => {
     const [begun, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const work = async (): Promise<void> => {
       begun.resolve();
@@ -90,7 +92,7 @@ describe('a hook of CRIU', () => {
     const hook = await createCriuHook({ folder, step: 'post-dump', work });
     const child = call(hook, 'post-dump');
     await begun.promise;
-    // With what it waits in.
+    // With its process group.
     process.kill(-(child.pid ?? expect.fail('not started')), 'SIGKILL');
     await once(child, 'exit');
     let isClosed = false;
@@ -98,7 +100,7 @@ describe('a hook of CRIU', () => {
       isClosed = true;
     });
     for (let turn = 0; turn < 20; turn++) await nextTurn();
-    // Its files are there as long as it is not.
+    // Its files exist until it is closed.
     expect(isClosed).toBe(false);
     expect(await readdir(folder)).not.toEqual([]);
     ending.resolve();

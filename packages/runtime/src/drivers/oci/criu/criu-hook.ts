@@ -1,30 +1,30 @@
-import { closeSync, constants, openSync, writeSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { closeSync, constants, openSync, writeFileSync, writeSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { RuntimeError } from '../../../error.ts';
 import { makeFifo } from '../../../kernel/syscalls.ts';
 
-/** Lets CRIU wait at one of its steps until something is done. */
+/** Makes CRIU wait at one of its steps until some work is done. */
 export interface CriuHook {
-  /** The program that it is to call at its steps. */
+  /** The action script for CRIU. */
   readonly script: string;
   /** What the work rejected with. */
   readonly failure: unknown;
-  /** To be called when CRIU has ended. Resolves when the work, too, has. */
+  /** Call it when CRIU has ended. Resolves when the work has ended, too. */
   close(): Promise<void>;
 }
 
 /**
- * - `post-dump`: all is written, and the processes were not let go yet.
- * - `setup-namespaces`: the first process of a restore is in its namespaces, and has nothing yet.
+ * - `post-dump`: everything is written, and the processes are still held.
+ * - `setup-namespaces`: the first process of a restore is in its namespaces, and nothing else exists yet.
  */
 export type CriuStep = 'post-dump' | 'setup-namespaces';
 
-/** How long CRIU waits; it fails then. */
+/** How long CRIU waits before it fails. */
 export const HOOK_DEADLINE_MS = 60_000;
 
-// criu(8), --action-script. It has no descriptors of ours, and names its pipes by where it lies itself. No opening
-// waits for anybody, and reading ends when this process has: then CRIU fails, and what a dump held runs on.
+// criu(8), --action-script. It inherits no descriptors of this process, and finds its pipes by its own path. No open
+// waits, and reading ends when this process has ended: then CRIU fails, and processes held by a dump continue.
 const toScript = (step: CriuStep): string => `#!/bin/sh
 [ "$CRTOOLS_SCRIPT_ACTION" = ${step} ] || exit 0
 exec 3<> "$0.done" 4< "$0.done" 3>&-
@@ -32,8 +32,8 @@ echo "$CRTOOLS_INIT_PID" 1<> "$0.reached" && read -r answer <&4 && [ "$answer" =
 `;
 
 /**
- * `work` is called once, at that step, with the pid of the first process as CRIU says it. When it rejects, CRIU fails.
- * The hook's files are in `folder` until it is closed.
+ * `work` is called once, at that step, with the pid of the first process as CRIU reports it. When it rejects, CRIU
+ * fails. The hook's files are in `folder` until it is closed.
  */
 export const createCriuHook = async (options: {
   folder: string;
@@ -45,7 +45,10 @@ export const createCriuHook = async (options: {
   const removeFiles = () => Promise.all([path, ...pipes].map((name) => rm(name, { force: true })));
   // A process that was killed has left its own.
   await removeFiles();
-  await writeFile(path, toScript(options.step), { mode: 0o700 });
+  // Not by another thread: a program that this one starts meanwhile would inherit the descriptor, and until it has closed that
+  // the script cannot be executed (ETXTBSY). The kernel lets this thread continue a moment earlier (fs/exec.c,
+  // begin_new_exec: exec_mmap comes before do_close_on_exec).
+  writeFileSync(path, toScript(options.step), { mode: 0o700 });
   // For both directions: opening one end does not wait for the other.
   const [reached = -1, done = -1] = pipes.map((pipe) => {
     makeFifo(pipe);
@@ -54,12 +57,15 @@ export const createCriuHook = async (options: {
   let failure: unknown;
   let isClosed = false;
   const answer = (text: string): void => {
-    // It may have been killed meanwhile.
+    // CRIU may have been killed meanwhile.
     if (!isClosed) writeSync(done, `${text}\n`);
   };
   const serve = async (pid: number): Promise<void> => {
     const deadline = setTimeout(() => {
-      failure = new RuntimeError('unavailable', `the work for CRIU takes longer than ${HOOK_DEADLINE_MS} ms`);
+      failure = new RuntimeError(
+        'unavailable',
+        `the work for CRIU did not end within ${HOOK_DEADLINE_MS} ms`,
+      );
       answer('failed');
     }, HOOK_DEADLINE_MS);
     try {
@@ -69,7 +75,7 @@ export const createCriuHook = async (options: {
     } finally {
       clearTimeout(deadline);
     }
-    // It takes no second answer.
+    // CRIU accepts no second answer.
     answer(failure === undefined ? 'ok' : 'failed');
   };
   let served: Promise<void> | undefined;
@@ -85,7 +91,7 @@ export const createCriuHook = async (options: {
     close: async () => {
       isClosed = true;
       reader.destroy();
-      // Whoever undoes what was made comes after it.
+      // A clean-up by the caller must not race with the work.
       await served;
       closeSync(done);
       await removeFiles();

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** In the place of CRIU's loader; finds out about the kernel after so many `ends` that it is told of. */
+/** Stands for CRIU's loader; succeeds after it was killed or failed as given in `ends`. */
 const writeLoader = (ends: string[]): void => {
   const turns = ends.map((end, index) => `${index}) ${end};;`).join('\n');
   const script = `#!/bin/sh
@@ -30,7 +30,7 @@ const readTurns = (): number => Number(readFileSync(`${folder}/turns`, 'utf8'));
 describe('finding CRIU', () => {
   const killed = 'kill -9 $$';
 
-  it('is tried again when somebody kills it, but not for ever', () => {
+  it('is tried again when another process kills it, a limited number of times', () => {
     writeLoader([killed, killed]);
     expect(findCriu(folder)).toBeDefined();
     expect(readTurns()).toBe(3);
@@ -39,15 +39,15 @@ describe('finding CRIU', () => {
     expect(readTurns()).toBe(3);
   });
 
-  it('takes its word that it cannot work here', () => {
+  it('is undefined where CRIU reports that it cannot work here', () => {
     writeLoader(['exit 1']);
     expect(findCriu(folder)).toBeUndefined();
     expect(readTurns()).toBe(1);
   });
 });
 
-describe('making processes again', () => {
-  it('fails without waiting for the line where the program cannot enter its cgroups', async () => {
+describe('a restore', () => {
+  it('fails without waiting for the liveness pipe where the program cannot enter its cgroups', async () => {
     writeLoader([]);
     const { restore } = findCriu(folder) as Criu;
     const restored = restore({

@@ -1,12 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { RuntimeError } from '../../../error.ts';
-import { findClosedWays, openWays } from '../../../kernel/open-way.ts';
-import { inPrivateMounts } from '../../../kernel/private-mounts.ts';
-import { systemPath } from '../../../kernel/run-command.ts';
-import { type Program, startProgram } from '../../../kernel/start-program.ts';
-import { mount } from '../../../kernel/syscalls.ts';
+import { findClosedFolders, openClosedFolders } from '../../../kernel/closed-folders.ts';
+import { type Program, runProgramSync, startProgram } from '../../../kernel/start-program.ts';
+import { createMemoryFile, mount } from '../../../kernel/syscalls.ts';
 import type { Cgroup } from '../cgroup/cgroup.ts';
 import { joinCgroups } from '../cgroup/join-cgroups.ts';
 import { watchOomKills } from '../cgroup/watch-oom-kills.ts';
@@ -15,20 +12,20 @@ import { toMemoryDeadlineMs } from './memory-deadline.ts';
 import { toCriuCommand } from './prepare-criu.ts';
 import { actsAsOwner } from './workarounds/act-as-owner.ts';
 
-/** The program that writes processes to files and makes them again, unpacked by `prepareCriu`. */
+/** The program that dumps processes to files and restores them, unpacked by `prepareCriu`. */
 export interface Criu {
   /**
-   * Writes the processes of the tree under `pid` to `imagesDir`. They stay frozen when their cgroup was; without
-   * `whileHeld`, what they have of TCP stays as `endRepair` finds it. Rejects with
-   * `internal`, `exhausted` where there was no memory, or what `whileHeld` rejected with: they run on then, once they are
-   * thawed and continued. When CRIU is killed, by its deadline or by another process, the process that it was working on may
-   * end. Connections that it was reading then fail until the processes are frozen again; a kill after `whileHeld` has begun does
-   * not have that effect, since the processes are frozen then.
+   * Dumps the processes of the tree under `pid` to `imagesDir`. They stay frozen when their cgroup was; without
+   * `whileHeld`, their TCP sockets stay in the state that `endRepair` ends. Rejects with `internal`, with `exhausted`
+   * where memory was short, or as `whileHeld`: the processes continue then, once they are thawed and continued. When
+   * CRIU is killed, at its deadline or by another process, the process that it was working on may end. Connections that
+   * it was reading then fail until the processes are frozen again; a kill after `whileHeld` has begun does not have
+   * that effect, since the processes are frozen then.
    */
   dump(options: DumpOptions): Promise<void>;
   /**
-   * Makes the processes again, stopped, and resolves with the pid of the first. What was made is still there when it
-   * rejects; all of it, the program too, is a member of the cgroups. `livenessFd` may be pending still then.
+   * Restores the processes, stopped, and resolves with the pid of the first. When it rejects, what was restored still
+   * exists; all of it, the program too, is a member of the cgroups. `livenessFd` may still be pending then.
    */
   restore(options: RestoreOptions): Promise<number>;
 }
@@ -37,24 +34,27 @@ interface ImageOptions {
   imagesDir: string;
   /** Root inside, as seen from the host. */
   baseId: number;
-  /** How the images name the liveness pipe, a file that is not of the sandbox's own mounts. */
+  /** How the images name the liveness pipe, which is not in the sandbox's own mounts. */
   livenessPipeId: string;
-  /** The most that there may be to write or read; the deadline follows from it. */
+  /** The most memory that may have to be written or read; the deadline follows from it. */
   memoryBytes: number;
 }
 
 export interface DumpOptions extends ImageOptions {
   pid: number;
-  /** Whether a file stands for the kernel's boot id. */
+  /** Whether a file is mounted over the kernel's boot id. */
   hasBootId: boolean;
-  /** Empty folders that hide what is behind them. Kept as such: writing each down as a file system costs more than a process. */
+  /**
+   * Empty folders mounted over others. Dumped as external mounts: dumping each as a file system costs more than a
+   * process.
+   */
   maskedFolders: readonly string[];
   cgroup: Pick<Cgroup, 'freeze' | 'freezerPath'>;
-  /** Inherited by the process that dumps, so that it shows as long as that lives. */
+  /** Inherited by the process that dumps: the pipe stays open as long as that lives. */
   lineFd: number;
   /**
-   * For processes that run on: what is to be of the same moment as their images. Files to which no name leads any more have
-   * one as long as it works. Without it the processes stay stopped, and such files keep their names.
+   * For processes that continue afterwards: work at the moment of their images. Files without a name have one during
+   * it. Without it the processes stay stopped, and such files keep their names.
    */
   whileHeld: (() => Promise<void>) | undefined;
 }
@@ -64,19 +64,19 @@ export interface RestoreOptions extends ImageOptions {
   guestDir: string;
   agentDir: string;
   bootIdFile: string | undefined;
-  /** What hides the masked folders. */
+  /** The folder that is mounted over the masked ones. */
   emptyDir: string;
   pidFile: string;
   /** The `cgroup.procs` of every cgroup that the processes are to be in. */
   memberFiles: readonly string[];
   /**
-   * Resolves with the liveness pipe's writing end, which stays open until the end, when everything else is there. Meanwhile the
-   * program enters the cgroups, and waits.
+   * Resolves with the liveness pipe's writing end, which stays open until the restore has ended, when everything else
+   * is ready. Meanwhile the program enters the cgroups, and waits.
    */
   livenessFd: Promise<number>;
-  /** Folders that it is to see, besides those of the images, wherever they lie. */
+  /** Folders that it must see besides those of the images, in any place. */
   shown: readonly string[];
-  /** Changes the mounts that the program sees and nobody else. */
+  /** Changes the mounts that only the program sees. */
   prepareMounts: () => void;
   /** Makes the network that sockets in the images need, for the first process. Without it connections are closed. */
   prepareNetwork: ((pid: number) => Promise<void>) | undefined;
@@ -85,24 +85,24 @@ export interface RestoreOptions extends ImageOptions {
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
-/** What it has to say is in its log. */
+/** Its messages are in its log. */
 const silent = ['ignore', 'ignore', 'ignore'] as const;
 
-/** Undefined when there is none in the folder, or when it says that it cannot work on this kernel. */
+/** Undefined when the folder has none, or when it reports that it cannot work on this kernel. */
 export const findCriu = (dir: string | undefined): Criu | undefined => {
   if (dir === undefined || !existsSync(`${dir}/criu`)) return undefined;
   const toCommand = (name: string): string[] => toCriuCommand(dir, name);
   const plain = toCommand(existsSync(`${dir}/criu-plain`) ? 'criu-plain' : 'criu');
   const coverHost = (shown: readonly string[] = []): void => {
-    openWays(findClosedWays([dir, ...shown], [scratchDir]));
+    openClosedFolders(findClosedFolders([dir, ...shown], [scratchDir]));
     mount({ source: 'run', target: cacheDir, type: 'tmpfs', flags: 0, data: 'mode=755,size=1m' });
   };
   const findings = explore(plain, coverHost);
   if (findings === undefined) return undefined;
-  // The owner of the sandbox's user namespace may do anything in it, whatever root may here, and the namespace that a
-  // restore makes has the same owner.
-  // Without a right that not every root has: what CRIU does with it would be something else on those hosts. The lower bound of
-  // a restored process's OOM score is one such thing.
+  // The owner of the sandbox's user namespace has all capabilities in it, whatever root has here, and the namespace of
+  // a restore has the same owner. Without the one capability that not every root has: CRIU would use it on some hosts
+  // only, as for the lower bound of a restored process's OOM score. Fewer do not do on every host: a restore sets the
+  // login id where the kernel audits, and a dump traces processes that are not dumpable.
   const capabilities = '+all,-sys_resource';
   const isOwner = actsAsOwner(readFileSync(`${dir}/criu`));
   const asOwner = (baseId: number, command: readonly string[]): string[] => [
@@ -115,7 +115,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
     ...['--images-dir', imagesDir, '--log-file', log, '-v1'],
     ...[
       '--manage-cgroups=ignore',
-      // The packets are stopped by whoever calls, for longer and with less.
+      // The caller stops the packets, for longer and with fewer rules.
       ...['--network-lock', 'skip'],
       '--ext-unix-sk',
       '--file-locks',
@@ -137,7 +137,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
           folder: imagesDir,
           step: 'post-dump',
           work: async () => {
-            // All it has still to do to them is to let them go, for which they need not run.
+            // CRIU only has to release them now, for which they need not run.
             await cgroup.freeze();
             await whileHeld();
           },
@@ -145,7 +145,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
       const [file = '', ...args] = [
         ...asOwner(baseId, plain),
         ...['dump', '--tree', String(pid), '--ghost-limit', '1G'],
-        // Whoever waits to be accepted is sent away when the other end of his connection is looked for.
+        // Connections that wait to be accepted are closed when CRIU looks for the other end.
         ...['--tcp-established', '--skip-in-flight'],
         ...(hook ? ['--leave-running', '--action-script', hook.script] : ['--leave-stopped']),
         ...['--freeze-cgroup', cgroup.freezerPath],
@@ -158,13 +158,16 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
       try {
         const deadlineMs = toMemoryDeadlineMs(options.memoryBytes) + (hook ? HOOK_DEADLINE_MS : 0);
         const wasShort = watchOomKills();
-        const program = inPrivateMounts(
-          () => prepare([imagesDir]),
-          () => startProgram({ file, args, env: { PATH: systemPath }, stdio: [...silent, lineFd] }),
-        );
+        const program = startProgram({
+          file,
+          args,
+          stdio: [...silent, lineFd],
+          prepareMounts: () => prepare([imagesDir]),
+        });
         await finish(program, { log: `${imagesDir}/dump.log`, deadlineMs, wasShort });
       } catch (error) {
-        // At once: processes that CRIU let go run, with connections that fail. `endRepair` reports those that cannot be frozen.
+        // At once: processes that CRIU has released run, with connections that fail. `endRepair` reports those that
+        // cannot be frozen.
         await cgroup.freeze().catch(() => undefined);
         throw hook?.failure ?? error;
       } finally {
@@ -205,7 +208,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
         // Awaited below, where a rejection is handled.
         finished.catch(() => undefined).finally(() => member.close());
         try {
-          // That it has ended is told at once: what makes the line may take as long as copying a disk.
+          // An early end is noticed at once: preparing the pipe may take as long as copying a disk.
           const fd = await Promise.race([livenessFd, finished.then(() => livenessFd)]);
           member.become({
             fd,
@@ -216,7 +219,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
           });
         } catch (error) {
           member.kill();
-          // By that kill, or by what is told already.
+          // Ended by that kill, or with the failure that is thrown already.
           await finished.catch(() => undefined);
           throw error;
         }
@@ -231,7 +234,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
   };
 };
 
-/** Whether files of a tmpfs are compressed in the images, as programs without a `criu-plain` write them. */
+/** Whether files of a tmpfs are compressed in the images, as by programs without a `criu-plain`. */
 const hasCompressed = (imagesDir: string): boolean =>
   readdirSync(imagesDir)
     .filter((name) => name.startsWith('tmpfs-'))
@@ -251,27 +254,40 @@ const readHead = (path: string, length: number): Buffer => {
   }
 };
 
-/** Where it makes mount points, whatever it is told, and leaves them when it is killed. It is given an empty one. */
+/**
+ * Where CRIU makes mount points, regardless of its options, and leaves them when it is killed. It sees an empty folder
+ * there.
+ */
 const scratchDir = '/tmp';
 
-/** Where it looks for what it found out about the kernel before, if that is no real disk. */
+/** Where CRIU caches what it has found out about the kernel, unless that is on a disk. */
 const cacheDir = '/run';
 const cacheName = 'criu.kdat';
 
 /**
- * Lets it find out what the kernel can do, once and as root, and returns that as it writes it down: some of it only root
- * can find out, and it takes longer than a dump.
+ * Runs `criu check` once and as root, and returns the cache that it writes: root alone can find out some of it, and it
+ * takes longer than a dump.
  */
 const explore = (command: readonly string[], prepareMounts: () => void): Buffer | undefined => {
   const script = ['-c', '"$@" >&2 && exec cat "$0"', `${cacheDir}/${cacheName}`, ...command, 'check'];
   for (let tries = 1; ; tries++) {
-    const { status, error, stdout } = inPrivateMounts(prepareMounts, () =>
-      spawnSync('sh', script, { env: { PATH: systemPath }, timeout: EXPLORE_DEADLINE_MS, cwd: '/' }),
-    );
-    if (status === 0) return stdout;
-    // Somebody else ended it: that says nothing of the kernel, and what this returns holds for as long as this process lives.
-    const wasKilled = error === undefined && (status === null || status > 128);
-    if (!wasKilled || tries === EXPLORE_TRIES) return undefined;
+    const findings = createMemoryFile('criu-findings');
+    try {
+      const { end, isLate } = runProgramSync({
+        file: 'sh',
+        args: script,
+        stdio: ['ignore', findings, 'ignore'],
+        prepareMounts,
+        timeoutMs: EXPLORE_DEADLINE_MS,
+      });
+      if (end === 0) return readFileSync(`/proc/self/fd/${findings}`);
+      // Another process ended it, which says nothing of the kernel. The result is kept for as long as this process
+      // lives.
+      const wasKilled = !isLate && (typeof end === 'string' || end > 128);
+      if (!wasKilled || tries === EXPLORE_TRIES) return undefined;
+    } finally {
+      closeSync(findings);
+    }
   }
 };
 
@@ -292,8 +308,8 @@ const finish = async (
   if (status === 0) return;
   signal?.throwIfAborted();
   if (status === 'SIGKILL' && !deadline.aborted)
-    throw new RuntimeError('exhausted', 'criu was killed, as on a host that has no memory left');
-  // There is none where it ended before it was the program.
+    throw new RuntimeError('exhausted', 'criu was killed, as on a host without free memory');
+  // There is none where the process ended before it became CRIU.
   const written = await readFile(log, 'utf8').catch(() => undefined);
   const errors = written?.split('\n').filter((line) => line.includes('Error'));
   const end = deadline.aborted ? `was killed after ${deadlineMs} ms` : `ended with ${status}`;

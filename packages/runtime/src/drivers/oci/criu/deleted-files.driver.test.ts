@@ -4,13 +4,14 @@ import { useOci } from '../testing/oci-fixture.ts';
 
 const { create, toId } = useOci({ name: 'gone', memory: true });
 
-/** As long as names may be, and around what is appended to them. */
+/** The longest names, and those around what CRIU appends to them. */
 const lengths = [255, 254, 247, 246, 245, 238, 237, 236];
 
 describe('a deleted file that a process has open', () => {
-  it('is there after a pause and in a fork however long its name was, also where another has that name now', async () => {
+  it('survives a pause and a fork with a name of any length, also where another file has that name now', async () => {
     const source = await create();
-    // Beside one file of each length: one twice, one that is mapped, and one of many bytes that are no letters.
+    // One file of each length, and beside them: one with two names, one that is mapped, and one whose bytes are not
+    // letters.
     const program = `cat > /root/holder.py <<'END'
 import mmap, os, time
 os.mkdir("/root/there"); os.chdir("/root/there")
@@ -36,7 +37,7 @@ setsid python3 /root/holder.py > /root/log 2>&1 < /dev/null & for i in $(seq 200
     const fork = await create({ snapshot });
     await source.pause({ memory: true });
     await source.resume();
-    // Once more, by the names that they have now.
+    // Again, with the names that they have now.
     await source.pause({ memory: true });
     await source.resume();
     const read =
@@ -52,7 +53,7 @@ setsid python3 /root/holder.py > /root/log 2>&1 < /dev/null & for i in $(seq 200
     ['is open', ''],
     ['is mapped', 'mapped = mmap.mmap(f.fileno(), 0); f.close(); f = mapped'],
   ])(
-    'that %s keeps its sandbox from a pause while it has another name and had one that is too long, and all runs on',
+    'that %s prevents a pause while it has another name and had one that is too long, and its process continues',
     async (_, hold) => {
       const instance = await create();
       const program = `cat > /root/linked.py <<'END'

@@ -12,16 +12,15 @@ import { toStepError } from '../step-error.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import type { Criu } from './criu.ts';
 import { endDump } from './end-dump.ts';
-import { mendImages } from './images/mend-images.ts';
 import { findObstacle } from './obstacles/find-obstacle.ts';
 import { requireProgramFiles } from './obstacles/require-program-files.ts';
 import { requireUntraced } from './obstacles/require-untraced.ts';
 import { readySockets } from './sockets/ready-sockets.ts';
 
 /**
- * Writes the processes of a frozen sandbox, whose packets are stopped, to `imagesDir`, not yet to the medium. They stay
- * frozen, and stopped besides unless they are to run on after `whileHeld`; `endRepair` is to follow then. Nothing is kept when
- * it rejects; what of them is left then, see `Criu`, may be frozen or not, and stopped.
+ * Dumps the processes of a frozen sandbox, whose packets are stopped, to `imagesDir`, not yet to the medium. They stay
+ * frozen, and also stopped unless they continue after `whileHeld`; `endRepair` must follow then. Keeps nothing when it
+ * rejects; the processes may then be frozen, stopped, both or neither (see `Criu`).
  */
 export const dumpMemory = async (
   { host, criu }: { host: OciHost; criu: Criu },
@@ -41,6 +40,11 @@ export const dumpMemory = async (
     const livenessPipeId = await readLivenessPipeId(folder, pid);
     const hasBootId = host.runtime.mountsBelowProc;
     const { line, writeFd } = createLivenessPipe(folder.dumpPipe);
+    // Loaded when it is first needed, while CRIU writes: a helper that makes sandboxes and pauses none starts without
+    // protobuf.
+    const mending = import('./images/mend-images.ts');
+    // Awaited below; this marks the rejection as handled.
+    mending.catch(() => undefined);
     try {
       await renameSockets(folder, { from: '', to: '.new' });
       await criu.dump({
@@ -58,11 +62,12 @@ export const dumpMemory = async (
     } finally {
       closeSync(writeFd);
       line.close();
-      // A process that it has made outlives it when it is killed.
+      // A process that it has started outlives it when it is killed.
       await endDump(folder.dumpPipe, { deadlineMs: LEFTOVER_DEADLINE_MS });
       await renameSockets(folder, { from: '.new', to: '' });
     }
     const bootId = hasBootId ? await readFile(folder.bootId, 'utf8') : undefined;
+    const { mendImages } = await mending;
     const needsNetwork = await mendImages(imagesDir, await cgroup.members());
     const hostBootId = await readHostBootId();
     return { livenessPipeId, needsNetwork, hostBootId, ...(bootId !== undefined && { bootId }) };
@@ -72,7 +77,7 @@ export const dumpMemory = async (
       dataDir: host.dataDir,
     });
     await rm(imagesDir, { recursive: true, force: true });
-    // Whoever cannot be asked leaves what failed as it is.
+    // An obstacle that cannot be determined leaves the failure as it is.
     const obstacle =
       failure.code === 'internal' ? await findObstacle(pids).catch(() => undefined) : undefined;
     throw obstacle === undefined ? failure : new RuntimeError('unavailable', obstacle, { cause: error });
@@ -81,15 +86,16 @@ export const dumpMemory = async (
   }
 };
 
-/** For processes of a program that has ended, as it meant to. */
+/** Processes of a program that has ended regularly. */
 const LEFTOVER_DEADLINE_MS = 100;
 
-/** The agent's sockets, in the order in which they may be seen. */
+/** The agent's sockets, in the order in which they may appear. */
 const socketNames = ['http.sock', 'control.sock'];
 
 /**
- * A socket is found by the name to which it was bound, and bound to that again: the agent binds to another name than the
- * one it shows. Does nothing about one that has the other name already, or that root inside has removed.
+ * A socket is dumped with the name to which it was bound, and restored with that: the agent binds to another name than
+ * the one to which it renames the socket. Does nothing about a socket that has the other name already, or that root
+ * inside has removed.
  */
 export const renameSockets = async (
   { guest }: SandboxFolder,
@@ -108,7 +114,7 @@ export const removeSockets = async ({ guest }: SandboxFolder): Promise<void> => 
   await Promise.all(names.map((name) => rm(`${guest}/${name}`, { recursive: true, force: true })));
 };
 
-/** Masked files show the null device instead. */
+/** Masked files are bind mounts of the null device. */
 const readMaskedFolders = async (pid: number): Promise<string[]> =>
   (await readFile(`/proc/${pid}/mountinfo`, 'utf8'))
     .split('\n')
@@ -119,7 +125,7 @@ const readMaskedFolders = async (pid: number): Promise<string[]> =>
 export const readHostBootId = async (): Promise<string> =>
   (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
 
-/** As CRIU names a file outside the mounts of a process: the mount and the inode, in hex. */
+/** The name that CRIU gives a file outside the mounts of a process: the mount and the inode, in hex. */
 const readLivenessPipeId = async ({ livenessPipe }: SandboxFolder, pid: number): Promise<string> => {
   const info = await readFile(`/proc/${pid}/fdinfo/3`, 'utf8');
   const mountId = Number(/^mnt_id:\s+(\d+)$/m.exec(info)?.[1]);

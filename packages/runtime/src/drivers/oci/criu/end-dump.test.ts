@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** A process that holds the line for so long, whose maker has ended. */
+/** A process that holds the pipe for so long, and whose parent has ended. */
 const hold = (seconds: string): Promise<string | number> => {
   const { line, writeFd } = createLivenessPipe(path);
   const holder = spawn('sleep', [seconds], { stdio: ['ignore', 'ignore', 'ignore', writeFd] });
@@ -45,7 +45,7 @@ describe('a dump that outlived its helper', () => {
     expect(await exited).toBe('SIGKILL');
   });
 
-  it('that is over or was never begun takes no time', async () => {
+  it('takes no time when it has ended or was never begun', async () => {
     await endDump(path, { deadlineMs: 20_000 });
     const exited = hold('0');
     await exited;

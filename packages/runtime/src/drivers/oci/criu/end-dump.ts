@@ -6,15 +6,15 @@ import { adoptLivenessPipe } from '../container/liveness-pipe.ts';
 const KILL_DEADLINE_MS = 5_000;
 
 /**
- * Resolves when nobody holds the line of a dump any more. Who still does at the deadline is killed, and given up when even
- * that does not end it: whoever waits for this waits for every other sandbox, too.
+ * Resolves when no process holds the pipe of a dump any more. At the deadline the remaining ones are killed, and
+ * ignored when even that does not end them: a caller that waits here holds up every other sandbox.
  */
 export const endDump = async (dumpPipe: string, { deadlineMs }: { deadlineMs: number }): Promise<void> => {
   const line = adoptLivenessPipe(dumpPipe);
   if (line === undefined) return;
   const hasEnded = async (withinMs: number): Promise<boolean> => {
     const abort = new AbortController();
-    // Aborted as soon as it is no longer waited for.
+    // Aborted as soon as no caller waits any more.
     const late = sleep(withinMs, undefined, { signal: abort.signal }).catch(() => undefined);
     await Promise.race([line.ended, late]);
     abort.abort();
@@ -29,12 +29,12 @@ export const endDump = async (dumpPipe: string, { deadlineMs }: { deadlineMs: nu
   }
 };
 
-/** Every process but this one that has the file open. */
+/** Every other process that has the file open. */
 const findHolders = async (path: string): Promise<number[]> => {
   const { dev, ino } = await stat(path);
   const holds = async (pid: number): Promise<boolean> => {
     const folder = `/proc/${pid}/fd`;
-    // A process or a descriptor may be gone by now.
+    // A process or a descriptor may have disappeared.
     const names = await readdir(folder).catch(() => []);
     const files = await Promise.all(names.map((name) => stat(`${folder}/${name}`).catch(() => undefined)));
     return files.some((file) => file?.dev === dev && file.ino === ino);

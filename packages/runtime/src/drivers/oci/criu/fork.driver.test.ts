@@ -13,7 +13,7 @@ const output = async (instance: Instance, script: string): Promise<string> =>
   (await runInside(instance, script)).output;
 const detached = '>/dev/null 2>&1 </dev/null &';
 
-/** A process that counts in its memory and says so in a file. */
+/** A process that counts in its memory and writes the count to a file. */
 const startCounter = async (instance: Instance): Promise<void> => {
   await runInside(
     instance,
@@ -36,7 +36,7 @@ const readCounter = async (instance: Instance): Promise<{ pid: number; count: nu
 };
 
 describe('a snapshot with memory', () => {
-  it('goes on in any number of sandboxes side by side, while its source runs on', async () => {
+  it('starts any number of sandboxes side by side, while its source keeps running', async () => {
     const source = await create();
     await startCounter(source);
     const before = await readCounter(source);
@@ -66,7 +66,7 @@ describe('a snapshot with memory', () => {
       const found = await look(script);
       expect(new Set(found).size, script).toBe(all.length);
     }
-    // The owners of each are its own: one that got out would be nobody to the others.
+    // Each has owners of its own: a process that escaped would have no rights over the others.
     const owners = await Promise.all(
       all.map(async ({ id }) => {
         const pid = (await readFile(join(dataDir, 'sandboxes', id, 'pid'), 'utf8')).trim();
@@ -78,7 +78,7 @@ describe('a snapshot with memory', () => {
     expect(await look('cat /root/mine')).toEqual(all.map((_, index) => `${index}\n`));
   });
 
-  it('outlives its source and the runtime, and is gone when it is deleted', async () => {
+  it('outlives the instance and the runtime, and is removed when it is deleted', async () => {
     const source = await create();
     await startCounter(source);
     const before = await readCounter(source);
@@ -91,7 +91,7 @@ describe('a snapshot with memory', () => {
     await oci.runtime.snapshots.delete(snapshot);
     expect((await readCounter(fork)).pid).toBe(before.pid);
     expect(await readdir(join(dataDir, 'snapshots'))).toEqual([]);
-    // One that came of it is one like any other.
+    // A sandbox made from it is one like any other.
     await fork.pause({ memory: true });
     await fork.resume();
     expect((await readCounter(fork)).pid).toBe(before.pid);
@@ -113,7 +113,7 @@ describe('a snapshot with memory', () => {
     });
   });
 
-  it('goes on as well when it is not to last, and is none to anybody but the process that made it', async () => {
+  it('works in the same way when it is ephemeral, and only the process that made it can use it', async () => {
     const source = await create();
     await startCounter(source);
     const before = await readCounter(source);
@@ -140,7 +140,7 @@ describe('a snapshot with memory', () => {
     expect(await readdir(join(dataDir, 'snapshots'))).toEqual([]);
   });
 
-  it('is refused when an image of it changed', async () => {
+  it('is rejected when one of its images has changed', async () => {
     const source = await create();
     const snapshot = toId();
     await source.snapshot({ id: snapshot, memory: true });

@@ -3,25 +3,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../../error.ts';
 import { signalProcess } from '../../../kernel/signal-process.ts';
 import type { Cgroup } from '../cgroup/cgroup.ts';
+import { hasHostConnection, hasPendingConnection } from './host-connections.ts';
 import { requireFewDescriptors } from './obstacles/descriptors.ts';
 import { readProcessTree, type TreeProcess } from './obstacles/process-tree.ts';
 import { requireSessions } from './obstacles/require-sessions.ts';
 import { hasSpawner } from './obstacles/spawner.ts';
-import { hasHostConnection, hasWaitingConnection } from './quiet.ts';
 
 const DEADLINE_MS = 3_000;
 
 /**
- * Freezes the cgroup at a moment at which CRIU can write down its processes; after every other moment they run on for a while.
- * - None waits for a child to begin its program: CRIU cannot stop such a parent, gives up after 10 s, and most programs start
- *   others so. After 3 s they are frozen as they are: what else looks the same (a parent that was stopped just then) can be
- *   written.
- * - None was stopped: CRIU would wait for it for as long as it is frozen. It is continued.
- * - The first process, `first`, has reaped every zombie. CRIU sometimes does not recreate a session that holds zombies, and the
- *   restore hangs.
- * - The agent has no connection of the host, and nobody is left to accept one that is closed already.
- * Rejects as `freeze`, and with `unavailable` when there is always another one, more is open than can be written down, or
- * sessions could not be made again; all run on then.
+ * Freezes the cgroup at a moment at which CRIU can dump its processes; after every other moment they run for a while.
+ * - None waits for a child to execute its program: CRIU cannot stop such a parent, gives up after 10 s, and most
+ * programs start
+ * others so. After 3 s they are frozen as they are: other states that look the same (a parent that was stopped just
+ * then) can be
+ * dumped.
+ * - None is stopped: CRIU would wait for it for as long as it is frozen. It is continued.
+ * - The first process, `first`, has reaped every zombie. CRIU sometimes does not recreate a session that holds zombies,
+ * and the
+ * restore hangs.
+ * - The agent has no connection of the host, and no closed connection waits to be accepted.
+ * Rejects as `freeze`, and with `unavailable` when there is always another obstacle, more is open than can be dumped,
+ * or sessions could not be restored; all processes continue then.
  */
 export const freezeAtRest = async (cgroup: Cgroup, first: number): Promise<void> => {
   const deadline = Date.now() + DEADLINE_MS;
@@ -50,7 +53,7 @@ export const freezeAtRest = async (cgroup: Cgroup, first: number): Promise<void>
   }
 };
 
-/** A frozen process does not say that it was stopped before, but where. */
+/** A frozen process is not shown as stopped, but its wait channel is. */
 const findStopped = async (pids: readonly number[]): Promise<number[]> => {
   const places = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/wchan`, 'utf8').catch(() => '')));
   return pids.filter((_, index) => places[index] === 'do_signal_stop');
@@ -59,16 +62,16 @@ const findStopped = async (pids: readonly number[]): Promise<number[]> => {
 interface Processes {
   stopped: readonly number[];
   members: readonly number[];
-  /** The first one first. */
+  /** The first process first. */
   tree: readonly TreeProcess[];
 }
 
-/** What cannot be written down, and may be over in a moment. */
+/** States that cannot be dumped, and may end in a moment. */
 const findUnrest = async ({ stopped, members, tree }: Processes): Promise<string | undefined> => {
   const [first] = tree;
   if (stopped.length > 0 || tree.some(({ parent, hasEnded }) => parent === first?.pid && hasEnded))
     return 'processes stop or end again and again';
-  if (first && (await hasWaitingConnection(first.pid)))
+  if (first && (await hasPendingConnection(first.pid)))
     return 'connections wait to be accepted that were closed by one end, or that the host has made';
   return (await hasHostConnection(members)) ? 'connections to the agent are still open' : undefined;
 };

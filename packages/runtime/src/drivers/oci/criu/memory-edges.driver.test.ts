@@ -38,7 +38,7 @@ const readFound = async (instance: Instance): Promise<Record<string, string>> =>
 };
 
 describe('a process that is kept in memory', () => {
-  it('finds what it held, after a pause and in a fork', async () => {
+  it('has everything that it held, after a pause and in a fork', async () => {
     const expected = Object.fromEntries(Object.entries(holdings).map(([name, { found }]) => [name, found]));
     const source = await create();
     await startHolders(source);
@@ -51,7 +51,7 @@ describe('a process that is kept in memory', () => {
   }, 60_000);
 });
 
-/** Each in Python, with the reason that is told. */
+/** Each in Python, with the reason in the error. */
 const obstacles: [string, string][] = [
   [
     'message queue',
@@ -89,8 +89,8 @@ assert libc.ptrace(0x4206, int(os.read(r, 20)), 0, 0) == 0`,
   ],
 ];
 
-describe('what cannot be written down', () => {
-  it('keeps its sandbox from a pause as long as it is there, and all runs on', async () => {
+describe('an object that cannot be dumped', () => {
+  it('prevents a pause as long as it exists, and the sandbox continues', async () => {
     const instance = await create();
     const read = async (): Promise<string> => (await runInside(instance, 'cat /root/count /root/log')).output;
     // Not every kernel has secret memory.
@@ -123,7 +123,7 @@ rm -f /root/count /root/close; setsid python3 /root/hold.py > /root/log 2>&1 < /
 });
 
 describe('a program that is a file in memory', () => {
-  it('keeps its sandbox from a pause and a snapshot as long as it runs', async () => {
+  it('prevents a pause and a snapshot as long as it runs', async () => {
     const instance = await create();
     const program = `cat > /root/run.py <<'END'
 import os
@@ -143,9 +143,9 @@ setsid python3 /root/run.py > /root/log 2>&1 < /dev/null & echo $! > /root/pid; 
 });
 
 describe('a program that waits for a child to begin', () => {
-  it('does not keep its sandbox from a pause or a snapshot, whenever that is asked for', async () => {
+  it('does not prevent a pause or a snapshot at any moment', async () => {
     const instance = await create();
-    // What vfork does, with a child that takes its time.
+    // As vfork, with a child that takes a while.
     const program = `cat > /root/spawner.py <<'END'
 import ctypes, os, time
 libc = ctypes.CDLL(None)
@@ -170,7 +170,7 @@ setsid python3 /root/spawner.py > /root/log 2>&1 < /dev/null & until [ -s /root/
 });
 
 describe('a process that is stopped', () => {
-  it('does not keep its sandbox from a pause, and goes on after it', async () => {
+  it('does not prevent a pause, and is continued after it', async () => {
     const instance = await create();
     await runInside(
       instance,
@@ -185,7 +185,7 @@ until grep -q 'State:.T' /proc/$!/status; do sleep 0.02; done`,
   }, 30_000);
 });
 
-/** The processes of the CRIU that works on this sandbox: itself first, then what it has made. */
+/** The processes of the CRIU that works on this sandbox: itself first, then its children. */
 async function* listCriu(id: string): AsyncGenerator<number> {
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
@@ -202,9 +202,9 @@ const findCriu = async (id: string): Promise<number> => {
 };
 
 describe('CRIU', () => {
-  it('can be killed at any moment of a pause: the sandbox runs on, or has ended and says so', async () => {
+  it('can be killed at any moment of a pause: the sandbox continues, or has ended and is reported as ended', async () => {
     const outcomes: Record<string, number> = {};
-    // As many more as it takes to kill one in time.
+    // Repeated until one was killed in time.
     for (let round = 0; round < 8 || (round < 60 && !outcomes['refused running']); round++) {
       const instance = await create();
       await runInside(instance, `setsid sh -c 'while sleep 0.02; do :; done' >/dev/null 2>&1 </dev/null &`);
@@ -217,7 +217,7 @@ describe('CRIU', () => {
       try {
         if (pid > 0) process.kill(pid, 'SIGKILL');
       } catch (error) {
-        // It was done.
+        // The pause was complete.
         if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
       }
       const outcome = await paused;

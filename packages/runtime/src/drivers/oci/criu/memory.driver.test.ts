@@ -11,6 +11,7 @@ import { toSandboxFolder } from '../folder.ts';
 import { readRecord } from '../record.ts';
 import { killProgram } from '../testing/kill-program.ts';
 import { useOci } from '../testing/oci-fixture.ts';
+import { seededMoments } from '../testing/seeded-moments.ts';
 import { verifyImages } from './checkpoint.ts';
 
 const program = fileURLToPath(new URL('../testing/pause-endlessly.ts', import.meta.url));
@@ -18,7 +19,7 @@ const counter = await readFile(new URL('../../../suite/counter.cjs', import.meta
 const oci = useOci({ name: 'memory', memory: true, internet: true });
 const { create, dataDir, settings, toId } = oci;
 
-/** As a process finds it that was started after all others of ours were gone. */
+/** The sandbox as a process finds it that starts after all others of the driver have ended. */
 const reopen = async (id: string): Promise<Instance> => {
   await oci.reopen();
   return oci.runtime.get(id);
@@ -113,10 +114,10 @@ while True:
     expect(await instance.usage()).toMatchObject({ memoryBytes: 0, processCount: 0 });
   });
 
-  it('gives the processes back the limits, the name and the network that they had', async () => {
+  it('restores the limits, the host name and the network of the processes', async () => {
     const instance = await create();
     const look =
-      'hostname; cat /proc/sys/kernel/random/boot_id; ls /sys/class/net; cat /proc/sys/net/ipv4/ping_group_range /proc/sys/net/ipv4/ip_unprivileged_port_start; grep -E "^(Cap|Seccomp|NoNew)" /proc/1/status /proc/self/status; cat /proc/self/limits; cut -d" " -f5 /proc/self/mountinfo | sort; unshare -U true; mount -t tmpfs x /mnt; cat /proc/kmsg /proc/keys';
+      'hostname; cat /proc/sys/kernel/random/boot_id; ls /sys/class/net; cat /proc/sys/net/ipv4/ping_group_range /proc/sys/net/ipv4/ip_unprivileged_port_start; grep -E "^(Cap|Seccomp|NoNew)" /proc/1/status /proc/self/status; cat /proc/self/limits; cut -d" " -f5 /proc/self/mountinfo | sort; grep -E " /(run/envd|\\.envd|proc/sys/kernel/random/boot_id) " /proc/self/mountinfo | cut -d" " -f5,6 | sort; unshare -U true; mount -t tmpfs x /mnt; cat /proc/kmsg /proc/keys';
     const before = await runInside(instance, look);
     const limits = await readLimits(instance);
     expect(Object.keys(limits)).toHaveLength(8);
@@ -128,7 +129,7 @@ while True:
     expect((await runInside(instance, bomb)).output).toMatch(/fork/i);
   });
 
-  it('is refused while somebody is connected whom we cannot ask to leave, and all runs on', async () => {
+  it('is refused while another client is connected to the agent, and the sandbox continues', async () => {
     const instance = await create();
     await startCounter(instance);
     const before = await askCounter(instance);
@@ -145,7 +146,7 @@ while True:
     expect((await askCounter(instance)).echo).toBe('line 3');
   });
 
-  it('can be resumed when its files in memory were compressed, which they are no longer', async () => {
+  it('can be resumed from images with compressed tmpfs files, which are not written any more', async () => {
     const { criuDir = '' } = oci;
     const older = join(oci.base, 'criu');
     await cp(criuDir, older, { recursive: true });
@@ -182,7 +183,7 @@ while True:
     expect(await readdir(join(dataDir, 'sandboxes', instance.id))).toEqual(['disk.ext4', 'record.json']);
   });
 
-  it('is not resumed when an image of it is torn, and is still there', async () => {
+  it('is not resumed when an image is incomplete, and still exists', async () => {
     const instance = await create();
     await startCounter(instance);
     const before = await askCounter(instance);
@@ -207,7 +208,7 @@ while True:
     expect((await askCounter(instance)).count).toBeGreaterThan(before.count);
   });
 
-  it('is told from one with any of its images cut, emptied, longer, gone or changed in one byte', async () => {
+  it('is distinguished from one with any image truncated, emptied, longer, missing or changed in one byte', async () => {
     const instance = await create();
     await startCounter(instance);
     const before = await askCounter(instance);
@@ -227,7 +228,7 @@ while True:
     for (const [index, { name }] of images.files.entries()) {
       const path = join(folder, name);
       const whole = await readFile(path);
-      // All of them for one image, and one for each.
+      // All kinds of damage for one image, and one kind for each.
       for (const damage of name === 'core-1.img' ? damages : [damages[index % damages.length]]) {
         const damaged = damage?.(whole);
         if (damaged === undefined) await rm(path);
@@ -239,22 +240,23 @@ while True:
         await writeFile(path, whole);
       }
     }
-    // Made anew at every resume, where CRIU makes the user namespace.
+    // Rewritten at every resume, where CRIU makes the user namespace.
     if (images.usernsName !== undefined) await rm(join(folder, images.usernsName));
     await instance.resume();
     expect((await askCounter(instance)).count).toBeGreaterThan(before.count);
   });
 
-  it('is offered by the helper too, and outlives it', async () => {
-    const { agentDir, criuDir, rootfs } = oci;
-    const helper = await startHelper({ dataDir, agentDir, driver: { name: 'oci', criuDir } });
+  it('is available through the helper too, and outlives it', async () => {
+    const { agentDir, rootfs, programsDir } = oci;
+    const driver = { name: 'oci', keepsMemory: true, programsDir } as const;
+    const helper = await startHelper({ dataDir, agentDir, driver });
     expect(helper.features.pause.memory).toBe(true);
     const instance = await helper.create({ id: toId(), rootfs, ...settings });
     await startCounter(instance);
     const before = await askCounter(instance);
     await instance.pause({ memory: true });
     await helper.close();
-    const next = await startHelper({ dataDir, agentDir, driver: { name: 'oci', criuDir } });
+    const next = await startHelper({ dataDir, agentDir, driver });
     const found = await next.get(instance.id);
     await found.resume();
     const after = await askCounter(found);
@@ -264,20 +266,21 @@ while True:
     await next.close();
   });
 
-  it('survives a kill of the driver at whatever moment of a pause and a resume', async () => {
+  it('survives a kill of the driver at any moment of a pause and a resume', async () => {
     const { agentDir, criuDir = '', rootfs } = oci;
     const outcomes: Record<string, number> = {};
+    const moment = seededMoments();
     for (let round = 0; round < 12; round++) {
       const id = toId();
       const said = await killProgram({
         program,
         argv: [dataDir, agentDir, rootfs, id, criuDir],
-        // A moment of each kind is certain, and the rest are any.
+        // One moment of each kind is fixed, and the rest are random.
         moment: async (saidSoFar) => {
           if (round === 0) return;
           if (round === 1)
             await vi.waitUntil(() => saidSoFar().includes('kept'), { timeout: 30_000, interval: 1 });
-          else await sleep(Math.random() * 1_500);
+          else await sleep(moment(1_500));
         },
       });
       const kept = Number(/kept (\d+)\n$/.exec(said)?.[1] ?? 0);

@@ -5,7 +5,7 @@ import { useOci } from '../testing/oci-fixture.ts';
 
 const oci = useOci({ name: 'names', memory: true, internet: true });
 
-/** Has the files open and watches them; then tells what is read in them from their beginning on, and of how many it is told. */
+/** Has the files open and watches them; then prints their content from the beginning, and the number of events. */
 const holder = `cat > /root/holder.py <<'END'
 import ctypes, os, time
 libc = ctypes.CDLL(None); watcher = libc.inotify_init1(0o4000)
@@ -30,8 +30,8 @@ const readFound = async (instance: Instance): Promise<string> => {
   return (await runInside(instance, `touch /root/go; ${wait}`)).output;
 };
 
-describe('a process that has the files open that say what a sandbox is named and whom it asks for names', () => {
-  it('goes on in copies with shorter and longer names, with and without a way out, and reads theirs', async () => {
+describe('a process that has /etc/hostname, /etc/hosts and /etc/resolv.conf open', () => {
+  it('is restored in copies with shorter and longer names, with and without internet, and reads theirs', async () => {
     const source = await oci.create();
     expect((await runInside(source, holder)).output).toBe('');
     const { output: resolvers } = await runInside(source, 'cat /etc/resolv.conf');

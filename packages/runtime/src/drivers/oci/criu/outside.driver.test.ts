@@ -5,7 +5,7 @@ import { useOci } from '../testing/oci-fixture.ts';
 
 const fixture = useOci({ name: 'outside', memory: true });
 
-it('ends a connection to the outside on both ends in a pause, in a copy on its own end, and in a snapshot not at all', async () => {
+it('ends a connection to the outside on both ends in a pause, in a copy on its own end, and in a snapshot on neither', async () => {
   const { base, agentDir, rootfs, criuDir = '' } = fixture;
   const lab = fileURLToPath(new URL('../testing/outside-lab.ts', import.meta.url));
   const args = ['--net', process.execPath, lab, `${base}/lab`, agentDir, rootfs, criuDir];

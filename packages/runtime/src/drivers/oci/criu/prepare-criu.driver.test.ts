@@ -1,10 +1,21 @@
-import { copyFile, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  chown,
+  copyFile,
+  cp,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeCriu, prepareCriu, toCriuCommand } from './prepare-criu.ts';
 
-/** A program that every host has stands for CRIU where only its preparation is seen. */
+/** A program that every host has replaces CRIU where only the preparation is tested. */
 const stranger = '/bin/cat';
 
 let targetDir: string;
@@ -14,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => rm(targetDir, { recursive: true, force: true }));
 
 describe('preparing a CRIU of the host', () => {
-  it('takes the program with its loader and libraries, unchanged where its code is not as expected', async () => {
+  it('copies the program with its loader and libraries, unchanged where its code is not as expected', async () => {
     const dir = await prepareCriu({ targetDir, program: stranger });
     expect(await readFile(join(dir, 'criu'))).toEqual(await readFile(stranger));
     expect(await readdir(join(dir, 'lib'))).toEqual(expect.arrayContaining(['ld.so', 'libc.so.6']));
@@ -29,7 +40,7 @@ describe('preparing a CRIU of the host', () => {
     );
   });
 
-  it('changes what is as expected, and says so', async () => {
+  it('changes a program with the expected code, and reports it', async () => {
     const program = join(targetDir, 'own');
     await copyFile(stranger, program);
     await writeFile(program, '\0--gzip\0geteuid\0', { flag: 'a' });
@@ -51,13 +62,31 @@ describe('preparing a CRIU of the host', () => {
     expect((await readdir(targetDir)).length).toBe(3);
   });
 
-  it('takes the libraries that lie beside a program which was prepared before', async () => {
+  it('copies the libraries beside a program that was prepared before', async () => {
     const first = await prepareCriu({ targetDir, program: stranger });
     const moved = join(targetDir, 'moved');
     await cp(first, moved, { recursive: true });
     await rm(first, { recursive: true });
     const dir = await prepareCriu({ targetDir, program: join(moved, 'criu') });
     expect(await readdir(join(dir, 'lib'))).toEqual(await readdir(join(moved, 'lib')));
+  });
+
+  it('refuses a program that was altered after it was made, and one of another user', async () => {
+    const program = join(targetDir, 'own');
+    await copyFile(stranger, program);
+    const dir = await prepareCriu({ targetDir, program });
+    await appendFile(join(dir, 'criu'), ' ');
+    await expect(prepareCriu({ targetDir, program })).rejects.toMatchObject({ code: 'damaged' });
+    await chown(join(dir, 'criu'), 1000, 1000);
+    await expect(prepareCriu({ targetDir, program })).rejects.toThrow('criu belongs to user 1000');
+    await rm(dir, { recursive: true });
+    await chown(program, 1000, 1000);
+    await expect(prepareCriu({ targetDir, program })).rejects.toThrow(`${program} belongs to user 1000`);
+    await chown(program, 0, 0);
+    await chmod(targetDir, 0o777);
+    await expect(prepareCriu({ targetDir, program })).rejects.toThrow(
+      `${targetDir} may be written by every user`,
+    );
   });
 
   it.each([

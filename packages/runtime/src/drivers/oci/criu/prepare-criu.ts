@@ -7,21 +7,23 @@ import { runCommand } from '../../../kernel/run-command.ts';
 import { syncPath } from '../../../kernel/sync-path.ts';
 import { readInterpreter } from '../../elf.ts';
 import { copySynced, fetchDebianProgram, makeProgramFolder } from '../../fetch-debian-program.ts';
+import { requireOwnProgram, UntrustedFileError } from '../../own-files.ts';
+import { checkProgramHashes } from '../../program-hashes.ts';
 import { actAsOwner, actsAsOwner } from './workarounds/act-as-owner.ts';
 import { withPlainTmpfs } from './workarounds/plain-tmpfs.ts';
 
 export interface CriuSource {
-  /** Holds the folder that is made. */
+  /** The parent of the folder that is made. */
   targetDir: string;
   /** A CRIU of this host to use in place of Debian's: an absolute path. */
   program?: string | undefined;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /**
- * Resolves with a folder that has CRIU 4.2 or later as `criu`, where possible another one as `criu-plain` that compresses
- * nothing, and their loader and libraries in `lib/`: that of Debian 12 does not work on current kernels. Rejects with
- * `unsupported` and a reason when it cannot be had.
+ * Resolves with a folder that contains CRIU 4.2 or later as `criu`, where possible a copy without compression as
+ * `criu-plain`, and their loader and libraries in `lib/`: the version of Debian 12 does not work on current kernels.
+ * Rejects with `unsupported` and a reason when it cannot be fetched.
  */
 export const prepareCriu = async ({ targetDir, program, signal }: CriuSource): Promise<string> => {
   const dir =
@@ -31,11 +33,12 @@ export const prepareCriu = async ({ targetDir, program, signal }: CriuSource): P
           { targetDir, signal },
         )
       : await copyOwn(targetDir, program);
-  await addPlain(dir);
+  if (!existsSync(join(dir, 'criu-plain'))) await addPlain(dir);
+  await checkProgramHashes(dir);
   return dir;
 };
 
-/** What `skerry doctor` says of such a folder: its version, and what differs from the program as it was built. */
+/** The line of `skerry doctor` for such a folder: its version, and what was changed in the program. */
 export const describeCriu = async (dir: string): Promise<string> => {
   const [file = '', ...args] = toCriuCommand(dir, 'criu');
   const version = await runCommand({ file, args: [...args, '--version'] }).catch(() => '');
@@ -51,16 +54,16 @@ export const describeCriu = async (dir: string): Promise<string> => {
   return `CRIU ${number} is ${changes.join(' and ')}`;
 };
 
-/** How to start the program of that name in such a folder. One that is linked statically needs no loader. */
+/** The command for the program of that name in such a folder. A statically linked one needs no loader. */
 export const toCriuCommand = (dir: string, name: string): string[] => [
   ...(existsSync(`${dir}/lib/ld.so`) ? [`${dir}/lib/ld.so`, '--library-path', `${dir}/lib`] : []),
   `${dir}/${name}`,
 ];
 
-/** Also to a folder that was made before there was one. */
+/** Writes the copy beside the program, also in a folder that was made before this copy was introduced. */
 const addPlain = async (dir: string): Promise<void> => {
   const plain = withPlainTmpfs(await readFile(join(dir, 'criu')));
-  if (plain === undefined || existsSync(join(dir, 'criu-plain'))) return;
+  if (plain === undefined) return;
   try {
     const next = join(dir, `criu-plain.${randomUUID()}`);
     await writeFile(next, plain, { mode: 0o755, flush: true });
@@ -68,24 +71,26 @@ const addPlain = async (dir: string): Promise<void> => {
     await rename(next, join(dir, 'criu-plain'));
     await syncPath(dir);
   } catch {
-    // Where the folder cannot be written, memory is kept all the same, in more time.
+    // Where the folder cannot be written, memory is kept all the same, more slowly.
   }
 };
 
-/** In a folder named after the bytes, so that another release of the program gets another one. */
+/** In a folder named after the content, so that another release of the program gets another one. */
 const copyOwn = async (targetDir: string, path: string): Promise<string> => {
   try {
     const program = await realpath(path);
+    requireOwnProgram(program);
     const hash = createHash('sha256').update(await readFile(program));
     const folder = `criu-${hash.digest('hex').slice(0, 16)}`;
     return await makeProgramFolder({ targetDir, folder, program: 'criu' }, async ({ to }) => {
-      // Beside a program that was prepared before lies what it loads.
+      // A program that was prepared before has its libraries beside it.
       const prepared = join(dirname(program), 'lib');
       const isPrepared = existsSync(join(prepared, 'ld.so'));
       const loader = isPrepared ? join(prepared, 'ld.so') : await readInterpreter(program);
       await assemble({ program, loader, ...(isPrepared && { libraries: prepared }), to });
     });
   } catch (error) {
+    if (error instanceof UntrustedFileError) throw error;
     throw new RuntimeError('unsupported', `${path} cannot be used as CRIU`, { cause: error });
   }
 };
@@ -93,10 +98,10 @@ const copyOwn = async (targetDir: string, path: string): Promise<string> => {
 const assembleFetched = async ({ root, to }: { root: string; to: string }): Promise<void> => {
   const found = (await readdir(root, { recursive: true, withFileTypes: true })).find(
     (entry) =>
-      // Beside the C library; elsewhere there is a link to it.
+      // The loader is beside the C library; elsewhere there is a link to it.
       entry.isFile() && /^ld-linux.*\.so\.\d$/.test(entry.name),
   );
-  if (found === undefined) throw new RuntimeError('unsupported', 'the packages have no loader');
+  if (found === undefined) throw new RuntimeError('unsupported', 'the packages contain no loader');
   await assemble({
     program: join(root, 'usr/sbin/criu'),
     loader: join(found.parentPath, found.name),
@@ -107,14 +112,14 @@ const assembleFetched = async ({ root, to }: { root: string; to: string }): Prom
 
 interface Parts {
   program: string;
-  /** Undefined for a program that is linked statically. */
+  /** Undefined for a statically linked program. */
   loader: string | undefined;
-  /** The folder that all libraries have to come from; where the loader finds them by itself when absent. */
+  /** The folder that must contain all libraries; where the loader finds them by itself when absent. */
   libraries?: string;
   to: string;
 }
 
-/** Takes what the program loads, as its own loader lists it. */
+/** Copies what the program loads, as listed by its own loader. */
 const assemble = async ({ program, loader, libraries, to }: Parts): Promise<void> => {
   if (loader !== undefined) {
     const from = libraries === undefined ? [] : ['--library-path', libraries];
@@ -130,4 +135,5 @@ const assemble = async ({ program, loader, libraries, to }: Parts): Promise<void
   const found = await readFile(program);
   await writeFile(join(to, 'criu'), actAsOwner(found) ?? found, { flush: true });
   await chmod(join(to, 'criu'), 0o755);
+  await addPlain(to);
 };

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { release, version } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ const prepare = async (name: string): Promise<Parameters<typeof ensureMemoryProo
   return { program: `${oci.criuDir}/criu`, proofPath: join(oci.base, `${name}.json`), rootfs };
 };
 
-/** The folder of an agent that starts no program once it was resumed or copied. */
+/** The folder of an agent that starts no program after a resume or in a copy. */
 const prepareBroken = async (): Promise<string> => {
   const base = join(oci.base, 'broken');
   const bundleDir = await prepareSuiteBundle(base);
@@ -27,8 +28,23 @@ const prepareBroken = async (): Promise<string> => {
   return prepareAgentFolder({ targetDir: join(base, 'agent'), nodePath: process.execPath, bundleDir });
 };
 
+/** Kills a CRIU that dumps for this test, and returns how many there were. */
+const killDump = (): number => {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      if (!args.includes('dump') || !args.some((arg) => arg.startsWith(oci.base))) continue;
+      process.kill(Number(pid), 'SIGKILL');
+      return 1;
+    } catch {
+      // It has ended since it was listed.
+    }
+  }
+  return 0;
+};
+
 describe('the proof that memory is kept', () => {
-  it('is made again where an older one did not start a program after the restore', async () => {
+  it('runs again where an older one did not start a program after the restore', async () => {
     const options = await prepare('old');
     const { size, mtimeMs } = await stat(options.program);
     const old = { kernel: [release(), version()], program: [size, mtimeMs], on: oci.runtime.name };
@@ -41,7 +57,18 @@ describe('the proof that memory is kept', () => {
     expect((await stat(options.proofPath)).mtimeMs).toBe(provedMs);
   });
 
-  it('fails with the reason where no program starts after the restore, and is not written', async () => {
+  it('is tried again when CRIU is killed, as on a host that is short of memory for a moment', async () => {
+    const options = await prepare('killed');
+    let killed = 0;
+    const hunt = setInterval(() => {
+      if (killed === 0) killed += killDump();
+    }, 1);
+    await ensureMemoryProof(oci.runtime, options).finally(() => clearInterval(hunt));
+    expect(killed).toBe(1);
+    await stat(options.proofPath);
+  });
+
+  it('fails with the reason where no program starts after the restore, and is not stored', async () => {
     const options = await prepare('broken');
     await oci.reopen({ agentDir: await prepareBroken() });
     await expect(ensureMemoryProof(oci.runtime, options)).rejects.toMatchObject({

@@ -1,7 +1,7 @@
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { release, version } from 'node:os';
 import { text } from 'node:stream/consumers';
-import { RuntimeError } from '../../../error.ts';
+import { isRuntimeError, RuntimeError } from '../../../error.ts';
 import type { Instance, InstanceSettings, Runtime } from '../../../runtime.ts';
 
 const MIB = 2 ** 20;
@@ -12,8 +12,9 @@ export interface MemoryProof {
 }
 
 /**
- * Makes a sandbox with an empty root, pauses it with its memory, resumes it and lets its agent start a program; the same in a
- * copy. Resolves with how long pause and resume took. Rejects with what went wrong. Nothing of the sandboxes is left.
+ * Makes a sandbox with an empty root, pauses it with its memory, resumes it and makes its agent start a program; the
+ * same in a copy. Resolves with the duration of pause and resume. Rejects with the failure. Nothing of the sandboxes is
+ * left.
  */
 export const proveMemory = async (runtime: Runtime, options: { rootfs: string }): Promise<MemoryProof> => {
   if (!runtime.features.pause.memory) {
@@ -56,10 +57,13 @@ const proveCopy = async (
   }
 };
 
-/** Also where the host is busy: a host that answers late once keeps no memory for as long as this process lives. */
+/** Long enough for a busy host: after one late answer this process keeps no memory for as long as it lives. */
 const ANSWER_MS = 60_000;
 
-/** Resolves when the agent has started a program the way it starts commands. Rejects with `unavailable` and its reason otherwise. */
+/**
+ * Resolves when the agent has started a program in the same way as commands. Otherwise rejects with `unavailable` and
+ * the reason.
+ */
 const testAgent = async (instance: Instance, when: string): Promise<void> => {
   const deadline = AbortSignal.timeout(ANSWER_MS);
   const stream = await instance.control({ signal: deadline });
@@ -83,12 +87,26 @@ const testAgent = async (instance: Instance, when: string): Promise<void> => {
   }
 };
 
-/** To be raised when more is proved, so that a host with an older proof proves again. */
+/** CRIU is killed on a host that is short of memory for a moment, and this process would keep no memory as long as it lives. */
+const PROOF_TRIES = 3;
+
+const proveUnlessExhausted = async (runtime: Runtime, options: { rootfs: string }): Promise<void> => {
+  for (let tries = 1; ; tries++) {
+    try {
+      await proveMemory(runtime, options);
+      return;
+    } catch (error) {
+      if (!isRuntimeError(error, 'exhausted') || tries === PROOF_TRIES) throw error;
+    }
+  }
+};
+
+/** Raise it when the proof covers more, so that a host with an older proof runs it again. */
 const PROOF_VERSION = 2;
 
 /**
- * Whether memory can be kept here, proved by doing it: once for a kernel and the program that keeps it. Rejects with what went
- * wrong; that is tried again every time.
+ * Proves by a pause and a resume that memory can be kept here: once for each kernel and program. Rejects with the
+ * failure; that is tried again every time, and at once when the host had no room.
  */
 export const ensureMemoryProof = async (
   runtime: Runtime,
@@ -103,12 +121,12 @@ export const ensureMemoryProof = async (
     on: runtime.name,
   });
   if ((await readFile(path, 'utf8').catch(() => '')) === proof) return;
-  await proveMemory(runtime, { rootfs });
+  await proveUnlessExhausted(runtime, { rootfs });
   const next = `${path}.${process.pid}`;
   try {
     await writeFile(next, proof);
     await rename(next, path);
   } catch {
-    // Where the folder cannot be written, it is proved again at the next start.
+    // Where the folder cannot be written, the proof runs again at the next start.
   }
 };

@@ -1,6 +1,6 @@
 /**
- * A copy of the program in which `from`, a text of its own between zeros, is `to`, which has as many bytes. Undefined when
- * the program does not hold the text exactly once.
+ * A copy of the program in which `from`, a NUL-terminated string of its own, is replaced by `to`, which has as many
+ * bytes. Undefined when the program does not contain the string exactly once.
  */
 export const replaceText = (
   program: Buffer,

@@ -13,7 +13,7 @@ import { restoreMemory } from './restore.ts';
 export interface RestoreRunOptions {
   host: OciHost;
   record: SandboxRecord;
-  /** Whose images are in the sandbox's folder. */
+  /** The checkpoint, whose images are in the sandbox's folder. */
   memory: Checkpoint;
   agentDir: string;
   command: readonly string[];
@@ -23,8 +23,8 @@ export interface RestoreRunOptions {
 }
 
 /**
- * Makes the run that the record names out of memory that was kept. What was made is still there when it rejects: with
- * `damaged` when the images are not as they were.
+ * Makes the run that the record names from kept memory. When it rejects, what was made still exists: with `damaged`
+ * when the images have changed.
  */
 export const restoreSandbox = async (options: RestoreRunOptions): Promise<Run> => {
   const { host, record, memory, agentDir, signal } = options;
@@ -38,7 +38,7 @@ export const restoreSandbox = async (options: RestoreRunOptions): Promise<Run> =
   let line: LivenessPipe | undefined;
   let damage: Promise<unknown> = Promise.resolve();
   try {
-    // Those of a snapshot, of which any number may be made at the same time, were looked at when that was opened.
+    // The images of a snapshot, of which any number may be started at the same time, were verified when it was opened.
     if (isNew) requireUntouched(folder.memory, images);
     // Beside the restore: it takes as long, and nothing runs until both are done.
     const verify = (): void => {
@@ -51,7 +51,7 @@ export const restoreSandbox = async (options: RestoreRunOptions): Promise<Run> =
     if (await damage) throw await damage;
     const { memory: _, ...rest } = record;
     const ready: SandboxRecord = { ...rest, phase: 'ready', agentDir };
-    // On the medium before anything runs: from then on what a pause has kept does not fit the disk any more.
+    // On the medium before anything runs: from then on the kept memory does not match the disk any more.
     await (isNew ? writeRecord : keepRecord)(folder.record, ready);
     await restore.begin();
     return { record: ready, line };
@@ -59,29 +59,29 @@ export const restoreSandbox = async (options: RestoreRunOptions): Promise<Run> =
     line?.close();
     throw (
       (await damage) ??
-      (await toStepError(error, { step: `waking sandbox ${id}`, dataDir: host.dataDir, signal }))
+      (await toStepError(error, { step: `restoring sandbox ${id}`, dataDir: host.dataDir, signal }))
     );
   }
 };
 
 interface Restore {
   /**
-   * Resolves when everything is there, and stands still. Calls `meanwhile` when it begins to read the images, which it leaves as
-   * they are.
+   * Resolves when everything exists and is stopped. Calls `meanwhile` when it begins to read the images, which it does
+   * not change.
    */
   make(meanwhile: () => void): Promise<LivenessPipe>;
-  /** Resolves when it runs, and the agent can be reached. */
+  /** Resolves when it runs and the agent can be reached. */
   begin(): Promise<void>;
 }
 
-/** Undefined where this host cannot restore what has written the images. */
+/** Undefined where this host cannot restore these images. */
 const toRestore = (options: RestoreRunOptions): Restore | undefined => {
   const { host, record, memory, agentDir, command, signal, prepareDisk } = options;
   const { id } = record.spec;
   const folder = toSandboxFolder(host.dataDir, id);
   const { criu, sentry } = host;
   if (isCriuMemory(memory)) {
-    // Another machine from here on, where the old one may run as well.
+    // A new boot id from here on: the original sandbox may be running as well.
     const bootId = record.phase === 'starting' ? `${record.runId}\n` : memory.bootId;
     const restored = { ...memory, ...(memory.bootId !== undefined && { bootId }) };
     return (

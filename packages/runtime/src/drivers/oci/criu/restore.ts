@@ -11,6 +11,7 @@ import { multipathSetting } from '../cgroup/host-allowance.ts';
 import { makeCgroup } from '../cgroup/make-cgroup.ts';
 import { createLivenessPipe, type LivenessPipe } from '../container/liveness-pipe.ts';
 import { mountRoot } from '../container/overlay.ts';
+import { restrictSource } from '../container/restrict-sources.ts';
 import { writeBootId } from '../container/write-boot-id.ts';
 import { type SandboxFolder, toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
@@ -18,12 +19,17 @@ import type { SandboxRecord } from '../record.ts';
 import { type CriuMemory, countProcesses, moveImages } from './checkpoint.ts';
 import type { Criu } from './criu.ts';
 import { renameSockets } from './dump.ts';
-import { addRoom, hasRunOut, removeRoom, tooMuch } from './restore-room.ts';
+import {
+  addRestoreOverhead,
+  hasOomKill,
+  removeRestoreOverhead,
+  toMemoryLimitError,
+} from './restore-overhead.ts';
 import { probeWindows } from './sockets/probe-windows.ts';
 
 /**
- * Makes the run that the record names out of the checkpoint: its processes, frozen, in new cgroups and a new network.
- * What was made is still there when it rejects, and nothing is under way.
+ * Makes the run that the record names from the checkpoint: its processes, frozen, in new cgroups and a new network.
+ * When it rejects, what was made still exists, and no work is in progress.
  */
 export const restoreMemory = async (options: {
   host: OciHost;
@@ -34,7 +40,7 @@ export const restoreMemory = async (options: {
   signal: AbortSignal;
   /** Mounts the disk at the folder's `disk`. */
   prepareDisk: () => Promise<void>;
-  /** Called when all is prepared, and CRIU begins to read the images. */
+  /** Called when everything is prepared, and CRIU begins to read the images. */
   meanwhile: () => void;
 }): Promise<LivenessPipe> => {
   const { host, criu, record, memory, agentDir, signal } = options;
@@ -46,7 +52,7 @@ export const restoreMemory = async (options: {
   const prepare = async (): Promise<{ line: LivenessPipe; writeFd: number }> => {
     if (memory.bootId !== undefined) writeBootId(folder.bootId, memory.bootId);
     await settleAll([
-      prepareRoot(record, folder, options.prepareDisk),
+      prepareRoot(host, record, options.prepareDisk),
       moveImages(folder.memory, { usernsName: memory.images.usernsName, baseId }),
       mkdir(emptyDir, { recursive: true, mode: 0o755 }),
     ]);
@@ -67,7 +73,7 @@ export const restoreMemory = async (options: {
   // Awaited below; this marks the rejection as handled.
   livenessFd.catch(() => undefined);
   const restore = async (): Promise<number> => {
-    const room = addRoom(limits, { processCount: countProcesses(memory.images) });
+    const raised = addRestoreOverhead(limits, { processCount: countProcesses(memory.images) });
     try {
       return await criu.restore({
         imagesDir: folder.memory,
@@ -80,21 +86,24 @@ export const restoreMemory = async (options: {
         guestDir: folder.guest,
         agentDir,
         pidFile: folder.pidFile,
-        memberFiles: await makeCgroup(host.cgroups, cgroup.path, room),
+        memberFiles: await makeCgroup(host.cgroups, cgroup.path, raised),
         livenessFd,
         shown: [folder.path, agentDir, emptyDir],
-        prepareMounts: () => prepareMounts(host, { folder, emptyDir }),
+        prepareMounts: () => {
+          prepareMounts(host, { folder, emptyDir });
+          if (memory.bootId !== undefined) restrictSource(folder.bootId, { readOnly: true });
+        },
         prepareNetwork: memory.needsNetwork ? prepareNetwork : undefined,
         signal,
       });
     } finally {
-      // What was never opened need not be closed.
+      // A descriptor that was never opened need not be closed.
       await livenessFd.then(closeSync, () => undefined);
     }
   };
   try {
     const pid = await restore();
-    // From being stopped to being frozen, which ends for all of them at once.
+    // From stopped to frozen; the thaw then continues all of them at once.
     await cgroup.freeze();
     await cgroup.signal('SIGCONT');
     setHostname(pid, hostname);
@@ -109,31 +118,32 @@ export const restoreMemory = async (options: {
       stateDir: host.stateDir,
     });
     await renameSockets(folder, { from: '.new', to: '' });
-    await removeRoom(host.cgroups, cgroup.path, limits);
+    await removeRestoreOverhead(host.cgroups, cgroup.path, limits);
     return (await prepared).line;
   } catch (error) {
-    // Where that failed it is what is told, and there is no line.
+    // A failed preparation is the error that is thrown, and there is no pipe.
     (await prepared.catch(() => undefined))?.line.close();
-    // The first process may be gone, and its network with it.
+    // The first process may have ended, and its network with it.
     await packets?.end().catch(() => undefined);
-    throw (await hasRunOut(host.cgroups, cgroup.path)) ? tooMuch(error) : error;
+    throw (await hasOomKill(host.cgroups, cgroup.path)) ? toMemoryLimitError(error) : error;
   }
 };
 
 const prepareRoot = async (
+  host: OciHost,
   { spec, slot }: SandboxRecord,
-  folder: SandboxFolder,
   prepareDisk: () => Promise<void>,
 ): Promise<void> => {
-  const { disk, root, lower } = folder;
+  const { disk, root, lower } = toSandboxFolder(host.dataDir, spec.id);
   const opened = openImageShift(toBaseUid(slot));
   try {
-    const [userNamespace] = await settleAll([
+    const [userNamespace, rootfs] = await settleAll([
       opened,
+      host.roots.open(spec.rootfs, spec.id),
       prepareDisk(),
       ...[root, lower].map((path) => mkdir(path, { mode: 0o700 })),
     ]);
-    mountRoot({ disk, rootfs: spec.rootfs, target: root, lower, userNamespace });
+    mountRoot({ disk, rootfs, target: root, lower, userNamespace });
   } finally {
     await opened.then(closeSync, () => undefined);
   }
@@ -143,15 +153,15 @@ const prepareMounts = (
   host: OciHost,
   { folder, emptyDir }: { folder: SandboxFolder; emptyDir: string },
 ): void => {
-  // As an OCI runtime makes them, also in their flags: CRIU opens a folder again only with the very mode that it had.
+  // With the flags that an OCI runtime uses: CRIU opens a folder again only with the very mode that it had.
   const hidden = { type: 'tmpfs', flags: MountFlag.readOnly, data: 'mode=1777,size=4k' };
   mount({ source: 'none', target: emptyDir, ...hidden });
-  // The kernel lets a sandbox have a /proc of its own where all of one is visible.
+  // The kernel allows a sandbox its own /proc where a complete one is visible.
   mount({ source: 'proc', target: folder.lower, type: 'proc', flags: 0, data: '' });
   host.coverSettings();
 };
 
-/** Those of the bundle; the host's processes count ids from their own zero. */
+/** The settings of the bundle; processes of the host count ids from their own zero. */
 const setNetworkSettings = async (
   pid: number,
   { baseId, hasMultipath }: { baseId: number; hasMultipath: boolean },

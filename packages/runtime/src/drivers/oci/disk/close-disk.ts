@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process';
 import { close, closeSync, openSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { settleAll } from '../../../concurrency/settle-all.ts';
 import { RuntimeError } from '../../../error.ts';
-import { systemPath } from '../../../kernel/run-command.ts';
+import { CommandError, runCommand } from '../../../kernel/run-command.ts';
 import { syncPath } from '../../../kernel/sync-path.ts';
 import {
   MountFlag,
@@ -18,28 +16,26 @@ import {
 import { isMountPoint } from './disk.ts';
 import { isCleanDisk } from './kept-disk.ts';
 
-const run = promisify(execFile);
-
 const BUSY_DEADLINE_MS = 5_000;
 
 /**
- * Writes out what is mounted at `target`, which stays in use. Rejects with `exhausted` when some of it cannot be written, or
- * could not a while ago: a loop device says EIO of a host that is full, and once for all that it lost.
+ * Writes out what is mounted at `target`, which stays in use. Rejects with `exhausted` when a part cannot be written,
+ * or could not be written a while ago: a loop device reports EIO for a full host, and once for all lost writes.
  */
 export const flushDisk = async (target: string): Promise<void> => {
   const fd = openSync(target, 'r');
   try {
     await syncFiles(fd);
   } catch (error) {
-    throw new RuntimeError('exhausted', 'the host had no room for what the sandbox wrote', { cause: error });
+    throw new RuntimeError('exhausted', 'the host has no room for what the sandbox wrote', { cause: error });
   } finally {
     closeSync(fd);
   }
 };
 
 /**
- * Resolves when everything is in the image, the image is on the medium and whole, and nothing is mounted at `target`,
- * which is gone. Nobody may use the disk any more. Idempotent, and right after a power cut too.
+ * Resolves when everything is in the image, the image is on the medium and undamaged, and the mount at `target` with
+ * its folder is removed. The disk must not be in use. Idempotent, and correct after a power cut too.
  */
 export const closeDisk = async (options: { image: string; target: string }): Promise<void> => {
   const { image, target } = options;
@@ -50,9 +46,9 @@ export const closeDisk = async (options: { image: string; target: string }): Pro
     try {
       await settleAll([unmountEveryAside(target), syncPath(image)]);
     } finally {
-      // Nothing changes the image any more. Forgetting the file system and its device takes the kernel several waits for all
-      // processors, for which nobody has to wait. Nothing was written by it that could be lost, and without somebody to tell
-      // of a failure Node throws it where nothing catches it.
+      // Nothing changes the image any more. Closing frees the file system and its device, for which the kernel waits
+      // several times for all processors: no caller needs to wait for that. Nothing is lost when it fails, and without
+      // a callback Node would throw the error where nothing catches it.
       close(held, () => undefined);
     }
   }
@@ -60,13 +56,13 @@ export const closeDisk = async (options: { image: string; target: string }): Pro
     if (error.code !== 'ENOENT') throw error;
   });
   if (!(await isCleanDisk(image))) await repair(image);
-  // Of a process before us, it may not be on the medium yet; otherwise there is nothing left to write.
+  // After an earlier process it may not be on the medium yet; otherwise there is nothing left to write.
   await syncPath(image);
 };
 
 /**
- * Makes the file system read-only, for whoever else still sees it too: a process that has just started has a copy of
- * the host's mounts for some milliseconds. From here on nothing can change the image behind our back.
+ * Makes the file system read-only in every mount namespace: a process that has just started has a copy of the host's
+ * mounts for some milliseconds. From here on the image cannot change.
  */
 const refuseWrites = async (target: string): Promise<void> => {
   const deadline = Date.now() + BUSY_DEADLINE_MS;
@@ -94,26 +90,25 @@ const refuseWrites = async (target: string): Promise<void> => {
   }
 };
 
-/** Its exit status is a set of bits: e2fsck(8). */
-const CORRECTED = 1 | 2;
+// The exit status is a set of bits, of which 1 and 2 mean that everything was corrected: e2fsck(8).
+const CORRECTED = [0, 1, 2, 3];
+const REPAIR_DEADLINE_MS = 600_000;
 
 /**
- * Mends, without asking, what a power cut left, or a copy that was made while the file system was mounted. Rejects with
- * `internal` when that would cost files, with `exhausted` when somebody killed the program.
+ * Repairs, without asking, what a power cut left, or a copy that was made while the file system was mounted. Rejects
+ * with `internal` when that would lose files, and with `exhausted` when another process killed the program.
  */
 export const repair = async (image: string): Promise<void> => {
   try {
-    await run('e2fsck', ['-p', image], { env: { PATH: systemPath } });
+    await runCommand({
+      file: 'e2fsck',
+      args: ['-p', image],
+      exitCodes: CORRECTED,
+      timeoutMs: REPAIR_DEADLINE_MS,
+    });
   } catch (error) {
-    const { code, signal, stdout } = error as {
-      code?: number | string;
-      signal?: NodeJS.Signals | null;
-      stdout?: string;
-    };
-    if (signal === 'SIGKILL')
-      throw new RuntimeError('exhausted', 'e2fsck was killed, as on a host without memory', { cause: error });
-    if (typeof code === 'number' && (code & ~CORRECTED) === 0) return;
-    throw new RuntimeError('internal', `the disk ${image} cannot be mended: ${stdout?.trim()}`, {
+    if (!(error instanceof CommandError)) throw error;
+    throw new RuntimeError('internal', `the disk ${image} cannot be repaired: ${error.stdout.trim()}`, {
       cause: error,
     });
   }

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it('leaves nothing of an earlier copy, also where the image has holes by now', async () => {
+it('leaves nothing of an earlier copy, also where the image has become a hole', async () => {
   const [image, copy] = [join(folder, 'image'), join(folder, 'copy')];
   await writeFile(image, Buffer.alloc(6 * MIB, 'old'));
   await truncate(image, 8 * MIB);

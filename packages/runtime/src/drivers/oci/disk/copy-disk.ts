@@ -3,12 +3,12 @@ import { constants as osConstants } from 'node:os';
 import { copyRange, type FileRange, ioctl, SyscallError, seekSparse } from '../../../kernel/syscalls.ts';
 
 /**
- * Makes a second image with the bytes of the first and its holes, mode 0600. At no cost where the host's file system can
- * share blocks, else at that of what is written in it. Nobody may write to the first meanwhile.
+ * Copies an image with its bytes and its holes, mode 0600. Free where the host's file system can share blocks, and
+ * otherwise at the cost of the written data. The image must not be written to meanwhile.
  *
- * Over an earlier copy it takes a fraction of the time: both are in the host's memory then. Nothing of that one is left, also
- * where the image has a hole by now: a file system may zero blocks by giving them back. Rejects with the error of the system
- * call.
+ * Over an earlier copy it takes a fraction of the time, as both are in the page cache. Nothing of the earlier copy is
+ * left, also where the image has become a hole: a file system may zero blocks by discarding them. Rejects with the
+ * error of the system call.
  */
 export const copyDisk = async (from: string, to: string): Promise<void> => {
   const source = openSync(from, 'r');
@@ -28,7 +28,7 @@ export const copyDisk = async (from: string, to: string): Promise<void> => {
   }
 };
 
-/** What of a file is not a hole, in order. */
+/** The ranges of a file that are not holes, in order. */
 export function* readDataRanges(file: number): Generator<FileRange, void, undefined> {
   const { size } = fstatSync(file);
   for (let start = seekSparse(file, 0, { hole: false }); start !== undefined && start < size; ) {
@@ -49,7 +49,7 @@ const copyAll = async (from: number, to: number, { offset, length }: FileRange):
 
 const zeros = Buffer.alloc(2 ** 20);
 
-/** Makes zeros of what a file has outside of these ranges, which are in order. */
+/** Zeros a file outside of these ranges, which are in order. */
 const clearRest = (file: number, ranges: readonly FileRange[]): void => {
   let next = 0;
   for (const { offset, length } of [...readDataRanges(file)]) {

@@ -6,7 +6,7 @@ import { mountDisk } from './disk.ts';
 
 const prefix = 'view-';
 
-/** Takes away what a process before us was looking at when it was killed. */
+/** Unmounts what an earlier process was reading when it was killed. */
 export const sweepDiskViews = (scratchDir: string): void => {
   mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(scratchDir)) {
@@ -17,8 +17,8 @@ export const sweepDiskViews = (scratchDir: string): void => {
 };
 
 /**
- * Calls `look` with a path under which the files of an image are, read-only, that nobody has mounted for writing. The
- * path is good in this process and until `look` is done; should the process end, the mount ends with it.
+ * Calls `look` with a path of the files of an image, mounted read-only, which must not be mounted for writing. The path
+ * is valid in this process until `look` has ended; the mount ends with the process.
  */
 export const withDiskView = async <T>(
   { image, scratchDir }: { image: string; scratchDir: string },

@@ -22,20 +22,20 @@ afterEach(async () => {
 });
 
 describe("a sandbox's disk", () => {
-  it('has the size that was asked for and takes next to nothing of the host', async () => {
+  it('has the requested size and takes almost nothing of the host', async () => {
     const { bsize, blocks } = await statfs(target);
     expect(bsize * blocks).toBeGreaterThan(55 * MIB);
     expect(bsize * blocks).toBeLessThanOrEqual(64 * MIB);
     expect((await stat(image)).blocks * 512).toBeLessThan(MIB);
   });
 
-  it('is full when it is full', async () => {
+  it('refuses writes when it is full', async () => {
     await expect(writeFile(join(target, 'big'), Buffer.alloc(70 * MIB))).rejects.toMatchObject({
       code: 'ENOSPC',
     });
   });
 
-  it('is thrown away with what was not written yet, and again without complaint', async () => {
+  it('is discarded with its unwritten data, and a second time without an error', async () => {
     await writeFile(join(target, 'dirty'), Buffer.alloc(20 * MIB));
     await discardDisk(target);
     expect((await statfs(target)).bsize).toBe((await statfs(dir)).bsize);
@@ -44,7 +44,7 @@ describe("a sandbox's disk", () => {
     await discardDisk(join(dir, 'never-made'));
   });
 
-  it('leaves the file system around it alone when nothing is mounted there', async () => {
+  it('changes nothing in the file system around it when nothing is mounted there', async () => {
     const plain = join(target, 'plain');
     await mkdir(plain);
     await discardDisk(plain);

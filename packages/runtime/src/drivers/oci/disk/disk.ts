@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import {
   closeSync,
   fstatSync,
@@ -13,13 +12,12 @@ import {
 } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { promisify } from 'node:util';
+import { runCommand } from '../../../kernel/run-command.ts';
 import { ioctl, MountFlag, mountAside, SyscallError, unmountEveryAside } from '../../../kernel/syscalls.ts';
 import { readDataRanges } from './copy-disk.ts';
 
-const run = promisify(execFile);
-
 const BLOCK_BYTES = 4096;
+const FORMAT_DEADLINE_MS = 120_000;
 
 /** A freshly formatted file system: its length and the few blocks in it that are not zero. */
 interface Format {
@@ -28,11 +26,11 @@ interface Format {
 }
 
 /**
- * Gives each sandbox a file system of its own size, as a sparse image on a loop device: its files and inodes are
- * bounded without project quotas, which many kernels are built without.
+ * Makes file systems of a given size, as sparse images on loop devices: files and inodes of a sandbox are bounded
+ * without project quotas, which many kernels are built without.
  *
- * Formatting is done once per size. What mkfs leaves behind is some 60 kB in 40 GB, so further images are written
- * from memory in a fraction of a millisecond.
+ * Formatting is done once per size. mkfs writes some 60 kB for 40 GB, so further images are written from memory in a
+ * fraction of a millisecond.
  */
 export const createDiskFormatter = (
   scratchDir: string,
@@ -63,7 +61,7 @@ export const createDiskFormatter = (
 
 const scratchPrefix = 'format-';
 
-/** Makes the folder, and removes what a process before us was formatting when it was killed. */
+/** Makes the folder, and removes what an earlier process was formatting when it was killed. */
 const sweep = (scratchDir: string): void => {
   mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(scratchDir)) {
@@ -77,14 +75,18 @@ const makeFormat = async (scratchDir: string, sizeBytes: number): Promise<Format
     const image = await open(path, 'wx', 0o600);
     await image.truncate(sizeBytes);
     await image.close();
-    // ea_inode: metadata of a file may take more than what is left of a block beside its names (ext4(5)).
-    // No journal: what must survive a power cut is made durable by a pause, not by the sandbox's own file system.
-    await run('mkfs.ext4', [
-      ...['-q', '-F', '-b', String(BLOCK_BYTES), '-m', '0', '-i', '16384'],
-      ...['-O', '^has_journal,^resize_inode,sparse_super2,ea_inode'],
-      ...['-E', 'lazy_itable_init=1,nodiscard,num_backup_sb=0,packed_meta_blocks=1,root_owner=0:0'],
-      path,
-    ]);
+    // ea_inode: metadata of a file may need more than what is left of a block beside its names (ext4(5)). No journal:
+    // what must survive a power cut is made durable by a pause, not by the sandbox's own file system.
+    await runCommand({
+      file: 'mkfs.ext4',
+      args: [
+        ...['-q', '-F', '-b', String(BLOCK_BYTES), '-m', '0', '-i', '16384'],
+        ...['-O', '^has_journal,^resize_inode,sparse_super2,ea_inode'],
+        ...['-E', 'lazy_itable_init=1,nodiscard,num_backup_sb=0,packed_meta_blocks=1,root_owner=0:0'],
+        path,
+      ],
+      timeoutMs: FORMAT_DEADLINE_MS,
+    });
     return { sizeBytes, blocks: readBlocks(path) };
   } finally {
     await rm(path, { force: true });
@@ -115,12 +117,12 @@ const LO_FLAGS_DIRECT_IO = 16;
 const LOOP_CONFIG_BYTES = 304;
 const LO_FLAGS_OFFSET = 60;
 
-/** Attaches the image to a free loop device and returns it open: the device frees itself after its last user. */
+/** Attaches the image to a free loop device and returns it open: the device detaches itself after its last user. */
 const attachLoop = (image: number, { readOnly }: { readOnly: boolean }): { device: number; path: string } => {
   const config = Buffer.alloc(LOOP_CONFIG_BYTES);
   config.writeUInt32LE(image, 0);
   config.writeUInt32LE(BLOCK_BYTES, 4);
-  // Direct, so that the host does not keep the sandbox's page cache a second time.
+  // Direct I/O, so that the host does not cache the sandbox's pages a second time.
   const access = readOnly ? LO_FLAGS_READ_ONLY : 0;
   config.writeUInt32LE(LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO | access, LO_FLAGS_OFFSET);
   const control = openSync('/dev/loop-control', 'r+');
@@ -133,7 +135,7 @@ const attachLoop = (image: number, { readOnly }: { readOnly: boolean }): { devic
         return { device, path };
       } catch (error) {
         closeSync(device);
-        // Somebody else on this host took the free device between the two calls.
+        // Another process on this host took the free device between the two calls.
         if (!(error instanceof SyscallError && error.code === 'EBUSY')) throw error;
       }
     }
@@ -142,7 +144,7 @@ const attachLoop = (image: number, { readOnly }: { readOnly: boolean }): { devic
   }
 };
 
-// The overlay above has flags of its own: programs in it run, and setuid ones work.
+// The overlay above has flags of its own: programs in it can be executed, with setuid.
 const flags = MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec | MountFlag.noatime;
 
 /** Mounts the image at `target`, which it makes. */
@@ -162,8 +164,8 @@ export const mountDisk = async (options: {
         target: options.target,
         type: 'ext4',
         flags: flags | (readOnly ? MountFlag.readOnly : 0),
-        // Without mbcache no two files share a block of attributes. One that is deleted and still open has no place in a copy
-        // of the disk, and e2fsck would not dare to count anew who shares a block with it.
+        // Without mbcache no two files share a block of attributes. When one of them is deleted and still open, it is
+        // missing in a copy of the disk, and e2fsck does not recount the users of the block without asking.
         data: 'nobarrier,noinit_itable,no_mbcache',
       });
     } finally {
@@ -174,11 +176,11 @@ export const mountDisk = async (options: {
   }
 };
 
-// ext4.h: forget what is not written yet, so that unmounting does not write a doomed file system out.
+// ext4.h: discard unwritten data, so that unmounting does not write a file system that is about to be deleted.
 const EXT4_IOC_SHUTDOWN = 0x8004587d;
 const EXT4_GOING_FLAGS_NOLOGFLUSH = 2;
 
-/** Throws the mounted file system away, with whatever it still had to write. Does nothing when none is mounted. */
+/** Discards the mounted file system with its unwritten data. Does nothing when none is mounted. */
 export const discardDisk = async (target: string): Promise<void> => {
   let fd: number;
   try {
@@ -188,7 +190,7 @@ export const discardDisk = async (target: string): Promise<void> => {
     throw error;
   }
   try {
-    // On anything but our own loop device this call would shut down a file system of the host.
+    // On any other device this call would shut down a file system of the host.
     if (isLoopMount(fd, target)) {
       const flags = Buffer.alloc(4);
       flags.writeUInt32LE(EXT4_GOING_FLAGS_NOLOGFLUSH);
@@ -202,7 +204,7 @@ export const discardDisk = async (target: string): Promise<void> => {
 
 const LOOP_MAJOR = 7;
 
-/** Whether something is mounted at `path`; a folder that is not there has nothing. */
+/** Whether something is mounted at `path`; false for a folder that does not exist. */
 export const isMountPoint = (path: string): boolean => {
   const found = statSync(path, { throwIfNoEntry: false });
   return found !== undefined && found.dev !== statSync(dirname(path)).dev;

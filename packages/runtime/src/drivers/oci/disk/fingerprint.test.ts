@@ -1,3 +1,4 @@
+import { createCipheriv, createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +21,7 @@ const fingerprintOf = async (bytes: Buffer, withKey: FingerprintKey = key) => {
 
 const bytes = Buffer.alloc(3 * 2 ** 20 + 5, 'abcdefg');
 
-it('is the same for the same bytes, and another for a bit, a byte or a part that changed place', async () => {
+it('is equal for equal bytes, and differs for another bit or byte, or for parts in another order', async () => {
   const altered = [0, 2 ** 20 - 1, bytes.length - 1].map((at) => {
     const copy = Buffer.from(bytes);
     copy[at] = (copy[at] ?? 0) ^ 1;
@@ -34,7 +35,7 @@ it('is the same for the same bytes, and another for a bit, a byte or a part that
   expect(new Set(macs).size).toBe(5);
 });
 
-it('tells files of zeros apart by their size', async () => {
+it('differs for files of zeros of different sizes', async () => {
   const [empty, one, two] = [
     await fingerprintOf(Buffer.alloc(0)),
     await fingerprintOf(Buffer.alloc(16)),
@@ -49,12 +50,35 @@ it('depends on the key', async () => {
   expect((await fingerprintOf(bytes, other)).mac).not.toBe((await fingerprintOf(bytes)).mac);
 });
 
-it('has a nonce of its own for each label, and one in common for all without', async () => {
+it('uses a nonce of its own for each label, and a common one without labels', async () => {
   const empty = Buffer.alloc(0);
   const macs: string[] = [];
-  // Of no bytes, a code is the encrypted nonce alone.
+  // For no bytes, the code is the encrypted nonce alone.
   for (const label of ['one', 'other', undefined, undefined])
     macs.push((await fingerprintOf(empty, { ...key, label })).mac);
   expect(new Set(macs).size).toBe(3);
   expect(macs[2]).toBe(macs[3]);
+});
+
+it('is the GMAC of all bytes, with a nonce made of the label, as fingerprints on disk have it', async () => {
+  const keyText = '00112233445566778899aabbccddeeff';
+  const gmac = (nonce: Buffer, content: Buffer): string => {
+    const cipher = createCipheriv('aes-128-gcm', Buffer.from(keyText, 'hex'), nonce);
+    cipher.setAAD(content);
+    cipher.final();
+    return cipher.getAuthTag().toString('hex');
+  };
+  const ofLabel = createHash('sha256').update('pages-1.img').digest().subarray(0, 12);
+  for (const content of [bytes, bytes.subarray(0, 1), bytes.subarray(0, 2 ** 20), Buffer.alloc(0)]) {
+    const labelled = await fingerprintOf(content, { key: keyText, label: 'pages-1.img' });
+    expect(labelled).toEqual({ sizeBytes: content.length, mac: gmac(ofLabel, content) });
+    const unlabelled = await fingerprintOf(content, { key: keyText, label: undefined });
+    expect(unlabelled.mac).toBe(gmac(Buffer.alloc(12), content));
+  }
+});
+
+it('has a key of 16 bytes, another one each time', () => {
+  const keys = [createFingerprintKey(), createFingerprintKey()];
+  for (const one of keys) expect(one).toMatch(/^[0-9a-f]{32}$/);
+  expect(keys[0]).not.toBe(keys[1]);
 });

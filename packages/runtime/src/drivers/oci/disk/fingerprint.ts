@@ -1,7 +1,7 @@
 import { createCipheriv, createHash, randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
 
-/** What tells a file from one that is torn or was altered, as long as whoever altered it cannot write to the record too. */
+/** Detects an incomplete or changed file, as long as the attacker cannot write to the record too. */
 interface Fingerprint {
   sizeBytes: number;
   /** GMAC of all bytes, in hex. */
@@ -9,18 +9,24 @@ interface Fingerprint {
 }
 
 export interface FingerprintKey {
-  /** As `createFingerprintKey` has made it. */
+  /** From `createFingerprintKey`. */
   key: string;
-  /** What the file is called in its set. Undefined only for fingerprints that have one nonce in common, as the first releases made them. */
+  /**
+   * The name of the file in its set. Undefined only for fingerprints with a common nonce, as the first releases made
+   * them.
+   */
   label: string | undefined;
 }
 
-/** One is made for each set of files and kept with their fingerprints, 16 bytes in hex: equal bytes alone give nothing away. */
+/**
+ * One is made for each set of files and kept with their fingerprints, 16 bytes in hex: equal files in two sets cannot
+ * be recognized.
+ */
 export const createFingerprintKey = (): string => randomBytes(KEY_BYTES).toString('hex');
 
 /**
  * Reads the whole file; where processors multiply polynomials, at the speed of memory: ten times that of SHA-256, which
- * would take longer than CRIU takes to write or read what is in the file.
+ * would take longer than CRIU takes to write or read the file.
  */
 export const readFingerprint = async (path: string, { key, label }: FingerprintKey): Promise<Fingerprint> => {
   await using file = await open(path, 'r');
@@ -33,7 +39,7 @@ export const readFingerprint = async (path: string, { key, label }: FingerprintK
     const { bytesRead } = await reading;
     if (bytesRead === 0) break;
     sizeBytes += bytesRead;
-    // Never left alone: the next turn waits for it.
+    // Always awaited: the next iteration does so.
     reading = file.read(buffers[1]);
     mac.setAAD(buffers[0].subarray(0, bytesRead));
   }
@@ -46,7 +52,7 @@ const PART_BYTES = 2 ** 20;
 
 const NONCE_BYTES = 12;
 
-/** One of its own for each label: two codes of different bytes by the same key and nonce give away the key of the hash. */
+/** A nonce for each label: two codes of different bytes with the same key and nonce reveal the key of the hash. */
 const toNonce = (label: string | undefined): Buffer =>
   label === undefined
     ? Buffer.alloc(NONCE_BYTES)

@@ -6,14 +6,14 @@ import { MountFlag, mount, unmountEvery } from '../../../kernel/syscalls.ts';
 import { flushDisk } from './close-disk.ts';
 import type { Disks } from './disks.ts';
 
-/** How long a count of what is used is good: there is no cheaper one than looking at every file. */
+/** How long a measured usage is valid: the only way to measure is to look at every file. */
 const COUNT_MS = 60_000;
-/** Nobody has asked for so long: it is most likely gone. */
+/** After so long without a request the instance has most likely ended. */
 const FORGET_MS = 10 * COUNT_MS;
 
 /**
- * Disks without bounds, for who may not have loop devices: plain folders of the host's file system. Each can fill that
- * one up.
+ * Disks without bounds, for users without loop devices: plain folders of the host's file system, which each of them can
+ * fill.
  */
 export const createFolderDisks = (): Disks => {
   const counts = new Map<string, { bytes: Promise<number>; at: number }>();
@@ -50,7 +50,7 @@ export const createFolderDisks = (): Disks => {
       for (const [path, { at }] of counts) if (now - at > FORGET_MS) counts.delete(path);
       const known = counts.get(image);
       if (known && now - known.at < COUNT_MS) return known.bytes;
-      // One that takes too long says nothing new.
+      // A measurement that takes too long yields no new value.
       const bytes = countBytes(image).catch(() => known?.bytes ?? 0);
       counts.set(image, { bytes, at: now });
       return bytes;
@@ -60,6 +60,6 @@ export const createFolderDisks = (): Disks => {
 
 const countBytes = async (path: string): Promise<number> => {
   const args = ['--summarize', '--one-file-system', '--block-size=1', path];
-  // 1: a file went away while it looked at its folder.
+  // Exit code 1: a file disappeared while its folder was read.
   return Number.parseInt(await runCommand({ file: 'du', args, exitCodes: [0, 1] }), 10) || 0;
 };

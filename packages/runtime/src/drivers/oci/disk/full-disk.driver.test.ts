@@ -27,8 +27,8 @@ const fill = async (): Promise<void> => {
 };
 const read = (name: string): Promise<string> => readFile(join(etc, name), 'latin1');
 
-describe('a copied disk that somebody has filled', () => {
-  it('keeps the names for which there is no room as they were', async () => {
+describe('a copied disk that is full', () => {
+  it('keeps the old names where there is no room for new ones', async () => {
     // With a hole in the place of the name; and one page, to which a longer name would add a second.
     await writeFile(join(etc, 'hostname'), '');
     await truncate(join(etc, 'hostname'), 100);

@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(base, { recursive: true, force: true });
 });
 
-it('says "exhausted" and leaves nothing when the disk of the host is full', async () => {
+it('rejects with "exhausted" and leaves nothing when the disk of the host is full', async () => {
   const runtime = createOci({ dataDir, agentDir: base });
   const filled = writeFile(join(dataDir, 'filler'), Buffer.alloc(3 * 2 ** 20));
   await expect(filled).rejects.toMatchObject({ code: 'ENOSPC' });
@@ -32,8 +32,11 @@ it('says "exhausted" and leaves nothing when the disk of the host is full', asyn
     limits: { cpuCount: 1, memoryBytes: 2 ** 28, diskBytes: 2 ** 26, processCount: 64 },
     network: { internet: false },
   });
-  await expect(created).rejects.toMatchObject({ code: 'exhausted' });
-  expect(await readdir(join(dataDir, 'sandboxes'))).toEqual([]);
+  await expect(created).rejects.toMatchObject({
+    code: 'exhausted',
+    message: expect.stringContaining('less than the reserve'),
+  });
+  expect(await readdir(dataDir)).not.toContain('sandboxes');
   expect((await findTraces({ dataDir, ids: [id] })).filter((trace) => !trace.startsWith('mount'))).toEqual(
     [],
   );

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { open, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** The hash of a file of that size that has these bytes at these places, and holes elsewhere. */
+/** The hash of a file of that size with these bytes at these offsets, and holes elsewhere. */
 const hashOf = async (sizeBytes: number, pieces: [offset: number, bytes: Buffer][]): Promise<string> => {
   const path = join(folder, 'file');
   await writeFile(path, '');
@@ -23,7 +24,7 @@ const hashOf = async (sizeBytes: number, pieces: [offset: number, bytes: Buffer]
 
 const letters = Buffer.alloc(3_000_000, 'abcdefg');
 
-it('tells bytes and places apart', async () => {
+it('differs for other bytes and other offsets', async () => {
   const sizeBytes = 5_000_000;
   const found = [
     await hashOf(sizeBytes, []),
@@ -38,7 +39,34 @@ it('tells bytes and places apart', async () => {
   expect(new Set(found).size).toBe(found.length);
 });
 
-it('takes a hole and zeros for the same', async () => {
+it('is that of each block that is not zero, behind its offset, in order', async () => {
+  const sizeBytes = 3_000_001;
+  const pieces: [number, Buffer][] = [
+    [10_000, letters.subarray(0, 1_500_000)],
+    [2_500_000, Buffer.from('x')],
+    [sizeBytes - 1, Buffer.from('y')],
+  ];
+  const content = Buffer.alloc(sizeBytes);
+  for (const [offset, bytes] of pieces) bytes.copy(content, offset);
+  const hash = createHash('sha256');
+  for (let at = 0; at < sizeBytes; at += 4096) {
+    const block = content.subarray(at, at + 4096);
+    const place = Buffer.alloc(8);
+    place.writeBigUInt64LE(BigInt(at));
+    if (!block.equals(Buffer.alloc(block.length))) hash.update(place).update(block);
+  }
+  expect(await hashOf(sizeBytes, pieces)).toBe(hash.digest('hex'));
+});
+
+it('ends when its signal aborts, with the reason', async () => {
+  const path = join(folder, 'file');
+  await writeFile(path, letters);
+  await using file = await open(path, 'r');
+  const why = new Error('enough');
+  await expect(hashSparse(file, AbortSignal.abort(why))).rejects.toBe(why);
+});
+
+it('is equal for a hole and for zeros', async () => {
   const sparse = await hashOf(3_000_000, [[2_000_000, Buffer.from('x')]]);
   expect(
     await hashOf(3_000_000, [
@@ -48,7 +76,7 @@ it('takes a hole and zeros for the same', async () => {
   ).toBe(sparse);
 });
 
-it('costs nothing for what was never written', async () => {
+it('costs nothing for data that was never written', async () => {
   const terabytes = 4 * 2 ** 40;
   const startedMs = performance.now();
   expect(await hashOf(terabytes, [[terabytes - 1, Buffer.from('x')]])).not.toBe(await hashOf(terabytes, []));

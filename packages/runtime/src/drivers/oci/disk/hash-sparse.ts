@@ -7,9 +7,9 @@ const BLOCK_BYTES = 4096;
 const zeros = Buffer.alloc(BLOCK_BYTES);
 
 /**
- * The SHA-256, in hex, of every block that is not zero with its place, so that a hole and a block of zeros are the same. Says
- * nothing of the size. Reads only where something was written: a sandbox may say of a file that it is as large as it likes.
- * Rejects with the signal's reason when that aborts.
+ * The SHA-256, in hex, of every non-zero block with its offset, so that a hole and a block of zeros are equal. Does not
+ * cover the size. Reads only written data: a sandbox can give a file any size. Rejects with the signal's reason when
+ * that aborts.
  */
 export const hashSparse = async (file: FileHandle, signal?: AbortSignal): Promise<string> => {
   const hash = createHash('sha256');
@@ -17,7 +17,7 @@ export const hashSparse = async (file: FileHandle, signal?: AbortSignal): Promis
   let buffer = Buffer.alloc(0);
   let at = 0;
   for (const { offset, length } of readDataRanges(file.fd)) {
-    // Of blocks of our size, wherever those of the file system begin.
+    // Blocks of this size, regardless of those of the file system.
     at = Math.max(at, offset - (offset % BLOCK_BYTES));
     const end = Math.ceil((offset + length) / BLOCK_BYTES) * BLOCK_BYTES;
     while (at < end) {

@@ -6,7 +6,7 @@ import { describeDisk } from './kept-disk.ts';
 
 const BLOCK_BYTES = 512;
 
-/** Disks that are bounded: each a file system of its own in a sparse image, on a loop device while in use. */
+/** Bounded disks: each a file system of its own in a sparse image, on a loop device while in use. */
 export const createImageDisks = (scratchDir: string): Disks => ({
   make: createDiskFormatter(scratchDir),
   open: mountDisk,
@@ -19,7 +19,7 @@ export const createImageDisks = (scratchDir: string): Disks => ({
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
-    // Not mounted: what the image takes on the host.
+    // Not mounted: the space of the image on the host.
     return stat(image).then(
       ({ blocks }) => blocks * BLOCK_BYTES,
       () => 0,

@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { RuntimeError } from '../../../error.ts';
 
-/** What tells a disk image from one that was cut off, replaced or written to, at a cost that its size does not change. */
+/** Detects a disk image that was truncated, replaced or written to, at a cost that does not depend on its size. */
 export interface KeptDisk {
   sizeBytes: number;
-  /** A decimal number; too large for a JSON one. */
+  /** A decimal string; too large for a JSON number. */
   modifiedNs: string;
-  /** Of its first block, in hex: there is the superblock, which the file system changes whenever it is mounted. */
+  /**
+   * The hash of its first block, in hex: that contains the superblock, which the file system changes with every mount.
+   */
   headSha256: string;
 }
 
@@ -23,7 +25,7 @@ export const describeDisk = async (image: string): Promise<KeptDisk> => {
   return { sizeBytes: Number(size), modifiedNs: String(mtimeNs), headSha256 };
 };
 
-/** Rejects with `internal` and what differs when the disk at rest is not as it was described. */
+/** Rejects with `internal` and the difference when the disk at rest differs from its description. */
 export const verifyDisk = async (
   disks: { describe(image: string): Promise<KeptDisk> },
   image: string,
@@ -47,7 +49,7 @@ const damaged = (image: string, what: string, cause?: unknown): RuntimeError =>
 const STATE_OFFSET = 1024 + 0x3a;
 const EXT4_VALID_FS = 1;
 
-/** Whether the file system in the image was unmounted in order and has seen no error. */
+/** Whether the file system in the image was unmounted regularly and has seen no error. */
 export const isCleanDisk = async (image: string): Promise<boolean> => {
   await using file = await open(image, 'r');
   const { buffer } = await file.read(Buffer.alloc(2), 0, 2, STATE_OFFSET);

@@ -24,15 +24,15 @@ afterEach(async () => {
 });
 
 const isSame = (): boolean => readFileSync(to).equals(readFileSync(image));
-/** By which a copy is told from one that was copied over. */
+/** Distinguishes a copy from one that was copied over. */
 const spoil = (): void => {
   const file = openSync(to, 'r+');
   writeSync(file, 'spoiled', 0);
   closeSync(file);
 };
 
-describe('a copy of a disk in use that is made again and again', () => {
-  it('has what was written before each call, whatever that was', async () => {
+describe('a copy of a disk in use that is made repeatedly', () => {
+  it('contains everything that was written before each call', async () => {
     await copy();
     expect(isSame()).toBe(true);
     const changes = [
@@ -51,7 +51,7 @@ describe('a copy of a disk in use that is made again and again', () => {
     }
   });
 
-  it('is left as it is when nothing was written since, and only then', async () => {
+  it('is left unchanged when nothing was written since, and only then', async () => {
     await writeFile(join(disk, 'file'), 'a');
     await copy();
     spoil();
@@ -62,7 +62,7 @@ describe('a copy of a disk in use that is made again and again', () => {
     expect(isSame()).toBe(true);
   });
 
-  it('is tried again by the next call when one has failed', async () => {
+  it('is tried again by the next call after a failure', async () => {
     const failing = createRepeatedCopy({ disk, image, to: join(dir, 'later/copy') });
     await expect(failing()).rejects.toMatchObject({ code: 'ENOENT' });
     await mkdir(join(dir, 'later'));

@@ -3,9 +3,9 @@ import { copyDisk } from './copy-disk.ts';
 import { countWrites } from './count-writes.ts';
 
 /**
- * Returns what copies `image`, mounted at `disk`, to another file, with all that was written there before the call. Later calls
- * copy over it, one after the other, and only when something was written since. What is written during a call may be in the copy
- * by halves, until the next. Calls reject as `flushDisk` and `copyDisk`.
+ * Returns a function that copies `image`, mounted at `disk`, to another file, with everything that was written there
+ * before the call. Later calls copy over it, one after the other, and only when something was written since. Data
+ * written during a call may be in the copy in part, until the next call. Calls reject as `flushDisk` and `copyDisk`.
  */
 export const createRepeatedCopy = (options: {
   disk: string;
@@ -24,7 +24,7 @@ export const createRepeatedCopy = (options: {
   };
   let last: Promise<void> = Promise.resolve();
   return () => {
-    // Whoever called before is told of his own failure.
+    // The earlier caller receives this failure.
     last = last.then(copy, copy);
     return last;
   };

@@ -13,15 +13,15 @@ import { createOci } from '../oci.ts';
 
 const program = fileURLToPath(new URL('../testing/pause-endlessly.ts', import.meta.url));
 
-it('makes nothing in the /tmp of the host, where a kill would leave it', async (context) => {
-  // Not below /tmp, over which the program has a layer of its own.
+it('creates nothing in the /tmp of the host, where a kill would leave it', async (context) => {
+  // Not below /tmp, over which the program mounts a layer of its own.
   const base = await mkdtemp('/var/tmp/runtime-scratch-');
   try {
     const dataDir = `${base}/data`;
     const [agentDir, rootfs, criuDir] = await Promise.all([
       prepareSuiteAgent(base),
       prepareSuiteRootfs(),
-      // Without it the test says below why it is skipped.
+      // Without it the test reports below why it is skipped.
       prepareCriu({ targetDir: '/var/cache/skerry' }).catch(() => undefined),
     ]);
     const id = `scratch${process.pid}`;
@@ -45,7 +45,7 @@ it('makes nothing in the /tmp of the host, where a kill would leave it', async (
     await readUntil('ready');
     const made: (string | null)[] = [];
     const watcher = watch(`/proc/${child.pid}/root/tmp`, (_, name) => {
-      // The folder's own name: it is no longer mounted, at the end.
+      // The name of the folder itself: at the end it is not mounted any more.
       if (name !== 'tmp') made.push(name);
     });
     child.stdin.write('go\n');

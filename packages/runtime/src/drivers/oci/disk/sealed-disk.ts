@@ -2,12 +2,12 @@ import { open, stat } from 'node:fs/promises';
 import { RuntimeError } from '../../../error.ts';
 import { hashSparse } from './hash-sparse.ts';
 
-/** What tells whether an image that nobody writes to any more is as it was. */
+/** Detects changes of an image that is not written to any more. */
 export interface SealedDisk {
   sizeBytes: number;
-  /** Of all that is in it, in hex. Where its holes are makes no difference. */
+  /** The hash of its content, in hex. Holes count as zeros. */
   sha256: string;
-  /** By which a look is enough to know that nobody has touched it. Those of a copy, from a backup say, are others. */
+  /** Shows by a stat that the image is unchanged. A copy, from a backup for example, has other times. */
   stamp: { inode: string; modifiedNs: string; changedNs: string };
 }
 
@@ -21,8 +21,8 @@ export const describeSealedDisk = async (image: string): Promise<SealedDisk> => 
 };
 
 /**
- * Rejects with `damaged`, saying how that shows, when the image is not the one that was described. Reads all of it only
- * when somebody may have touched it.
+ * Rejects with `damaged` and the difference when the image differs from its description. Reads all of it only when its
+ * stat differs.
  */
 export const requireSealedDisk = async (image: string, sealed: SealedDisk): Promise<void> => {
   const found = await stat(image, { bigint: true }).catch((error: unknown) => {

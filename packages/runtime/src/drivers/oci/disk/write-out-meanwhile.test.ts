@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(base, { recursive: true }));
 
-it('looks for large files again and again, in a folder that is made meanwhile, and no more when the work is done', async () => {
+it('looks for large files repeatedly, in a folder that is made meanwhile, until the work is done', async () => {
   const folder = join(base, 'later');
   const asked: string[] = [];
   const isLarge = (name: string): boolean => {
@@ -33,7 +33,7 @@ it('looks for large files again and again, in a folder that is made meanwhile, a
   expect(asked.length).toBe(count);
 });
 
-it('rejects as the work does, and for no reason of its own', async () => {
+it('rejects as the work does, and with no failure of its own', async () => {
   const options = { folder: base, isLarge: () => true };
   await writeFile(join(base, 'file'), 'abc');
   await mkdir(join(base, 'folder'));

@@ -7,8 +7,8 @@ import { startWriteOut } from '../../../kernel/syscalls.ts';
 const ROUND_MS = 25;
 
 /**
- * Resolves or rejects as `work`, which fills large files in a folder. While it does, the disk is given what they have so
- * far, so that less is left to wait for when they are synced: by itself the kernel begins much later.
+ * Resolves or rejects as `work`, which fills large files in a folder. Meanwhile it starts to write them to the disk, so
+ * that less is left when they are synced: the kernel itself begins much later.
  */
 export const writeOutMeanwhile = async <T>(
   { folder, isLarge }: { folder: string; isLarge: (name: string) => boolean },
@@ -18,13 +18,13 @@ export const writeOutMeanwhile = async <T>(
   const writeOut = async (): Promise<void> => {
     while (!done.signal.aborted) {
       await sleep(ROUND_MS, undefined, { signal: done.signal });
-      // It may not be made yet.
+      // The folder may not exist yet.
       const names = await readdir(folder).catch(() => []);
       for (const name of names.filter(isLarge)) await beginWriteOut(`${folder}/${name}`);
     }
   };
   const writing = writeOut().catch(() => {
-    // It was done, or whoever syncs them is told what is wrong.
+    // The file was complete, or the caller that syncs it sees the failure.
   });
   try {
     return await work();
@@ -34,7 +34,7 @@ export const writeOutMeanwhile = async <T>(
   }
 };
 
-/** Lets the disk begin with what is to be written of the file, and waits for none of it. */
+/** Starts to write the dirty pages of a file, and waits for none of them. */
 export const beginWriteOut = async (path: string): Promise<void> => {
   const fd = openSync(path, 'r');
   try {

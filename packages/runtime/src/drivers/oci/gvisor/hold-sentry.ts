@@ -13,9 +13,10 @@ import type { SandboxRecord } from '../record.ts';
 import { toStepError } from '../step-error.ts';
 
 /**
- * Lets the kernel of a sandbox write what is inside to `imagesDir`, not yet to the medium, and calls `whileHeld`, all of that
- * while everything is frozen. Everything is still frozen when this resolves. When this rejects, everything runs again, or could
- * not be thawed: with `unavailable` where something cannot be written down or the agent does not take part, or what `whileHeld` rejected with.
+ * Makes the sentry of a sandbox write its checkpoint to `imagesDir`, not yet to the medium, and calls `whileHeld`, all
+ * while everything inside is frozen. Everything is still frozen when this resolves. When this rejects, everything runs
+ * again, or could not be thawed: with `unavailable` where something cannot be checkpointed or the agent does not
+ * respond, or as `whileHeld`.
  */
 export const holdSentry = async <T>(
   host: OciHost,
@@ -31,9 +32,9 @@ export const holdSentry = async <T>(
   const folder = toSandboxFolder(host.dataDir, id);
   const signal = AbortSignal.timeout(toMemoryDeadlineMs(limits.memoryBytes));
   const toFailure = (error: unknown): Promise<RuntimeError> =>
-    toStepError(error, { step: `keeping sandbox ${id}`, dataDir: host.dataDir });
+    toStepError(error, { step: `checkpointing sandbox ${id}`, dataDir: host.dataDir });
   await rm(folder.memory, { recursive: true, force: true });
-  // Also tells whoever comes after a crash that something may stand still.
+  // Also shows a process after a crash that something may be stopped.
   await mkdir(folder.memory, { mode: 0o700 });
   try {
     await mkdir(imagesDir, { mode: 0o700, recursive: true });
@@ -44,7 +45,7 @@ export const holdSentry = async <T>(
       await sentry.hold(container);
       await sentry.write({ ...container, imagesDir }).catch(async (error: unknown) => {
         const failure = await toFailure(error);
-        // What it cannot write down stands only in what it has logged.
+        // Only its log names what it cannot checkpoint.
         throw failure.code === 'internal'
           ? new RuntimeError('unavailable', 'something inside cannot be written down', { cause: failure })
           : failure;
@@ -55,9 +56,9 @@ export const holdSentry = async <T>(
     }
     return await whileHeld({ hostBootId: await readHostBootId() });
   } catch (error) {
-    // Asked while what may have filled the disk is still there.
+    // Before the removal of what may have filled the disk.
     const failure = await toFailure(error);
-    await runOn(host, record);
+    await releaseSentry(host, record);
     throw failure;
   } finally {
     await rm(folder.dumpPipe, { force: true });
@@ -65,15 +66,16 @@ export const holdSentry = async <T>(
 };
 
 const RELEASE_DEADLINE_MS = 10_000;
-/** A program by which something is let go on may be killed by others, or come too late on a busy host. */
+/** A program that continues something may be killed by others, or be late on a busy host. */
 const TRIES = 3;
 const TRY_AFTER_MS = 100;
 
 /**
- * Lets everything inside go on, from wherever `holdSentry` was; the agent can be reached when it resolves. Rejects with
- * `unavailable` when all runs, but the agent takes no part; else something may stand still, and the next may try.
+ * Continues everything inside, at any stage of `holdSentry`; the agent can be reached when it resolves. Rejects with
+ * `unavailable` when everything runs, but the agent does not respond; otherwise something may be stopped, and a later
+ * call may try again.
  */
-export const runOn = async (host: OciHost, { spec: { id } }: SandboxRecord): Promise<void> => {
+export const releaseSentry = async (host: OciHost, { spec: { id } }: SandboxRecord): Promise<void> => {
   const folder = toSandboxFolder(host.dataDir, id);
   for (let tries = 1; ; tries++) {
     const container = { id, folder, signal: AbortSignal.timeout(RELEASE_DEADLINE_MS) };

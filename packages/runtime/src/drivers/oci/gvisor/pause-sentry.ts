@@ -5,14 +5,17 @@ import type { OciHost } from '../host.ts';
 import { type SandboxRecord, writeRecord } from '../record.ts';
 import { holdSentry } from './hold-sentry.ts';
 
-/** As `beginPause`, of a sandbox whose kernel writes down what is inside. Rejects as `holdSentry`: everything runs on then. */
+/**
+ * As `beginPause`, for a sandbox whose sentry writes the checkpoint. Rejects as `holdSentry`: everything continues
+ * then.
+ */
 export const beginSentryPause = async (
   host: OciHost,
   record: SandboxRecord,
   { sentry }: { sentry: Sentry },
 ): Promise<SandboxRecord> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
-  // Most of it while they still run: what is left when they stand still is little.
+  // Most of it is written while they still run: little remains when they are stopped.
   await flushDisk(folder.disk);
   return holdSentry(host, record, {
     sentry,

@@ -2,21 +2,31 @@ import { join } from 'node:path';
 import { findProgram } from '../../../kernel/find-program.ts';
 import { runCommand } from '../../../kernel/run-command.ts';
 import { copySynced, fetchDebianProgram } from '../../fetch-debian-program.ts';
+import { requireOwnProgram } from '../../own-files.ts';
+import { checkProgramHashes } from '../../program-hashes.ts';
 
-/** The first whose gofer makes sockets in folders of the host on request, and which keeps none of its own options. */
+/**
+ * The first release whose gofer makes sockets in folders of the host on request, and which does not keep options of its
+ * own.
+ */
 const OLDEST = 20_240_729;
 
 /**
- * Resolves with the path of gVisor's `runsc`: the host's own where that is new enough, and else one that is unpacked into
- * `targetDir`. It loads no library. Rejects with `unsupported` and a reason when it cannot be had.
+ * Resolves with the path of gVisor's `runsc`: the host's own where that is new enough, and otherwise one that is
+ * unpacked into `targetDir`. It loads no library. Rejects with `unsupported` and a reason when it cannot be fetched.
  */
-export const prepareRunsc = async (options: { targetDir: string; signal?: AbortSignal }): Promise<string> => {
+export const prepareRunsc = async (options: {
+  targetDir: string;
+  signal?: AbortSignal | undefined;
+}): Promise<string> => {
   const own = findProgram('runsc');
+  if (own !== undefined) requireOwnProgram(own);
   if (own !== undefined && (await readVersion(own)) >= OLDEST) return own;
   const folder = await fetchDebianProgram(
     { name: 'runsc', release: 'bookworm-backports', purpose: 'there is no level gvisor', assemble },
     options,
   );
+  await checkProgramHashes(folder);
   return join(folder, 'runsc');
 };
 

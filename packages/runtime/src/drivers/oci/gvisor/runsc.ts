@@ -10,31 +10,31 @@ import { createSentry, type RunscCommand } from './sentry.ts';
 const options = [
   // A network stack of its own over the interfaces it finds when it starts.
   '--network=sandbox',
-  // Connections to the outside end when what is inside is written down; otherwise they would be in the way.
+  // Connections to the outside end with a checkpoint; otherwise they would prevent it.
   '--net-disconnect-ok',
-  // The agent's sockets are made in a folder of the host, and by nobody else.
+  // Only the sentry makes the agent's sockets in a folder of the host.
   '--host-uds=create',
-  // What is written goes to the sandbox's own disk at once: a killed kernel of its own then loses nothing.
+  // Writes go to the sandbox's own disk at once: the kill of a sentry then loses nothing.
   '--overlay2=none',
   '--file-access=shared',
   '--oci-seccomp',
 ];
 
 /**
- * Its own threads, some tens. The host counts them, and one or two of its own for each thread inside, instead of what the
- * sandbox sees. There is room for all that may be inside; a sandbox that goes beyond ends.
+ * The sentry's own threads, some tens. The host counts them, and one or two more for each thread inside, instead of
+ * what the sandbox sees. The limit leaves room for all that may be inside; a sandbox that exceeds it ends.
  */
 const OWN_PROCESSES = 128;
 
-/** gVisor: a kernel in a process of its own, on the same bundle. What runs inside never speaks to the host's kernel. */
+/** gVisor: a kernel in user space, on the same bundle. Programs inside never call the host's kernel. */
 export const createRunsc = (program: string): OciRuntime => {
   const run: RunscCommand = ({ folder, signal, lineFd }, words, { stdin, passes = [], cover } = {}) =>
     runOciProgram({
       program,
       args: [...options, '--root', folder.ociState, '--log', folder.ociLog, ...words],
-      // It hands on nothing but the first three. The agent never reads its standard input.
+      // It passes on only the first three. The agent never reads its standard input.
       stdio: [stdin ?? 'ignore', 'ignore', 'ignore', ...(lineFd === undefined ? [] : [lineFd])],
-      // The program may lie behind the same closed folder as what it works on.
+      // The program may be below the same closed folder as its data.
       passes: passes.length === 0 ? [] : [...passes, dirname(program)],
       cover,
       log: folder.ociLog,
@@ -64,9 +64,9 @@ export const createRunsc = (program: string): OciRuntime => {
 };
 
 /**
- * It takes a network namespace that shows `net.core.rmem_default` for the host's own and refuses to begin; since Linux 6.9
- * every namespace shows it. All of /proc/sys goes, since what is below `net` differs from namespace to namespace; it needs
- * `vm.mmap_min_addr`.
+ * runsc takes a network namespace that shows `net.core.rmem_default` for the host's own and refuses to start; since
+ * Linux 6.9 every namespace shows it. All of /proc/sys is hidden, since the files below `net` differ from namespace to
+ * namespace; runsc needs `vm.mmap_min_addr`.
  */
 const coverNetworkSettings = (): void => {
   const memory = cloneTree('/proc/sys/vm');

@@ -13,7 +13,7 @@ const program = fileURLToPath(new URL('../testing/snapshot-endlessly.ts', import
 const oci = useSentry('ownk');
 const toPath = (name: string): string => join(oci.base, 'bin', name);
 
-/** A program that is runsc, but with `prelude`, a part of a shell script, before. Behind a closed folder, as in somebody's home. */
+/** A program that runs runsc after `prelude`, a part of a shell script. Below a closed folder, as in a home. */
 const writeProgram = async (prelude: string): Promise<string> => {
   const path = toPath('runsc');
   await writeFile(path, `#!/bin/sh\n${prelude}\nexec ${oci.runscPath} "$@"\n`);
@@ -23,14 +23,17 @@ const writeProgram = async (prelude: string): Promise<string> => {
 beforeEach(() => mkdir(toPath('.'), { recursive: true }));
 
 describe('a runsc that is killed while a snapshot with memory is made', () => {
-  /** That many of it make a snapshot: a signal to the agent, two to all, one that stops, the images, five that let all go on. */
+  /**
+   * The commands that make a snapshot: a signal to the agent, two to all, one that stops, the images, five that
+   * continue all.
+   */
   const PROGRAMS = 10;
 
   it.each([
     ['at once', 'kill -9 $$'],
     ['soon', '$runsc "$@" & sleep 0.01; kill -9 $! $$'],
   ])(
-    '%s leaves everything inside as it was, and the agent within reach',
+    '%s leaves everything inside running, and the agent can be reached',
     async (_, end) => {
       const at = toPath('at');
       const path = await writeProgram(`runsc=${oci.runscPath}

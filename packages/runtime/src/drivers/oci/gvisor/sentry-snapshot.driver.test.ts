@@ -12,7 +12,7 @@ const output = async (instance: Instance, script: string): Promise<string> =>
   (await runInside(instance, script)).output;
 
 describe('a snapshot with memory at level gvisor', () => {
-  it('goes on in any number of sandboxes side by side, while its source runs on', async () => {
+  it('starts any number of sandboxes side by side, while its source keeps running', async () => {
     const source = await create();
     const before = await startCounter(source);
     const snapshot = toId();
@@ -35,13 +35,13 @@ describe('a snapshot with memory at level gvisor', () => {
     }
     await Promise.all(all.map((one, index) => output(one, `echo ${index} > /root/mine`)));
     expect(await look('cat /root/mine')).toEqual(all.map((_, index) => `${index}\n`));
-    // Whoever named them has left nothing, and nobody inside may do the same.
+    // The program that set the name has left nothing, and no process inside can do the same.
     expect(await look('python3 -c "import socket; socket.sethostname(\'mine\')" 2>&1 | tail -n 1')).toEqual(
       all.map(() => 'PermissionError: [Errno 1] Operation not permitted\n'),
     );
   }, 60_000);
 
-  it('outlives its source and the runtime, and what came of it is one like any other', async () => {
+  it('outlives its source and the runtime, and a sandbox made from it is one like any other', async () => {
     const source = await create();
     const before = await startCounter(source);
     const snapshot = toId();
@@ -61,7 +61,7 @@ describe('a snapshot with memory at level gvisor', () => {
     await expectOn(await create({ snapshot: second }), before);
   }, 60_000);
 
-  it('that is not to last is there for forks and for nobody else', async () => {
+  it('that is ephemeral is usable for forks only', async () => {
     const source = await create();
     const before = await startCounter(source);
     const snapshot = toId();
@@ -76,7 +76,7 @@ describe('a snapshot with memory at level gvisor', () => {
     await expectOn(source, before);
   }, 60_000);
 
-  it('is not made while something cannot be written down, and everything runs on', async () => {
+  it('is not made while something cannot be checkpointed, and everything continues', async () => {
     const source = await create();
     const before = await startCounter(source);
     const listen =
@@ -93,7 +93,7 @@ describe('a snapshot with memory at level gvisor', () => {
     expect((await readCounter(source)).pid).toBe(before.pid);
   }, 60_000);
 
-  it('is none on a server of level container', async () => {
+  it('is refused on a server of level container', async () => {
     const snapshot = toId();
     await (await create()).snapshot({ id: snapshot, memory: true });
     await oci.reopen({ runscPath: undefined });

@@ -15,7 +15,7 @@ const oci = useSentry('own');
 const { reopen } = oci;
 
 describe('a pause with memory at level gvisor', () => {
-  it('keeps processes and what connects them, again and again, with nothing left on the host meanwhile', async () => {
+  it('keeps processes and their connections, repeatedly, with nothing left on the host meanwhile', async () => {
     expect(oci.runtime.features).toMatchObject({ pause: { memory: true }, snapshot: { memory: true } });
     const made = await oci.create();
     let last = await startCounter(made);
@@ -33,7 +33,7 @@ describe('a pause with memory at level gvisor', () => {
     }
   });
 
-  it('is given up when the agent takes no part, and everything runs on', async () => {
+  it('is given up when the agent does not respond, and everything continues', async () => {
     const instance = await oci.create();
     const last = await startCounter(instance);
     // Late enough for the agent to have answered, and the pause later still.
@@ -47,7 +47,7 @@ describe('a pause with memory at level gvisor', () => {
     await expectOn(instance, last);
   });
 
-  it('is refused while something cannot be written down, and everything runs on', async () => {
+  it('is refused while something cannot be checkpointed, and everything continues', async () => {
     const instance = await oci.create();
     const last = await startCounter(instance);
     const listen =
@@ -72,7 +72,7 @@ describe('a pause with memory at level gvisor', () => {
     expect(await instance.state()).toBe('paused');
   });
 
-  it('is refused when its images are damaged, and its files are still there', async () => {
+  it('is refused when its images are damaged, and its files remain', async () => {
     const instance = await oci.create();
     await runInside(instance, 'echo kept > /root/file');
     await instance.pause({ memory: true });
@@ -111,7 +111,7 @@ describe('a pause with memory at level gvisor', () => {
     if (expected === 'paused') await instance.resume({ memory: true });
     const count = async (): Promise<number> =>
       Number((await runInside(instance, 'ls /root | grep -c "^[0-9]"')).output);
-    // What it wrote before a pause that it had told of, and perhaps once more.
+    // A line that was written before the pause and reported, perhaps twice.
     const kept = said.match(/^kept/gm)?.length ?? 0;
     const found = await count();
     expect([kept, kept + 1]).toContain(found);

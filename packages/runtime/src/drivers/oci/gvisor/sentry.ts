@@ -8,7 +8,7 @@ import type { Container, Sentry } from '../container/oci-runtime.ts';
 import { waitForEntry, waitForNoEntry } from '../container/ready.ts';
 import { toHostnameProgram } from './workarounds/hostname-program.ts';
 
-/** Runs one command of runsc about a container to its end. Rejects with `internal`, and with what it said. */
+/** Runs one command of runsc about a container to its end. Rejects with `internal`, and with its output. */
 export type RunscCommand = (
   container: Container,
   words: readonly string[],
@@ -17,7 +17,7 @@ export type RunscCommand = (
 
 const CLOSE_DEADLINE_MS = 2_000;
 const OPEN_DEADLINE_MS = 8_000;
-/** How often a connection that is being closed may be in the way, and how long it is waited for then. */
+/** How often a closing connection may prevent a checkpoint, and the wait after each time. */
 const TRIES = 5;
 const TRY_AFTER_MS = 50;
 
@@ -25,8 +25,8 @@ export const createSentry = (run: RunscCommand): Sentry => ({
   hold: async (container) => {
     const { id } = container;
     await closeSockets(run, container);
-    // In the images everything is stopped, so that nothing runs before its time when they are gone on with. Twice, for what a
-    // process has just started meanwhile.
+    // Processes are stopped in the images, so that none runs early after a restore. Twice, for processes that were just
+    // started meanwhile.
     for (const _ of [1, 2]) await run(container, ['kill', '--all', id, 'STOP']);
     await run(container, ['pause', id]);
   },
@@ -38,7 +38,7 @@ export const createSentry = (run: RunscCommand): Sentry => ({
         return;
       } catch (error) {
         if (tries === TRIES) throw error;
-        // It writes no image that is there.
+        // It overwrites no existing image.
         for (const name of await readdir(imagesDir)) await rm(`${imagesDir}/${name}`);
         await sleep(TRY_AFTER_MS, undefined, { signal: container.signal });
       }
@@ -55,7 +55,7 @@ export const createSentry = (run: RunscCommand): Sentry => ({
   rename: async ({ hostname, ...container }) => {
     const program = openProgram(toHostnameProgram(hostname));
     try {
-      // It has a right that nothing else inside has, and so is nothing of what is there.
+      // It has a capability that no other process inside has, and so is distinguished from all others.
       const rights = ['--user', '0', '--cap', 'CAP_SYS_ADMIN'];
       await run(container, ['exec', '--exec-fd', '0', ...rights, container.id, 'hostname'], {
         stdin: program,
@@ -88,7 +88,10 @@ const closeSockets = (run: RunscCommand, container: Container): Promise<void> =>
     late: 'the agent does not close its sockets',
   });
 
-/** The first process hands signals on to the agent. Rejects with `unavailable` when that has not done it by the deadline. */
+/**
+ * The first process forwards signals to the agent. Rejects with `unavailable` when the agent has not handled it by the
+ * deadline.
+ */
 const tellAgent = async (
   run: RunscCommand,
   container: Container,
@@ -114,7 +117,7 @@ const tellAgent = async (
   ]);
 };
 
-/** To be read by another kernel, which takes no file to which anybody could write by this. */
+/** Opened read-only: the sentry of the restore accepts no descriptor that could be written to. */
 const openProgram = (bytes: Buffer): number => {
   const file = createMemoryFile('program');
   try {

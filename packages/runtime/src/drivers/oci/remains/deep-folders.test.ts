@@ -7,14 +7,14 @@ import { nestFolders } from '../../../kernel/testing/nest-folders.ts';
 import { toSandboxFolder } from '../folder.ts';
 import { removeRemains } from './remains.ts';
 
-it('removes a sandbox that has nested folders deeper than a path can be long', async () => {
+it('removes a sandbox whose folders are nested deeper than the longest path', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'remains-'));
   onTestFinished(() => removeTree(dataDir));
   const { path, image } = toSandboxFolder(dataDir, 'deep');
   mkdirSync(image, { recursive: true });
   nestFolders(image);
   const stateDir = join(dataDir, 'state');
-  const remains = await removeRemains({ dataDir, stateDir, ground: { hostAddresses: [] } });
+  const remains = await removeRemains({ dataDir, stateDir, rootless: { hostAddresses: [] } });
   expect(remains).toEqual({ sandboxes: 1, done: ['removed 1 folder'], problems: [] });
   expect(existsSync(path)).toBe(false);
 });

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from '../../../kernel/run-command.ts';
 
-/** A loop device frees itself after its last user, which the kernel may still be letting go of. */
+/** A loop device detaches itself after its last user, which the kernel may still be closing. */
 const FREE_MS = 2_000;
 
-/** Everything that is mounted below one of these folders, the last first. The folders are given without symbolic links. */
+/** Lists all mounts below one of these folders, the last first. The folders are given without symbolic links. */
 export const findMounts = (folders: readonly string[]): string[] =>
   readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
@@ -16,17 +16,20 @@ export const findMounts = (folders: readonly string[]): string[] =>
     .filter((path) => isBelow(path, folders))
     .toReversed();
 
-/** Unmounts all of that, also what is in use, and resolves with how many there were. Rejects with `internal`. */
+/** Unmounts all of them, also those in use, and resolves with their number. Rejects with `internal`. */
 export const unmountBelow = async (folders: readonly string[]): Promise<number> => {
   const mounts = findMounts(folders);
   for (const path of mounts) {
-    // The programs' own records of mounts know nothing of these.
+    // The programs' own records of mounts do not contain these.
     await runCommand({ file: 'umount', args: ['--lazy', '--no-mtab', '--internal-only', path] });
   }
   return mounts.length;
 };
 
-/** Detaches the loop devices of images below these folders that do not free themselves, and resolves with their number. */
+/**
+ * Detaches the loop devices of images below these folders that do not detach themselves, and resolves with their
+ * number.
+ */
 export const detachLoops = async (folders: readonly string[]): Promise<number> => {
   for (const deadline = Date.now() + FREE_MS; findLoops(folders).length > 0 && Date.now() < deadline; )
     await sleep(20);
@@ -44,7 +47,7 @@ const readBackingFile = (name: string): string => {
   try {
     return readFileSync(`/sys/block/${name}/loop/backing_file`, 'utf8').trim();
   } catch {
-    return ''; // It is free.
+    return ''; // The device is free.
   }
 };
 

@@ -7,8 +7,8 @@ import type { Cgroup } from '../cgroup/cgroup.ts';
 const KILL_MS = 10_000;
 
 /**
- * Ends the members of these cgroups and the processes that have one of the pipes open, by SIGKILL, until there is none, and
- * resolves with how many there were. Rejects with `internal` when some are still there after 10 s.
+ * Ends the members of these cgroups and the processes that have one of the pipes open, by SIGKILL, until there is none,
+ * and resolves with their number. Rejects with `internal` when some are left after 10 s.
  */
 export const endRemaining = async (options: {
   cgroups: readonly Cgroup[];
@@ -46,7 +46,7 @@ const listOpen = (pid: number): string[] => {
   try {
     return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => readTarget(`/proc/${pid}/fd/${fd}`));
   } catch {
-    return []; // The process is gone, or is none that this one may look at.
+    return []; // The process has ended, or this one may not read it.
   }
 };
 

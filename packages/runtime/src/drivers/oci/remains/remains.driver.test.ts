@@ -16,7 +16,7 @@ import { makeFifo } from '../../../kernel/syscalls.ts';
 import { toSandboxFolder } from '../folder.ts';
 import { removeRemains } from './remains.ts';
 
-/** A file system that lets nothing be written: a process that writes to it cannot be killed until it is thawed. */
+/** A frozen file system: a process that writes to it cannot be killed until it is thawed. */
 const freezeDisk = (dir: string): { path: string; thaw: () => void } => {
   const [image, path] = [join(dir, 'image'), join(dir, 'frozen')];
   mkdirSync(path);

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { RuntimeError } from '../../../error.ts';
+import { withFolderLock } from '../../../kernel/file-lock.ts';
 import { findProgram } from '../../../kernel/find-program.ts';
-import { withHostLock } from '../../../kernel/host-lock.ts';
 import { hasInterface } from '../../../kernel/network-namespace.ts';
 import { removeTree } from '../../../kernel/remove-tree.ts';
 import { runCommand } from '../../../kernel/run-command.ts';
@@ -14,34 +14,35 @@ import { openCgroup, readCgroupLayout, readDelegatedLayout, removeCgroupParent }
 import { toCgroupParent } from '../cgroup/cgroup-parent.ts';
 import { openProcessGroup } from '../container/process-group.ts';
 import { toSandboxesDir, toSandboxFolder, toSnapshotsDir } from '../folder.ts';
-import type { GroundOptions } from '../host-backend.ts';
+import type { RootlessOptions } from '../host-backend.ts';
 import { detachLoops, findMounts, unmountBelow } from './remaining-mounts.ts';
 import { endRemaining } from './remaining-processes.ts';
 
 export interface Remains {
-  /** Sandboxes of which something was there. */
+  /** The number of sandboxes of which something was left. */
   sandboxes: number;
-  /** What was done, one sentence each; empty when nothing was left. */
+  /** What was removed, one sentence each; empty when nothing was left. */
   done: string[];
-  /** What could not be removed and what mends that, one sentence each. Called again, it goes on from there. */
+  /** What could not be removed and how to solve that, one sentence each. A further call continues from there. */
   problems: string[];
 }
 
 /**
- * Removes all sandboxes of a data folder without a driver, by what the records and the kernel show: processes, mounts, loop
- * devices, cgroups, interfaces, slots, folders and, where no other server of this host needs it, the table of nftables. Snapshots
- * stay. Does nothing where nothing is left. Removes nothing while a process of a sandbox does not end: what is there is what another
- * call finds it by. No helper of the folder may be alive; waits for the lock of one for a minute.
+ * Removes all sandboxes of a data folder without a driver, by their records and the state of the kernel: processes,
+ * mounts, loop devices, cgroups, interfaces, slots, folders and, where no other server of this host needs it, the table
+ * of nftables. Snapshots stay. Does nothing where nothing is left. Removes nothing while a process of a sandbox does
+ * not end: another call needs the rest to find it. No helper of the folder may be alive; waits for the lock of one for
+ * a minute.
  */
 export const removeRemains = async (options: {
   dataDir: string;
   stateDir?: string | undefined;
-  /** When this process is root of an ordinary user's rootless namespace, with which network and tables end. */
-  ground?: GroundOptions | undefined;
+  /** Set when this process is root of an ordinary user's rootless namespace, with which network and tables end. */
+  rootless?: RootlessOptions | undefined;
 }): Promise<Remains> => {
-  const { dataDir, stateDir, ground } = options;
+  const { dataDir, stateDir, rootless } = options;
   const result: Remains = { sandboxes: 0, done: [], problems: [] };
-  /** Notes what was done, or the problem; resolves with whether there was none. */
+  /** Records what was removed, or the problem; resolves with whether there was none. */
   const step = async <T>(act: () => Promise<T>, say: (result: T) => string | undefined): Promise<boolean> => {
     try {
       const said = say(await act());
@@ -53,12 +54,12 @@ export const removeRemains = async (options: {
     }
   };
 
-  await withHostLock(join(dataDir, 'run'), async () => {
-    // The kernel's names have no symbolic links.
+  await withFolderLock(join(dataDir, 'run'), async () => {
+    // The kernel's names contain no symbolic links.
     const real = realpathSync(dataDir);
     const folders = [toSandboxesDir(real), toSnapshotsDir(real), join(real, 'run')];
     const slots = await listSlots({ dataDir, stateDir });
-    const groups = openGroups(dataDir, ground);
+    const groups = openGroups(dataDir, rootless);
     const ids = [
       ...new Set([...listIds(toSandboxesDir(dataDir)), ...slots.map(({ id }) => id), ...(groups?.ids ?? [])]),
     ];
@@ -73,10 +74,10 @@ export const removeRemains = async (options: {
       () => endRemaining({ cgroups, pipes }),
       counted('ended', 'process', 'processes'),
     );
-    // Without its folder and its network a process that lives on would be found no more.
+    // Without its folder and its network a process that is still alive could not be found again.
     if (!haveEnded) return;
     await step(() => unmountBelow(folders), counted('unmounted', 'file system', 'file systems'));
-    if (ground === undefined)
+    if (rootless === undefined)
       await step(() => detachLoops(folders), counted('detached', 'loop device', 'loop devices'));
     await step(
       async () => {
@@ -86,16 +87,16 @@ export const removeRemains = async (options: {
       },
       counted('removed', 'cgroup', 'cgroups'),
     );
-    if (ground === undefined)
+    if (rootless === undefined)
       await step(() => deleteLinks(slots), counted('removed', 'network interface', 'network interfaces'));
     await step(
       () => removeFolders(dataDir, { ids, mounts: findMounts(folders) }),
       counted('removed', 'folder', 'folders'),
     );
-    // A slot that was given back may have another sandbox at once, whose addresses and ids are those of the one before.
+    // A released slot may be reserved for another sandbox at once, with the addresses and ids of the one before.
     if (result.problems.length === 0)
       await step(() => releaseSlots(slots, stateDir), counted('gave back', 'slot', 'slots'));
-    if (ground === undefined)
+    if (rootless === undefined)
       await step(
         async () => {
           let isDeleted = false;
@@ -119,10 +120,10 @@ const counted =
     count === 0 ? undefined : `${did} ${count} ${count === 1 ? one : more}`;
 
 /** Undefined where sandboxes have none. */
-const openGroups = (dataDir: string, ground: GroundOptions | undefined) => {
-  if (ground !== undefined && ground.cgroupFolder === undefined) return undefined;
+const openGroups = (dataDir: string, rootless: RootlessOptions | undefined) => {
+  if (rootless !== undefined && rootless.cgroupFolder === undefined) return undefined;
   const layout =
-    ground?.cgroupFolder === undefined ? readCgroupLayout() : readDelegatedLayout(ground.cgroupFolder);
+    rootless?.cgroupFolder === undefined ? readCgroupLayout() : readDelegatedLayout(rootless.cgroupFolder);
   const parent = toCgroupParent(dataDir);
   return {
     ids: [...new Set(layout.trees.flatMap((tree) => listIds(`${tree}/${parent}`)))],
@@ -138,19 +139,19 @@ const listIds = (folder: string): string[] =>
       )
     : [];
 
-/** Of the host; the other ends are gone with the network namespaces of the sandboxes. */
+/** The host's ends; the other ends disappeared with the network namespaces of the sandboxes. */
 const deleteLinks = async (slots: readonly ReservedSlot[]): Promise<number> => {
   const links = slots.map(({ slot }) => hostInterface(slot)).filter(hasInterface);
   for (const link of links) {
     await runCommand({ file: 'ip', args: ['link', 'delete', 'dev', link] }).catch((error: unknown) => {
-      // It also goes by itself, a moment after the last process of its sandbox.
+      // The kernel also removes it, a moment after the last process of its sandbox.
       if (hasInterface(link)) throw error;
     });
   }
   return links.length;
 };
 
-/** Refuses while something is mounted in one: what is removed then may be the host's. */
+/** Refuses while something is mounted in one: the removal could delete files of the host. */
 const removeFolders = async (
   dataDir: string,
   { ids, mounts }: { ids: readonly string[]; mounts: readonly string[] },
@@ -177,7 +178,7 @@ const runNft = async (text: string, options: readonly string[]): Promise<string>
   if (findProgram('nft') === undefined)
     throw new RuntimeError(
       'unsupported',
-      'the table inet skerry of nftables may be left, which only the program nft can delete here: "apt-get install -y nftables", then "skerry down" again',
+      'the table inet skerry of nftables may be left, which only the program nft can delete here: run "apt-get install -y nftables", then "skerry down" again',
     );
   return runCommand({ file: 'nft', args: [...options, '--file', '-'], input: text });
 };

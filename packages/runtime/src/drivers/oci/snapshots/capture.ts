@@ -4,35 +4,35 @@ import { type PacketStop, stopPackets } from '../../../network/packet-stop.ts';
 import type { Sentry } from '../container/oci-runtime.ts';
 import { readPid } from '../container/read-pid.ts';
 import { type Checkpoint, requireUntouched, shareImages } from '../criu/checkpoint.ts';
+import { continueProcesses } from '../criu/continue-processes.ts';
 import type { Criu } from '../criu/criu.ts';
 import { dumpMemory } from '../criu/dump.ts';
 import { freezeAtRest } from '../criu/freeze-at-rest.ts';
-import { letRunOn } from '../criu/let-run-on.ts';
-import { waitForQuiet } from '../criu/quiet.ts';
+import { waitForClosedHostConnections } from '../criu/host-connections.ts';
 import { copyDisk } from '../disk/copy-disk.ts';
 import { verifyDisk } from '../disk/kept-disk.ts';
 import { createRepeatedCopy } from '../disk/repeated-copy.ts';
 import { toSandboxFolder } from '../folder.ts';
-import { holdSentry, runOn } from '../gvisor/hold-sentry.ts';
+import { holdSentry, releaseSentry } from '../gvisor/hold-sentry.ts';
 import type { OciHost } from '../host.ts';
 import type { SandboxRecord } from '../record.ts';
 import type { Captured } from './snapshot-record.ts';
 
-/** Where the parts of a snapshot go. */
+/** The paths of the parts of a snapshot. */
 export interface CaptureTarget {
   image: string;
   memory: string;
-  /** What writes the processes, which are captured as well then. */
+  /** What dumps the processes, which are captured as well then. */
   writer: MemoryWriter | undefined;
 }
 
-/** CRIU from the host's kernel, or a kernel of the sandbox's own. */
+/** CRIU, or the sandbox's sentry. */
 export type MemoryWriter = { criu: Criu } | { sentry: Sentry };
 
 /**
- * Makes a copy of a running sandbox's disk, and of its processes, of one moment for which they stand still. What takes
- * time and does not depend on that moment is done before it. What there is may be a file system that was not unmounted:
- * `repair` is to follow, and does not need the sandbox to stand still.
+ * Copies a running sandbox's disk, and its processes, at one moment for which they are frozen. What takes time and does
+ * not depend on that moment is done before. The copy may be a file system that was not unmounted: `repair` must follow,
+ * without a frozen sandbox.
  */
 export const captureRunning = async (
   host: OciHost,
@@ -41,13 +41,13 @@ export const captureRunning = async (
 ): Promise<Captured> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const copy = createRepeatedCopy({ disk: folder.disk, image: folder.image, to: image });
-  // What this copies may be of many moments.
+  // This copy may be of many moments.
   await copy();
   const memory = await captureHeld({ host, record, imagesDir, writer, copy });
   return { record, memory };
 };
 
-/** Calls `copy` while the sandbox stands still, at the moment of which its processes are written, where they are. */
+/** Calls `copy` while the sandbox is frozen, at the moment at which its processes are dumped, if they are. */
 const captureHeld = async (options: {
   host: OciHost;
   record: SandboxRecord;
@@ -72,7 +72,7 @@ const captureHeld = async (options: {
     return kept;
   };
   const memory = await holdSentry(host, record, { ...writer, imagesDir, whileHeld });
-  await runOn(host, record);
+  await releaseSentry(host, record);
   return memory;
 };
 
@@ -83,13 +83,13 @@ const captureByCriu = async (
 ): Promise<Checkpoint> => {
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const cgroup = host.cgroup(record.spec.id);
-  await waitForQuiet(await cgroup.members());
+  await waitForClosedHostConnections(await cgroup.members());
   const first = await readPid(folder);
   await freezeAtRest(cgroup, first);
   let packets: PacketStop | undefined;
   try {
     packets = await stopPackets(first);
-    // Beside that, what they wrote last: at its end there is only left what names CRIU has given to files.
+    // Their last writes go out meanwhile: afterwards only the names remain that CRIU has given to files.
     const [memory] = await settleAll([
       dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy }),
       copy(),
@@ -98,14 +98,14 @@ const captureByCriu = async (
     await cgroup.thaw();
     return memory;
   } catch (error) {
-    await letRunOn(cgroup, { reusing: folder.reusing, packets });
+    await continueProcesses(cgroup, { reusing: folder.reusing, packets });
     throw error;
   }
 };
 
 /**
- * As `captureRunning`, of what a pause has kept. Rejects with `damaged` when that is not as the pause left it, and with
- * `unsupported` when processes are asked for that the pause did not keep.
+ * As `captureRunning`, for a paused sandbox. Rejects with `damaged` when it differs from what the pause left, and with
+ * `unsupported` when processes are requested that the pause did not keep.
  */
 export const capturePaused = async (
   host: OciHost,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { RuntimeError } from '../../../error.ts';
 import type { Difference, TreeOrigin } from '../../../runtime.ts';
 import { isMountPoint } from '../disk/disk.ts';
@@ -15,12 +16,19 @@ export async function* compareTrees(
   { from, to, signal }: { from: TreeOrigin; to: TreeOrigin; signal: AbortSignal | undefined },
 ): AsyncGenerator<Difference> {
   if (!host.capturesDisks) throw new RuntimeError('unsupported', 'this host cannot compare files');
+  const user = `diff-${randomUUID()}`;
+  const open = async (origin: TreeOrigin): Promise<Tree> => {
+    const tree = await openTree(host, origin, signal);
+    return { ...tree, rootfs: await host.roots.open(tree.rootfs, user) };
+  };
   try {
     signal?.throwIfAborted();
-    yield* diffTrees(await openTree(host, from, signal), await openTree(host, to, signal), { signal });
+    yield* diffTrees(await open(from), await open(to), { signal });
   } catch (error) {
     if (!signal?.aborted) throw error;
     throw new RuntimeError('unavailable', 'the comparison was aborted', { cause: error });
+  } finally {
+    host.roots.release(user);
   }
 }
 
@@ -40,7 +48,7 @@ const openTree = async (
     const baseId = host.toBaseId(record.slot);
     return { rootfs, layer: await collectLayer(readLayer(`${disk}/upper`, { baseId, signal })) };
   }
-  // Paused.
+  // It is paused.
   const layer = await withDiskView({ image, scratchDir: `${host.dataDir}/run` }, (view) =>
     collectLayer(readLayer(`${view}/upper`, { baseId: record.diskBaseId, signal })),
   );

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Everything that differs between an image and what somebody has made of it. */
+/** Lists every difference between an image and a sandbox made from it. */
 const changesOf = async (rootfs: string, entries: LayerEntry[]): Promise<string[]> => {
   const layer = new Map(entries.map((entry) => [entry.path, entry]));
   const found: string[] = [];
@@ -21,7 +21,7 @@ const changesOf = async (rootfs: string, entries: LayerEntry[]): Promise<string[
   return found;
 };
 
-it("tells nothing of the host's files behind a link of the image that was replaced by a folder", async () => {
+it("reads nothing of the host's files behind a link of the image that was replaced by a folder", async () => {
   const [rootfs, host] = [join(folder, 'rootfs'), join(folder, 'host')];
   await mkdir(join(host, 'secrets'), { recursive: true });
   await writeFile(join(host, 'secrets', 'key'), 'host');
@@ -43,7 +43,7 @@ const toFiles = (count: number, name: string): LayerEntry[] =>
     ...{ mode: 0o644, uid: 0, gid: 0 },
   }));
 
-it('refuses to tell more at once than anybody can hold', async () => {
+it('refuses a result that is too large', async () => {
   // Each of these takes six characters of JSON.
   await expect(
     changesOf(folder, toFiles(1_500, `${'\u0001'.repeat(250)}/`.repeat(16))),
@@ -62,7 +62,7 @@ it('ends when it is aborted', async () => {
   await expect(differences.next()).rejects.toMatchObject({ name: 'AbortError' });
 });
 
-it('lets others have their turn while it compares many files', async () => {
+it('yields to other work while it compares many files', async () => {
   let turns = 0;
   const timer = setInterval(() => {
     turns += 1;

@@ -2,23 +2,23 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { createYielder } from '../../../concurrency/yielder.ts';
 import { RuntimeError } from '../../../error.ts';
 import type { Difference, DifferentField } from '../../../runtime.ts';
-import { toPathBytes, toPathText } from './path-text.ts';
+import { toPathBytes, toPathText } from '../../path-text.ts';
 import { describePath, hashFile } from './read-tree.ts';
 import type { Layer, LayerEntry, TreeEntry } from './tree-entry.ts';
 
-/** What somebody inside sees: his own files over an image. */
+/** The file system as seen inside: a sandbox's own files over an image. */
 export interface Tree {
   rootfs: string;
   layer: Layer;
 }
 
-/** Of all differences as JSON: whoever asks is told all of them at once. */
+/** The size of all differences as JSON: the caller gets all of them at once. */
 const MAX_DIFFERENCES_LENGTH = 32 * 2 ** 20;
 
 /**
- * What became of the first in the second, ordered by path. Only what one of them has of its own, or hides, is looked
- * at: the image that both are made on costs nothing. Rejects with `unsupported` when that is not the same one, or when they
- * differ in more than can be told at once, and with the signal's reason when that aborts.
+ * Lists the changes from the first to the second, ordered by path. Only reads what one of them has of its own, or
+ * hides: the image below costs nothing. Rejects with `unsupported` when they have different images, or differ in more
+ * than one result can hold, and with the signal's reason when that aborts.
  */
 export async function* diffTrees(
   from: Tree,
@@ -26,7 +26,7 @@ export async function* diffTrees(
   { signal }: { signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<Difference> {
   if (from.rootfs !== to.rootfs) {
-    throw new RuntimeError('unsupported', 'the two were made on different images');
+    throw new RuntimeError('unsupported', 'the two were made from different images');
   }
   const takeTurns = createYielder();
   const pause = async (): Promise<void> => {
@@ -69,13 +69,13 @@ const listCandidates = async (from: Tree, to: Tree, pause: () => Promise<void>):
     .map(({ path }) => path);
 };
 
-/** A folder comes right before what is in it. */
+/** A folder comes right before its content. */
 const toOrder = (path: string): string => path.replaceAll('/', '\u0000');
 
 const hidesImage = (entry: LayerEntry): boolean =>
   entry.type !== 'directory' || ('opaque' in entry && entry.opaque === true);
 
-/** Everything that the image has below a path. */
+/** Everything in the image below a path. */
 function* listImage(rootfs: string, path: string): Generator<string> {
   if (describeImagePath(rootfs, path)?.type !== 'directory') return;
   for (const name of readdirSync(toHostPath(rootfs, path), { encoding: 'buffer' })) {
@@ -88,7 +88,7 @@ function* listImage(rootfs: string, path: string): Generator<string> {
 const toHostPath = (rootfs: string, path: string): Buffer =>
   Buffer.concat([Buffer.from(rootfs), toPathBytes(path)]);
 
-/** What is at a path, or undefined. Without a hash when it is the image's. */
+/** The entry at a path, or undefined. Without a hash when it is the image's. */
 const look = ({ rootfs, layer }: Tree, path: string): TreeEntry | undefined => {
   const own = layer.get(path);
   if (own !== undefined) return own.type === 'removed' ? undefined : own;
@@ -100,8 +100,8 @@ const look = ({ rootfs, layer }: Tree, path: string): TreeEntry | undefined => {
 };
 
 /**
- * What the image has at a path. Nothing behind a link: whoever was inside may have put a folder in its place, and on the
- * host it leads to a file of the host.
+ * The image's entry at a path. Follows no link: code inside may have put a folder in its place, and on the host it
+ * leads to a file of the host.
  */
 const describeImagePath = (rootfs: string, path: string): TreeEntry | undefined => {
   for (let end = path.indexOf('/', 1); end !== -1; end = path.indexOf('/', end + 1)) {

@@ -3,13 +3,13 @@ import { readLayer } from './read-tree.ts';
 import type { Layer, LayerEntry } from './tree-entry.ts';
 
 const MAX_FILES = 20;
-/** All of them go into one message of ours. */
+/** All of them are in one message. */
 const MAX_PATH_LENGTH = 400;
 
 const toShort = (path: string): string =>
   path.length > MAX_PATH_LENGTH ? `${path.slice(0, MAX_PATH_LENGTH)}…` : path;
 
-/** Says which files of an image are not as they were written down, as far as the damage lets them be read. */
+/** Lists the files of an image that differ from the manifest, as far as the damage allows reading them. */
 export const findDamagedFiles = async (
   disk: { image: string; scratchDir: string; baseId: number },
   expected: Layer,
@@ -20,9 +20,9 @@ export const findDamagedFiles = async (
     await withDiskView(disk, async (view) => {
       for await (const entry of readLayer(`${view}/upper`, disk)) {
         missing.delete(entry.path);
-        if (!isSame(entry, expected.get(entry.path))) found.push(`${toShort(entry.path)} is not as it was`);
+        if (!isSame(entry, expected.get(entry.path))) found.push(`${toShort(entry.path)} has changed`);
       }
-      for (const path of missing) found.push(`${toShort(path)} is gone`);
+      for (const path of missing) found.push(`${toShort(path)} is missing`);
     });
   } catch (error) {
     found.push(`not all of its files can be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`);

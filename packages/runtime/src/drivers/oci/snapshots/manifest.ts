@@ -4,16 +4,16 @@ import { createYielder } from '../../../concurrency/yielder.ts';
 import { RuntimeError } from '../../../error.ts';
 import type { Layer, LayerEntry } from './tree-entry.ts';
 
-/** What a snapshot's record says of its manifest. */
+/** The part of a snapshot's record about its manifest. */
 export interface ManifestSummary {
-  /** Of the file, in hex. */
+  /** The hash of the file, in hex. */
   sha256: string;
   entryCount: number;
 }
 
 const CHUNK_CHARACTERS = 65_536;
 
-/** Writes one entry a line as JSON, where nothing is yet. On the medium when it resolves, but for its name. */
+/** Writes one entry a line as JSON to a new file. It is on the medium when this resolves, except for its name. */
 export const writeManifest = async (
   path: string,
   entries: AsyncIterable<LayerEntry>,
@@ -38,7 +38,7 @@ export const writeManifest = async (
   return { sha256: hash.digest('hex'), entryCount };
 };
 
-/** Rejects with `damaged` when the file is not the one that was summed up. */
+/** Rejects with `damaged` when the file differs from its summary. */
 export const readManifest = async (path: string, summary: ManifestSummary): Promise<Layer> => {
   const bytes = await readFile(path).catch((error: unknown) => {
     throw new RuntimeError('damaged', 'its manifest cannot be read', { cause: error });

@@ -18,7 +18,7 @@ const read = (name: string): Promise<string> => readFile(join(etc, name), 'latin
 const write = (name: string, text: string): Promise<void> => writeFile(join(etc, name), text, 'latin1');
 
 describe('nameCopy', () => {
-  it('writes the name where the old one stood, in the same files', async () => {
+  it('replaces the old name by the new one, in the same files', async () => {
     const hosts = '127.0.0.1 localhost\n127.0.1.1 source\n10.0.0.1 db caf\xe9\n';
     await Promise.all([write('hostname', 'source\n'), write('hosts', hosts)]);
     const { ino } = await stat(join(etc, 'hosts'));
@@ -30,7 +30,7 @@ describe('nameCopy', () => {
     expect(await read('hosts')).toBe(hosts.replace('source', 'longer-than-before'));
   });
 
-  it('leaves what somebody else has put into hosts', async () => {
+  it('keeps other lines that were added to hosts', async () => {
     const hosts = '127.0.1.1 source alias\n127.0.1.1\tother\n';
     await write('hosts', hosts);
     nameCopy({ disk, hostname: 'copy' });
@@ -56,7 +56,7 @@ describe('nameCopy', () => {
     expect(await readFile(join(disk, 'elsewhere/hostname'), 'utf8')).toBe('untouched');
   });
 
-  it('does not read what is large', async () => {
+  it('does not read a large file', async () => {
     await write('hostname', 'x'.repeat(100_000));
     nameCopy({ disk, hostname: 'copy' });
     expect((await read('hostname')).length).toBe(100_000);

@@ -12,9 +12,9 @@ import { isDiskFull } from '../../../kernel/is-disk-full.ts';
 import { openPlainFolder } from './open-plain-folder.ts';
 
 /**
- * Makes the files in /etc of a copied disk, which is mounted at `disk`, say the host name of the sandbox that it is for:
- * `hostname`, and the line of `hosts` that `makeDisk` wrote. In place: a process may watch them. Does nothing about what
- * whoever was inside has put there instead, or has removed, or where there is no room left on the disk for another name.
+ * Writes the host name of a copy into the files in /etc of its disk, which is mounted at `disk`: `hostname`, and the
+ * line of `hosts` that `makeDisk` wrote. In place: a process may watch them. Does nothing about files that code inside
+ * has replaced or removed, or where the disk has no room for another name.
  */
 export const nameCopy = ({ disk, hostname }: { disk: string; hostname: string }): void => {
   const etc = openPlainFolder(`${disk}/upper/etc`);
@@ -39,12 +39,12 @@ const rewrite = (path: string, change: (text: string) => string): void => {
     if (size > MAX_BYTES) return;
     const bytes = Buffer.alloc(size);
     readSync(file, bytes, 0, bytes.length, 0);
-    // By bytes: what else is in the file need not be text.
+    // As bytes: the rest of the file need not be text.
     const changed = Buffer.from(change(bytes.toString('latin1')), 'latin1');
     if (changed.equals(bytes)) return;
     const written = writeSome(file, changed);
     const isWhole = written === changed.length;
-    // Over what was there already, which needs no room.
+    // Over existing bytes, which needs no room.
     if (!isWhole) writeSync(file, bytes, 0, Math.min(written, bytes.length), 0);
     ftruncateSync(file, isWhole ? changed.length : bytes.length);
   } finally {
@@ -52,7 +52,7 @@ const rewrite = (path: string, change: (text: string) => string): void => {
   }
 };
 
-/** How many of the bytes there was room for. */
+/** The number of bytes for which there was room. */
 const writeSome = (file: number, bytes: Buffer): number => {
   try {
     return writeSync(file, bytes, 0, bytes.length, 0);
@@ -63,8 +63,8 @@ const writeSome = (file: number, bytes: Buffer): number => {
 };
 
 /**
- * Looked at first: what an overlay has in the place of a removed file is a device, and opening one is refused on this disk.
- * Nothing runs yet that could change it meanwhile. Follows no link.
+ * Checked first: an overlay has a device in the place of a removed file, and this disk refuses to open devices. Nothing
+ * runs yet that could change it meanwhile. Follows no link.
  */
 const openOwn = (path: string): number | undefined => {
   if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return undefined;

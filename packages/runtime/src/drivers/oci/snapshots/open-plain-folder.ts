@@ -1,6 +1,8 @@
 import { constants, openSync } from 'node:fs';
 
-/** Undefined where whoever was inside has made something else of it: on a sandbox's disk, a link leads to files of the host. */
+/**
+ * Opens a folder; undefined where code inside has replaced it: on a sandbox's disk, a link leads to files of the host.
+ */
 export const openPlainFolder = (path: string): number | undefined => {
   try {
     return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);

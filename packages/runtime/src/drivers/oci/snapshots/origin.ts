@@ -6,32 +6,32 @@ import { type Checkpoint, isCriuMemory, shareImages } from '../criu/checkpoint.t
 import { copyDisk } from '../disk/copy-disk.ts';
 import { type SnapshotFolder, toSandboxFolder } from '../folder.ts';
 import type { OciHost } from '../host.ts';
-import { requireLevel } from '../isolation.ts';
 import type { SandboxRecord } from '../record.ts';
+import { requireLevel } from '../record-level.ts';
 import { reopenDisk } from '../resume.ts';
 import { makeDisk } from '../start.ts';
 import { nameCopy } from './name-copy.ts';
 import type { SnapshotContents } from './snapshot-record.ts';
 
-/** What a new sandbox begins with. */
+/** The origin of a new sandbox. */
 export interface Origin {
-  /** What its record says of that. */
+  /** The part of its record about that. */
   readonly rootfs: string;
   readonly snapshot?: SnapshotId;
-  /** The processes to go on with, and what they hold of the agent. */
+  /** The processes to restore, and the agent's folder that they need. */
   readonly memory?: Checkpoint;
   readonly agentDir?: string;
   /** Undefined: the disk is made new. */
   readonly diskBaseId: number | undefined;
-  /** Shows the images of the processes in the folder of that sandbox. */
+  /** Links the images of the processes into the folder of that sandbox. */
   prepareMemory(id: string): void;
-  /** Makes the disk of the sandbox of that record, laid out, and mounts it at the folder's `disk`. */
+  /** Makes the disk of the sandbox of that record with its folders, and mounts it at the folder's `disk`. */
   prepareDisk(record: SandboxRecord): Promise<void>;
 }
 
 /**
- * Rejects with `not_found` and `damaged` for a snapshot that cannot be used, `internal` when the disk is of another size,
- * `unsupported` when this host cannot go on with it, or only at a lower level.
+ * Rejects with `not_found` and `damaged` for a snapshot that cannot be used, `internal` when the disk has another size,
+ * `unsupported` when this host cannot restore it, or only at a lower level.
  */
 export const openOrigin = async (host: OciHost, spec: InstanceSpec): Promise<Origin> => {
   if ('rootfs' in spec) {

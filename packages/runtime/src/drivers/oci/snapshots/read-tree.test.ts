@@ -9,7 +9,7 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'skerry-tree-'));
 });
-// Node removes no path that is too long for the kernel.
+// Node cannot remove a path that is too long for the kernel.
 afterEach(() => void execFileSync('rm', ['-rf', folder]));
 
 const readAll = async (): Promise<string[]> => {
@@ -18,7 +18,7 @@ const readAll = async (): Promise<string[]> => {
   return paths;
 };
 
-/** Folders in each other, made step by step as no path leads to the last of them. */
+/** Nested folders, made step by step as the path of the last one is too long. */
 const makeDeep = (count: number, name: string): void => {
   let held = openSync(folder, 'r');
   for (let depth = 0; depth < count; depth += 1) {
@@ -31,12 +31,12 @@ const makeDeep = (count: number, name: string): void => {
   closeSync(held);
 };
 
-it('lists folders before what is in them', async () => {
+it('lists folders before their content', async () => {
   makeDeep(3, 'a');
   expect(await readAll()).toEqual(['/a', '/a/a', '/a/a/a']);
 });
 
-it('refuses paths that are longer than any the kernel takes, in few words', async () => {
+it("refuses paths that are longer than the kernel's limit, with a short message", async () => {
   makeDeep(20, 'n'.repeat(250));
   await expect(readAll()).rejects.toMatchObject({
     code: 'unsupported',
@@ -44,15 +44,15 @@ it('refuses paths that are longer than any the kernel takes, in few words', asyn
   });
 });
 
-it('refuses folders that lie too deep in each other, in few words', async () => {
+it('refuses folders that are nested too deep, with a short message', async () => {
   makeDeep(1_100, 'n');
   await expect(readAll()).rejects.toMatchObject({
     code: 'unsupported',
-    message: 'a file lies deeper than 1000 folders',
+    message: 'a file is nested in more than 1000 folders',
   });
 });
 
-it('finds nothing in a file that a folder took the place of', async () => {
+it('reads nothing of a file that was replaced by a folder', async () => {
   expect(await hashFile(Buffer.from(folder))).toBe('');
 });
 

@@ -4,27 +4,30 @@ import { createYielder } from '../../../concurrency/yielder.ts';
 import { RuntimeError } from '../../../error.ts';
 import { ID_COUNT } from '../../../kernel/user-namespace.ts';
 import { readXattrs, toInnerXattr } from '../../../kernel/xattrs.ts';
+import { toPathText } from '../../path-text.ts';
 import { hashSparse } from '../disk/hash-sparse.ts';
-import { toPathText } from './path-text.ts';
 import type { LayerEntry, TreeEntry } from './tree-entry.ts';
 
-/** How deep folders may lie in each other: each takes a descriptor while it is read. */
+/** How deep folders may be nested: each takes a descriptor while it is read. */
 const MAX_DEPTH = 1_000;
-/** As long as a path may be that is passed to the kernel (PATH_MAX); somebody inside can make longer ones step by step. */
+/** The longest path that the kernel accepts (PATH_MAX); code inside can make longer ones step by step. */
 const MAX_PATH_LENGTH = 4_096;
-/** Of all entries as JSON: names, and attributes that files share, take far less room inside than where they are written down. */
+/**
+ * The size of all entries as JSON: names, and attributes that files share, take far less space inside than in the
+ * manifest.
+ */
 const MAX_LAYER_LENGTH = 256 * 2 ** 20;
 
 export interface TreeOptions {
-  /** What is 0 inside. */
+  /** The id that is 0 inside. */
   baseId: number;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Reads a sandbox's own files, the upper layer of its root, a folder before what is in it. Nothing that somebody does
- * in there meanwhile leads out of it. Rejects with `unsupported` for folders that lie too deep in each other, paths that are
- * too long, and more than can be written down, and with the signal's reason when that aborts.
+ * Reads a sandbox's own files, the upper layer of its root, a folder before its content. Changes by code inside
+ * meanwhile never lead out of it. Rejects with `unsupported` for folders that are nested too deep, paths that are too
+ * long, and more entries than a manifest can hold, and with the signal's reason when that aborts.
  */
 export async function* readLayer(root: string, options: TreeOptions): AsyncGenerator<LayerEntry> {
   const hashes = new Map<number, string>();
@@ -32,7 +35,7 @@ export async function* readLayer(root: string, options: TreeOptions): AsyncGener
   let lengthLeft = MAX_LAYER_LENGTH;
 
   async function* readFolder(folder: number, path: string, depth: number): AsyncGenerator<LayerEntry> {
-    if (depth > MAX_DEPTH) throw tooMuch(`a file lies deeper than ${MAX_DEPTH} folders`);
+    if (depth > MAX_DEPTH) throw tooMuch(`a file is nested in more than ${MAX_DEPTH} folders`);
     const held = `/proc/self/fd/${folder}/`;
     for (const name of readdirSync(held, { encoding: 'buffer' }).sort(Buffer.compare)) {
       await takeTurns();
@@ -72,10 +75,10 @@ export async function* readLayer(root: string, options: TreeOptions): AsyncGener
 
 const tooMuch = (what: string): RuntimeError => new RuntimeError('unsupported', what);
 
-/** Where the agent and its sockets are bound: not the sandbox's own. */
+/** The mount points of the agent and its sockets: not the sandbox's own. */
 const agentPaths = ['/.envd', '/run/envd'];
 
-/** What is at that path on the host, under its name inside; without a hash. Undefined when nothing is there. */
+/** The entry at that path on the host, under its path inside; without a hash. Undefined when there is none. */
 export const describePath = (at: Buffer, path: string, options: TreeOptions): TreeEntry | undefined => {
   const found = readEntry(at, path, options)?.entry;
   return found?.type === 'removed' ? undefined : found;
@@ -86,7 +89,7 @@ const readEntry = (at: Buffer, path: string, { baseId }: TreeOptions) => {
     const stats = lstatSync(at);
     return { entry: toEntry(at, path, stats, baseId), inode: stats.ino, links: stats.nlink };
   } catch (error) {
-    // Removed, or put out of the way by something else, since it was seen.
+    // Removed or replaced since the folder was read.
     if (isGone(error)) return undefined;
     throw error;
   }
@@ -94,7 +97,7 @@ const readEntry = (at: Buffer, path: string, { baseId }: TreeOptions) => {
 
 const toEntry = (at: Buffer, path: string, stats: Stats, baseId: number): LayerEntry => {
   const { rdev } = stats;
-  // linux/fs/overlayfs: a character device 0:0 hides what is below.
+  // linux/fs/overlayfs: a character device 0:0 hides the entry below.
   if (stats.isCharacterDevice() && rdev === 0) return { path, type: 'removed' };
   const attributes = readXattrs(at);
   const isOpaque = attributes.get('trusted.overlay.opaque')?.toString() === 'y';
@@ -129,7 +132,7 @@ const toType = (stats: Stats): TreeEntry['type'] => {
 
 const OVERFLOW_ID = 65_534;
 
-/** Whoever is not of this sandbox is nobody inside. */
+/** An owner outside of the sandbox's ids is shown as the user `nobody` inside. */
 const toInnerId = (id: number, baseId: number): number =>
   id >= baseId && id < baseId + ID_COUNT ? id - baseId : OVERFLOW_ID;
 
@@ -143,8 +146,8 @@ const openFolder = (at: Buffer): number | undefined => {
 };
 
 /**
- * The hash of what is in a regular file, see `hashSparse`; empty where something else took its place meanwhile, of which no
- * pipe is waited for.
+ * The hash of a regular file, see `hashSparse`; empty where it was replaced meanwhile. Does not wait for a pipe in its
+ * place.
  */
 export const hashFile = async (at: Buffer, signal?: AbortSignal): Promise<string> => {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOATIME;

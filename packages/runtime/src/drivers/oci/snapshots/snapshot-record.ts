@@ -5,9 +5,9 @@ import type { SealedDisk } from '../disk/sealed-disk.ts';
 import type { SandboxRecord } from '../record.ts';
 import type { ManifestSummary } from './manifest.ts';
 
-/** What is on disk about a snapshot before anything of it exists. */
+/** What is on disk about a snapshot before any of it exists. */
 export type SnapshotRecord =
-  /** Not complete: only good to be removed. */
+  /** Incomplete: can only be removed. */
   { version: 1; phase: 'capturing' } | SealedSnapshot;
 
 /** A snapshot that is complete and on the medium. It never changes. */
@@ -18,9 +18,9 @@ export interface SealedSnapshot extends SnapshotContents {
   manifest: ManifestSummary;
 }
 
-/** What a sandbox needs to know to begin with it. */
+/** What a sandbox needs to start from it. */
 export interface SnapshotContents {
-  /** The sandbox that it was made of, and the snapshot that one had begun with. */
+  /** The sandbox that it was made of, and the snapshot that one had started from. */
   sandbox: string;
   parent?: SnapshotId;
   /** The image below its files. */
@@ -28,15 +28,15 @@ export interface SnapshotContents {
   diskBaseId: number;
   diskBytes: number;
   internet: boolean;
-  /** As in the record of that sandbox: nothing that begins with it gets less. */
+  /** As in the record of that sandbox: nothing that starts from it gets a lower level. */
   level?: 'gvisor';
-  /** There where the processes were captured, too. */
+  /** Set where the processes were captured, too. */
   memory?: Checkpoint;
-  /** What is bound to `/.envd` for these. */
+  /** The folder bound to `/.envd` for these. */
   agentDir?: string;
 }
 
-/** The sandbox that was captured, and its processes where these were asked for. */
+/** The sandbox that was captured, and its processes where requested. */
 export interface Captured {
   record: SandboxRecord;
   memory: Checkpoint | undefined;
@@ -53,13 +53,13 @@ export const toContents = (source: SandboxRecord, memory: Checkpoint | undefined
   ...(memory && { memory, ...(source.agentDir !== undefined && { agentDir: source.agentDir }) }),
 });
 
-/** Undefined unless there is a snapshot, and it is complete. */
+/** Undefined unless there is a complete snapshot. */
 export const readSealedSnapshot = async (path: string): Promise<SealedSnapshot | undefined> => {
   try {
     const record = JSON.parse(await readFile(path, 'utf8')) as SnapshotRecord;
     return record.phase === 'sealed' ? record : undefined;
   } catch (error) {
-    // A file that is no JSON can only be from a power cut in the middle of making it.
+    // Only a power cut during its making leaves a file that is not JSON.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined;
     throw error;
   }

@@ -22,6 +22,7 @@ import { toSnapshotFolder } from '../folder.ts';
 import { createOci } from '../oci.ts';
 import { killProgram } from '../testing/kill-program.ts';
 import { useOci } from '../testing/oci-fixture.ts';
+import { seededMoments } from '../testing/seeded-moments.ts';
 
 const program = fileURLToPath(new URL('../testing/snapshot-endlessly.ts', import.meta.url));
 const MIB = 2 ** 20;
@@ -35,7 +36,7 @@ const listSnapshots = async (from: Runtime = oci.runtime): Promise<string[]> => 
   return found.sort();
 };
 
-/** One with a file of its own, of a sandbox that is gone. */
+/** A snapshot of a sandbox with a file of its own, which has been removed. */
 const makeSnapshot = async (): Promise<{ id: string; image: string }> => {
   const source = await create();
   await runInside(source, 'seq 100000 > /root/file');
@@ -45,7 +46,7 @@ const makeSnapshot = async (): Promise<{ id: string; image: string }> => {
   return { id, image: toSnapshotFolder(dataDir, id).image };
 };
 
-/** Changes one byte in the middle of what is written in the image, and its time back. */
+/** Changes one byte in the middle of the image's data, and restores its modification time. */
 const flipByte = async (image: string): Promise<void> => {
   const { atime, mtime } = await stat(image);
   await using file = await open(image, 'r+');
@@ -65,14 +66,14 @@ describe('a snapshot that the OCI driver has made', () => {
   it.each<[string, RegExp, RegExp, (image: string) => Promise<void>]>([
     ['was cut off', /has 10485760 bytes/, unreadable, (image) => truncate(image, 10 * MIB)],
     [
-      'has one other byte, and its time put back',
+      'has one other byte, and its time restored',
       /the hash of its disk/,
-      /^\/root\/file is not as/,
+      /^\/root\/file has changed/,
       flipByte,
     ],
     ['is gone', /cannot be read/, unreadable, (image) => rm(image)],
     ['was emptied', /has 0 bytes/, unreadable, (image) => writeFile(image, '')],
-  ])('is refused and told of when its disk %s', async (_what, reason, files, damage) => {
+  ])('is rejected, with the files in question, when its disk %s', async (_what, reason, files, damage) => {
     const { id, image } = await makeSnapshot();
     await damage(image);
     await reopen();
@@ -87,7 +88,7 @@ describe('a snapshot that the OCI driver has made', () => {
     expect(await listSnapshots()).toEqual([id]);
   });
 
-  it('begins in others when its host name and its hosts were removed inside, and these stay away', async () => {
+  it('starts others when its hostname and hosts were removed inside, and these stay removed', async () => {
     const source = await create();
     await runInside(source, 'rm /etc/hostname /etc/hosts');
     const id = toId();
@@ -97,7 +98,7 @@ describe('a snapshot that the OCI driver has made', () => {
     expect(output).toBe('other\n');
   });
 
-  it('is taken as it is after it was copied to another disk and back, holes filled in', async () => {
+  it('is accepted after it was copied to another disk and back, with its holes filled', async () => {
     const { id, image } = await makeSnapshot();
     await copyFile(image, `${base}/away`);
     await rename(`${base}/away`, image);
@@ -110,14 +111,15 @@ describe('a snapshot that the OCI driver has made', () => {
     expect((await runInside(copy, 'tail -n 1 /root/file')).output).toBe('100000\n');
   });
 
-  it('takes the room of what is written in it, not of what could be', async () => {
+  it('takes the space of its data, not that of its size', async () => {
     const { image } = await makeSnapshot();
     const { size, blocks } = await stat(image);
     expect(size).toBe(64 * MIB);
+    expect(blocks * 512).toBeGreaterThan(0);
     expect(blocks * 512).toBeLessThan(16 * MIB);
   });
 
-  it('is refused of a paused sandbox whose disk somebody has touched', async () => {
+  it('is refused for a paused sandbox whose disk was changed', async () => {
     const source = await create();
     await source.pause({ memory: false });
     await utimes(join(dataDir, 'sandboxes', source.id, 'disk.ext4'), 1, 1);
@@ -142,7 +144,7 @@ describe('a snapshot that the OCI driver has made', () => {
     });
   });
 
-  it('is still whole when there is no room for a sandbox of it, which leaves nothing', async () => {
+  it('stays complete when there is no room for a sandbox of it, which leaves nothing', async () => {
     await onSmallDisk(async (other, folder) => {
       const source = await other.create({ id: toId(), rootfs: oci.rootfs, ...settings });
       await runInside(source, 'head -c 8000000 /dev/urandom > /root/file');
@@ -161,7 +163,7 @@ describe('a snapshot that the OCI driver has made', () => {
   });
 });
 
-/** With a runtime whose data folder takes 20 MB. */
+/** With a runtime whose data folder holds 20 MB. */
 const onSmallDisk = async (work: (other: Runtime, folder: string) => Promise<void>): Promise<void> => {
   const small = join(base, 'small');
   await mkdir(small, { recursive: true });
@@ -185,20 +187,21 @@ describe('the OCI driver when it is killed while it makes, uses and deletes snap
     return names.some((name) => !told.has(Number(name.split('s').at(-1))));
   };
 
-  it('loses no snapshot that was acknowledged, leaves no half of one, and its sandbox runs on', async () => {
+  it('loses no acknowledged snapshot, leaves no incomplete one, and its sandbox keeps running', async () => {
     await oci.runtime.close();
     const cut = { capture: 0, other: 0 };
+    const moment = seededMoments();
     for (let round = 0; round < 10; round++) {
       const id = toId();
       const said = await killProgram({
         program,
         argv: [dataDir, oci.agentDir, oci.rootfs, id],
-        // Moments of each kind are certain, or nearly so, and the rest are any.
+        // Moments of each kind are certain, or nearly so, and the rest are random.
         moment: async (saidSoFar) => {
           const options = { timeout: 30_000, interval: 1 };
           if (round % 5 === 0) await vi.waitUntil(() => saidSoFar().includes('kept'), options);
           else if (round % 5 === 1) await vi.waitUntil(() => isCapturing(saidSoFar), options);
-          else await sleep(Math.random() * 700);
+          else await sleep(moment(700));
         },
       });
       const [kept, deleted] = [readTurns(said, 'kept'), readTurns(said, 'deleted')];
@@ -209,7 +212,7 @@ describe('the OCI driver when it is killed while it makes, uses and deletes snap
       else cut.other += 1;
       expect(await readdir(join(dataDir, 'snapshots'))).toHaveLength(found.length);
       const last = kept.at(-1) ?? 0;
-      // The one that was just being deleted may be there or not, and so may one whose end was not told any more.
+      // The one that was being deleted may exist or not, and so may one whose end was not reported any more.
       const certain = kept.filter(
         (turn) => turn > (deleted.at(-1) ?? 0) && (turn === last || last - turn > 1),
       );

@@ -14,6 +14,7 @@ import {
 import { repair } from '../disk/close-disk.ts';
 import { sweepDiskViews, withDiskView } from '../disk/disk-view.ts';
 import { isCleanDisk } from '../disk/kept-disk.ts';
+import { requireRoom } from '../disk/require-room.ts';
 import { describeSealedDisk, requireSealedDisk } from '../disk/sealed-disk.ts';
 import { type SnapshotFolder, toSnapshotFolder, toSnapshotsDir } from '../folder.ts';
 import { keepRecord } from '../record.ts';
@@ -33,23 +34,27 @@ import {
 import type { Layer } from './tree-entry.ts';
 
 /**
- * Keeps snapshots as copies of whole disks, each complete in itself: none rests on another, or on a sandbox, and no
- * sandbox rests on one, so any of them can go at any time. What a process before us was making is removed.
+ * Keeps snapshots as copies of whole disks, each complete in itself: none depends on another, or on a sandbox, and no
+ * sandbox depends on one, so any of them can be removed at any time. What an earlier process was making is removed.
  */
 export interface OciSnapshots extends Omit<Snapshots, 'diff'> {
   /**
-   * Makes a snapshot: `capture` puts what it captures there and resolves with the sandbox's record.
-   * Resolves when the snapshot is on the medium, mended, and described; leaves nothing when it rejects.
+   * Makes a snapshot: `capture` writes to these paths and resolves with the sandbox's record. Resolves when the
+   * snapshot is on the medium, repaired, and described; leaves nothing when it rejects. Rejects with `exhausted` where the
+   * disk of the host has only its reserve.
    */
   make(id: SnapshotId, capture: Capture): Promise<void>;
   /**
-   * As `make`, but nothing is mended, described or on the medium: what is captured is only good to be opened by this
-   * process, and is no snapshot to the next one.
+   * As `make`, but nothing is repaired, described or on the medium: only this process can open the result, and for the
+   * next one it is not a snapshot.
    */
   makeEphemeral(id: SnapshotId, capture: Capture): Promise<void>;
-  /** A snapshot to begin with, and its image. Rejects with `not_found`, and with `damaged` when it is not whole. */
+  /**
+   * Opens a snapshot to start from, with its image. Rejects with `not_found`, and with `damaged` when it is incomplete
+   * or was changed.
+   */
   open(id: SnapshotId): Promise<{ contents: SnapshotContents; folder: SnapshotFolder }>;
-  /** Its files, by its manifest. Rejects as `open`. */
+  /** Lists its files, by its manifest. Rejects as `open`. */
   tree(id: SnapshotId): Promise<Tree>;
 }
 
@@ -80,13 +85,13 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
   const remove = async (id: SnapshotId): Promise<void> => {
     const { path } = toFolder(id);
     if (passing.delete(id)) {
-      // To a process that comes after us it is none anyway, removed or not.
+      // For a later process it is not a snapshot in any case, removed or not.
       await rm(path, { recursive: true, force: true });
       return;
     }
     const doomed = `${path}${doomedSuffix}`;
     try {
-      // In one step, so that what is left by whoever is killed in the middle is no snapshot.
+      // In one step, so that what a killed process leaves is not a snapshot.
       await rename(path, doomed);
       await syncPath(toSnapshotsDir(dataDir));
     } catch (error) {
@@ -98,7 +103,7 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
   const claim = async (id: SnapshotId): Promise<void> => {
     await mkdir(toFolder(id).path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw await toStepError(error, { step: `making snapshot ${id}`, dataDir });
-      throw new RuntimeError('already_exists', 'there is a snapshot of this id');
+      throw new RuntimeError('already_exists', `snapshot ${id} exists already`);
     });
   };
 
@@ -112,12 +117,13 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
   };
 
   const makeIn = async (id: SnapshotId, work: (folder: SnapshotFolder) => Promise<void>): Promise<void> => {
+    requireRoom(dataDir);
     await claim(id);
     try {
       await work(toFolder(id));
     } catch (error) {
       const failure = await toStepError(error, { step: `making snapshot ${id}`, dataDir });
-      // What is left is no snapshot, and the next who opens this folder removes it.
+      // The remainder is not a snapshot, and the next process that opens this folder removes it.
       await remove(id).catch(() => undefined);
       throw failure;
     }
@@ -195,16 +201,16 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
 
 const BLOCK_BYTES = 512;
 
-/** By which no image is taken as untouched. */
+/** A value that no image has, so that each is verified. */
 const untrusted = { inode: '', modifiedNs: '', changedNs: '' };
 
 const sealMemory = async (folder: SnapshotFolder, { memory }: Captured): Promise<Checkpoint | undefined> =>
   memory && { ...memory, images: memory.images ?? (await keepImages(folder.memory)) };
 
-/** Of a folder that is being removed. No id ends like this. */
+/** The suffix of a folder that is being removed. No id ends like this. */
 const doomedSuffix = '.removed';
 
-/** Makes the folder of all snapshots, and removes what is not one: neither complete nor about to be. */
+/** Makes the folder of all snapshots, and removes incomplete ones that no process is making. */
 const sweep = (dataDir: string): void => {
   const all = toSnapshotsDir(dataDir);
   mkdirSync(all, { recursive: true, mode: 0o700 });
@@ -218,7 +224,7 @@ const isSealed = (record: string): boolean => {
   try {
     return (JSON.parse(readFileSync(record, 'utf8')) as SnapshotRecord).phase === 'sealed';
   } catch {
-    // None, or half of one: whoever made it was killed before it was complete.
+    // None, or an incomplete one: its maker was killed.
     return false;
   }
 };

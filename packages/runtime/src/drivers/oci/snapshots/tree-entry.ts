@@ -1,6 +1,6 @@
 /** One entry of a tree, as it is inside. */
 export interface TreeEntry {
-  /** Absolute. See `toPathText` for names that are no UTF-8. */
+  /** Absolute. See `toPathText` for names that are not UTF-8. */
   path: string;
   type: 'file' | 'directory' | 'symlink' | 'fifo' | 'socket' | 'character-device' | 'block-device';
   /** Permissions with the bits for setuid, setgid and sticky. */
@@ -9,7 +9,7 @@ export interface TreeEntry {
   gid: number;
   /** Of files. */
   sizeBytes?: number;
-  /** Of what is in a file, in hex, see `hashSparse`; empty when it went away meanwhile. */
+  /** The hash of the content, in hex, see `hashSparse`; empty when the file disappeared meanwhile. */
   sha256?: string;
   /** Of links. */
   target?: string;
@@ -19,13 +19,13 @@ export interface TreeEntry {
   xattrs?: Record<string, string>;
 }
 
-/** What a sandbox's own files are to the image below them. */
+/** How a sandbox's own files relate to the image below them. */
 export type LayerEntry =
   | (TreeEntry & {
-      /** Of a directory that hides that of the image. */
+      /** A directory that hides that of the image. */
       opaque?: true;
     })
-  /** Hides what the image has there. */
+  /** Hides the image's entry. */
   | { path: string; type: 'removed' };
 
 /** By path. */

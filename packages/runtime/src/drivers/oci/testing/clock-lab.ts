@@ -1,5 +1,5 @@
-// Run by clock.driver.test.ts where the clocks that count since the start of the host are far ahead. Makes a sandbox with
-// programs that live by them, pauses it with its memory and prints what they said.
+// Run by clock.driver.test.ts where the clocks that count from the boot of the host are far ahead. Makes a sandbox with
+// programs that use timers, pauses it with its memory and prints their output.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { InstanceSettings } from '../../../runtime.ts';
 import { runInside } from '../../../suite/client.ts';

@@ -1,4 +1,4 @@
-// For the crash test: makes sandboxes, several at once and one after the other, until somebody ends this process.
+// For the crash test: makes sandboxes, several at once and one after the other, until this process is killed.
 import { createOci } from '../oci.ts';
 
 const [dataDir = '', agentDir = '', rootfs = '', prefix = '', runscPath] = process.argv.slice(2);

@@ -64,12 +64,12 @@ def answer(): half[0].sendall(b"more"); return half[1].recv(9)`,
     found:
       "(b'thereback', b'thereback', b'thereback', b'thereback', b'bye', b'', b'more', b'bye', b'', 3, b'one')",
   },
-  // What has just begun may have been refused before.
+  // A new connection may have been refused before.
   'whatever has an end outside as sockets that are not connected': {
     hold: `import errno, socket
 asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); asked.connect(("1.1.1.1", 9)); own = asked.getsockname()[0]
 s = socket.create_server((own, 0)); c = socket.create_connection(s.getsockname()); a, _ = s.accept()
-# Whoever is asked may have refused before it is written down.
+# The peer may have refused before the dump.
 begun = socket.socket(); begun.setblocking(False); begun.connect_ex(("1.1.1.1", 81))
 waiting = socket.create_server(("127.0.0.1", 0)); sent_away = socket.create_connection(waiting.getsockname())
 def fails(act):

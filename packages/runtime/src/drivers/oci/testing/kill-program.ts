@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * Starts one of the programs that work until somebody ends them, and kills it when `moment` resolves, which begins when the
- * program has made its sandbox and is told how to see what it has said. Resolves with all that it said.
+ * Starts one of the programs that run until they are killed, and kills it when `moment` resolves, which begins when the
+ * program has made its sandbox and gets a function that returns the output so far. Resolves with all output.
  */
 export const killProgram = async (options: {
   program: string;
@@ -21,7 +21,7 @@ export const killProgram = async (options: {
     });
   });
   const ended = closed.then(() => {
-    throw new Error(`${program} ended, having said "${said}"`);
+    throw new Error(`${program} ended with the output "${said}"`);
   });
   try {
     await Promise.race([made, ended]);

@@ -12,22 +12,29 @@ import { prepareCriu } from '../criu/prepare-criu.ts';
 import { createOci, type OciOptions } from '../oci.ts';
 
 const MIB = 2 ** 20;
+/** All tests of this host share it. */
+const programsDir = '/var/cache/skerry';
 
-/** The OCI driver over a data folder of its own. What is not a path or a function is there when the first test begins. */
+/**
+ * The OCI driver over a data folder of its own. Values that are not paths or functions exist when the first test
+ * begins.
+ */
 export interface OciFixture {
-  /** Holds all else, and whatever a test puts there. */
+  /** Contains everything else, and the files of tests. */
   readonly base: string;
   readonly dataDir: string;
   readonly stateDir: string;
   readonly agentDir: string;
   readonly rootfs: string;
   readonly criuDir: string | undefined;
+  /** Where CRIU and gVisor are. */
+  readonly programsDir: string;
   readonly runtime: AddressedRuntime;
   /** Everything of a spec but its id and origin. */
   readonly settings: Omit<InstanceSettings, 'id'>;
   /** An id for a sandbox or a snapshot that no other has had. */
   toId(): string;
-  /** Makes a sandbox of the suite's root, or of what is given instead. */
+  /** Makes a sandbox of the suite's root, or of the given origin. */
   create(origin?: InstanceOrigin, hostname?: string): Promise<Instance>;
   /** Closes the runtime and opens it again on the same folder, as the next process does. */
   reopen(change?: Partial<OciOptions>): Promise<void>;
@@ -36,15 +43,15 @@ export interface OciFixture {
 }
 
 /**
- * Gives the tests of a file a driver, and sees to it that each leaves nothing on the host: call it once, outside of
- * `describe`. With `memory`, tests are skipped, and say why, where CRIU does not work.
+ * Provides a driver for the tests of a file, and checks that each leaves nothing on the host: call it once, outside of
+ * `describe`. With `memory`, tests are skipped with a reason where CRIU does not work.
  */
 export const useOci = (options: {
   /** Lower case; begins all ids. */
   name: string;
   memory?: boolean;
   internet?: boolean;
-  /** Agrees on slots with nobody, in `stateDir`, and not where all of this host's servers do. */
+  /** Reserves slots in `stateDir`, not where all servers of this host do. */
   ownSlots?: boolean;
 }): OciFixture => {
   const { name, memory = false, internet = false, ownSlots = false } = options;
@@ -61,7 +68,7 @@ export const useOci = (options: {
 
   const open = (change: Partial<OciOptions> = {}): AddressedRuntime =>
     createOci({ dataDir, agentDir, criuDir, ...slots, ...change });
-  // Without the slots of the others, their links look as if they belonged to nobody.
+  // Without the slots of the others, their links would look like leftovers.
   const traces = async (): Promise<string[]> =>
     (await findTraces({ dataDir, ids, ...slots })).filter(
       (trace) => !ownSlots || !trace.startsWith('interface'),
@@ -71,7 +78,7 @@ export const useOci = (options: {
     await mkdir(base, { mode: 0o700 });
     await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
     const findCriu = (): Promise<string | undefined> =>
-      prepareCriu({ targetDir: '/var/cache/skerry' }).catch((error: Error) => {
+      prepareCriu({ targetDir: programsDir }).catch((error: Error) => {
         missing = `${error.message}: ${String(error.cause)}`;
         return undefined;
       });
@@ -111,6 +118,7 @@ export const useOci = (options: {
     base,
     dataDir,
     stateDir,
+    programsDir,
     get agentDir() {
       return agentDir;
     },

@@ -1,6 +1,6 @@
-// Run by outside.driver.test.ts in a network namespace of its own, which plays the host; a second one plays the internet.
-// A program in a sandbox is connected to the latter while it is snapshotted, copied, paused and resumed. Prints what both
-// ends have seen as one JSON line.
+// Run by outside.driver.test.ts in a network namespace of its own, which stands for the host; a second one stands for
+// the internet. A program in a sandbox is connected to the latter while it is snapshotted, copied, paused and resumed.
+// Prints what both ends have received as one JSON line.
 import { spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,10 +11,10 @@ import { createOci } from '../oci.ts';
 
 const [base = '', agentDir = '', rootfs = '', criuDir] = process.argv.slice(2);
 const [dataDir, stateDir] = [`${base}/data`, `${base}/state`];
-const far = '203.0.113.10';
+const far = '1.2.3.4';
 const MIB = 2 ** 20;
 
-/** Says on a line each what it accepts, what it is sent and how its connections end. */
+/** Prints a line for each accepted connection, for received data, and for the end of a connection. */
 const server = `const say = (...what) => console.log(what.join(' '));
 require('node:net').createServer((socket) => {
   say('accepted');

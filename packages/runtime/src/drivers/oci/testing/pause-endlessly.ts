@@ -1,5 +1,5 @@
-// For the crash test: makes one sandbox and then pauses and resumes it, until somebody ends this process. Says which
-// files inside are there for good.
+// For the crash test: makes one sandbox and then pauses and resumes it, until this process is killed. Prints which
+// files inside are durable.
 import { runInside } from '../../../suite/client.ts';
 import { createOci } from '../oci.ts';
 

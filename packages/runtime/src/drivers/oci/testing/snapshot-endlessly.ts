@@ -1,5 +1,5 @@
-// For the crash test: makes one sandbox, and then snapshots of it and sandboxes of those, until somebody ends this
-// process. Says which snapshots are there for good, each with the number of the last file in it.
+// For the crash test: makes one sandbox, and then snapshots of it and sandboxes of those, until this process is killed.
+// Prints which snapshots are durable, each with the number of the last file in it.
 import { runInside } from '../../../suite/client.ts';
 import { createOci } from '../oci.ts';
 

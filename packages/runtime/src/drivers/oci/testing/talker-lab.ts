@@ -3,8 +3,8 @@ import type { Instance } from '../../../runtime.ts';
 import { runInside } from '../../../suite/client.ts';
 
 /**
- * Starts a program that sends something over a connection to itself, counts that, and says how far it is. It ends when another
- * one gets, or no longer gets, the port of an end of it.
+ * Starts a program that sends data over a connection to itself, counts that, and reports the count. It ends when
+ * another program gets, or no longer gets, the port of an end of it.
  */
 export const startTalker = (instance: Instance) =>
   runInside(
@@ -21,7 +21,7 @@ END
 setsid python3 /root/talker.py > /root/log 2>&1 < /dev/null & until [ -s /root/count ]; do sleep 0.05; done`,
   );
 
-/** That it goes on, and has nothing to complain of. */
+/** Expects that it continues and reports no failure. */
 export const expectTalk = async (instance: Instance): Promise<void> => {
   const read = async (): Promise<string> => (await runInside(instance, 'cat /root/count /root/log')).output;
   const before = await read();

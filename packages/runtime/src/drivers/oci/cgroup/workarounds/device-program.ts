@@ -1,14 +1,16 @@
 /**
- * Does: Loads an eBPF program, made here instruction by instruction, that decides which devices a version 2 cgroup may use.
- * Why not the promised way: Version 2 has no file for it (`devices.allow` of version 1), and the OCI runtime does it only for cgroups that it
- * makes itself; these are made before it, so that all of a sandbox is in them.
- * Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#device-controller, https://docs.kernel.org/bpf/standardization/instruction-set.html
+ * Does: Loads an eBPF program, made here instruction by instruction, that decides which devices a version 2 cgroup may
+ * use.
+ * Why not the promised way: Version 2 has no file for it (`devices.allow` of version 1), and the OCI runtime does it
+ * only for cgroups that it makes itself; these are made before it, so that all of a sandbox is in them.
+ * Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#device-controller,
+ * https://docs.kernel.org/bpf/standardization/instruction-set.html
  * When it no longer fits: The kernel refuses the program and the sandbox is not made; none runs without it.
  * Test: ../unified-cgroup.driver.test.ts
  */
 import { closeSync, openSync } from 'node:fs';
 import { arch } from 'node:os';
-import koffi from '../../../../kernel/native.ts';
+import koffi, { libc } from '../../../../kernel/native.ts';
 import { SyscallError } from '../../../../kernel/syscalls.ts';
 import { usableDevices } from '../../container/devices.ts';
 
@@ -34,7 +36,6 @@ const AttachAttributes = koffi.struct({
   attach_type: 'uint32',
   attach_flags: 'uint32',
 });
-const libc = koffi.load(null);
 const nativeLoad = libc.func('syscall', 'long', [
   'long',
   'int',
@@ -49,7 +50,7 @@ const nativeAttach = libc.func('syscall', 'long', [
 ]);
 
 /**
- * Lets the members of a version 2 cgroup use no device but those that an OCI runtime allows. It goes with the cgroup.
+ * Restricts the members of a version 2 cgroup to the devices that an OCI runtime allows. It is removed with the cgroup.
  * @throws SyscallError
  */
 export const allowDevices = (cgroupFolder: string): void => {
@@ -85,8 +86,8 @@ const checked = (result: number): number => {
 };
 
 /**
- * What the kernel asks at every opening and making of a device, about a `bpf_cgroup_dev_ctx`: kind and access in one word,
- * major and minor number. Answers 1 for yes.
+ * The program that the kernel runs at every open and mknod of a device, with a `bpf_cgroup_dev_ctx`: kind and access in
+ * one word, major and minor number. It returns 1 to allow the access.
  */
 export const toDeviceProgram = (): Buffer => {
   const [r0, r1, access, major, minor, scratch] = [0, 1, 2, 3, 4, 5] as const;

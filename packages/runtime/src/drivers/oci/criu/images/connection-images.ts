@@ -1,45 +1,61 @@
 import { createYielder } from '../../../../concurrency/yielder.ts';
-import { type Field, putVarint, type Span, unreadable } from './files-image.ts';
+import type { InternetSocket } from '../../../../gen/criu/images/images_pb.ts';
 
 /**
- * Turns the connections with an outside end in the bytes of `files.img` into sockets without one: reading from such a
- * socket says at once that it is not connected. What stays are the connections over loopback of which both ends are in the
- * images, or that the other end has closed. `files` are those of kind `FILE_INET_SOCKET` in it. Rejects with `internal` when
- * they cannot be understood.
+ * Turns the connections with an outside end into sockets without one: reading from such a socket says at once that it is not
+ * connected. What stays are the connections over loopback of which both ends are in the images, or that the other end has
+ * closed.
  */
 export const closeOutsideConnections = async (
-  bytes: Buffer,
-  files: readonly Field[][],
+  sockets: readonly InternetSocket[],
 ): Promise<ConnectionChange> => {
   const yielder = createYielder();
-  const connected: InetSocket[] = [];
   const known = new Set<string>();
-  let needsNetwork = false;
-  for (const file of files) {
-    const socket = toSocket(file);
-    needsNetwork ||= echoProtocols.has(socket.protocol);
-    if (socket.destination.port !== 0) connected.push(socket);
-    if (lives.has(socket.state)) known.add(toKey(socket));
+  for (const socket of sockets) {
+    if (lives.has(socket.state)) known.add(toKey(toSource(socket), toDestination(socket)));
     await yielder();
   }
-  const isKept = (socket: InetSocket): boolean => {
-    if (!isLoopback(socket.source) || !isLoopback(socket.destination)) return false;
+  const isKept = (socket: InternetSocket): boolean => {
+    const [source, destination] = [toSource(socket), toDestination(socket)];
+    if (!isLoopback(source) || !isLoopback(destination)) return false;
     // Datagrams have no other end that would have to be there.
     if (socket.protocol !== IPPROTO_TCP) return true;
-    return socket.state === CLOSE_WAIT || (lives.has(socket.state) && known.has(toPeerKey(socket)));
+    const isOtherEndKnown = lives.has(socket.state) && known.has(toKey(destination, source));
+    return socket.state === CLOSE_WAIT || isOtherEndKnown;
   };
   let hasChanged = false;
-  for (const socket of connected) {
+  let needsNetwork = sockets.some(({ protocol }) => echoProtocols.has(protocol));
+  for (const socket of sockets.filter(({ destinationPort }) => destinationPort !== 0)) {
     await yielder();
     if (isKept(socket)) {
       needsNetwork = true;
       continue;
     }
     hasChanged = true;
-    putVarint(bytes, socket.destination.portAt, 0);
-    if (socket.protocol === IPPROTO_TCP) putVarint(bytes, socket.stateAt, CLOSE);
+    socket.destinationPort = 0;
+    if (socket.protocol === IPPROTO_TCP) socket.state = CLOSE;
   }
   return { hasChanged, needsNetwork };
+};
+
+/** Both ends of a connection over loopback, from the side of `one`. */
+export interface ConnectionPair {
+  one: InternetSocket;
+  other: InternetSocket;
+}
+
+/** The established TCP connections of which both ends are among the sockets, each from both sides. */
+export const pairConnections = (sockets: readonly InternetSocket[]): ConnectionPair[] => {
+  const established = sockets.filter(
+    ({ protocol, state }) => protocol === IPPROTO_TCP && state === ESTABLISHED,
+  );
+  const known = new Map(
+    established.map((socket) => [toKey(toSource(socket), toDestination(socket)), socket]),
+  );
+  return established.flatMap((one) => {
+    const other = known.get(toKey(toDestination(one), toSource(one)));
+    return other === undefined ? [] : [{ one, other }];
+  });
 };
 
 export interface ConnectionChange {
@@ -64,22 +80,19 @@ const lives: ReadonlySet<number> = new Set([
   CLOSING,
 ]);
 
-interface InetSocket {
-  protocol: number;
-  state: number;
-  stateAt: Span;
-  source: Address;
-  destination: Address & { portAt: Span };
-}
-
 interface Address {
   /** In words of the network's order. One of 4 words may stand for one of IPv4. */
   words: readonly number[];
   port: number;
 }
 
-const toKey = ({ source, destination }: InetSocket): string => `${toText(source)} ${toText(destination)}`;
-const toPeerKey = ({ source, destination }: InetSocket): string => `${toText(destination)} ${toText(source)}`;
+const toSource = ({ source, sourcePort }: InternetSocket): Address => ({ words: source, port: sourcePort });
+const toDestination = ({ destination, destinationPort }: InternetSocket): Address => ({
+  words: destination,
+  port: destinationPort,
+});
+
+const toKey = (from: Address, to: Address): string => `${toText(from)} ${toText(to)}`;
 const toText = (address: Address): string => `${unmap(address.words).join('.')}:${address.port}`;
 
 const MAPPED = 0xffff0000;
@@ -91,33 +104,4 @@ const isLoopback = ({ words }: Address): boolean => {
   const [first = 0, ...rest] = unmap(words);
   if (rest.length === 0) return (first & 0xff) === 127;
   return first === 0 && rest[0] === 0 && rest[1] === 0 && rest[2] === 0x01000000;
-};
-
-// criu: images/fdinfo.proto, images/sk-inet.proto
-export const FILE_INET_SOCKET = 4;
-const socketField = { protocol: 5, state: 6, sourcePort: 7, destinationPort: 8, source: 11, destination: 12 };
-
-const toSocket = (fields: Field[]): InetSocket => {
-  const one = (number: number): Field => {
-    const field = fields.find((candidate) => candidate.number === number);
-    if (field === undefined) throw unreadable();
-    return field;
-  };
-  const words = (number: number): number[] =>
-    fields.filter((field) => field.number === number).map(({ value }) => value);
-  const { state, destinationPort } = {
-    state: one(socketField.state),
-    destinationPort: one(socketField.destinationPort),
-  };
-  return {
-    protocol: one(socketField.protocol).value,
-    state: state.value,
-    stateAt: state,
-    source: { words: words(socketField.source), port: one(socketField.sourcePort).value },
-    destination: {
-      words: words(socketField.destination),
-      port: destinationPort.value,
-      portAt: destinationPort,
-    },
-  };
 };

@@ -1,62 +1,37 @@
 import { readFile } from 'node:fs/promises';
-import { createYielder } from '../../../../concurrency/yielder.ts';
-import { type Field, listEntries, putVarint, readFields, type Span, UNKNOWN_BYTES } from './files-image.ts';
+import { type RegularFile, Remap_Kind, RemapSchema } from '../../../../gen/criu/images/images_pb.ts';
+import { parseImage } from './image-file.ts';
 
 /**
- * Shortens, in the bytes of the folder's `files.img`, the names of files that are open and were deleted where these are as long
- * as a name may be: CRIU makes such a file anew under its name with something appended, and takes that away again. Nothing but
- * links in `/proc` show it. Resolves with whether there were any; rejects with `internal` when images cannot be understood.
+ * Shortens the names of open files that were deleted where these are as long as a name may be: CRIU makes such a file anew under
+ * its name with something appended, and takes that away again. Nothing but links in `/proc` show it. Resolves with whether
+ * there were any; rejects with `internal` when the images in the folder cannot be understood.
  */
-export const shortenDeletedNames = async (bytes: Buffer, folder: string): Promise<boolean> => {
+export const shortenDeletedNames = async (
+  files: readonly RegularFile[],
+  folder: string,
+): Promise<boolean> => {
   const deleted = await readDeleted(folder);
-  if (deleted.size === 0) return false;
-  const yielder = createYielder();
-  let hasChanged = false;
-  for (const entry of listEntries(bytes)) {
-    const file = readFields(bytes, entry).find(({ number }) => number === PLAIN_FILE);
-    hasChanged = (file !== undefined && shortenName(bytes, file, deleted)) || hasChanged;
-    await yielder();
-  }
-  return hasChanged;
+  const long = files.filter(({ id, name }) => deleted.has(id) && countExtraBytes(name) > 0);
+  for (const file of long) file.name = file.name.subarray(0, file.name.length - countExtraBytes(file.name));
+  return long.length > 0;
 };
 
-const shortenName = (bytes: Buffer, file: Span, deleted: ReadonlySet<number>): boolean => {
-  const fields = readFields(bytes, file);
-  const name = fields.find(({ number }) => number === FILE_NAME);
-  if (name === undefined || !deleted.has(toNumber(fields, FILE_ID))) return false;
-  const path = bytes.subarray(name.start, name.end);
-  const nameBytes = path.length - 1 - path.lastIndexOf('/');
-  if (nameBytes <= LONGEST_BYTES) return false;
-  // At least as many as a field that takes their place needs.
-  const end = name.end - (nameBytes - LONGEST_BYTES) - 1;
-  bytes.set([UNKNOWN_BYTES, name.end - end - 2], end);
-  putVarint(bytes, { start: name.tagAt + 1, end: name.start }, end - name.start);
-  return true;
-};
+/** By how many the last name of a path is longer than one that CRIU can append to. */
+const countExtraBytes = (path: Uint8Array): number =>
+  path.length - 1 - path.lastIndexOf(SLASH) - LONGEST_BYTES;
 
-/** The ids of the plain files whose contents are in images of their own. */
+/** The ids of the regular files whose contents are in images of their own. */
 const readDeleted = async (folder: string): Promise<ReadonlySet<number>> => {
   const bytes = await readFile(`${folder}/remap-fpath.img`).catch((error: NodeJS.ErrnoException) => {
     // There is none where there are no such files.
     if (error.code === 'ENOENT') return Buffer.alloc(0);
     throw error;
   });
-  const yielder = createYielder();
-  const deleted = new Set<number>();
-  for (const entry of listEntries(bytes)) {
-    const fields = readFields(bytes, entry);
-    if (toNumber(fields, REMAP_TYPE) === GHOST) deleted.add(toNumber(fields, REMAP_FILE_ID));
-    await yielder();
-  }
-  return deleted;
+  const { messages } = await parseImage(RemapSchema, bytes);
+  return new Set(messages.filter(({ kind }) => kind === Remap_Kind.GHOST).map(({ fileId }) => fileId));
 };
 
-const toNumber = (fields: readonly Field[], wanted: number): number =>
-  fields.find(({ number }) => number === wanted)?.value ?? 0;
-
-// criu: images/fdinfo.proto, images/regfile.proto, images/remap-file-path.proto
-const PLAIN_FILE = 3;
-const [FILE_ID, FILE_NAME] = [1, 6];
-const [REMAP_FILE_ID, REMAP_TYPE, GHOST] = [1, 3, 1];
+const SLASH = '/'.charCodeAt(0);
 /** NAME_MAX of linux/limits.h without what criu/files-reg.c appends at most: `.cr.`, 32 bits in hex, `.ghost`. */
 const LONGEST_BYTES = 255 - 18;

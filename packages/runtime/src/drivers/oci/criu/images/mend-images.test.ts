@@ -1,9 +1,10 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { readFiles } from './files-image.ts';
 import { mendImages } from './mend-images.ts';
+import { toEntry, toField, toMessage, toTrees } from './testing/raw-image.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -28,22 +29,8 @@ interface Socket {
   destinationPort?: number;
 }
 
-const toVarint = (value: number): number[] =>
-  value < 128 ? [value] : [(value % 128) | 128, ...toVarint(Math.floor(value / 128))];
-const toField = (number: number, value: number): number[] => [...toVarint(number * 8), ...toVarint(value)];
-const toMessage = (number: number, bytes: readonly number[]): number[] => [
-  ...toVarint(number * 8 + 2),
-  ...toVarint(bytes.length),
-  ...bytes,
-];
-const toEntry = (fields: readonly number[]): Buffer => {
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(fields.length);
-  return Buffer.concat([length, Buffer.from(fields)]);
-};
-
 /** As CRIU writes `file_entry` and `inet_sk_entry`. */
-const toSocketEntry = (socket: Socket): Buffer => {
+const toSocketEntry = (socket: Socket): Uint8Array => {
   const {
     protocol = TCP,
     state = ESTABLISHED,
@@ -53,24 +40,35 @@ const toSocketEntry = (socket: Socket): Buffer => {
     destinationPort = 0,
   } = socket;
   const fields = [
-    ...toField(1, 7),
-    ...[toField(2, 99), toField(3, 2), toField(4, 1), toField(5, protocol), toField(6, state)].flat(),
-    ...[toField(7, sourcePort), toField(8, destinationPort), toField(9, 0x8000), toField(10, 0)].flat(),
-    ...source.flatMap((word) => toField(11, word)),
-    ...destination.flatMap((word) => toField(12, word)),
-    ...toMessage(13, [8, 1]),
+    [toField(1, 7), toField(2, 99), toField(3, 2), toField(4, 1), toField(5, protocol), toField(6, state)],
+    [toField(7, sourcePort), toField(8, destinationPort), toField(9, 0x8000), toField(10, 0)],
+    source.map((word) => toField(11, word)),
+    destination.map((word) => toField(12, word)),
+    [toMessage(13, toField(1, 1))],
   ];
-  return toEntry([...toField(1, 2), ...toField(2, 7), ...toMessage(4, fields)]);
+  return toEntry(toField(1, 2), toField(2, 7), toMessage(4, ...fields.flat()));
 };
 
-const plainFile = toEntry([...toField(1, 1), ...toField(2, 3), ...toMessage(3, [8, 1, 0x1d, 1, 2, 3, 4])]);
+const plainFile = toEntry(
+  ...[toField(1, 1), toField(2, 3)],
+  toMessage(3, toField(1, 1), Buffer.from('1d01020304', 'hex')),
+);
 let image: Buffer;
 const write = (...sockets: Socket[]): Promise<void> => {
   image = Buffer.concat([Buffer.alloc(8, 0xff), plainFile, ...sockets.map(toSocketEntry), plainFile]);
   return writeFile(join(folder, 'files.img'), image);
 };
+const writeFiles = (...files: Uint8Array[]): Promise<void> =>
+  writeFile(join(folder, 'files.img'), Buffer.concat([Buffer.alloc(8), ...files]));
 const read = (): Promise<Buffer> => readFile(join(folder, 'files.img'));
-beforeEach(() => write());
+beforeEach(async () => {
+  await write();
+  // Of the sockets below, which have one number: nothing is on its way.
+  await writeFile(
+    join(folder, 'tcp-stream-63.img'),
+    Buffer.concat([Buffer.alloc(8), toEntry(toField(1, 0))]),
+  );
+});
 
 const pair = (
   one: readonly number[],
@@ -106,19 +104,9 @@ describe('mending the images', () => {
   ])('closes a connection %s', async (_, sockets) => {
     await write(...sockets);
     expect(await mendImages(folder, [])).toBe(false);
-    const changed = (await read()).toString('hex');
-    await write(...sockets.map((socket) => ({ ...socket, state: CLOSE })));
-    // A port of no value in as many bytes as before.
-    const zero = (port: number): [string, string] => [
-      Buffer.from([64, ...toVarint(port)]).toString('hex'),
-      Buffer.from([
-        64,
-        ...toVarint(port).map((_byte, index, all) => (index < all.length - 1 ? 128 : 0)),
-      ]).toString('hex'),
-    ];
-    let expected = image.toString('hex');
-    for (const [from, to] of [zero(80), zero(40_000)]) expected = expected.replace(from, to);
-    expect(changed).toBe(expected);
+    const changed = toTrees(await read());
+    await write(...sockets.map((socket) => ({ ...socket, state: CLOSE, destinationPort: 0 })));
+    expect(changed).toEqual(toTrees(await read()));
   });
 
   it('asks for a network for a socket of ping', async () => {
@@ -138,57 +126,113 @@ describe('mending the images', () => {
 
   it('shortens the names of files that were deleted, and of no others', async () => {
     const GHOST = 1;
-    const toFile = (id: number, path: string): Buffer => {
-      const name = toMessage(6, [...Buffer.from(path)]);
-      const reg = [...toField(1, id), ...toField(2, 0), ...toField(3, 9), ...toMessage(5, [8, 1]), ...name];
-      return toEntry([...toField(1, 1), ...toField(2, id), ...toMessage(3, [...reg, ...toField(7, 300)])]);
+    const toFile = (id: number, path: string): Uint8Array => {
+      const fields = [toField(1, id), toField(2, 0), toField(3, 9), toMessage(5, toField(1, 1))];
+      return toEntry(
+        toField(1, 1),
+        toField(2, id),
+        toMessage(3, ...fields, toMessage(6, Buffer.from(path)), toField(7, 300)),
+      );
     };
-    const long = (id: number, bytes: number): Buffer => toFile(id, `/root/${'x'.repeat(bytes)}`);
-    const files = [long(1, 255), long(2, 237), long(3, 255), long(4, 238)];
-    await writeFile(join(folder, 'files.img'), Buffer.concat([Buffer.alloc(8), ...files]));
+    const long = (id: number, bytes: number): Uint8Array => toFile(id, `/root/${'x'.repeat(bytes)}`);
+    await writeFiles(long(1, 255), long(2, 237), long(3, 255), long(4, 238));
     const remaps = [
       [1, GHOST],
       [2, GHOST],
       [3, 0],
       [4, GHOST],
-    ].map(([id = 0, type = 0]) => toEntry([...toField(1, id), ...toField(2, 1), ...toField(3, type)]));
+    ].map(([id = 0, type = 0]) => toEntry(toField(1, id), toField(2, 1), toField(3, type)));
     await writeFile(join(folder, 'remap-fpath.img'), Buffer.concat([Buffer.alloc(8), ...remaps]));
     await mendImages(folder, []);
-    const changed = await readFiles(await read(), [3]);
-    const fields = changed.get(3) ?? [];
-    const bytes = await read();
-    const names = fields.map((all) =>
-      all.filter(({ number }) => number === 6).map(({ start, end }) => bytes.toString('utf8', start, end)),
-    );
-    const expected = [236, 237, 255, 236].map((length) => [`/root/${'x'.repeat(length)}`]);
-    expect(names).toEqual(expected);
-    // What comes after is where it was.
-    expect(fields.map((all) => all.filter(({ number }) => number === 7).map(({ value }) => value))).toEqual(
-      files.map(() => [300]),
-    );
+    const changed = toTrees(await read());
+    await writeFiles(long(1, 237), long(2, 237), long(3, 255), long(4, 237));
+    expect(changed).toEqual(toTrees(await read()));
     await rm(join(folder, 'remap-fpath.img'));
   });
 
   it('says neither size nor mode of the files that a copy writes anew, and those of all others', async () => {
-    const toFile = (id: number, path: string): Buffer => {
-      const name = toMessage(6, [...Buffer.from(path)]);
-      const reg = [...toField(1, id), ...name, ...toField(8, 300), ...toField(10, 0o100644)];
-      return toEntry([...toField(1, 1), ...toField(2, id), ...toMessage(3, reg)]);
+    const toFile = (path: string, hasState = true): Uint8Array => {
+      const state = hasState ? [toField(8, 300), toField(10, 0o100644)] : [];
+      return toEntry(
+        toField(1, 1),
+        toMessage(3, toField(1, 1), toMessage(6, Buffer.from(path)), toField(9, 1), ...state),
+      );
     };
-    const names = ['/etc/hosts', '/etc/hostname', '/etc/resolv.conf', '/etc/passwd', '/root/etc/hosts'];
-    const files = names.map((name, index) => toFile(index, name));
-    await writeFile(join(folder, 'files.img'), Buffer.concat([Buffer.alloc(8), ...files]));
+    const rewritten = ['/etc/hosts', '/etc/hostname', '/etc/resolv.conf'];
+    const others = ['/etc/passwd', '/root/etc/hosts'].map((path) => toFile(path));
+    await writeFiles(...rewritten.map((path) => toFile(path)), ...others);
     await mendImages(folder, []);
-    const fields = (await readFiles(await read(), [3])).get(3) ?? [];
-    const numbers = fields.map((all) => all.map(({ number }) => number));
-    expect(numbers).toEqual([
-      ...names.slice(0, 3).map(() => [1, 6, 15, 15]),
-      ...[0, 1].map(() => [1, 6, 8, 10]),
-    ]);
+    const changed = toTrees(await read());
+    await writeFiles(...rewritten.map((path) => toFile(path, false)), ...others);
+    expect(changed).toEqual(toTrees(await read()));
   });
 
-  it('refuses what is no list of files', async () => {
-    await writeFile(join(folder, 'files.img'), Buffer.concat([Buffer.alloc(8), toEntry([0x23, 1])]));
+  it('keeps what it does not know, whatever its type, and names that are not UTF-8', async () => {
+    const unknown = [
+      toField(300, 2n ** 64n - 1n),
+      new BinaryWriter()
+        .tag(301, WireType.Bit64)
+        .fixed64(2n ** 64n - 1n)
+        .finish(),
+      new BinaryWriter().tag(302, WireType.Bit32).fixed32(7).finish(),
+      toMessage(303, Buffer.from('ff00fe', 'hex')),
+      toField(300, 5),
+    ];
+    const toHandle = (): Uint8Array =>
+      toMessage(7, toField(1, 24), toField(2, 0xf8), toField(3, 2n ** 63n + 1n), ...unknown);
+    const toWatch = (): Uint8Array =>
+      toMessage(5, toField(1, 3), toField(2, 2n ** 60n + 1n), toField(5, 9), toHandle(), ...unknown);
+    const name = toMessage(6, Buffer.from('2fff80fe', 'hex'));
+    const toSocket = (port: number): Uint8Array => {
+      const address = [toField(11, far[0] ?? 0), toField(12, far[0] ?? 0)];
+      return toMessage(4, toField(5, UDP), toField(6, CLOSE), toField(8, port), ...address, ...unknown);
+    };
+    const toFiles = (port: number): Uint8Array[] => [
+      toEntry(toField(1, 1), toMessage(3, name, toField(1, 8), ...unknown), ...unknown),
+      toEntry(toField(1, 8), toMessage(13, toField(1, 4), toWatch(), toWatch(), ...unknown)),
+      toEntry(...unknown),
+      toEntry(toSocket(port)),
+    ];
+    await writeFiles(...toFiles(80));
+    await mendImages(folder, []);
+    const changed = toTrees(await read());
+    await writeFiles(...toFiles(0));
+    expect(changed).toEqual(toTrees(await read()));
+  });
+
+  it('drops the watches of a file that is open and has no name, and no others', async () => {
+    const path = join(folder, 'gone');
+    await using file = await open(path, 'w');
+    const { ino } = await file.stat({ bigint: true });
+    const device = await readMountDevice(file.fd);
+    await rm(path);
+    const toWatch = (wd: number, on: number, inode: bigint): Uint8Array =>
+      toMessage(5, toField(2, inode), toField(5, on), toField(6, wd));
+    const kept = [toWatch(2, device, ino + 1n), toWatch(3, device + 1, ino)];
+    const toFiles = (...gone: Uint8Array[]): Uint8Array =>
+      toEntry(toField(1, 8), toMessage(13, toField(1, 4), ...gone, ...kept));
+    await writeFiles(toFiles(toWatch(1, device, ino)));
+    await mendImages(folder, [process.pid]);
+    const changed = toTrees(await read());
+    await writeFiles(toFiles());
+    expect(changed).toEqual(toTrees(await read()));
+  });
+
+  it.each([
+    ['of which the last message is cut off', Buffer.concat([Buffer.alloc(8), plainFile]).subarray(0, -1)],
+    ['that ends within a size', Buffer.alloc(10)],
+    ['with a type that no field has', Buffer.concat([Buffer.alloc(8), toEntry(Buffer.from('2601', 'hex'))])],
+  ])('refuses a list of files %s', async (_, bytes) => {
+    await writeFile(join(folder, 'files.img'), bytes);
     await expect(mendImages(folder, [])).rejects.toMatchObject({ code: 'internal' });
   });
 });
+
+/** As the kernel counts devices in watches, by the mount of an open file. */
+const readMountDevice = async (descriptor: number): Promise<number> => {
+  const info = await readFile(`/proc/self/fdinfo/${descriptor}`, 'utf8');
+  const mountId = /^mnt_id:\s+(\d+)$/m.exec(info)?.[1];
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8');
+  const [, major, minor] = new RegExp(`^${mountId} \\d+ (\\d+):(\\d+) `, 'm').exec(mounts) ?? [];
+  return Number(major) * 2 ** 20 + Number(minor);
+};

@@ -1,9 +1,11 @@
-import { open } from 'node:fs/promises';
-import { closeOutsideConnections, FILE_INET_SOCKET } from './connection-images.ts';
+import { readFile, writeFile } from 'node:fs/promises';
+import { FileEntrySchema } from '../../../../gen/criu/images/images_pb.ts';
+import { closeOutsideConnections } from './connection-images.ts';
 import { shortenDeletedNames } from './deleted-names.ts';
-import { readFiles } from './files-image.ts';
+import { parseImage, toImageBytes } from './image-file.ts';
+import { resendLostPackets } from './lost-packets.ts';
 import { allowRewriting } from './rewritten-files.ts';
-import { dropDeadWatches, FILE_INOTIFY } from './watch-images.ts';
+import { dropDeadWatches } from './watch-images.ts';
 
 /**
  * Changes the images of the processes, which stand still, so that they can be restored in another network and on a copy of
@@ -11,17 +13,17 @@ import { dropDeadWatches, FILE_INOTIFY } from './watch-images.ts';
  * restored in. Rejects with `internal` when they cannot be understood.
  */
 export const mendImages = async (folder: string, pids: readonly number[]): Promise<boolean> => {
-  await using file = await open(`${folder}/files.img`, 'r+');
-  const bytes = await file.readFile();
-  const files = await readFiles(bytes, [FILE_INET_SOCKET, FILE_INOTIFY]);
-  const { hasChanged, needsNetwork } = await closeOutsideConnections(
-    bytes,
-    files.get(FILE_INET_SOCKET) ?? [],
-  );
-  const hasDropped = await dropDeadWatches(bytes, { watchers: files.get(FILE_INOTIFY) ?? [], pids });
-  const hasShortened = await shortenDeletedNames(bytes, folder);
-  const allowsRewriting = await allowRewriting(bytes);
+  const path = `${folder}/files.img`;
+  const image = await parseImage(FileEntrySchema, await readFile(path));
+  const regular = image.messages.flatMap((file) => file.regular ?? []);
+  const sockets = image.messages.flatMap((file) => file.internetSocket ?? []);
+  const watchers = image.messages.flatMap((file) => file.inotify ?? []);
+  const { hasChanged, needsNetwork } = await closeOutsideConnections(sockets);
+  await resendLostPackets(sockets, folder);
+  const hasDropped = await dropDeadWatches(watchers, pids);
+  const hasShortened = await shortenDeletedNames(regular, folder);
+  const allowsRewriting = allowRewriting(regular);
   if (hasChanged || hasDropped || hasShortened || allowsRewriting)
-    await file.write(bytes, 0, bytes.length, 0);
+    await writeFile(path, await toImageBytes(FileEntrySchema, image));
   return needsNetwork;
 };

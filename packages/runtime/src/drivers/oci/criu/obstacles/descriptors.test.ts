@@ -4,10 +4,10 @@ import { pid } from 'node:process';
 import { expect, it } from 'vitest';
 import { listDescriptors, MAX_DESCRIPTORS, readDescriptor, requireFewDescriptors } from './descriptors.ts';
 
-/** More than can be. */
+/** More than the allowed maximum. */
 const NOBODY = 2 ** 30;
 
-it('lists what processes have open, and nothing of one that is gone', async () => {
+it('lists what processes have open, and skips one that has ended', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const links = [...listDescriptors([NOBODY, pid])].map(readDescriptor);
@@ -16,7 +16,7 @@ it('lists what processes have open, and nothing of one that is gone', async () =
   server.close();
 });
 
-it('refuses more than a pause can look through, and looks at no more of them', async () => {
+it('rejects for more than a pause can check, and reads no more of them', async () => {
   await requireFewDescriptors([pid]);
   const many = Array.from({ length: MAX_DESCRIPTORS }, () => pid);
   await expect(requireFewDescriptors(many)).rejects.toMatchObject({ code: 'unavailable' });

@@ -2,7 +2,7 @@ import { type Dir, opendirSync, readlinkSync } from 'node:fs';
 import { createYielder } from '../../../../concurrency/yielder.ts';
 import { RuntimeError } from '../../../../error.ts';
 
-/** The most that the processes of a sandbox may have open, all together, when their memory is to be kept. */
+/** The largest number of open files, of all processes of a sandbox together, with which its memory can be kept. */
 export const MAX_DESCRIPTORS = 65_536;
 
 export interface Descriptor {
@@ -12,7 +12,7 @@ export interface Descriptor {
 }
 
 /**
- * The open files of the processes, one for each descriptor, none of a process that is gone. Ends after one more than
+ * The open files of the processes, one for each descriptor, none of a process that has ended. Ends after one more than
  * `MAX_DESCRIPTORS`: code inside may have opened a thousand times as many.
  */
 export function* listDescriptors(pids: readonly number[]): Generator<Descriptor> {
@@ -26,7 +26,7 @@ export function* listDescriptors(pids: readonly number[]): Generator<Descriptor>
   }
 }
 
-// From the kernel's own memory, as all here: handing it to other threads costs more.
+// From the kernel's own memory, as all reads here: handing it to other threads costs more.
 function* listNames(pid: number): Generator<string> {
   const folder = openFolder(pid);
   if (folder === undefined) return;
@@ -41,7 +41,7 @@ const openFolder = (pid: number): Dir | undefined => {
   try {
     return opendirSync(`/proc/${pid}/fd`, { bufferSize: 1024 });
   } catch {
-    // The process is gone by now.
+    // The process has ended.
     return undefined;
   }
 };
@@ -50,22 +50,22 @@ const readName = (folder: Dir): string | undefined => {
   try {
     return folder.readSync()?.name;
   } catch {
-    // The process is gone by now.
+    // The process has ended.
     return undefined;
   }
 };
 
-/** What it leads to, as `proc_pid_fd(5)` names it; empty where that is closed by now. */
+/** The target of the descriptor, as `proc_pid_fd(5)` names it; empty where it was closed. */
 export const readDescriptor = ({ pid, name }: Descriptor): string => {
   try {
     return readlinkSync(`/proc/${pid}/fd/${name}`);
   } catch {
-    // The descriptor is gone by now.
+    // The descriptor was closed.
     return '';
   }
 };
 
-/** Rejects with `unavailable` when the processes have more than `MAX_DESCRIPTORS`: to look through them takes too long. */
+/** Rejects with `unavailable` when the processes have more than `MAX_DESCRIPTORS`: checking them takes too long. */
 export const requireFewDescriptors = async (pids: readonly number[]): Promise<void> => {
   const yielder = createYielder();
   let count = 0;

@@ -1,13 +1,13 @@
 import { constants, readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs';
 import { createYielder } from '../../../../concurrency/yielder.ts';
-import { orNothing } from '../../../../kernel/or-nothing.ts';
+import { readIfPresent } from '../../../../kernel/read-if-present.ts';
 import { O_PATH } from '../../../../kernel/syscalls.ts';
 import { type SocketOption, visitFrozenSockets } from '../sockets/sandbox-sockets.ts';
 import { listDescriptors, MAX_DESCRIPTORS } from './descriptors.ts';
 
 /**
- * Why CRIU cannot have written down processes, which are frozen, where that is for something that they hold: to be asked when it
- * has failed, and is gone. Resolves with undefined where it was something else, or something that this does not know.
+ * Finds out why CRIU could not dump frozen processes, where the cause is something that they hold: call it when CRIU
+ * has failed and ended. Resolves with undefined for other causes, also unknown ones.
  */
 export const findObstacle = async (pids: readonly number[]): Promise<string | undefined> =>
   (await findFile(pids)) ?? (await findCorked(pids));
@@ -16,7 +16,7 @@ const findFile = async (pids: readonly number[]): Promise<string | undefined> =>
   const yielder = createYielder();
   let looks = 0;
   for (const file of listFiles(pids)) {
-    const obstacle = orNothing(() => toObstacle(file));
+    const obstacle = readIfPresent(() => toObstacle(file));
     if (obstacle !== undefined) return obstacle;
     looks += 1;
     if (looks > MAX_LOOKS) return undefined;
@@ -31,7 +31,7 @@ const MAX_LOOKS = 2 * MAX_DESCRIPTORS;
 /** A file that a process has open or has mapped. */
 interface HeldFile {
   path: string;
-  /** What tells of a descriptor. */
+  /** What a descriptor shows of its file. */
   info?: string;
 }
 
@@ -40,7 +40,7 @@ function* listFiles(pids: readonly number[]): Generator<HeldFile> {
     yield { path: `/proc/${pid}/fd/${name}`, info: `/proc/${pid}/fdinfo/${name}` };
   for (const pid of pids) {
     const folder = `/proc/${pid}/map_files`;
-    for (const name of orNothing(() => readdirSync(folder)) ?? []) yield { path: `${folder}/${name}` };
+    for (const name of readIfPresent(() => readdirSync(folder)) ?? []) yield { path: `${folder}/${name}` };
   }
 }
 
@@ -54,17 +54,19 @@ const toObstacle = ({ path, info }: HeldFile): string | undefined => {
   return unkept.get(statfsSync(path).type);
 };
 
-/** CRIU looks for the file under the name that `proc_pid_fd(5)` shows, which is longer than a name may be, linux/limits.h. */
+/**
+ * CRIU looks for the file under the name that `proc_pid_fd(5)` shows, which exceeds the longest name (linux/limits.h).
+ */
 const isLongDeletedName = (shown: Buffer): boolean =>
   shown.length - 1 - shown.lastIndexOf('/') > 255 && shown.toString('latin1').endsWith(' (deleted)');
 
-/** With which it was opened, proc_pid_fdinfo(5). */
+/** The flags with which it was opened, proc_pid_fdinfo(5). */
 const readFlags = (info: string): number =>
   Number.parseInt(/^flags:\s+([0-7]+)$/m.exec(readFileSync(info, 'utf8'))?.[1] ?? '0', 8);
 
 /** By the file systems that they are on, linux/magic.h, ipc/mqueue.c. */
 const unkept: ReadonlyMap<number, string> = new Map([
-  [0x19800202, 'a message queue of POSIX is open'],
+  [0x19800202, 'a POSIX message queue is open'],
   [0x5345434d, 'a process has secret memory'],
 ]);
 

@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createYielder } from '../../../../concurrency/yielder.ts';
-import { orNothing } from '../../../../kernel/or-nothing.ts';
+import { readIfPresent } from '../../../../kernel/read-if-present.ts';
 
-/** One process of a sandbox, which may have ended without its parent having asked how. Numbers are the host's. */
+/** One process of a sandbox, perhaps a zombie. Pids are the host's. */
 export interface TreeProcess {
   pid: number;
   parent: number;
-  /** The number of the process that leads its session, also when that one is gone. */
+  /** The pid of its session leader, also when that has ended. */
   session: number;
   hasEnded: boolean;
 }
 
 /**
- * All processes under the first one, that one first. To be called when none of them runs; leaves out what is gone. There may be
- * as many as code inside could start: others have their turn meanwhile.
+ * All processes under the first one, that one first. Call it when none of them runs; skips those that have ended. There
+ * may be as many as code inside could start: other work of this process runs meanwhile.
  */
 export const readProcessTree = async (first: number): Promise<TreeProcess[]> => {
   const yielder = createYielder();
@@ -29,18 +29,18 @@ export const readProcessTree = async (first: number): Promise<TreeProcess[]> => 
   return found;
 };
 
-/** proc_pid_stat(5): the name, in brackets, may have anything in it. */
+/** proc_pid_stat(5): the name, in parentheses, may contain any character. */
 const readProcess = (pid: number): TreeProcess | undefined => {
-  const text = orNothing(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  const text = readIfPresent(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   if (text === undefined) return undefined;
   const [state, parent, , session] = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return { pid, parent: Number(parent), session: Number(session), hasEnded: state === 'Z' };
 };
 
 const readChildren = (pid: number): number[] => {
-  const threads = orNothing(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  const threads = readIfPresent(() => readdirSync(`/proc/${pid}/task`)) ?? [];
   return threads.flatMap((thread) => {
-    const text = orNothing(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')) ?? '';
+    const text = readIfPresent(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')) ?? '';
     return text.split(' ').filter(Boolean).map(Number);
   });
 };

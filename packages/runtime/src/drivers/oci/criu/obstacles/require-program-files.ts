@@ -2,8 +2,8 @@ import { readlinkSync } from 'node:fs';
 import { RuntimeError } from '../../../../error.ts';
 
 /**
- * Throws `unavailable` when one of the processes runs a program that is a file in memory (memfd_create(2)): CRIU writes such a
- * process down and cannot make it again.
+ * Throws `unavailable` when one of the processes runs a program that is a file in memory (memfd_create(2)): CRIU dumps
+ * such a process and cannot restore it.
  */
 export const requireProgramFiles = (pids: readonly number[]): void => {
   for (const pid of pids) {
@@ -16,7 +16,7 @@ const readProgram = (pid: number): string => {
   try {
     return readlinkSync(`/proc/${pid}/exe`);
   } catch {
-    // It is gone by now, or has ended and nobody has asked how.
+    // It has ended, and may be a zombie.
     return '';
   }
 };

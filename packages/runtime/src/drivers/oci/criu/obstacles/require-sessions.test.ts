@@ -13,7 +13,7 @@ const require = (tree: [number, number, number][]) => () => requireSessions(tree
 describe('sessions', () => {
   it.each<[string, [number, number, number][]]>([
     [
-      'of their leaders and of those born to them',
+      'of their leaders and of children born in them',
       [
         [1, 0, 1],
         [2, 1, 2],
@@ -23,7 +23,7 @@ describe('sessions', () => {
       ],
     ],
     [
-      'of orphans whose leader is gone',
+      'of orphans whose leader has ended',
       [
         [1, 0, 1],
         [2, 1, 9],
@@ -32,7 +32,7 @@ describe('sessions', () => {
       ],
     ],
     [
-      'of orphans whose leader is there',
+      'of orphans whose leader is alive',
       [
         [1, 0, 1],
         [2, 1, 2],
@@ -42,7 +42,7 @@ describe('sessions', () => {
       ],
     ],
     [
-      'of children from before their parent led its own',
+      'of children that were born before their parent led its own',
       [
         [1, 0, 1],
         [2, 1, 2],
@@ -56,7 +56,7 @@ describe('sessions', () => {
 
   it.each<[string, [number, number, number][]]>([
     [
-      'an orphan that somebody else than the first has taken in',
+      'an orphan that was reparented to another process than the first',
       [
         [1, 0, 1],
         [2, 1, 2],
@@ -65,7 +65,7 @@ describe('sessions', () => {
       ],
     ],
     [
-      'a parent with children of two sessions that it left',
+      'a parent with children of two sessions that it has left',
       [
         [1, 0, 1],
         [2, 1, 2],

@@ -2,16 +2,19 @@ import { RuntimeError } from '../../../../error.ts';
 import type { TreeProcess } from './process-tree.ts';
 
 /**
- * Throws `unavailable` when a process is in a session that cannot be made again: one gets into a session by being born to
- * whoever is in it, and CRIU finds nobody of that session above it (criu/pstree.c, prepare_pstree_ids). That is so below a
- * process that takes in the orphans of others, see PR_SET_CHILD_SUBREAPER; those that the first process takes in are no
- * matter. `tree` are the processes of a sandbox, the first one first.
+ * Throws `unavailable` when a process is in a session that cannot be restored: a process gets into a session by being
+ * born to a member, and CRIU finds no member of that session above it (criu/pstree.c, prepare_pstree_ids). That is so
+ * below a process that adopts orphans, see PR_SET_CHILD_SUBREAPER; orphans of the first process are no problem. `tree`
+ * are the processes of a sandbox, the first one first.
  */
 export const requireSessions = (tree: readonly TreeProcess[]): void => {
   const [first, ...others] = tree;
   const byPid = new Map(tree.map((process) => [process.pid, process]));
   const bornIn = new Map<number, number>();
-  /** Who is to give birth to it: for what the first process has taken in, whoever leads its session, or is made for that. */
+  /**
+   * The process from which CRIU forks it: for orphans of the first process the leader of its session, or one made for
+   * that.
+   */
   const toParent = ({ pid, parent, session }: TreeProcess): TreeProcess | undefined => {
     const isTakenIn = parent === first?.pid && session !== first.session && session !== pid;
     if (!isTakenIn) return byPid.get(parent);
@@ -31,4 +34,4 @@ export const requireSessions = (tree: readonly TreeProcess[]): void => {
 };
 
 const notKept = (): RuntimeError =>
-  new RuntimeError('unavailable', 'a process is in a session of which nobody above it is');
+  new RuntimeError('unavailable', 'a process is in a session of which no process above it is a member');

@@ -22,7 +22,7 @@ END
 setsid python3 /root/${name} > /root/log 2>&1 < /dev/null &`;
 
 describe('a session', () => {
-  it('of processes that have ended, and that the first one has not asked how, keeps nobody waiting', async () => {
+  it('of zombies that the first process has not reaped delays no pause', async () => {
     const instance = await create();
     const ended = `while not os.path.exists('/root/go'): time.sleep(0.02)
 os.unlink('/root/go')
@@ -39,7 +39,7 @@ ${leaders}`;
     }
   }, 60_000);
 
-  it('below somebody who takes in orphans keeps its sandbox from a pause as long as that one is there', async () => {
+  it('below a process that adopts orphans prevents a pause as long as that process lives', async () => {
     const instance = await create();
     const PR_SET_CHILD_SUBREAPER = 36;
     const reaper = `assert ctypes.CDLL(None).prctl(${PR_SET_CHILD_SUBREAPER}, 1, 0, 0, 0) == 0

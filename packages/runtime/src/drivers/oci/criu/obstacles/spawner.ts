@@ -1,13 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { arch } from 'node:os';
 
-/** Whether one of the processes, which are frozen, waits for a child to begin its program. */
+/** Whether one of the processes, which are frozen, waits for a child to execute its program. */
 export const hasSpawner = async (pids: readonly number[]): Promise<boolean> => {
   const calls = await Promise.all(pids.map(readCalls));
   return calls.flat().some((call) => isSpawn(call));
 };
 
-/** The system call that each thread is in, with its arguments, as in `proc(5)`; none of a process that is gone. */
+/** The system call that each thread is in, with its arguments, as in `proc(5)`; none of a process that has ended. */
 const readCalls = async (pid: number): Promise<string[]> => {
   const folder = `/proc/${pid}/task`;
   const threads = await readdir(folder).catch(() => []);
@@ -23,7 +23,7 @@ const numbers: Partial<Record<string, { clone: string; vfork?: string; clone3: s
 };
 const CLONE_VFORK = 0x4000;
 
-/** Whether that is a call that returns when the child has begun its program or has ended, on that architecture of Node's. */
+/** Whether that call returns when the child has executed its program or has ended, on that architecture of Node's. */
 export const isSpawn = (call: string, architecture: string = arch()): boolean => {
   const [number = '', flags] = call.split(' ');
   const { clone, vfork, clone3 } = numbers[architecture] ?? {};

@@ -4,10 +4,10 @@ import { visitSockets } from './sandbox-sockets.ts';
 import { SO_REUSEADDR, TCP_REPAIR } from './tcp-repair.ts';
 
 /**
- * Takes the TCP sockets of the processes, which it freezes where they are not, out of the state in which CRIU reads them and
- * leaves them when the processes are not to run on: a socket that is closed in it tells nobody, and one that is used in it
- * fails. They are as they were before `readySockets`, which has written the file at `reusing`. Does nothing about the others.
- * Rejects as `freeze`.
+ * Ends the repair mode of the processes' TCP sockets, in which CRIU reads them and leaves them when the processes do
+ * not continue; freezes the processes where they are not. A socket that is closed in that mode does not notify its
+ * peer, and one that is used in it fails. They are as before `readySockets`, which has written the file at `reusing`.
+ * Does nothing about other sockets. Rejects as `freeze`.
  */
 export const endRepair = async (
   cgroup: Pick<Cgroup, 'freeze' | 'members'>,

@@ -3,15 +3,16 @@ import { visitSockets } from './sandbox-sockets.ts';
 import { SO_REUSEADDR, TCP_REPAIR } from './tcp-repair.ts';
 
 /**
- * Lets the restored connections of the processes, which it freezes where they are not, go on at once. What they sent while they
- * were restored did not arrive, and by themselves they would try again only after seconds. Rejects as `freeze`.
+ * Makes the restored connections of the processes continue at once; freezes the processes where they are not. Packets
+ * that they sent during the restore did not arrive, and TCP would retransmit them only after seconds. Rejects as
+ * `freeze`.
  */
 export const probeWindows = (cgroup: Pick<Cgroup, 'freeze' | 'members'>): Promise<void> =>
   visitSockets(cgroup, (socket) => {
     const reuse = socket.get(SO_REUSEADDR);
-    // Of TCP, and no longer being restored.
+    // TCP sockets that are not in repair mode.
     if (socket.get(TCP_REPAIR) !== 0 || reuse === undefined) return;
-    // On leaving that state the kernel asks the other end how much it takes (net/ipv4/tcp.c, do_tcp_setsockopt).
+    // On leaving that mode the kernel probes the window of the other end (net/ipv4/tcp.c, do_tcp_setsockopt).
     socket.set(TCP_REPAIR, 1);
     socket.set(TCP_REPAIR, 0);
     socket.set(SO_REUSEADDR, reuse);

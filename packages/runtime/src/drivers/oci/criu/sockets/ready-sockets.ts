@@ -4,8 +4,8 @@ import { SO_REUSEADDR, TCP_REPAIR } from './tcp-repair.ts';
 import { dropUnreadNotices } from './unread-notices.ts';
 
 /**
- * Makes the sockets of frozen processes ready for CRIU, and writes down in the file at `reusing` what `endRepair` is to give
- * back to them: the kernel forgets it. Rejects with `unavailable` when one cannot be kept.
+ * Prepares the sockets of frozen processes for CRIU, and writes to the file at `reusing` what `endRepair` restores: the
+ * kernel forgets it. Rejects with `unavailable` when a socket cannot be kept.
  */
 export const readySockets = async (
   pids: readonly number[],
@@ -16,7 +16,7 @@ export const readySockets = async (
     dropUnreadNotices(socket);
     if (isReusing(socket)) inodes.push(socket.inode);
   });
-  // A few bytes, while everything stands still: handing them to other threads costs more.
+  // A few bytes, while everything is frozen: handing them to other threads costs more.
   if (inodes.length === 0) rmSync(reusing, { force: true });
   else writeFileSync(reusing, inodes.join('\n'));
 };
@@ -24,7 +24,7 @@ export const readySockets = async (
 const isReusing = ({ get }: SandboxSocket): boolean =>
   get(TCP_REPAIR) !== undefined && get(SO_REUSEADDR) !== 0;
 
-/** The inodes of the sockets of TCP that had `SO_REUSEADDR`; none where nobody has written them down. */
+/** The inodes of the TCP sockets that had `SO_REUSEADDR`; none where the file is missing. */
 export const readReusing = (reusing: string): ReadonlySet<string> => {
   try {
     return new Set(readFileSync(reusing, 'utf8').split('\n'));

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { createYielder } from '../../../../concurrency/yielder.ts';
-import koffi from '../../../../kernel/native.ts';
+import koffi, { libc } from '../../../../kernel/native.ts';
 import type { Cgroup } from '../../cgroup/cgroup.ts';
 import { type Descriptor, listDescriptors, readDescriptor } from '../obstacles/descriptors.ts';
 
@@ -9,7 +9,6 @@ import { type Descriptor, listDescriptors, readDescriptor } from '../obstacles/d
 const SYS_PIDFD_OPEN = 434;
 const SYS_PIDFD_GETFD = 438;
 
-const libc = koffi.load(null);
 const nativeSyscall = libc.func('long syscall(long, int, int, int)');
 const nativeGet = libc.func('int getsockopt(int, int, int, _Out_ void *, _Inout_ void *)');
 const nativeSet = libc.func('int setsockopt(int, int, int, const void *, unsigned int)');
@@ -23,34 +22,37 @@ export interface SocketOption {
   name: number;
 }
 
-/** A socket of a sandbox, as long as it is visited. */
+/** A socket of a sandbox, during its visit. */
 export interface SandboxSocket {
   readonly inode: string;
-  /** Undefined when a socket of this kind has none. */
+  /** Undefined when a socket of this kind lacks the option. */
   get(option: SocketOption): number | undefined;
-  /** Does nothing when a socket of this kind, or in this state, has none. */
+  /** Does nothing when a socket of this kind, or in this state, lacks the option. */
   set(option: SocketOption, value: number): void;
-  /** The address of whoever sent the first message that waits; undefined when there is none. Forgets that some were lost. */
+  /**
+   * The address of the sender of the first pending message; undefined when there is none. Clears the error that reports
+   * lost messages.
+   */
   peek(): Buffer | undefined;
-  /** Takes the first message that waits. */
+  /** Discards the first pending message. */
   drop(): void;
 }
 
 /**
- * Calls `visit` once for each socket of the processes, which it freezes where they are not. Rejects as `freeze`, and with what
- * `visit` throws.
+ * Calls `visit` once for each socket of the processes; freezes the processes where they are not. Rejects as `freeze`,
+ * and with what `visit` throws.
  */
 export const visitSockets = async (
   cgroup: Pick<Cgroup, 'freeze' | 'members'>,
   visit: (socket: SandboxSocket) => void,
 ): Promise<void> => {
-  // Of a process that runs, a copy may be the last that is left of a socket by the time it is closed here, and closing that one
-  // may wait for what it still has to send.
+  // A running process may close its socket meanwhile: then the duplicate here is the last one, and closing that may
+  // wait for unsent data.
   await cgroup.freeze();
   await visitFrozenSockets(await cgroup.members(), visit);
 };
 
-/** As `visitSockets`, of processes that are frozen. Rejects with what `visit` throws. */
+/** As `visitSockets`, for frozen processes. Rejects with what `visit` throws. */
 export const visitFrozenSockets = async (
   pids: readonly number[],
   visit: (socket: SandboxSocket) => void,
@@ -98,7 +100,7 @@ const toSocket = (fd: number, inode: string): SandboxSocket => ({
   },
   peek: () => {
     let sender = receive(fd, MSG_DONTWAIT | MSG_PEEK);
-    // Told once: messages before those that wait were lost.
+    // Reported once: messages before the pending ones were lost.
     if (sender === undefined && koffi.errno() === constants.errno.ENOBUFS)
       sender = receive(fd, MSG_DONTWAIT | MSG_PEEK);
     return sender;
@@ -110,7 +112,7 @@ const toSocket = (fd: number, inode: string): SandboxSocket => ({
 const [MSG_PEEK, MSG_DONTWAIT] = [0x2, 0x40];
 const ADDRESS_BYTES = 128;
 
-/** Who sent the message that was received. */
+/** The sender of the received message. */
 const receive = (fd: number, flags: number): Buffer | undefined => {
   const [content, sender, length] = [Buffer.alloc(1), Buffer.alloc(ADDRESS_BYTES), Buffer.alloc(4)];
   length.writeUInt32LE(ADDRESS_BYTES);

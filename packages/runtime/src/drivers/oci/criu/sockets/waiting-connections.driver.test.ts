@@ -9,8 +9,8 @@ import { useOci } from '../../testing/oci-fixture.ts';
 
 const { create, dataDir, criuDir, toId } = useOci({ name: 'waiting', memory: true });
 
-describe('a connection that was closed before anybody accepted it', () => {
-  it('to the agent does not keep memory from being kept', async () => {
+describe('a connection that was closed before it was accepted', () => {
+  it('to the agent does not prevent a pause with memory', async () => {
     const instance = await create();
     const { guest } = toSandboxFolder(dataDir, instance.id);
     const members = await readHost({ dataDir, criuDir }).cgroup(instance.id).members();
@@ -30,11 +30,11 @@ describe('a connection that was closed before anybody accepted it', () => {
     expect((await runInside(instance, 'echo here')).output).toBe('here\n');
   }, 60_000);
 
-  it('to a program that accepts none keeps memory from being kept, for as long as that', async () => {
+  it('to a program that accepts none prevents a pause with memory as long as it waits', async () => {
     const instance = await create();
     const program = `import os, socket, time
 s = socket.socket(socket.AF_UNIX); s.bind("/root/socket"); s.listen(4096)
-# More than the kernel tells of in its shortest message.
+# More than fit into the kernel's shortest message.
 for _ in range(1500): c = socket.socket(socket.AF_UNIX); c.connect("/root/socket"); c.sendall(b"x"); c.close()
 open("/root/ready", "w").write("x")
 while not os.path.exists("/root/go"): time.sleep(0.02)

@@ -4,11 +4,11 @@ import { withPlainTmpfs } from './plain-tmpfs.ts';
 const around = (text: string): Buffer => Buffer.from(`before${text}after`);
 
 describe('withPlainTmpfs', () => {
-  it('replaces the argument of tar by one that has as many letters', () => {
+  it('replaces the argument of tar by one of the same length', () => {
     expect(withPlainTmpfs(around('\0--gzip\0'))).toEqual(around('\0--seek\0'));
   });
 
-  it('changes no program that has the argument twice or not at all', () => {
+  it('changes no program that contains the argument twice or not at all', () => {
     for (const program of [around(''), around('--gzip'), around('\0--gzip\0--gzip\0')])
       expect(withPlainTmpfs(program)).toBeUndefined();
   });

@@ -16,8 +16,8 @@ const run = (program: Buffer, script: string) => {
   }
 };
 
-describe('the program that names a machine', () => {
-  it('gives it the name, and no other machine', () => {
+describe('the program that sets a host name', () => {
+  it('sets the name of its sandbox, and no other', () => {
     const before = hostname();
     for (const name of ['b', 'box-1', 'x'.repeat(64)]) {
       expect(run(toHostnameProgram(name), '"$0" && uname -n').stdout).toBe(`${name}\n`);
@@ -25,12 +25,12 @@ describe('the program that names a machine', () => {
     expect(hostname()).toBe(before);
   });
 
-  it('ends with the number of the error where that is refused', () => {
+  it('exits with the error number where that is refused', () => {
     const EPERM = 1;
     expect(run(toHostnameProgram('box'), 'exec setpriv --bounding-set=-all "$0"').status).toBe(EPERM);
   });
 
-  it('is another one on arm64, and none where nobody has written it', () => {
+  it('differs on arm64, and does not exist for an unknown architecture', () => {
     const program = toHostnameProgram('box', 'arm64');
     expect(program.readUInt16LE(18)).toBe(183);
     expect(program.subarray(120).toString('hex')).toBe(

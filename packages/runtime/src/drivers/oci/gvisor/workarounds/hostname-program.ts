@@ -1,22 +1,25 @@
 /**
  * Does: Makes a program of some bytes, in machine code of x86-64 or arm64, that sets the hostname of a sandbox.
- * Why not the promised way: After a restore only a process inside can set the hostname of the sentry, which has no command for it;
- * programs of the sandbox's own may be missing or replaced.
+ * Why not the promised way: After a restore only a process inside can set the hostname of the sentry, which has no
+ * command for it; programs of the sandbox's own may be missing or replaced.
  * Source: elf(5), sethostname(2), and `runsc exec`: https://gvisor.dev/docs/user_guide/
- * When it no longer fits: Numbers of system calls do not change. On another architecture copies with memory are refused as `unsupported`.
+ * When it no longer fits: Numbers of system calls do not change. On another architecture copies with memory are refused
+ * as `unsupported`.
  * Test: hostname-program.driver.test.ts
  */
 import { arch } from 'node:os';
 import { RuntimeError } from '../../../../error.ts';
 
 /**
- * A program for Linux that gives the machine it runs on that name, and ends with 0 or the number of the error: an ELF file that
- * needs nothing of the file system it is started in, for a kernel to which only its own processes can tell this. `hostname` is
- * ASCII, of at most 64 bytes (sethostname(2)). @throws RuntimeError `unsupported` for another architecture of Node's
+ * A program for Linux that sets this host name and exits with 0 or the error number: an ELF file that needs nothing of
+ * its file system, for a sentry, in which only its own processes can set the name. `hostname` is ASCII, of at most 64
+ * bytes (sethostname(2)).
+ * @throws RuntimeError `unsupported` for another architecture of Node's
  */
 export const toHostnameProgram = (hostname: string, architecture: string = arch()): Buffer => {
   const machine = machines[architecture];
-  if (machine === undefined) throw new RuntimeError('unsupported', `no program is known for ${architecture}`);
+  if (machine === undefined)
+    throw new RuntimeError('unsupported', `no program is available for ${architecture}`);
   const name = Buffer.from(hostname, 'ascii');
   const body = Buffer.concat([machine.toCode(name.length), name]);
   return Buffer.concat([toFileHeader(machine.number), toSegmentHeader(body.length), body]);
@@ -25,7 +28,7 @@ export const toHostnameProgram = (hostname: string, architecture: string = arch(
 interface Machine {
   /** elf(5): e_machine. */
   number: number;
-  /** Calls sethostname(2) with what follows it, and exit_group(2). */
+  /** Calls sethostname(2) with the name behind it, and exit_group(2). */
   toCode(nameLength: number): Buffer;
 }
 

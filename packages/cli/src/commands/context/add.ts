@@ -1,0 +1,29 @@
+import { Command } from 'commander';
+import { CliError } from '../../cli-error.ts';
+import { contextsFile, readContexts, writeContexts } from '../../contexts.ts';
+
+interface Flags {
+  apiUrl: string;
+  apiKey?: string;
+  domain?: string;
+}
+
+/** `skerry context add NAME`: keeps the address and key of a server under a name, in place of what had the name. */
+export function addContextCommand(): Command {
+  return new Command('add')
+    .description('keep the address and key of a server under a name')
+    .argument('<name>', 'name of the context')
+    .requiredOption('--api-url <url>', 'base URL of the API')
+    .option('--api-key <key>', 'API key (SKERRY_API_KEY, which the list of processes does not show)')
+    .option('--domain <domain>', 'domain of the sandboxes, where it is not that of the API')
+    .action((name: string, { apiUrl, apiKey = process.env.SKERRY_API_KEY, domain }: Flags) => {
+      if (!/^[\w.-]+$/.test(name))
+        throw new CliError('the name of a context has letters, digits, dots, dashes and underscores');
+      if (!URL.canParse(apiUrl)) throw new CliError(`--api-url is not a URL: ${apiUrl}`);
+      if (!apiKey) throw new CliError('no API key: pass --api-key or set SKERRY_API_KEY');
+      const file = contextsFile();
+      const before = readContexts(file);
+      const context = { apiUrl, apiKey, ...(domain === undefined ? {} : { domain }) };
+      writeContexts(file, { ...before, contexts: { ...before.contexts, [name]: context } });
+    });
+}

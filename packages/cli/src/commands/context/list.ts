@@ -1,0 +1,33 @@
+import { Command } from 'commander';
+import { contextsFile, readContexts } from '../../contexts.ts';
+import { toTable } from '../../table.ts';
+
+/** `skerry context list`: names and addresses, never keys; a star marks the current one. */
+export function listContextsCommand(): Command {
+  return new Command('list')
+    .alias('ls')
+    .description('list the servers that have a name')
+    .option('--json', 'one JSON object a line, without keys')
+    .option('-q, --quiet', 'names only')
+    .action(({ json, quiet }: { json?: boolean; quiet?: boolean }) => {
+      const { current, contexts } = readContexts(contextsFile());
+      const entries = Object.entries(contexts).map(([name, { apiUrl, domain }]) => ({
+        ...{ name, isCurrent: name === current, apiUrl },
+        ...(domain === undefined ? {} : { domain }),
+      }));
+      if (json) process.stdout.write(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+      else if (quiet) process.stdout.write(entries.map(({ name }) => `${name}\n`).join(''));
+      else
+        process.stdout.write(
+          toTable(
+            ['CURRENT', 'NAME', 'API', 'DOMAIN'],
+            entries.map(({ name, isCurrent, apiUrl, domain }) => [
+              isCurrent ? '*' : '',
+              name,
+              apiUrl,
+              domain ?? '',
+            ]),
+          ),
+        );
+    });
+}

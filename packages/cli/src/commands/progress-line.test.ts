@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { createProgressLine } from './progress-line.ts';
+
+const collect = (isTTY: boolean) => {
+  const pieces: string[] = [];
+  const clock = { nowMs: 0 };
+  const stream = { isTTY, write: (piece: string) => pieces.push(piece) };
+  const line = createProgressLine(stream, () => clock.nowMs);
+  return { line, text: () => pieces.join(''), clock };
+};
+
+it('shows on a terminal the step in progress with its part and its time, and other text above it', () => {
+  const { line, text, clock } = collect(true);
+  line.show({ message: 'unpacking', fraction: 0.2 });
+  clock.nowMs = 4000;
+  line.show({ message: 'unpacking', fraction: 0.5 });
+  line.write('a warning\n');
+  line.show({ message: 'saving' });
+  line[Symbol.dispose]();
+  expect(text().replaceAll('\r\u001b[K', '|')).toBe(
+    '|unpacking (20 %, 0 s)|unpacking (50 %, 4 s)|a warning\n|unpacking (50 %, 4 s)\n|saving (0 s)\n',
+  );
+});
+
+it('writes a line for each message elsewhere', () => {
+  const { line, text } = collect(false);
+  line.show({ message: 'unpacking', fraction: 0.2 });
+  line.write('a warning\n');
+  line[Symbol.dispose]();
+  expect(text()).toBe('unpacking\na warning\n');
+});

@@ -1,0 +1,50 @@
+import { Sandbox } from '@skerry/sdk';
+import { Command } from 'commander';
+import { CliError } from '../../cli-error.ts';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { copyIn } from './copy/copy-in.ts';
+import { copyOut } from './copy/copy-out.ts';
+import { showProgress } from './copy/show-progress.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & { user?: string };
+
+/**
+ * `skerry sandbox cp SOURCE DESTINATION`, one of which is `ID:PATH`: copies a file or a folder into or out of a
+ * sandbox.
+ */
+export function copySandboxCommand(): Command {
+  return withConnectionFlags(
+    new Command('cp')
+      .description('copy a file or a folder into or out of a sandbox')
+      .argument('<source>', 'PATH here, or ID:PATH in a sandbox')
+      .argument('<destination>', 'ID:PATH in a sandbox, or PATH here; into it when it is a folder')
+      .option('-u, --user <name>', 'user of the sandbox: owner of what is written, home of relative paths')
+      .addHelpText(
+        'after',
+        `
+Modes and symbolic links are kept. A folder travels as one archive, for which the sandbox needs "tar".
+
+Examples:
+  skerry sandbox cp data.csv ID:/home/user/
+  skerry sandbox cp ./project ID:project
+  skerry sandbox cp ID:/home/user/report.html .`,
+      ),
+  ).action(async (source: string, destination: string, { user, ...flags }: Flags) => {
+    const [from, to] = [parsePlace(source), parsePlace(destination)];
+    if ((from.id === undefined) === (to.id === undefined))
+      throw new CliError('one of the two is ID:PATH in a sandbox, the other a path on this machine');
+    const id = (from.id ?? to.id) as string;
+    const sandbox = await Sandbox.connect(id, await resolveConnection(flags));
+    using progress = showProgress();
+    const options = { user, onBytes: progress.add };
+    if (to.id === undefined) await copyOut(sandbox, from.path, to.path, options);
+    else await copyIn(sandbox, from.path, to.path, options);
+  });
+}
+
+/** `./a:b` and `/a:b` are paths of this machine, whose names may hold colons. */
+function parsePlace(text: string): { id?: string; path: string } {
+  const [, id, path] = /^(i[a-z0-9]+):(.*)$/s.exec(text) ?? [];
+  if (id === undefined || path === undefined) return { path: text };
+  return { id, path: path === '' ? '.' : path };
+}

@@ -1,0 +1,33 @@
+import { Sandbox } from '@skerry/sdk';
+import { Command } from 'commander';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { toPrintable } from '../../printable.ts';
+import { toAge } from '../../table.ts';
+
+/** `skerry sandbox info ID`: what the service says of one sandbox, which stays as it is. */
+export function sandboxInfoCommand(): Command {
+  return withConnectionFlags(
+    new Command('info')
+      .description('show one sandbox; a paused one stays paused')
+      .argument('<id>', 'id of the sandbox')
+      .option('--json', 'one JSON object'),
+  ).action(async (id: string, flags: Parameters<typeof resolveConnection>[0] & { json?: boolean }) => {
+    const info = await Sandbox.getInfo(id, await resolveConnection(flags));
+    if (flags.json) {
+      process.stdout.write(`${JSON.stringify(info)}\n`);
+      return;
+    }
+    const lines = [
+      ['id', info.sandboxId],
+      ['template', info.alias ?? info.templateId],
+      ['state', info.state],
+      ['started', `${info.startedAt.toISOString()}, ${toAge(Date.now() - +info.startedAt)} ago`],
+      ['ends', info.state === 'paused' ? 'never while paused' : info.endAt.toISOString()],
+      ['cpu', String(info.cpuCount)],
+      ['memory', `${info.memoryMiB} MiB`],
+      ['disk', `${info.diskSizeMiB} MiB`],
+      ...Object.entries(info.metadata).map(([key, value]) => ['metadata', toPrintable(`${key}=${value}`)]),
+    ];
+    process.stdout.write(lines.map(([name = '', value]) => `${name.padEnd(10)}${value}\n`).join(''));
+  });
+}

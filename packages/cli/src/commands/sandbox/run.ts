@@ -1,0 +1,74 @@
+import { Sandbox } from '@skerry/sdk';
+import { Command } from 'commander';
+import { beforeBrokenPipe } from '../../broken-pipe.ts';
+import { CliError } from '../../cli-error.ts';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { withOwnFailureStatus } from '../own-failure.ts';
+import { parseDuration } from '../parse-duration.ts';
+import { runWords } from './exec.ts';
+import { parseEnvironment, parseMetadata } from './parse-pairs.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & {
+  template: string;
+  user?: string;
+  cwd?: string;
+  env?: Record<string, string>;
+  metadata?: Record<string, string>;
+  stdin?: boolean;
+  tty?: boolean;
+  timeout: number;
+  internet: boolean;
+};
+
+/** What is left for the removal of the sandbox when the command is killed for its time. */
+const SPARE_SECONDS = 30;
+
+/**
+ * `skerry sandbox run -- COMMAND…`: creates a sandbox, runs the command in it and removes it, as `docker run --rm`
+ * does.
+ */
+export function runSandboxCommand(): Command {
+  const command = withConnectionFlags(
+    new Command('run')
+      .description('create a sandbox, run a command in it, and remove it')
+      .argument('[command...]', 'command and its arguments, after --; with --tty a login shell unless given')
+      .option('--template <name>', 'template or snapshot to create it from', 'base')
+      .option('-u, --user <name>', 'user to run the command as')
+      .option('-C, --cwd <path>', 'folder to run it in')
+      .option('-e, --env <name=value>', 'variable of its environment, may be repeated', parseEnvironment)
+      .option('--metadata <key=value>', 'metadata of the sandbox, may be repeated', parseMetadata)
+      .option('-i, --stdin', 'forward standard input')
+      .option('-t, --tty', 'run it on a terminal, connected to this one')
+      .option('--timeout <time>', 'kill it after this time, such as 90s or 10m', parseDuration, 300)
+      .option('--no-internet', 'block all outgoing connections')
+      .passThroughOptions()
+      .addHelpText(
+        'after',
+        `
+The exit status is that of the command, 128 and the number of the signal that ended it, 124 after --timeout, or 125 when skerry
+itself fails.
+
+Examples:
+  skerry sandbox run -- python3 -c 'print("hello")'
+  skerry sandbox run -i --no-internet -- bash < script.sh
+  skerry sandbox run -t`,
+      ),
+  );
+  return withOwnFailureStatus(command).action(async (passed: string[], flags: Flags) => {
+    const words = passed[0] === '--' ? passed.slice(1) : passed;
+    if (words.length === 0 && !flags.tty) throw new CliError('name a command after --, or use --tty');
+    const sandbox = await Sandbox.create({
+      ...(await resolveConnection(flags)),
+      template: flags.template,
+      timeoutMs: (flags.timeout + SPARE_SECONDS) * 1000,
+      metadata: flags.metadata,
+      ...(flags.internet ? {} : { allowInternetAccess: false }),
+    });
+    beforeBrokenPipe(() => sandbox.kill());
+    try {
+      process.exitCode = await runWords(sandbox, words, flags);
+    } finally {
+      await sandbox.kill();
+    }
+  });
+}

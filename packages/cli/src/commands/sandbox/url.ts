@@ -1,0 +1,21 @@
+import { Sandbox } from '@skerry/sdk';
+import { Command } from 'commander';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { parsePort } from '../parse-port.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
+
+/** `skerry sandbox url ID PORT`: the URL under which a port of the sandbox is reached. */
+export function sandboxUrlCommand(): Command {
+  return withConnectionFlags(
+    new Command('url')
+      .description('print the URL of a port of a sandbox')
+      .argument('<id>', 'id of the sandbox; a paused one is resumed')
+      .argument('<port>', 'port that a program in it listens on', parsePort)
+      .option('--json', 'one JSON object'),
+  ).action(async (id: string, port: number, flags: Flags) => {
+    const sandbox = await Sandbox.connect(id, await resolveConnection(flags));
+    const url = sandbox.getUrl(port);
+    process.stdout.write(`${flags.json ? JSON.stringify({ sandboxId: id, port, url }) : url}\n`);
+  });
+}

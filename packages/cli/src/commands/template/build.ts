@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { build, Template, type TemplateBuilder } from '@skerry/sdk/template';
+import { Command } from 'commander';
+import { CliError } from '../../cli-error.ts';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { parseCount } from '../parse-count.ts';
+import { parseMebibytes } from '../parse-mebibytes.ts';
+import { createProgressLine } from '../progress-line.ts';
+import { parseEnvironment } from '../sandbox/parse-pairs.ts';
+import { showBuild } from './show-build.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & {
+  file?: string;
+  from?: string;
+  buildArg?: Record<string, string>;
+  cpu?: number;
+  memory?: number;
+  cache: boolean;
+  tag?: string[];
+  json?: boolean;
+};
+
+/** `skerry template build NAME [CONTEXT]`: prints the name of the template, for `sandbox create`. */
+export function buildTemplateCommand(): Command {
+  return withConnectionFlags(
+    new Command('build')
+      .description('build a template from a Dockerfile, or from an image as it is')
+      .argument('<name>', 'name of the template, such as web or web:v2')
+      .argument('[context]', 'folder whose files may be copied', '.')
+      .option('--file <path>', 'the Dockerfile (default: Dockerfile in the folder)')
+      .option('--from <image>', 'image of a registry, in place of a Dockerfile')
+      .option('--build-arg <name=value>', 'value for an ARG, may be repeated', parseEnvironment)
+      .option('--cpu <count>', 'processors of each sandbox, 1 or an even number (default: 2)', parseCount)
+      .option('--memory <MiB>', 'memory of each sandbox (default: 1024)', parseMebibytes)
+      .option('--no-cache', 'run all steps, and upload all files again')
+      .option('--tag <tag>', 'another tag, may be repeated', addTag)
+      .option('--json', 'one JSON object a line: each line of the log, then the result'),
+  ).action(async (name: string, context: string, flags: Flags) => {
+    const template = toTemplate(context, flags);
+    const handle = build(template, name, {
+      ...(await resolveConnection(flags)),
+      context,
+      cpuCount: flags.cpu,
+      memoryMb: flags.memory,
+      tags: flags.tag,
+      force: !flags.cache,
+    });
+    using line = createProgressLine(process.stderr);
+    await showBuild(handle, { json: flags.json ?? false, line });
+  });
+}
+
+function toTemplate(context: string, { file, from, buildArg }: Flags): TemplateBuilder {
+  if (from !== undefined) {
+    if (file !== undefined || buildArg) throw new CliError('--from does not go with --file and --build-arg');
+    return Template().fromImage(from);
+  }
+  const path = file ?? join(context, 'Dockerfile');
+  if (!existsSync(path))
+    throw new CliError(`no file ${path}: name a Dockerfile with --file, or an image with --from`);
+  return Template.fromDockerfile(path, { buildArgs: buildArg });
+}
+
+const addTag = (tag: string, before: readonly string[] = []): string[] => [...before, tag];

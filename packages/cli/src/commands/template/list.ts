@@ -1,0 +1,34 @@
+import { type TemplateInfo, templates } from '@skerry/sdk/template';
+import { Command } from 'commander';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { toAge, toTable } from '../../table.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; quiet?: boolean };
+
+const HEAD = ['NAME', 'ID', 'STATUS', 'CPU', 'MEMORY', 'BUILDS', 'UPDATED'];
+
+/** `skerry template list`: a table, or one JSON object or id a line. */
+export function listTemplatesCommand(): Command {
+  return withConnectionFlags(
+    new Command('list')
+      .alias('ls')
+      .description('list templates')
+      .option('--json', 'one JSON object a line')
+      .option('-q, --quiet', 'ids only'),
+  ).action(async ({ json, quiet, ...flags }: Flags) => {
+    const all = await templates.list(await resolveConnection(flags));
+    if (json) process.stdout.write(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
+    else if (quiet) process.stdout.write(all.map(({ templateId }) => `${templateId}\n`).join(''));
+    else process.stdout.write(toTable(HEAD, all.map(toRow)));
+  });
+}
+
+const toRow = (template: TemplateInfo): string[] => [
+  template.aliases[0] ?? '-',
+  template.templateId,
+  template.buildStatus,
+  String(template.cpuCount),
+  `${template.memoryMiB} MiB`,
+  String(template.buildCount),
+  toAge(Date.now() - +template.updatedAt),
+];

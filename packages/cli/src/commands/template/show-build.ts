@@ -1,0 +1,66 @@
+import { SandboxError } from '@skerry/sdk';
+import {
+  type BuildProgress,
+  type BuildResult,
+  type TemplateBuild,
+  TemplateBuildError,
+} from '@skerry/sdk/template';
+import { CliError } from '../../cli-error.ts';
+import { toPrintable } from '../../printable.ts';
+import { toPlainError } from '../for-each.ts';
+import type { ProgressLine } from '../progress-line.ts';
+
+interface ShowOptions {
+  json: boolean;
+  line: ProgressLine;
+}
+
+/**
+ * Shows the log of a build on the line and above it, then prints the name of the template. With `json` all is JSON on stdout,
+ * also an error, after which the status of this process is 1. Rejects with the error otherwise.
+ */
+export async function showBuild(handle: TemplateBuild, options: ShowOptions): Promise<void> {
+  try {
+    await showLog(handle, options);
+    const result = await handle.result();
+    options.line[Symbol.dispose]();
+    process.stdout.write(`${options.json ? JSON.stringify(result) : toReference(result)}\n`);
+  } catch (error) {
+    options.line[Symbol.dispose]();
+    if (options.json && error instanceof SandboxError) {
+      const { step, line } = error instanceof TemplateBuildError ? error : {};
+      process.stdout.write(`${JSON.stringify({ error: { ...toPlainError(error), step, line } })}\n`);
+      process.exitCode = 1;
+    } else throw error instanceof TemplateBuildError ? new CliError(toFailure(error)) : error;
+  }
+}
+
+async function showLog(handle: TemplateBuild, { json, line }: ShowOptions): Promise<void> {
+  let shown: string | undefined;
+  for await (const entry of handle) {
+    if (json) {
+      process.stdout.write(`${JSON.stringify(entry)}\n`);
+      continue;
+    }
+    // The first line of a step says what it does, and has its time on a terminal.
+    const isTitle = entry.step === undefined || entry.step !== shown;
+    shown = entry.step;
+    if (isTitle) line.show({ message: toPrintable(entry.message) });
+    else line.write(`${toLine(entry)}\n`);
+  }
+}
+
+/** What `sandbox create` takes. */
+function toReference({ name, tags }: BuildResult): string {
+  const [tag] = tags;
+  return tag === undefined || tags.includes('default') ? name : `${name}:${tag}`;
+}
+
+function toFailure({ message, step, line }: TemplateBuildError): string {
+  const place = step !== undefined && /^\d+$/.test(step) ? `step ${step}` : step;
+  const where = line === undefined ? place : `line ${line} of the Dockerfile`;
+  return toPrintable(where === undefined ? message : `${where}: ${message}`);
+}
+
+const toLine = ({ level, message }: BuildProgress): string =>
+  `  ${level === 'error' || level === 'warn' ? `${level}: ` : ''}${toPrintable(message)}`;

@@ -1,0 +1,29 @@
+import { templates } from '@skerry/sdk/template';
+import { Command } from 'commander';
+import { CliError } from '../../cli-error.ts';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & { delete?: boolean; json?: boolean };
+
+/** `skerry template tag NAME [TAG…]`: points tags to a build, removes them, or shows all tags. */
+export function tagTemplateCommand(): Command {
+  return withConnectionFlags(
+    new Command('tag')
+      .description('point tags to a build of a template, or show its tags')
+      .argument('<template>', 'name of the template, with the tag of the build if it is not default')
+      .argument('[tag...]', 'the tags')
+      .option('-d, --delete', 'remove the tags')
+      .option('--json', 'one JSON object a line'),
+  ).action(async (template: string, tags: string[], { delete: remove, json, ...flags }: Flags) => {
+    if (remove && tags.length === 0) throw new CliError('name the tags to remove');
+    const connection = await resolveConnection(flags);
+    if (remove) await templates.removeTags(template, tags, connection);
+    else if (tags.length > 0) await templates.addTags(template, tags, connection);
+    else
+      for (const entry of await templates.listTags(template, connection)) {
+        const { tag, buildId, createdAt } = entry;
+        const line = json ? JSON.stringify(entry) : `${tag}  ${buildId}  ${createdAt.toISOString()}`;
+        process.stdout.write(`${line}\n`);
+      }
+  });
+}

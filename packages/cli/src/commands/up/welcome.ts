@@ -1,0 +1,38 @@
+import type { ServerAddress } from '../../data-folder.ts';
+import { quoteWord } from '../sandbox/attached/quote-words.ts';
+import type { Invocation } from './invocation.ts';
+
+export interface WelcomeOptions {
+  address: ServerAddress;
+  invocation: Invocation;
+  /** The folder of the server when it is not the user's default. */
+  dataDir: string | undefined;
+}
+
+/** What a user reads when the service is ready. Each indented line of it can be pasted into another terminal as it stands. */
+export function toWelcome({ address, invocation, dataDir }: WelcomeOptions): string {
+  const { apiUrl, sandboxUrl, domain, apiKey } = address;
+  const { command, folder } = invocation;
+  const down = dataDir === undefined ? 'down' : `down --data ${quoteWord(dataDir)}`;
+  return `skerry is ready
+
+  API        ${apiUrl}
+  key        ${apiKey}
+  sandboxes  http://{port}-{id}.${domain}
+
+In another terminal:
+
+${folder === undefined ? '' : `  cd ${quoteWord(folder)}\n`}\
+  export SKERRY_API_URL=${apiUrl} SKERRY_DOMAIN=${domain} SKERRY_API_KEY=${apiKey}
+  ${command} sandbox run -- python3 -c 'print("hello")'
+${folder === undefined ? '' : '  npm run -s example hello\n'}\
+
+For a program that uses the e2b package:
+
+  export E2B_API_URL=${apiUrl} E2B_SANDBOX_URL=${sandboxUrl} E2B_API_KEY=${apiKey}
+
+Ctrl-C stops serving; sandboxes run on until they expire, or until this ends them:
+
+  ${command} ${down}
+`;
+}

@@ -1,0 +1,58 @@
+import { createServer } from 'node:net';
+import { Sandbox, SandboxError } from '@skerry/sdk';
+import { expect, it } from 'vitest';
+import { CliError } from './cli-error.ts';
+import { explainFailure } from './explain-failure.ts';
+
+const failureOf = async (apiUrl: string) => {
+  const error = await Sandbox.getInfo('i1', { apiUrl, apiKey: 'key' }).catch((reason: unknown) => reason);
+  return explainFailure(error);
+};
+
+const listen = async (greeting: string | undefined): Promise<{ port: number } & AsyncDisposable> => {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => (greeting === undefined ? socket.destroy() : socket.end(greeting)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  return { port, [Symbol.asyncDispose]: async () => void server.close() };
+};
+
+it('names the command that starts a server when none listens', async () => {
+  const { port, ...server } = await listen('');
+  await server[Symbol.asyncDispose]();
+  expect(await failureOf(`http://127.0.0.1:${port}`)).toMatchObject({
+    hint: expect.stringContaining('skerry up'),
+  });
+});
+
+it('says which protocol the server speaks when the URL has the other one', async () => {
+  await using plain = await listen('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
+  const https = await failureOf(`https://127.0.0.1:${plain.port}`);
+  expect(https?.hint).toMatch(/speaks http: write http:\/\//);
+  // What a server of TLS answers to a plain request: an alert, which is no HTTP.
+  await using secured = await listen('\x15\x03\x01\x00\x02\x02\x46');
+  const http = await failureOf(`http://127.0.0.1:${secured.port}`);
+  expect(http?.hint).toMatch(/speaks https: write https:\/\//);
+});
+
+it('names the option that carries the key when the key is refused', () => {
+  const refused = new SandboxError('unauthenticated', 'the key is unknown');
+  expect(explainFailure(refused)).toMatchObject({ message: 'the key is unknown' });
+  expect(explainFailure(refused)?.hint).toContain('--api-key');
+});
+
+it('names the option that chooses another port when one is taken', async () => {
+  await using taken = await listen('');
+  const error = await new Promise<Error>((resolve) => {
+    createServer().once('error', resolve).listen(taken.port, '127.0.0.1');
+  });
+  expect(explainFailure(error)).toMatchObject({ message: expect.stringContaining('EADDRINUSE') });
+  expect(explainFailure(error)?.hint).toContain('--port');
+});
+
+it('passes on what the command line says itself, and explains no defect', () => {
+  expect(explainFailure(new CliError('name a command'))).toEqual({ message: 'name a command' });
+  expect(explainFailure(new TypeError('x is undefined'))).toBeUndefined();
+});

@@ -1,0 +1,18 @@
+// The helper: what starts programs and needs rights of its own, behind one socket. The packages that do so do not know
+// each other.
+import { addImagesService } from '@skerry/images/service';
+import { withFolderLock } from '@skerry/runtime/file-lock';
+import { makeFileSystemImage } from '@skerry/runtime/file-system-image';
+import { runHelper } from '@skerry/runtime/helper';
+import { isPublicAddress } from '@skerry/runtime/public-address';
+import { readSpareRoom } from '@skerry/runtime/room';
+
+const addServices: Parameters<typeof runHelper>[0]['addServices'] = (router) =>
+  addImagesService(router, {
+    withFolderLock,
+    makeImageFile: makeFileSystemImage,
+    readSpareRoom,
+    isPublicAddress,
+  });
+
+process.exit(await runHelper({ argv: process.argv.slice(2), addServices }));

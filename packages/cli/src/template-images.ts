@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { createTemplateImages, ImageError, type ImageErrorCode } from '@skerry/images';
+import { type TemplateImages, UnusableImageError } from '@skerry/platform';
+import type { RemoteRuntime } from '@skerry/runtime';
+
+/** The errors that the owner of a build can do something about. The others are the host's. */
+const ofOwner: readonly ImageErrorCode[] = [
+  'invalid_reference',
+  'registry_unavailable',
+  'registry_refused',
+  'corrupt',
+  'unsafe',
+  'too_large',
+  'no_room',
+  'unsuitable_image',
+];
+
+/** The images of the templates of a data folder, which its helper makes; undefined where the runtime uses no files. */
+export function openTemplateImages(
+  runtime: RemoteRuntime,
+  { dataDir, allowedRegistries }: { dataDir: string; allowedRegistries: readonly string[] },
+): TemplateImages | undefined {
+  if (!runtime.features.imageFiles) return undefined;
+  const images = createTemplateImages(runtime.transport, {
+    folder: join(dataDir, 'templates'),
+    allowedRegistries,
+  });
+  return {
+    ...images,
+    check: (reference) => {
+      try {
+        images.check(reference);
+      } catch (error) {
+        throw toOwner(error);
+      }
+    },
+    make: (options) =>
+      images.make(options).catch((error: unknown) => {
+        throw toOwner(error);
+      }),
+  };
+}
+
+const toOwner = (error: unknown): unknown =>
+  error instanceof ImageError && ofOwner.includes(error.code)
+    ? new UnusableImageError(error.message, { cause: error })
+    : error;

@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http';
+import {
+  ACCESS_TOKEN,
+  accessTokenOf,
+  checkAccess,
+  createTokenVerifier,
+  EDGE_ACCESS,
+  parseRequestUrl,
+  toEdgeAccess,
+  withoutSignature,
+} from '@skerry/contract/agent-access';
+import type { AgentKeys } from '@skerry/contract/directory';
+import { REQUEST_ID } from '@skerry/contract/request-id';
+import { isPreflight } from './error-page.ts';
+
+/**
+ * Headers of a client that do not reach the agent as they are: it never sees the token, a signed URL that led to the request, or a
+ * key that a client sends to the wrong server, and only the edge speaks for the edge.
+ */
+export const notForAgent: ReadonlySet<string> = new Set([
+  ACCESS_TOKEN,
+  EDGE_ACCESS,
+  REQUEST_ID,
+  'referer',
+  'x-api-key',
+  // The server of the edge has met it by now; the agent would refuse an unknown one with 417.
+  'expect',
+]);
+
+/** What the edge tells the agent about a request that it has checked. */
+export interface CheckedRequest {
+  /** The path and query to forward. */
+  readonly url: string;
+  /** The value of `EDGE_ACCESS`. Absent for a preflight, which the agent answers to everyone. */
+  readonly edgeAccess?: string;
+}
+
+/**
+ * Checks token or signature of a request to the agent. A signature is left out of what is forwarded, whatever the method and the
+ * path are: the memory of a copy would keep it, and it opens the file of the source. The query is forwarded as the edge has read
+ * it, so that the agent reads the parameters that were checked.
+ *
+ * Throws `unauthenticated`, or `invalid_argument` for a malformed expiration.
+ */
+export const checkAgentRequest = (request: IncomingMessage, keys: AgentKeys): CheckedRequest => {
+  const { method, headers } = request;
+  const asked = parseRequestUrl(request.url ?? '/');
+  const url = withoutSignature(asked);
+  if (isPreflight(request)) return { url };
+  const { accessToken, edgeNonce } = keys;
+  const verifier = accessToken === undefined ? undefined : createTokenVerifier(accessToken, Date.now());
+  const access = checkAccess(
+    { route: `${method} ${asked.path}`, given: accessTokenOf(headers), query: asked.query },
+    verifier,
+  );
+  return { url, edgeAccess: toEdgeAccess(access, edgeNonce) };
+};

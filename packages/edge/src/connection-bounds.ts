@@ -1,0 +1,28 @@
+/** How many connections a server takes, by what their requests have shown. */
+export interface ConnectionBounds {
+  /** Of all callers. */
+  all: number;
+  /** Without a key: the rest is there for callers with one. */
+  keyless: number;
+  keylessOfAddress: number;
+  /** Whose requests have neither carried a key nor named a sandbox that runs. */
+  unknown: number;
+  unknownOfAddress: number;
+}
+
+/** More would take more memory than a server has to spare. */
+const most = 20_000;
+
+/** Follows from the number of files that a process may have open: each connection may take a second one, to a sandbox. */
+export const toConnectionBounds = (descriptorLimit: number): ConnectionBounds => {
+  // For files, and for what the server itself opens to helper and sandboxes.
+  const kept = Math.min(1024, Math.floor(descriptorLimit / 4));
+  const all = Math.min(most, Math.floor((descriptorLimit - kept) / 2));
+  return {
+    all,
+    keyless: Math.floor((all * 3) / 4),
+    keylessOfAddress: Math.floor(all / 2),
+    unknown: Math.floor(all / 4),
+    unknownOfAddress: Math.max(4, Math.floor(all / 16)),
+  };
+};

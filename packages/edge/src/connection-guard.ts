@@ -1,0 +1,179 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { BlockList, isIPv6, type Socket } from 'node:net';
+import type { ConnectionBounds } from './connection-bounds.ts';
+
+/** Knows of each connection what its requests have shown, so that a caller that shows nothing cannot take those of others. */
+export interface ConnectionGuard {
+  /** To be called with every request before it is answered. Until `accept`, its connection ends with the answer. */
+  begin(request: IncomingMessage, response: ServerResponse): void;
+  /** The connection has been handed over to another protocol, and is under way as long as it lasts. */
+  beginUpgrade(request: IncomingMessage): void;
+  /**
+   * A request has named a sandbox that runs or carried a link for an upload (`routed`), or carried a key (`authorised`): its
+   * connection may stay.
+   */
+  accept(request: IncomingMessage, as: 'routed' | 'authorised'): void;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  readonly address: string;
+  underWay: number;
+  /** The answer that is to close the connection, unless `accept` comes first. */
+  closing?: ServerResponse | undefined;
+}
+
+/** Those without a key, each in the order in which they came. */
+interface Keyless {
+  unknown: Set<Connection>;
+  routed: Set<Connection>;
+}
+const createKeyless = (): Keyless => ({ unknown: new Set(), routed: new Set() });
+
+export interface GuardOptions {
+  bounds: ConnectionBounds;
+  log: { warn(message: string, fields?: Record<string, unknown>): void };
+  now?: () => number;
+}
+
+/** At most one line of each kind in this time. */
+const QUIET_MS = 60_000;
+
+/**
+ * Bounds the connections of a server: those that have shown nothing, those without a key, both in all and from one address, and all.
+ * When a bound is reached, the oldest one that has shown least ends for the new one, or else the new one. No connection of a
+ * caller with a key ends for another. Addresses of this host, as of a proxy, have no bound of their own.
+ */
+export const guardConnections = (
+  server: Server,
+  { bounds, log, now = () => performance.now() }: GuardOptions,
+): ConnectionGuard => {
+  const open = new Map<Socket, Connection>();
+  const keyless = createKeyless();
+  const byAddress = new Map<string, Keyless>();
+  const toldAt = new Map<string, number>();
+
+  const tell = (message: string, fields: Record<string, unknown>): void => {
+    const at = now();
+    if (at - (toldAt.get(message) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return;
+    toldAt.set(message, at);
+    log.warn(message, { open: open.size, ...fields });
+  };
+  const listsOf = ({ address }: Connection): Keyless[] => {
+    const own = byAddress.get(address);
+    return own === undefined ? [keyless] : [keyless, own];
+  };
+  const leaveLists = (connection: Connection): void => {
+    for (const { unknown, routed } of listsOf(connection)) {
+      unknown.delete(connection);
+      routed.delete(connection);
+    }
+    const own = byAddress.get(connection.address);
+    if (own && own.unknown.size + own.routed.size === 0) byAddress.delete(connection.address);
+  };
+  const end = (connection: Connection): true => {
+    open.delete(connection.socket);
+    leaveLists(connection);
+    connection.socket.resetAndDestroy();
+    return true;
+  };
+  const endOldest = (candidates: Iterable<Connection>): boolean => {
+    for (const connection of candidates) return end(connection);
+    return false;
+  };
+  const endOldestIdle = ({ routed, unknown }: Keyless): boolean => {
+    if (endOldest(unknown)) return true;
+    for (const connection of routed) if (connection.underWay === 0) return end(connection);
+    return false;
+  };
+
+  /** Whether there is room for one more, perhaps only now. */
+  const makeRoom = (address: string, isLocal: boolean): boolean => {
+    const own = isLocal ? undefined : byAddress.get(address);
+    if (own && own.unknown.size >= bounds.unknownOfAddress) {
+      tell('one address has too many connections without a key', { address });
+      endOldest(own.unknown);
+    } else if (own && own.unknown.size + own.routed.size >= bounds.keylessOfAddress) {
+      tell('one address has too many connections', { address });
+      return endOldestIdle(own);
+    }
+    if (keyless.unknown.size >= bounds.unknown) {
+      tell('there are too many connections without a key', { address });
+      endOldest(keyless.unknown);
+    } else if (keyless.unknown.size + keyless.routed.size >= bounds.keyless || open.size >= bounds.all) {
+      tell('there are too many connections', { address });
+      // The new one may be of a caller with a key, for whom there is room up to `all`.
+      return endOldestIdle(keyless) || open.size < bounds.all;
+    }
+    return true;
+  };
+
+  server.on('connection', (socket: Socket) => {
+    const remote = socket.remoteAddress ?? '';
+    const [address, isLocal] = [toCounted(remote), isLoopback(remote)];
+    if (!makeRoom(address, isLocal)) {
+      socket.resetAndDestroy();
+      return;
+    }
+    const connection: Connection = { socket, address, underWay: 0 };
+    open.set(socket, connection);
+    if (!byAddress.has(address)) byAddress.set(address, createKeyless());
+    for (const { unknown } of listsOf(connection)) unknown.add(connection);
+    socket.once('close', () => {
+      open.delete(socket);
+      leaveLists(connection);
+    });
+  });
+  // Held by Node, should the counts above ever miss one.
+  server.maxConnections = bounds.all + 1;
+
+  return {
+    begin({ socket }, response) {
+      const connection = open.get(socket);
+      if (connection === undefined) return;
+      connection.underWay += 1;
+      response.once('close', () => {
+        connection.underWay -= 1;
+      });
+      if (!keyless.unknown.has(connection)) return;
+      response.shouldKeepAlive = false;
+      connection.closing = response;
+    },
+    beginUpgrade({ socket }) {
+      const connection = open.get(socket);
+      if (connection !== undefined) connection.underWay += 1;
+    },
+    accept({ socket }, as) {
+      const connection = open.get(socket);
+      if (connection === undefined) return;
+      const isUnknown = keyless.unknown.has(connection);
+      if (as === 'authorised') leaveLists(connection);
+      else if (isUnknown)
+        for (const { unknown, routed } of listsOf(connection)) {
+          unknown.delete(connection);
+          routed.add(connection);
+        }
+      if (connection.closing !== undefined) connection.closing.shouldKeepAlive = true;
+      connection.closing = undefined;
+    },
+  };
+};
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+const isLoopback = (address: string): boolean => {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/, '');
+  return loopback.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4');
+};
+
+/** An address as it is counted: of IPv6 the network of 64 bits, which one host has whole. */
+const toCounted = (address: string): string => {
+  if (!isIPv6(address) || address.includes('.')) return address;
+  const [head = '', tail] = address.split('::');
+  const before = head.split(':').filter((group) => group !== '');
+  const after = (tail ?? '').split(':').filter((group) => group !== '');
+  const middle = Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0');
+  return `${[...before, ...middle, ...after].slice(0, 4).join(':')}::/64`;
+};

@@ -1,0 +1,54 @@
+import { access, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { keepImageFile, type MakeImageFile, syncFolder, toImageFile } from '../image-file.ts';
+import type { BaseImage, ImageManifest } from './manifest.ts';
+import type { OnProgress } from './progress.ts';
+
+/** The description of a base image that is a file; the file itself is named by its digest. */
+interface FileManifest extends ImageManifest {
+  /** Of the file. */
+  image: string;
+}
+
+const toManifestPath = (imagesDir: string, recipe: string): string => join(imagesDir, `base-${recipe}.json`);
+
+/** The base image of a recipe, when it is there with its description. */
+export async function findBaseFile(imagesDir: string, recipe: string): Promise<BaseImage | undefined> {
+  try {
+    const text = await readFile(toManifestPath(imagesDir, recipe), 'utf8');
+    const { recipe: itsRecipe, image } = JSON.parse(text) as FileManifest;
+    if (itsRecipe !== recipe || !/^sha256:[0-9a-f]{64}$/.test(image)) return undefined;
+    const rootfs = toImageFile(imagesDir, image);
+    await access(rootfs);
+    return { rootfs, digest: image };
+  } catch (error) {
+    // Missing or damaged: the caller makes the image again.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Makes the file of a finished tree, then its description. Durable when it resolves. */
+export async function publishBaseFile(options: {
+  imagesDir: string;
+  workDir: string;
+  /** The folder whose `rootfs` is the tree. */
+  tree: string;
+  manifest: ImageManifest;
+  makeFile: MakeImageFile;
+  onProgress: OnProgress;
+  signal?: AbortSignal | undefined;
+}): Promise<BaseImage> {
+  const { imagesDir, workDir, tree, manifest, makeFile, onProgress, signal } = options;
+  onProgress({ phase: 'finish', message: 'writing the file system of the image', fraction: 0.97 });
+  const file = join(workDir, 'image.ext4');
+  const { digest } = await makeFile({ folder: tree, path: file, signal });
+  const rootfs = await keepImageFile(file, { folder: imagesDir, digest });
+  const described: FileManifest = { ...manifest, image: digest };
+  const next = join(workDir, 'manifest.json');
+  await writeFile(next, `${JSON.stringify(described, null, 2)}\n`, { mode: 0o644, flush: true });
+  await rename(next, toManifestPath(imagesDir, manifest.recipe));
+  await syncFolder(imagesDir);
+  onProgress({ phase: 'finish', message: 'the base image is ready', fraction: 1 });
+  return { rootfs, digest };
+}

@@ -1,0 +1,31 @@
+import type { OnProgress } from '../base/progress.ts';
+import type { Progress } from '../gen/skerry/images/v1/images_pb.ts';
+import { fromConnectError } from './failure.ts';
+import { toProgress } from './progress-message.ts';
+
+type Message<Image> = {
+  event:
+    | { case: 'progress'; value: Progress }
+    | { case: 'image'; value: Image }
+    | { case: undefined; value?: undefined };
+};
+
+/**
+ * Reads what `reportProgress` sends. Rejects with ImageError, the reason of `signal`, or what the transport rejects
+ * with.
+ */
+export async function readProgress<Image>(
+  messages: AsyncIterable<Message<Image>>,
+  { onProgress, signal }: { onProgress: OnProgress; signal?: AbortSignal | undefined },
+): Promise<Image> {
+  try {
+    for await (const { event } of messages) {
+      if (event.case === 'progress') onProgress(toProgress(event.value));
+      if (event.case === 'image') return event.value;
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw fromConnectError(error);
+  }
+  throw new Error('the process that makes images sent none');
+}

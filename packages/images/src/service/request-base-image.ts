@@ -1,0 +1,21 @@
+import { createClient, type Transport } from '@connectrpc/connect';
+import type { BaseImageOptions } from '../base/base-image.ts';
+import type { BaseImage } from '../base/manifest.ts';
+import { ImagesService } from '../gen/skerry/images/v1/images_pb.ts';
+import { readProgress } from './read-progress.ts';
+
+/**
+ * Has the base template made in the process that the transport leads to, where `imagesDir`, an absolute path, does not
+ * hold it: with `asFile` as a file, which only a runtime of root can mount. Rejects with ImageError, the reason of
+ * `signal`, or what the transport rejects with; the other process may still be cleaning up then.
+ */
+export async function requestBaseImage(
+  transport: Transport,
+  options: Omit<BaseImageOptions, 'credentials' | 'withFolderLock' | 'makeFile'> & { asFile: boolean },
+): Promise<BaseImage> {
+  const { imagesDir, registryImage, ownerOffset = 0, asFile, signal } = options;
+  const request = { imagesDir, ownerOffset, asFile, ...(registryImage !== undefined && { registryImage }) };
+  const client = createClient(ImagesService, transport);
+  const image = await readProgress(client.ensureBaseImage(request, signal ? { signal } : {}), options);
+  return { rootfs: image.rootfs, digest: image.digest };
+}

@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createStore } from '../store/sqlite.ts';
+import type { Store } from '../store/store.ts';
+import { parseBuildStart } from './build-start.ts';
+
+type Body = Parameters<typeof parseBuildStart>[0];
+
+describe('parseBuildStart', () => {
+  let folder: string;
+  let store: Store;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'skerry-build-'));
+    store = await createStore({ path: join(folder, 'skerry.db') });
+    const size = { createdAt: 0, cpuCount: 2, memoryMb: 512, diskMb: 100 };
+    await store.ensureTemplate({ id: 'tbase', name: 'base', ...size });
+  });
+  afterEach(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+  const parse = (body: object) => parseBuildStart(body as Body, store);
+  const fromImageRegistry = { type: 'registry', username: 'someone', password: 'secret' };
+
+  it('takes credentials for an image that is pulled', async () => {
+    expect((await parse({ fromImage: 'registry.test/a', fromImageRegistry })).source).toEqual({
+      kind: 'image',
+      reference: 'registry.test/a',
+      credentials: { username: 'someone', password: 'secret' },
+    });
+  });
+
+  it.each([{ fromTemplate: 'base' }, { fromImage: 'e2bdev/base' }])(
+    'refuses credentials for what is not pulled: %j',
+    async (source) => {
+      expect(await parse(source)).toMatchObject({ source: { kind: 'template', name: 'base' } });
+      await expect(parse({ ...source, fromImageRegistry })).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringMatching(/^body\.fromImageRegistry /),
+      });
+    },
+  );
+
+  it('takes an empty start or ready command for none, and refuses one that cannot be run', async () => {
+    const none = { startCmd: undefined, readyCmd: undefined };
+    expect(await parse({ fromTemplate: 'base', startCmd: '', readyCmd: '' })).toMatchObject(none);
+    expect(await parse({ fromTemplate: 'base', startCmd: 'a', readyCmd: 'b' })).toMatchObject({
+      startCmd: 'a',
+      readyCmd: 'b',
+    });
+    for (const field of ['startCmd', 'readyCmd'])
+      await expect(parse({ fromTemplate: 'base', [field]: 'a\0' })).rejects.toThrow(`body.${field} `);
+  });
+
+  it.each([
+    [{ type: 'ENV', args: ['1A', 'b'] }, 'a variable must match [A-Za-z_][A-Za-z0-9_]*, got "1A"'],
+    [{ type: 'USER', args: ['a b'] }, 'a user must match [A-Za-z_][A-Za-z0-9_-]{0,31}, got "a b"'],
+  ])('says which names of variables and users it accepts', async (step, message) => {
+    await expect(parse({ fromImage: 'a', steps: [step] })).rejects.toThrow(`body.steps[0].args: ${message}`);
+  });
+});

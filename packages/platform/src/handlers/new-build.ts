@@ -1,0 +1,63 @@
+import { invalid } from '@skerry/contract/error';
+import type { components } from '@skerry/platform-client';
+import { defaultLimits } from '../limits.ts';
+import type { BuildRequest } from '../templates/building.ts';
+import { DEFAULT_TAG, parseNewName } from './template-reference.ts';
+
+/** The document requires `name` or the older `alias`. */
+export type NewBuildBody = Partial<components['schemas']['BuildRequestV2']> & {
+  name?: string;
+  tags?: string[];
+  minFreeDiskMb?: number;
+};
+
+/** The document requires it. */
+const MIN_MEMORY_MB = 128;
+/** Of the disk of a sandbox, the share that its file system leaves to files. */
+const FREE_SHARE = 0.9;
+
+export interface NewBuildBounds {
+  /** The disk of every sandbox. */
+  diskMb: number;
+  /** What the host has. The defaults are allowed anywhere. */
+  maxCpuCount: number;
+  maxMemoryMb: number;
+}
+
+/**
+ * Parses the body of a new build, whose shape was checked against the document. Throws `invalid_argument`, naming the
+ * field, also for one that requests a feature that this server lacks.
+ */
+export const parseNewBuild = (
+  body: NewBuildBody,
+  { diskMb, maxCpuCount, maxMemoryMb }: NewBuildBounds,
+): BuildRequest => {
+  const { cpuCount = defaultLimits.cpuCount, memoryMB = defaultLimits.memoryMb, minFreeDiskMb = 0 } = body;
+  if (cpuCount !== 1 && cpuCount % 2 !== 0)
+    throw invalid(`body.cpuCount must be 1 or an even number, got ${cpuCount}`);
+  const mostCpus = Math.max(maxCpuCount, defaultLimits.cpuCount);
+  if (cpuCount > mostCpus) throw invalid(`body.cpuCount must be from 1 to ${mostCpus}, got ${cpuCount}`);
+  const mostMemoryMb = Math.max(maxMemoryMb, defaultLimits.memoryMb);
+  if (memoryMB > mostMemoryMb)
+    throw invalid(`body.memoryMB must be from ${MIN_MEMORY_MB} to ${mostMemoryMb}, got ${memoryMB}`);
+  if (minFreeDiskMb > diskMb * FREE_SHARE)
+    throw invalid(
+      `body.minFreeDiskMb must be at most ${Math.floor(diskMb * FREE_SHARE)}: larger disks are not supported by this server`,
+    );
+  const field = body.name === undefined ? 'body.alias' : 'body.name';
+  const { name, tags } = parseNames(field, body.name ?? body.alias ?? '', body.tags ?? []);
+  return { name, tags, cpuCount, memoryMb: memoryMB };
+};
+
+/** A tag in the name joins the others; without any, the tag is `default`. */
+const parseNames = (
+  field: string,
+  text: string,
+  others: readonly string[],
+): { name: string; tags: string[] } => {
+  const { name, tag } = parseNewName(field, text);
+  const given = text.includes(':') ? [tag] : [];
+  const more = others.map((other, index) => parseNewName(`body.tags[${index}]`, `${name}:${other}`).tag);
+  const tags = [...new Set([...given, ...more])];
+  return { name, tags: tags.length > 0 ? tags : [DEFAULT_TAG] };
+};

@@ -1,0 +1,111 @@
+import { availableParallelism, totalmem } from 'node:os';
+import { logLevels } from '@skerry/contract/agent-control';
+import { invalid, notFound, unimplemented } from '@skerry/contract/error';
+import { parseBuildId } from '../ids.ts';
+import type { BuildRow } from '../store/build-store.ts';
+import { parseBuildStart } from './build-start.ts';
+import { type NewBuildBody, parseNewBuild } from './new-build.ts';
+import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
+import { findTemplate, parseTemplateReference } from './template-reference.ts';
+import { toBuildInfo, toBuildRequested, toTemplate } from './template-replies.ts';
+
+type TemplateRoute =
+  | 'POST /v3/templates'
+  | 'POST /v2/templates'
+  | 'POST /v2/templates/{templateID}/builds/{buildID}'
+  | 'GET /templates/{templateID}/builds/{buildID}/status'
+  | 'GET /templates'
+  | 'GET /templates/{templateID}/files/{hash}'
+  | 'GET /templates/aliases/{alias}'
+  | 'DELETE /templates/{templateID}';
+
+const MAX_PAGE = 100;
+
+/** Handlers that build, list and delete templates. */
+export const createTemplateHandlers = (
+  context: Pick<
+    HandlerContext,
+    'store' | 'building' | 'snapshotting' | 'diskMb' | 'contexts' | 'uploadLinks'
+  >,
+): Pick<PlatformHandlers, TemplateRoute> => {
+  const { store, building, snapshotting, diskMb, contexts, uploadLinks } = context;
+
+  const requireBuild = async (params: { templateID: string; buildID: string }): Promise<BuildRow> => {
+    const { name } = parseTemplateReference('path.templateID', params.templateID);
+    const template = await store.findTemplate(name);
+    const build = await store.findBuild(parseBuildId(params.buildID));
+    if (template !== undefined && build?.templateId === template.id) return build;
+    throw notFound(`template "${params.templateID}" has no build "${params.buildID}"`);
+  };
+
+  const register = async (body: NewBuildBody) => {
+    const request = parseNewBuild(body, {
+      diskMb,
+      maxCpuCount: availableParallelism(),
+      maxMemoryMb: Math.floor(totalmem() / 2 ** 20),
+    });
+    return { request, build: await building.request(request) };
+  };
+
+  return {
+    'POST /v3/templates': async ({ body }) => {
+      // The document checks it, but its alternatives have no type.
+      const { request, build } = await register(body as NewBuildBody);
+      const template = await store.findTemplate(build.templateId);
+      if (template === undefined) throw notFound(`template "${request.name}" was deleted meanwhile`);
+      return { status: 202, body: toBuildRequested(build, template) };
+    },
+    'POST /v2/templates': async ({ body }) => {
+      const { build } = await register(body);
+      const listed = (await store.listTemplates()).find(({ template }) => template.id === build.templateId);
+      if (listed === undefined) throw notFound(`template "${body.alias}" was deleted meanwhile`);
+      return { status: 202, body: toTemplate(listed) };
+    },
+    'POST /v2/templates/{templateID}/builds/{buildID}': async ({ params, body }) => {
+      const build = await requireBuild(params);
+      await building.start(build, await parseBuildStart(body, store));
+      return { status: 202, body: {} };
+    },
+    'GET /templates/{templateID}/builds/{buildID}/status': async ({ params, query }) => {
+      const { logsOffset = 0, limit = MAX_PAGE, level = logLevels[0] } = query;
+      const build = await requireBuild(params);
+      const levels = logLevels.slice(logLevels.indexOf(level));
+      const entries = await store.listBuildLog(build.id, { levels, offset: logsOffset, limit });
+      return { status: 200, body: toBuildInfo(build, entries) };
+    },
+    'GET /templates/{templateID}/files/{hash}': async ({ params, context: { origin } }) => {
+      const { templateID, hash } = params;
+      const template = await findTemplate(store, parseTemplateReference('path.templateID', templateID));
+      if (template?.kind !== 'build') throw notFound(`template "${templateID}" was not found`);
+      if (contexts === undefined)
+        throw unimplemented('this server cannot build templates on its host: that needs root');
+      const url = `${origin}${uploadLinks.toPath({ templateId: template.id, hash })}`;
+      return { status: 201, body: { present: await contexts.has(hash), url, headers: {} } };
+    },
+    'GET /templates': async () => {
+      const all = await store.listTemplates();
+      return {
+        status: 200,
+        body: all.filter(({ template }) => template.kind !== 'snapshot').map(toTemplate),
+      };
+    },
+    'GET /templates/aliases/{alias}': async ({ params }) => {
+      const template = await findTemplate(store, parseTemplateReference('path.alias', params.alias));
+      if (template === undefined) throw notFound(`template "${params.alias}" was not found`);
+      return { status: 200, body: { templateID: template.id, public: template.public } };
+    },
+    'DELETE /templates/{templateID}': async ({ params }) => {
+      const text = params.templateID;
+      const reference = parseTemplateReference('path.templateID', text);
+      const template = await findTemplate(store, reference);
+      if (template === undefined) throw notFound(`template "${text}" was not found`);
+      if (template.kind === 'image') {
+        throw invalid(`template "${text}" belongs to this installation and cannot be deleted`);
+      }
+      const { tag } = reference;
+      const which = { templateId: template.id, ...(tag !== undefined && { tag }) };
+      await (template.kind === 'build' ? building.delete(which) : snapshotting.delete(which));
+      return { status: 204 };
+    },
+  };
+};

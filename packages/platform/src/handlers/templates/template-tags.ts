@@ -1,0 +1,76 @@
+import { invalid, notFound } from '@skerry/contract/error';
+import { toBuildId } from '../../ids.ts';
+import type { TemplateRow } from '../../store/store.ts';
+import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
+import {
+  DEFAULT_TAG,
+  parseNewName,
+  parseTemplateReference,
+  requireTemplate,
+  requireWholeTemplate,
+} from '../template-reference.ts';
+import { toImageId } from '../template-replies.ts';
+
+type TagRoute = 'POST /templates/tags' | 'DELETE /templates/tags' | 'GET /templates/{templateID}/tags';
+
+const parseTags = (name: string, tags: readonly string[]): string[] => [
+  ...new Set(tags.map((tag, index) => parseNewName(`body.tags[${index}]`, `${name}:${tag}`).tag)),
+];
+
+/** Throws `invalid_argument` for a template whose tags are not those of builds. */
+const requireBuilt = ({ kind }: TemplateRow, field: string, text: string): void => {
+  if (kind === 'build') return;
+  const what = kind === 'snapshot' ? 'is a snapshot' : 'belongs to this installation';
+  throw invalid(`${field}: "${text}" ${what}, and its tags cannot be changed`);
+};
+
+/** Handlers that list, move and delete the tags of a template. */
+export const createTagHandlers = (
+  context: Pick<HandlerContext, 'store' | 'building' | 'clock'>,
+): Pick<PlatformHandlers, TagRoute> => {
+  const { store, building, clock } = context;
+
+  return {
+    'POST /templates/tags': async ({ body }) => {
+      const { tag: target = DEFAULT_TAG } = parseTemplateReference('body.target', body.target);
+      const { template } = await requireTemplate(store, body.target, 'body.target');
+      requireBuilt(template, 'body.target', body.target);
+      const tags = parseTags(template.id, body.tags);
+      const build = await store.assignTags({ templateId: template.id, target, tags, at: clock.now() });
+      // Deleted since the lookup.
+      if (build === undefined) throw notFound(`template "${body.target}" was not found`);
+      building.collectSoon();
+      return { status: 201, body: { tags, buildID: toBuildId(build.id) } };
+    },
+    'DELETE /templates/tags': async ({ body }) => {
+      const template = await requireWholeTemplate(store, body.name, 'body.name');
+      requireBuilt(template, 'body.name', body.name);
+      const tags = parseTags(template.id, body.tags);
+      if (tags.includes(DEFAULT_TAG))
+        throw invalid(`body.tags: the tag "${DEFAULT_TAG}" cannot be deleted; delete the template instead`);
+      const unknown = await store.deleteTags({ templateId: template.id, tags });
+      if (unknown !== undefined) throw notFound(`template "${body.name}" has no tag "${unknown}"`);
+      building.collectSoon();
+      return { status: 204 };
+    },
+    'GET /templates/{templateID}/tags': async ({ params }) => {
+      const template = await requireWholeTemplate(store, params.templateID, 'path.templateID');
+      const toTag = (tag: string, id: string, setAt: number) => ({
+        tag,
+        buildID: toBuildId(id),
+        createdAt: new Date(setAt).toISOString(),
+      });
+      if (template.kind === 'image')
+        return { status: 200, body: [toTag(DEFAULT_TAG, toImageId(template.id), template.createdAt)] };
+      if (template.kind === 'snapshot') {
+        const rows = await store.listSnapshots({ templateId: template.id });
+        return { status: 200, body: rows.map((row) => toTag(row.tag, row.id, row.createdAt)) };
+      }
+      const tags = await store.listBuildTags(template.id);
+      return {
+        status: 200,
+        body: tags.map(({ tag, buildId, assignedAt }) => toTag(tag, buildId, assignedAt)),
+      };
+    },
+  };
+};

@@ -1,0 +1,47 @@
+import type { Database } from '../migrations.ts';
+import { ACTIVE_STATES } from '../store.ts';
+
+/**
+ * Takes the image from ready builds that no tag points to and with which no sandbox or snapshot began. Builds without an
+ * image and a template are deleted.
+ */
+export const retireImages = async (db: Database): Promise<void> => {
+  await db
+    .updateTable('builds')
+    .set({ image: null })
+    .where('image', 'is not', null)
+    .where(({ and, not, exists, selectFrom }) =>
+      and([
+        not(exists(selectFrom('build_tags').select('tag').whereRef('build_tags.build_id', '=', 'builds.id'))),
+        not(
+          exists(
+            selectFrom('sandboxes')
+              .select('sandboxes.id')
+              .whereRef('sandboxes.build_id', '=', 'builds.id')
+              .where('sandboxes.state', 'in', ACTIVE_STATES),
+          ),
+        ),
+        not(
+          exists(
+            selectFrom('snapshots')
+              .select('snapshots.id')
+              .whereRef('snapshots.build_id', '=', 'builds.id')
+              .where('snapshots.state', '!=', 'removed'),
+          ),
+        ),
+      ]),
+    )
+    .execute();
+  // Of a template that was deleted before its last snapshot.
+  await db
+    .deleteFrom('builds')
+    .where('image', 'is', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('templates').select('templates.id').whereRef('templates.id', '=', 'builds.template_id'),
+        ),
+      ),
+    )
+    .execute();
+};

@@ -1,0 +1,44 @@
+import type { Runtime } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { BuildLog } from './build-log.ts';
+import type { BuildStep } from './build-plan.ts';
+import { type Place, runBuildSteps } from './build-steps.ts';
+import type { ContextStore } from './contexts/context-store.ts';
+import { createCopying } from './contexts/run-copy.ts';
+import { createSandboxRunner } from './run-in-sandbox.ts';
+import type { TemplateImages } from './template-images.ts';
+import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
+
+export interface SandboxBuild extends BuildSandbox {
+  buildId: string;
+  env: Record<string, string>;
+  steps: readonly BuildStep[];
+  log: BuildLog;
+}
+
+/**
+ * Runs the steps of a build in a sandbox of its own and makes an image of the files that it then has. Resolves
+ * with that, and with where a further step would run. The sandbox is gone when it settles. Rejects with `BuildError`, the reason of `signal`, or what the runtime fails with.
+ */
+export const buildInSandbox = async (
+  build: SandboxBuild,
+  {
+    runtime,
+    images,
+    contexts,
+    clock,
+  }: { runtime: Runtime; images: TemplateImages; contexts: ContextStore | undefined; clock: Clock },
+): Promise<{ digest: string; sizeBytes: number; place: Place }> => {
+  const { buildId, env, steps, log, signal } = build;
+  return withSandbox(build, { runtime, clock }, async (instance) => {
+    const runner = createSandboxRunner(instance);
+    const copying = createCopying(instance, { contexts });
+    const place = await runBuildSteps(steps, { runner, copying, env, log, signal });
+    log.add({ level: 'info', message: 'writing the image', step: 'finalize' });
+    await instance.pause({ memory: false });
+    const file = images.toUnfinished(buildId);
+    const made = await instance.exportImage({ path: file, signal });
+    await images.keep({ file, digest: made.digest });
+    return { ...made, place };
+  });
+};

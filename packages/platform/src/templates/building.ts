@@ -1,0 +1,238 @@
+import { type ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
+import { isRuntimeError, type Runtime } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import { type Ids, toBuildId } from '../ids.ts';
+import type { Limits } from '../limits.ts';
+import type { Log } from '../log.ts';
+import type { Snapshotting } from '../sandboxes/snapshotting.ts';
+import type { BuildReason, BuildRow, NewBuild } from '../store/build-store.ts';
+import type { Store } from '../store/store.ts';
+import { createTurns } from '../turns.ts';
+import { BuildError } from './build-error.ts';
+import { createBuildLog } from './build-log.ts';
+import type { BuildPlan } from './build-plan.ts';
+import type { ContextStore } from './contexts/context-store.ts';
+import { createMaking } from './making.ts';
+import { type TemplateImages, UnusableImageError } from './template-images.ts';
+
+export interface BuildRequest extends Pick<NewBuild, 'cpuCount' | 'memoryMb' | 'tags'> {
+  name: string;
+}
+
+/** Registers, runs and removes builds of templates. */
+export interface Building {
+  /**
+   * Registers a build, which waits for its start; earlier ones of the template that still wait fail. Rejects with
+   * `conflict` for the name of something that is not built, and with `unimplemented` where templates cannot be built.
+   */
+  request(request: BuildRequest): Promise<BuildRow>;
+  /**
+   * Begins a waiting build; resolves when it is `building`, and the work goes on. Rejects with `invalid_argument` for
+   * one that is not waiting any more.
+   */
+  start(build: BuildRow, plan: BuildPlan): Promise<void>;
+  /**
+   * Removes a tag, or without one the whole template. Rejects with `not_found`, and with `invalid_argument` while
+   * sandboxes that began with it exist.
+   */
+  delete(which: { templateId: string; tag?: string }): Promise<void>;
+  /** Whether that instance is the sandbox of a build that this process runs. */
+  isBuilding(instanceId: string): boolean;
+  /** Ends the builds of an earlier process, which cannot continue, and removes images that nothing needs. */
+  collect(): Promise<void>;
+  /** Begins to remove images and checkpoints that nothing needs any more. */
+  collectSoon(): void;
+  /** Ends the builds in progress, which fail with that reason. */
+  close(): Promise<void>;
+}
+
+export interface BuildingOptions {
+  store: Store;
+  runtime: Runtime;
+  images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
+  snapshotting: Pick<Snapshotting, 'checkpoint' | 'release' | 'collect'>;
+  /** The files that steps copy. */
+  contexts?: ContextStore | undefined;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  limits: Limits;
+}
+
+const MAX_CONCURRENT = 2;
+const MAX_WAIT_MS = 40 * 60_000;
+const MAX_BUILD_MS = 60 * 60_000;
+
+/** Nothing runs before the first call. `close` has to settle before the store closes. */
+export const createBuilding = (options: BuildingOptions): Building => {
+  const { store, runtime, images, contexts, snapshotting, clock, ids, log, limits } = options;
+  const turns = createTurns(MAX_CONCURRENT);
+  const running = new Map<string, { templateId: string; abort: AbortController; done: Promise<void> }>();
+  const closing = new AbortController();
+  /** The removal of images, during which no build begins. */
+  let collecting: Promise<void> = Promise.resolve();
+
+  const requireImages = (): TemplateImages => {
+    if (images.templates && runtime.features.imageFiles) return images.templates;
+    throw unimplemented('this server cannot build templates on its host: that needs root');
+  };
+  const making = createMaking({ ...options, base: images.base, requireImages });
+
+  const requireUsable = (source: BuildPlan['source']): void => {
+    const all = requireImages();
+    if (source.kind !== 'image') return;
+    try {
+      all.check(source.reference);
+    } catch (error) {
+      if (!(error instanceof UnusableImageError)) throw error;
+      throw invalid(`body.fromImage: ${error.message}`, { cause: error });
+    }
+  };
+
+  /** The step fails, too, when they are removed from here on. */
+  const requireContexts = async (steps: BuildPlan['steps']): Promise<void> => {
+    for (const [index, step] of steps.entries())
+      if (step.type === 'COPY' && !(await contexts?.has(step.filesHash)))
+        throw invalid(
+          `body.steps[${index}].filesHash: the files of '${step.source}' were not uploaded to the link of GET /templates/{templateID}/files/{hash}`,
+        );
+  };
+
+  const fail = async (id: string, reason: BuildReason): Promise<void> => {
+    await store.failBuild(id, { finishedAt: clock.now(), reason });
+  };
+
+  const toReason = (error: unknown, build: BuildRow, late: AbortSignal): BuildReason => {
+    if (closing.signal.aborted) return { message: 'the server stopped during the build' };
+    if (late.aborted) return { message: `the build took longer than ${MAX_BUILD_MS / 60_000} minutes` };
+    if (error instanceof BuildError) return { message: error.message, step: error.step };
+    if (error instanceof UnusableImageError) return { message: error.message, step: 'base' };
+    if (isRuntimeError(error, 'exhausted')) return { message: 'the host has too little room for the build' };
+    return { message: `build ${toBuildId(build.id)} failed because of an error of this server` };
+  };
+
+  /** Runs a build to its end, which is then on record. */
+  const run = async (build: BuildRow, plan: BuildPlan, abort: AbortSignal): Promise<void> => {
+    const startedAt = clock.now();
+    const onError = (error: unknown): void =>
+      log.error('the log of a build could not be stored', { buildId: build.id, error });
+    const buildLog = createBuildLog(build.id, { store, clock, onError });
+    const late = new AbortController();
+    let cancel = (): void => undefined;
+    let checkpointId: string | null = null;
+    const signal = AbortSignal.any([late.signal, closing.signal, abort]);
+    try {
+      await collecting;
+      const made = await turns.take(() => {
+        // The wait for the turn is not part of the build.
+        cancel = clock.after(MAX_BUILD_MS, () => late.abort(new Error('the build took too long')));
+        return making.make(build, plan, { log: buildLog, signal });
+      }, signal);
+      ({ checkpointId } = made);
+      buildLog.add({ level: 'info', message: `ready after ${clock.now() - startedAt} ms` });
+      await buildLog.flush();
+      // Deleted with its template, when this finds no row.
+      await store.finishBuild(build.id, { finishedAt: clock.now(), ...made });
+      const { templateId } = build;
+      log.info('template built', { templateId, buildId: build.id, tookMs: clock.now() - startedAt });
+    } catch (error) {
+      const reason = toReason(error, build, late.signal);
+      log.warn('a build failed', { templateId: build.templateId, buildId: build.id, error });
+      const { message, step } = reason;
+      buildLog.add({ level: 'error', message, ...(step !== undefined && { step }) });
+      await buildLog.flush();
+      await fail(build.id, reason);
+    } finally {
+      cancel();
+      if (checkpointId !== null) await snapshotting.release(checkpointId);
+    }
+  };
+
+  const collect = async (): Promise<void> => {
+    const { templates } = images;
+    // The image of a build is on no record before its end.
+    if (templates === undefined || running.size > 0) return;
+    const remove = async (): Promise<void> => {
+      const kept = new Set(await store.retireImages());
+      for (const digest of await templates.list()) if (!kept.has(digest)) await templates.remove(digest);
+      await contexts?.collect();
+    };
+    const removed = collecting.then(remove);
+    // Builds only wait for it.
+    collecting = removed.catch(() => undefined);
+    await removed;
+  };
+
+  // A checkpoint needs the image of its build.
+  const collectQuietly = (): Promise<void> =>
+    snapshotting
+      .collect()
+      .then(collect)
+      .catch((error) => log.error('images could not be removed; this will be retried', { error }));
+
+  return {
+    request: async ({ name, ...size }) => {
+      requireImages();
+      const build = { id: ids.buildId(), createdAt: clock.now(), diskMb: limits.diskMb, ...size };
+      const superseded = 'superseded: a later build of this template was registered';
+      const row = await store.addBuild(build, { templateId: ids.templateId(), name, superseded });
+      if (row === 'taken') throw nameTaken(name);
+      return row;
+    },
+    start: async (build, plan) => {
+      requireUsable(plan.source);
+      await requireContexts(plan.steps);
+      if (clock.now() - build.createdAt > MAX_WAIT_MS)
+        await fail(build.id, { message: 'the build was not started within 40 minutes' });
+      const notWaiting = invalid(`build "${toBuildId(build.id)}" is not waiting for its start`);
+      if (running.has(build.id)) throw notWaiting;
+      const abort = new AbortController();
+      const { promise: done, resolve: end } = Promise.withResolvers<void>();
+      // Before its state changes: the removal of a template ends it, and that of images waits for it.
+      running.set(build.id, { templateId: build.templateId, abort, done });
+      const leave = (): void => {
+        running.delete(build.id);
+        end();
+      };
+      const row = await store.startBuild(build.id, clock.now()).catch((error: unknown) => {
+        leave();
+        throw error;
+      });
+      if (row === undefined) {
+        leave();
+        throw notWaiting;
+      }
+      void run(row, plan, abort.signal)
+        // The next start of a server ends it.
+        .catch((error) => log.error('the end of a build could not be recorded', { buildId: row.id, error }))
+        .finally(() => running.delete(row.id))
+        .then(collectQuietly)
+        .finally(end);
+    },
+    delete: async (which) => {
+      const outcome = await store.retireTemplate(which);
+      if (outcome === 'not_found') throw notFound(`template "${which.templateId}" was not found`);
+      if (outcome === 'in_use')
+        throw invalid(`template "${which.templateId}" is used by sandboxes that are running or paused`);
+      if (which.tag === undefined)
+        for (const { templateId, abort } of running.values())
+          if (templateId === which.templateId) abort.abort(new Error('the template was deleted'));
+      await collectQuietly();
+    },
+    isBuilding: (instanceId) => making.uses(instanceId),
+    collect: async () => {
+      const lost = (await store.listBuildIds('building')).filter((id) => !running.has(id));
+      for (const id of lost) await fail(id, { message: 'the server was restarted during the build' });
+      await collect();
+    },
+    collectSoon: () => void collectQuietly(),
+    close: async () => {
+      closing.abort(new Error('the server stops'));
+      await Promise.all(Array.from(running.values(), ({ done }) => done));
+      await collecting;
+    },
+  };
+};
+
+const nameTaken = (name: string): ApiError =>
+  conflict(`the name "${name}" belongs to a template that is not built`);

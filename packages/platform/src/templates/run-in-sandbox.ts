@@ -1,0 +1,98 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { EDGE_ACCESS, toEdgeAccess } from '@skerry/contract/agent-access';
+import { createEnvdClient, toBasic } from '@skerry/envd-client';
+import type { Instance } from '@skerry/runtime';
+import { createAgentFetch } from './agent-fetch.ts';
+import { createLineReader } from './line-reader.ts';
+
+export interface SandboxCommand {
+  file: string;
+  args: readonly string[];
+  user: string;
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+}
+
+/** The agent knows no user of that name. The message is the agent's. */
+export class UnknownUserError extends Error {}
+
+/** The agent does not start a command, as in a folder that is gone. The message is the agent's. */
+export class RefusedCommandError extends Error {}
+
+/** A path cannot be a folder. The message is the agent's. */
+export class UnusablePathError extends Error {}
+
+/** How the agent refuses such a path. */
+const ofPath = [Code.InvalidArgument, Code.FailedPrecondition, Code.NotFound, Code.PermissionDenied];
+
+/** Runs the commands of one build in its sandbox. */
+export interface SandboxRunner {
+  /**
+   * Runs a command to its end and calls `onLine` with each line of its output. Resolves with the exit status. Rejects
+   * with `UnknownUserError`, `RefusedCommandError`, the reason of `signal`, or a `ConnectError`. An abort ends the call and
+   * not the command. `onStart` is called when it runs.
+   */
+  run(
+    command: SandboxCommand,
+    options: { onLine: (line: string) => void; onStart?: () => void; signal: AbortSignal },
+  ): Promise<number>;
+  /**
+   * Makes a folder of root with its parents. Resolves with whether it is new. Rejects with `UnusablePathError` when the
+   * path cannot be a folder, the reason of `signal`, or a `ConnectError`.
+   */
+  makeFolder(path: string, options: { signal: AbortSignal }): Promise<boolean>;
+}
+
+/** A runner for an instance whose agent is initialised, with that nonce if it requires a token. */
+export const createSandboxRunner = (
+  instance: Pick<Instance, 'connect'>,
+  { edgeNonce }: { edgeNonce?: string } = {},
+): SandboxRunner => {
+  const client = createEnvdClient({ baseUrl: 'http://localhost', fetch: createAgentFetch(instance) });
+  const toHeaders = (user: string) => ({
+    Authorization: toBasic(user),
+    ...(edgeNonce !== undefined && { [EDGE_ACCESS]: toEdgeAccess('full', edgeNonce) }),
+  });
+
+  return {
+    run: async ({ file, args, user, cwd, env }, { onLine, onStart, signal }) => {
+      const lines = [createLineReader(onLine), createLineReader(onLine)] as const;
+      const process = { cmd: file, args: [...args], envs: { ...env }, cwd };
+      const events = client.process.start({ process, stdin: false }, { signal, headers: toHeaders(user) });
+      let exitCode: number | undefined;
+      try {
+        for await (const { event } of events) {
+          const what = event?.event;
+          if (what?.case === 'start') onStart?.();
+          if (what?.case === 'end') ({ exitCode } = what.value);
+          if (what?.case !== 'data') continue;
+          const { output } = what.value;
+          if (output.case === 'stdout') lines[0].add(output.value);
+          if (output.case === 'stderr') lines[1].add(output.value);
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof ConnectError && error.code === Code.Unauthenticated)
+          throw new UnknownUserError(error.rawMessage, { cause: error });
+        if (error instanceof ConnectError && error.code === Code.InvalidArgument)
+          throw new RefusedCommandError(error.rawMessage, { cause: error });
+        throw error;
+      }
+      for (const reader of lines) reader.end();
+      if (exitCode === undefined) throw new ConnectError('the command has no end', Code.Internal);
+      return exitCode;
+    },
+    makeFolder: async (path, { signal }) => {
+      try {
+        await client.filesystem.makeDir({ path }, { signal, headers: toHeaders('root') });
+        return true;
+      } catch (error) {
+        signal.throwIfAborted();
+        const { code, rawMessage } = ConnectError.from(error);
+        if (code === Code.AlreadyExists) return false;
+        if (ofPath.includes(code)) throw new UnusablePathError(rawMessage, { cause: error });
+        throw error;
+      }
+    },
+  };
+};

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StartCommands } from '../store/build-store.ts';
+import { RefusedCommandError, type SandboxRunner, UnknownUserError } from './run-in-sandbox.ts';
+
+/** A start command has failed, or is not ready in time. The message is for the owner of the template. */
+export class StartFailedError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'StartFailedError';
+  }
+}
+
+const RETRY_MS = 2_000;
+const UNCHECKED_WAIT_MS = 20_000;
+const MAX_READY_MS = 10 * 60_000;
+
+export interface StartOptions {
+  runner: SandboxRunner;
+  onLine: (line: string) => void;
+  /** Lines of the check, which fails until the command is ready. */
+  onCheckLine: (line: string) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Starts the command and resolves when it is ready: it runs on, and no connection to it is open. It is ready when
+ * `readyCmd` has succeeded, which is repeated every 2 s, or without that after 20 s. Rejects with `StartFailedError` when
+ * it exits before that with a status other than 0 or is not ready after ten minutes, and otherwise with the reason of
+ * `signal`, or what the connection to the sandbox fails with.
+ */
+export const startAndWait = async (commands: StartCommands, options: StartOptions): Promise<void> => {
+  const late = AbortSignal.timeout(MAX_READY_MS);
+  const settled = new AbortController();
+  const signal = AbortSignal.any([options.signal, late, settled.signal]);
+  const command = commands.startCmd === null ? undefined : runStart(commands, { ...options, signal });
+  try {
+    await command?.started;
+    await Promise.race([
+      waitUntilReady(commands, { ...options, signal }),
+      ...(command ? [command.failed] : []),
+    ]);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    if (late.aborted)
+      throw new StartFailedError(`the start command is not ready after ${MAX_READY_MS / 60_000} minutes`, {
+        cause: error,
+      });
+    throw error;
+  } finally {
+    settled.abort(new Error('the wait for the start command is over'));
+    // With this connection open, its sandbox could not be captured with memory.
+    await command?.closed;
+  }
+};
+
+interface RunningStart {
+  /** Resolves when it runs. Rejects as `failed` does. */
+  started: Promise<void>;
+  /** Never resolves. */
+  failed: Promise<never>;
+  /** Resolves when the connection to it is closed. */
+  closed: Promise<unknown>;
+}
+
+const runStart = (commands: StartCommands, { runner, onLine, signal }: StartOptions): RunningStart => {
+  const text = commands.startCmd ?? '';
+  const { promise: begun, resolve: onStart } = Promise.withResolvers<void>();
+  const ended = runner.run(toCommand(commands, text), { onLine, onStart, signal });
+  const failed = ended.then(
+    (status) => {
+      if (status !== 0)
+        throw new StartFailedError(`failed to run start command '${text}': exit status ${status}`);
+      // It has left its work to others, as a daemon does.
+      return new Promise<never>(() => undefined);
+    },
+    (error: unknown) => {
+      throw toStartFailure(`failed to run start command '${text}'`, error);
+    },
+  );
+  // Awaited in races; this marks the rejection as handled.
+  failed.catch(() => undefined);
+  return { started: Promise.race([begun, failed]), failed, closed: Promise.allSettled([ended]) };
+};
+
+const waitUntilReady = async (
+  commands: StartCommands,
+  { runner, onCheckLine, signal }: StartOptions,
+): Promise<void> => {
+  const { startCmd, readyCmd } = commands;
+  if (readyCmd === null) {
+    if (startCmd !== null) await sleep(UNCHECKED_WAIT_MS, undefined, { signal });
+    return;
+  }
+  for (;;) {
+    const status = await runner
+      .run(toCommand(commands, readyCmd), { onLine: onCheckLine, signal })
+      .catch((error: unknown) => {
+        throw toStartFailure(`failed to run ready command '${readyCmd}'`, error);
+      });
+    if (status === 0) return;
+    await sleep(RETRY_MS, undefined, { signal });
+  }
+};
+
+const toCommand = ({ user, workdir, env }: StartCommands, text: string) => ({
+  file: '/bin/bash',
+  args: ['-l', '-c', text],
+  user,
+  cwd: workdir,
+  env,
+});
+
+/** A user or a folder that does not exist is the fault of the template. */
+const toStartFailure = (what: string, error: unknown): unknown =>
+  error instanceof RefusedCommandError || error instanceof UnknownUserError
+    ? new StartFailedError(`${what}: ${error.message}`, { cause: error })
+    : error;

@@ -1,0 +1,45 @@
+import type { Instance, Runtime } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import { setUpAgent } from '../sandboxes/agent.ts';
+import type { BuildRow, StartCommands } from '../store/build-store.ts';
+import type { NewSandbox, SnapshotRow, SnapshotStore } from '../store/store.ts';
+import { toAgentKeys } from '../tokens.ts';
+import { createSandboxRunner } from './run-in-sandbox.ts';
+import { startAndWait } from './start-commands.ts';
+
+/** The checkpoint of a build; null where this server cannot restore it, or not at the size of the build. */
+export const findCheckpoint = async (
+  build: BuildRow,
+  { store, runtime }: { store: Pick<SnapshotStore, 'findSnapshotRow'>; runtime: Pick<Runtime, 'features'> },
+): Promise<SnapshotRow | null> => {
+  if (build.checkpointId === null || !runtime.features.snapshot.memory) return null;
+  const found = await store.findSnapshotRow(build.checkpointId);
+  const isUsable =
+    found?.state === 'ready' &&
+    found.cpuCount === build.cpuCount &&
+    found.memoryMb === build.memoryMb &&
+    found.diskMb === build.diskMb;
+  return isUsable ? found : null;
+};
+
+/** The commands that a sandbox of a build has to start itself, when it does not begin with the checkpoint. */
+export const toOwnCommands = (build: BuildRow | null): StartCommands | null =>
+  build?.start?.startCmd == null ? null : build.start;
+
+/**
+ * Starts the command of its template in a new sandbox, before its agent has the variables of the sandbox. Resolves when
+ * it is ready; `setUpAgent` must follow. Rejects as `startAndWait` and `setUpAgent` do.
+ */
+export const startInNewSandbox = async (
+  instance: Instance,
+  { sandbox, commands }: { sandbox: NewSandbox; commands: StartCommands },
+  options: { secret: string; clock: Pick<Clock, 'now'>; agentTimeoutMs: number; signal: AbortSignal },
+): Promise<void> => {
+  const { secret, signal, agentTimeoutMs } = options;
+  const soon = AbortSignal.any([signal, AbortSignal.timeout(agentTimeoutMs)]);
+  await setUpAgent(instance, { ...sandbox, envVars: {} }, { ...options, signal: soon });
+  const { edgeNonce } = toAgentKeys(secret, sandbox, instance.runId);
+  const runner = createSandboxRunner(instance, { edgeNonce });
+  const ignore = (): void => undefined;
+  await startAndWait(commands, { runner, onLine: ignore, onCheckLine: ignore, signal });
+};

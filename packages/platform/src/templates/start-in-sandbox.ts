@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { hashToken } from '@skerry/contract/agent-access';
+import { type Instance, isRuntimeError, type Runtime, RuntimeLostError } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { Snapshotting } from '../sandboxes/snapshotting.ts';
+import type { BuildRow, StartCommands } from '../store/build-store.ts';
+import { BuildError } from './build-error.ts';
+import type { BuildLog } from './build-log.ts';
+import { createSandboxRunner } from './run-in-sandbox.ts';
+import { StartFailedError, startAndWait } from './start-commands.ts';
+import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
+
+/** Its image is the one that the build has made. */
+export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'rootfs' | 'limits' | 'signal'> {
+  build: BuildRow;
+  commands: StartCommands;
+  log: BuildLog;
+}
+
+export interface StartPhaseOptions {
+  runtime: Runtime;
+  snapshotting: Pick<Snapshotting, 'checkpoint'>;
+  clock: Clock;
+  log: Log;
+}
+
+/**
+ * Starts the commands of a build in a sandbox of its image, and resolves when they are ready: with the id of a checkpoint
+ * in which they run, which the caller has to release, or with null where their processes cannot be kept. The sandbox is
+ * gone when it settles. Rejects with `BuildError`, the reason of `signal`, or what the runtime fails with.
+ */
+export const startInSandbox = async (
+  phase: BuildStartPhase,
+  options: StartPhaseOptions,
+): Promise<string | null> => {
+  const { build, commands, log, signal } = phase;
+  const addLine = (level: 'debug' | 'info') => (message: string) =>
+    log.add({ level, message, step: 'finalize' });
+  const info = addLine('info');
+  // Nothing has this token: until its first request a copy answers only the platform.
+  const accessTokenSha256 = hashToken(randomBytes(32).toString('hex'));
+  const sandbox = { ...phase, templateId: build.templateId, accessTokenSha256 };
+  return withSandbox(sandbox, options, async (instance, edgeNonce) => {
+    if (commands.startCmd !== null) info(`START ${commands.startCmd}`);
+    if (commands.readyCmd !== null) info(`waiting for ${commands.readyCmd}`);
+    const runner = createSandboxRunner(instance, { edgeNonce });
+    try {
+      await startAndWait(commands, { runner, onLine: info, onCheckLine: addLine('debug'), signal });
+    } catch (error) {
+      if (!(error instanceof StartFailedError)) throw error;
+      throw new BuildError('finalize', error.message, { cause: error });
+    }
+    return commands.startCmd === null ? null : keepProcesses(instance, phase, options);
+  });
+};
+
+const keepProcesses = async (
+  instance: Instance,
+  { build, log: buildLog }: BuildStartPhase,
+  { runtime, snapshotting, log }: StartPhaseOptions,
+): Promise<string | null> => {
+  if (!runtime.features.snapshot.memory) return null;
+  buildLog.add({ level: 'info', message: 'keeping the running processes', step: 'finalize' });
+  try {
+    return await snapshotting.checkpoint(instance, build);
+  } catch (error) {
+    if (isRuntimeError(error, 'exhausted') || error instanceof RuntimeLostError) throw error;
+    log.warn('the processes of a build could not be kept', { buildId: build.id, error });
+    const message = 'the running processes cannot be kept: each sandbox starts the command again';
+    buildLog.add({ level: 'warn', message, step: 'finalize' });
+    return null;
+  }
+};

@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import { type Instance, type InstanceSettings, isRuntimeError, type Runtime } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import { initAgent } from '../sandboxes/agent.ts';
+import { BuildError } from './build-error.ts';
+
+/** A sandbox of a build, which exists only as long as the work in it. */
+export interface BuildSandbox {
+  /** Id of the instance. */
+  instanceId: string;
+  templateId: string;
+  rootfs: string;
+  limits: InstanceSettings['limits'];
+  /** The SHA-256 of the token that its agent requires; without one it requires none. No edge leads to it. */
+  accessTokenSha256?: string;
+  signal: AbortSignal;
+}
+
+/**
+ * Calls `work` with a new instance, whose agent is initialised, and the nonce of its edge. Resolves with what that resolves
+ * with. The instance is gone when it settles. Rejects with the reason of `signal`, with `BuildError` when the host has too
+ * little room, and otherwise with what `work` or the runtime fails with.
+ */
+export const withSandbox = async <T>(
+  sandbox: BuildSandbox,
+  { runtime, clock }: { runtime: Runtime; clock: Clock },
+  work: (instance: Instance, edgeNonce: string) => Promise<T>,
+): Promise<T> => {
+  const { instanceId: id, templateId, rootfs, limits, accessTokenSha256, signal } = sandbox;
+  let instance: Instance | undefined;
+  try {
+    instance = await runtime.create(
+      { id, hostname: id, rootfs, limits, network: { internet: true } },
+      { signal },
+    );
+    const edgeNonce = randomBytes(32).toString('hex');
+    await initAgent(
+      instance,
+      {
+        sandboxId: id,
+        templateId,
+        envVars: {},
+        ...(accessTokenSha256 !== undefined && { accessTokenSha256 }),
+        edgeNonce,
+        timestamp: new Date(clock.now()).toISOString(),
+        defaultUser: 'user',
+      },
+      { signal },
+    );
+    return await work(instance, edgeNonce);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isRuntimeError(error, 'exhausted'))
+      throw new BuildError('finalize', 'the host has too little free space or memory for this build', {
+        cause: error,
+      });
+    throw error;
+  } finally {
+    await instance?.stop();
+  }
+};

@@ -1,0 +1,57 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ProbeResult, probe } from '../../../probes/probe.ts';
+import { prepareAgentFolder } from '../../agent-folder.ts';
+import { describeCriu, prepareCriu } from '../criu/prepare-criu.ts';
+import { proveMemory } from '../criu/prove-memory.ts';
+import { prepareRunsc } from '../gvisor/prepare-runsc.ts';
+import { createOci, type OciOptions } from '../oci.ts';
+
+interface Place {
+  dir: string;
+  /** The bundle of the real agent: the probe agent does not start commands in the same way. */
+  agentBundle: string;
+}
+
+/** Pauses a real sandbox with its memory, resumes it, starts a program in it and in a copy, and removes both. */
+export const probeMemory = (
+  options: Place & { criuDir: string | undefined; criuProgram: string | undefined },
+): Promise<ProbeResult> => {
+  const mend =
+    'let apt-get reach http://deb.debian.org, or name a CRIU of 4.2 or newer with --criu PATH; use Linux 5.19 or newer';
+  return probe({ name: 'memory', needed: false, mend }, async () => {
+    const criuDir =
+      options.criuDir ?? (await prepareCriu({ targetDir: options.dir, program: options.criuProgram }));
+    const found = await tryMemory('memory', options, { criuDir });
+    return `${found}; ${await describeCriu(criuDir)}`;
+  });
+};
+
+/** As `probeMemory`, at level `gvisor`. */
+export const probeGvisorMemory = (options: Place & { runscPath: string | undefined }): Promise<ProbeResult> =>
+  probe({ name: 'gvisor memory', needed: false, mend: 'see gvisor' }, async () => {
+    const runscPath = options.runscPath ?? (await prepareRunsc({ targetDir: options.dir }));
+    return tryMemory('gvisor-memory', options, { runscPath, keepsMemory: true });
+  });
+
+const tryMemory = async (
+  name: string,
+  { dir, agentBundle }: Place,
+  driver: Partial<OciOptions>,
+): Promise<string> => {
+  const [dataDir, rootfs] = [join(dir, `data-${name}`), join(dir, `rootfs-${name}`)];
+  await mkdir(join(dataDir, 'run'), { recursive: true, mode: 0o700 });
+  await mkdir(rootfs);
+  const agentDir = await prepareAgentFolder({
+    targetDir: join(dir, 'agent'),
+    nodePath: process.execPath,
+    bundleDir: agentBundle,
+  });
+  const runtime = createOci({ dataDir, agentDir, ...driver });
+  try {
+    const { pauseMs, resumeMs } = await proveMemory(runtime, { rootfs });
+    return `a sandbox is paused with its memory in ${pauseMs} ms and resumes in ${resumeMs} ms`;
+  } finally {
+    await runtime.close();
+  }
+};

@@ -1,0 +1,56 @@
+import { aptInstall, type ProbeResult } from '../../../probes/probe.ts';
+import { readCgroupLayout } from '../cgroup/cgroup.ts';
+import { describeSocketBound } from '../cgroup/socket-memory.ts';
+import { probeGvisorMemory, probeMemory } from './memory.ts';
+import { prepareProbeAgent, probeGvisor, probeRuntime } from './sandbox.ts';
+
+export interface SandboxProbeOptions {
+  /** The bundle of the agent, which has to start commands in a sandbox that was resumed with its memory. */
+  agentBundle: string;
+  /** What `prepareCriu` made; otherwise that is tried as well. */
+  criuDir?: string;
+  /** A CRIU of this host that is tried in place of Debian's, where there is no `criuDir`. */
+  criuProgram?: string;
+  /** What `prepareRunsc` resolved with; otherwise that is tried as well. */
+  runscPath?: string;
+}
+
+/**
+ * Starts sandboxes with every OCI runtime and level, and pauses them with their memory. One of crun and runc is enough.
+ */
+export async function probeSandboxes(
+  dir: string,
+  { agentBundle, criuDir, criuProgram, runscPath }: SandboxProbeOptions,
+): Promise<ProbeResult[]> {
+  const agentDir = await prepareProbeAgent(dir).catch((error: Error) => error);
+  if (agentDir instanceof Error) {
+    return [{ name: 'agent', ok: false, needed: true, found: agentDir.message, mend: aptInstall('tini') }];
+  }
+  const runc = await probeRuntime({ name: 'runc', needed: false, dir, agentDir });
+  const crun = await probeRuntime({ name: 'crun', needed: !runc.ok, dir, agentDir });
+  const memory = await probeMemory({ dir, agentBundle, criuDir, criuProgram });
+  const gvisor = await probeGvisor({ dir, agentDir, runscPath });
+  const gvisorMemory = gvisor.ok ? [await probeGvisorMemory({ dir, agentBundle, runscPath })] : [];
+  return [crun, runc, memory, gvisor, ...gvisorMemory];
+}
+
+/** Whether the memory limit of a sandbox includes swap on this host. */
+export function limitsSwap(): boolean {
+  try {
+    return readCgroupLayout().limitsSwap;
+  } catch {
+    // Without memory cgroups there is no limit at all, which the probe that starts a sandbox reports.
+    return true;
+  }
+}
+
+/** Reports what bounds the socket buffers of a sandbox; nothing on a host without memory cgroups. */
+export function describeSockets(): ProbeResult[] {
+  try {
+    const found = describeSocketBound(readCgroupLayout());
+    return [{ name: 'socket memory', ok: true, needed: false, found }];
+  } catch {
+    // See `limitsSwap`.
+    return [];
+  }
+}

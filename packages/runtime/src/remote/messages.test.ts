@@ -1,0 +1,72 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { expect, it } from 'vitest';
+import * as wire from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import type { Difference, InstanceSpec } from '../runtime.ts';
+import {
+  parseDifference,
+  parseFeatures,
+  parseInstance,
+  parseSpec,
+  parseState,
+  toDifferenceMessage,
+  toSpecMessage,
+} from './messages.ts';
+
+const spec: InstanceSpec = {
+  id: 'one',
+  rootfs: '/srv/image',
+  hostname: 'one',
+  limits: { cpuCount: 0.5, memoryBytes: 2 ** 40, diskBytes: 2 ** 52, processCount: 100 },
+  network: { internet: true },
+};
+const sendSpec = (sent: InstanceSpec): InstanceSpec => {
+  const message = create(wire.CreateRequestSchema, { spec: toSpecMessage(sent) });
+  return parseSpec(fromBinary(wire.CreateRequestSchema, toBinary(wire.CreateRequestSchema, message)));
+};
+
+it('keeps every field of a spec', () => {
+  expect(sendSpec(spec)).toEqual(spec);
+  const { id, hostname, limits, network } = spec;
+  const settings = { id, hostname, limits, network };
+  expect(sendSpec({ ...settings, snapshot: 'whole' })).toEqual({ ...settings, snapshot: 'whole' });
+});
+
+it.each([1.5, -1, Number.NaN, 2 ** 60])('refuses %d bytes of memory, naming the field', (memoryBytes) => {
+  expect(() => sendSpec({ ...spec, limits: { ...spec.limits, memoryBytes } })).toThrow(
+    /^limits\.memoryBytes /,
+  );
+});
+
+it.each([
+  ['spec', {}],
+  ['rootfs', { spec: { ...toSpecMessage(spec), origin: { case: undefined } } }],
+  ['limits', { spec: { ...toSpecMessage(spec), limits: undefined } }],
+  ['network', { spec: { ...toSpecMessage(spec), network: undefined } }],
+  [
+    'limits.processCount',
+    { spec: { ...toSpecMessage(spec), limits: { cpuCount: 1, memoryBytes: 1n, diskBytes: 1n } } },
+  ],
+])('refuses a spec without %s, naming it', (field, request) => {
+  expect(() => parseSpec(create(wire.CreateRequestSchema, request as object))).toThrow(
+    new RegExp(`^${field} `),
+  );
+});
+
+it.each<Difference>([
+  { path: '/plain', change: 'added' },
+  { path: '/é/\udcff/ü', change: 'removed' },
+  { path: '/a/b', change: 'changed', fields: ['mode', 'sizeBytes', 'xattrs'] },
+])('keeps a difference, whatever bytes its path has: %j', (difference) => {
+  const message = create(wire.DiffResponseSchema, toDifferenceMessage(difference));
+  const bytes = toBinary(wire.DiffResponseSchema, message);
+  expect(parseDifference(fromBinary(wire.DiffResponseSchema, bytes))).toEqual(difference);
+});
+
+it('refuses an answer that says nothing', () => {
+  expect(() => parseInstance({})).toThrow('no instance');
+  expect(() => parseState(create(wire.GetStateResponseSchema))).toThrow('unknown value');
+  expect(() => parseDifference(create(wire.DiffResponseSchema))).toThrow('unknown value');
+  expect(() => parseFeatures(create(wire.DescribeResponseSchema, { features: { level: 'moat' } }))).toThrow(
+    'features',
+  );
+});

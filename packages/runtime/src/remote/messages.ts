@@ -1,0 +1,224 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import { isolationLevels } from '@skerry/contract/isolation';
+import type { AddressedInstance, GuestSockets } from '../drivers/guest-socket.ts';
+import { parseInstanceId, parseInstanceSpec, parseTreeOrigin } from '../drivers/instance-spec.ts';
+import { toPathBytes, toPathText } from '../drivers/path-text.ts';
+import { RuntimeError } from '../error.ts';
+import * as wire from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import type {
+  Difference,
+  DifferentField,
+  Features,
+  ImageFile,
+  InstanceSpec,
+  InstanceState,
+  TreeOrigin,
+  Usage,
+} from '../runtime.ts';
+
+/*
+ * The types of the port and the messages of the protocol, both ways. `parseX` is for what has come over the socket: it checks what the
+ * message alone does not promise, and throws `internal`.
+ */
+
+/** What a client needs to know of an instance to reach its agent by itself. */
+export interface InstanceDescription {
+  id: string;
+  birthId: string;
+  runId: string;
+  sockets: GuestSockets;
+}
+
+/** One instance: what is meant for it does not touch a later one of the same id, but says `not_found`. */
+export interface Target {
+  instance: string;
+  birthId: string;
+}
+
+/** One run of an instance, from a start to the next pause or end. */
+export interface Run {
+  instance: string;
+  runId: string;
+}
+
+export const toInstanceMessage = ({ id, birthId, runId, sockets }: AddressedInstance) => ({
+  instance: { id, birthId, runId, sockets: { http: sockets.http, control: sockets.control } },
+});
+
+export function parseInstance({ instance }: { instance?: wire.Instance | undefined }): InstanceDescription {
+  if (!instance?.sockets) throw malformed('no instance');
+  const { id, birthId, runId, sockets } = instance;
+  return { id, birthId, runId, sockets: { http: sockets.http, control: sockets.control } };
+}
+
+export function parseTarget({ target }: { target?: wire.Target | undefined }): Target {
+  if (!target) throw malformed('no target');
+  return { instance: parseInstanceId(target.instance, 'target'), birthId: target.birthId };
+}
+
+export function parseRun({ run }: { run?: wire.Run | undefined }): Run {
+  if (!run) throw malformed('no run');
+  return { instance: parseInstanceId(run.instance, 'run'), runId: run.runId };
+}
+
+export const parseFeatures = ({ features }: wire.DescribeResponse): Features => {
+  const level = isolationLevels.find((one) => one === features?.level);
+  const { pause, snapshot, limits } = features ?? {};
+  if (!features || !level || !pause || !snapshot || !limits) throw malformed('features');
+  return {
+    level,
+    programs: features.programs,
+    pause: { memory: pause.memory, filesystem: pause.filesystem },
+    snapshot: { memory: snapshot.memory, filesystem: snapshot.filesystem },
+    imageFiles: features.imageFiles,
+    network: features.network,
+    limits: {
+      cpu: limits.cpu,
+      memory: limits.memory,
+      disk: limits.disk,
+      processes: limits.processes,
+    },
+  };
+};
+
+export const toSpecMessage = (spec: InstanceSpec): MessageInitShape<typeof wire.InstanceSpecSchema> => {
+  const { id, hostname, limits, network } = spec;
+  return {
+    id,
+    hostname,
+    network: { internet: network.internet },
+    limits: {
+      cpuCount: limits.cpuCount,
+      memoryBytes: toUint64(limits.memoryBytes, 'limits.memoryBytes'),
+      diskBytes: toUint64(limits.diskBytes, 'limits.diskBytes'),
+      processCount: toUint64(limits.processCount, 'limits.processCount'),
+    },
+    origin:
+      'snapshot' in spec
+        ? { case: 'snapshot', value: spec.snapshot }
+        : { case: 'rootfs', value: spec.rootfs },
+  };
+};
+
+/** @throws RuntimeError `internal`, naming the field */
+export const parseSpec = ({ spec }: wire.CreateRequest): InstanceSpec =>
+  parseInstanceSpec(
+    spec && {
+      id: spec.id,
+      hostname: spec.hostname,
+      network: spec.network && { internet: spec.network.internet },
+      limits: spec.limits && {
+        cpuCount: spec.limits.cpuCount,
+        memoryBytes: Number(spec.limits.memoryBytes),
+        diskBytes: Number(spec.limits.diskBytes),
+        processCount: Number(spec.limits.processCount),
+      },
+      ...(spec.origin.case !== undefined && { [spec.origin.case]: spec.origin.value }),
+    },
+  );
+
+export const toOriginMessage = (origin: TreeOrigin): MessageInitShape<typeof wire.TreeOriginSchema> => {
+  if ('instance' in origin) return { origin: { case: 'instance', value: origin.instance } };
+  if ('snapshot' in origin) return { origin: { case: 'snapshot', value: origin.snapshot } };
+  return { origin: { case: 'rootfs', value: origin.rootfs } };
+};
+
+/** @throws RuntimeError `internal`, naming the field */
+export const parseOrigin = (message: wire.TreeOrigin | undefined, field: string): TreeOrigin =>
+  parseTreeOrigin(message?.origin.case && { [message.origin.case]: message.origin.value }, field);
+
+export const toImageFileMessage = ({ digest, sizeBytes }: ImageFile) => ({
+  digest,
+  sizeBytes: toUint64(sizeBytes, 'sizeBytes'),
+});
+
+export const parseImageFile = ({ digest, sizeBytes }: wire.ExportImageResponse): ImageFile => ({
+  digest,
+  sizeBytes: Number(sizeBytes),
+});
+
+export const toUsageMessage = (usage: Usage): MessageInitShape<typeof wire.GetUsageResponseSchema> => ({
+  cpuTimeMs: usage.cpuTimeMs,
+  memoryBytes: toUint64(usage.memoryBytes, 'memoryBytes'),
+  cacheBytes: toUint64(usage.cacheBytes, 'cacheBytes'),
+  diskBytes: toUint64(usage.diskBytes, 'diskBytes'),
+  processCount: toUint64(usage.processCount, 'processCount'),
+});
+
+export const parseUsage = (message: wire.GetUsageResponse): Usage => ({
+  cpuTimeMs: message.cpuTimeMs,
+  memoryBytes: Number(message.memoryBytes),
+  cacheBytes: Number(message.cacheBytes),
+  diskBytes: Number(message.diskBytes),
+  processCount: Number(message.processCount),
+});
+
+const states: Record<InstanceState, wire.InstanceState> = {
+  running: wire.InstanceState.RUNNING,
+  paused: wire.InstanceState.PAUSED,
+  stopped: wire.InstanceState.STOPPED,
+};
+export const toStateMessage = (state: InstanceState): { state: wire.InstanceState } => ({
+  state: states[state],
+});
+export const parseState = ({ state }: wire.GetStateResponse): InstanceState => parseName(states, state);
+
+const changes: Record<Difference['change'], wire.Change> = {
+  added: wire.Change.ADDED,
+  removed: wire.Change.REMOVED,
+  changed: wire.Change.CHANGED,
+};
+const fields: Record<DifferentField, wire.DifferentField> = {
+  type: wire.DifferentField.TYPE,
+  mode: wire.DifferentField.MODE,
+  uid: wire.DifferentField.UID,
+  gid: wire.DifferentField.GID,
+  sizeBytes: wire.DifferentField.SIZE_BYTES,
+  target: wire.DifferentField.TARGET,
+  device: wire.DifferentField.DEVICE,
+  xattrs: wire.DifferentField.XATTRS,
+  content: wire.DifferentField.CONTENT,
+};
+
+export const toDifferenceMessage = (
+  difference: Difference,
+): MessageInitShape<typeof wire.DiffResponseSchema> => ({
+  path: toPathBytes(difference.path),
+  change: changes[difference.change],
+  fields: difference.fields?.map((field) => fields[field]) ?? [],
+});
+
+export const parseDifference = (message: wire.DiffResponse): Difference => {
+  const change = parseName(changes, message.change);
+  return {
+    path: parsePath(message.path),
+    change,
+    ...(change === 'changed' && { fields: message.fields.map((field) => parseName(fields, field)) }),
+  };
+};
+
+/** Name by name: one that is no UTF-8 changes nothing in the spelling of the others. */
+function parsePath(path: Uint8Array): string {
+  const names: string[] = [];
+  for (let start = 0, end = 0; end !== path.length; start = end + 1) {
+    const slash = path.indexOf(0x2f, start);
+    end = slash === -1 ? path.length : slash;
+    names.push(toPathText(Buffer.from(path.subarray(start, end))));
+  }
+  return names.join('/');
+}
+
+function parseName<Name extends string, Value extends number>(
+  names: Record<Name, Value>,
+  value: Value,
+): Name {
+  for (const name of Object.keys(names) as Name[]) if (names[name] === value) return name;
+  throw malformed(`an unknown value ${value}`);
+}
+
+function toUint64(value: number, field: string): bigint {
+  if (Number.isSafeInteger(value) && value >= 0) return BigInt(value);
+  throw new RuntimeError('internal', `${field} is a whole number`);
+}
+
+const malformed = (what: string): RuntimeError => new RuntimeError('internal', `malformed message: ${what}`);

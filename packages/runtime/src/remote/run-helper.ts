@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { dirname } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { ConnectRouter } from '@connectrpc/connect';
+import { openDriver, parseDriver } from '../drivers/index.ts';
+import { toRuntimeError } from '../error.ts';
+import { withFolderLock } from '../kernel/file-lock.ts';
+import { removeHelperRecord, writeHelperRecord } from './helper-record.ts';
+import { normalizeProcess } from './normalize-process.ts';
+import { formatReadiness } from './readiness.ts';
+import { serveRuntime } from './server.ts';
+
+/**
+ * The life of a helper: holds the driver, and is the only process of skerry that forks. Its parent speaks to it over a unix
+ * socket, on which `addServices` may offer more. Its first line on stdout reports that it is ready, or why the driver cannot be opened.
+ * Resolves with the status to exit with, when its stdin has ended: so it never outlives its parent; sandboxes outlive both.
+ */
+export async function runHelper(options: {
+  /** Arguments, as `startHelper` makes them. */
+  argv: readonly string[];
+  addServices?: (router: ConnectRouter) => void;
+}): Promise<number> {
+  normalizeProcess();
+
+  const { values } = parseArgs({
+    args: [...options.argv],
+    options: {
+      data: { type: 'string' },
+      socket: { type: 'string' },
+      agent: { type: 'string' },
+      state: { type: 'string' },
+      driver: { type: 'string' },
+      'starts-none': { type: 'boolean' },
+      rootless: { type: 'boolean' },
+      closed: { type: 'string', multiple: true },
+      cgroup: { type: 'string' },
+    },
+  });
+  const { data: dataDir, socket: socketPath, agent: agentDir, state: stateDir, driver: driverJson } = values;
+  if (
+    dataDir === undefined ||
+    socketPath === undefined ||
+    agentDir === undefined ||
+    driverJson === undefined
+  ) {
+    console.error(
+      'usage: main --data DIR --socket PATH --agent DIR --driver JSON [--state DIR] [--starts-none] [--rootless [--closed IP]... [--cgroup DIR]]',
+    );
+    return 2;
+  }
+  const rootless = values.rootless
+    ? { hostAddresses: values.closed ?? [], cgroupFolder: values.cgroup }
+    : undefined;
+
+  const ending = new AbortController();
+  const { signal } = ending;
+  const ended = Promise.race([once(process.stdin, 'close'), once(process, 'SIGTERM')]);
+  void ended.then(() => ending.abort());
+  process.stdin.resume();
+  // A helper whose parent was killed may still be undoing what it made; the lock is free when it is gone.
+  return withFolderLock(dirname(socketPath), async () => {
+    writeHelperRecord(dataDir);
+    const startsNone = values['starts-none'] ?? false;
+    const place = { dataDir, agentDir, stateDir, rootless, startsNone, signal };
+    const driver = await openDriver(parseDriver(driverJson), place).catch((error: unknown) => {
+      console.error(error);
+      process.stdout.write(formatReadiness(toRuntimeError(error, 'opening the driver')));
+    });
+    if (driver === undefined) {
+      // The parent has read the line when it ends this process.
+      await ended;
+      return 1;
+    }
+    const server = await serveRuntime(driver.runtime, {
+      socketPath,
+      onError: (error) => console.error(error),
+      addServices: options.addServices,
+    });
+    process.stdout.write(formatReadiness());
+    await ended;
+    // What is being made is unmade before we go. A parent that cannot wait may kill this process: the next helper does it then.
+    await server.close();
+    await driver.close();
+    removeHelperRecord(dataDir);
+    return 0;
+  });
+}

@@ -1,0 +1,93 @@
+import type { ServiceImpl } from '@connectrpc/connect';
+import type { AddressedInstance, AddressedRuntime } from '../drivers/guest-socket.ts';
+import { parseInstanceId, parsePath } from '../drivers/instance-spec.ts';
+import { RuntimeError } from '../error.ts';
+import type { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import { readHeld } from './held-stream.ts';
+import {
+  parseOrigin,
+  parseSpec,
+  parseTarget,
+  type Target,
+  toDifferenceMessage,
+  toImageFileMessage,
+  toInstanceMessage,
+  toStateMessage,
+  toUsageMessage,
+} from './messages.ts';
+import { watchRuns } from './watch-runs.ts';
+
+/** The calls of a runtime. What it throws is to be translated by `createFailureInterceptor`. */
+export const createRuntimeService = (
+  runtime: AddressedRuntime,
+  { onError }: { onError: (error: Error) => void },
+): ServiceImpl<typeof RuntimeService> => {
+  const find = async (message: Parameters<typeof parseTarget>[0]): Promise<AddressedInstance> => {
+    const { instance: id, birthId }: Target = parseTarget(message);
+    const instance = await runtime.get(id);
+    if (instance.birthId !== birthId) throw new RuntimeError('not_found', `that ${id} is gone`);
+    return instance;
+  };
+
+  return {
+    describe: () => ({ name: runtime.name, features: runtime.features }),
+    create: async (requests, context) => {
+      const { request, signal } = await readHeld(requests, context.signal);
+      return toInstanceMessage(await runtime.create(parseSpec(request), { signal }));
+    },
+    get: async ({ instance }) => toInstanceMessage(await runtime.get(parseInstanceId(instance))),
+    list: () => toMessages(runtime.list(), toInstanceMessage),
+    getState: async (request) => toStateMessage(await (await find(request)).state()),
+    getUsage: async (request) => toUsageMessage(await (await find(request)).usage()),
+    stop: async (request) => {
+      await (await find(request)).stop();
+      return {};
+    },
+    pause: async (request) => {
+      await (await find(request)).pause({ memory: request.memory });
+      return {};
+    },
+    resume: async (requests, context) => {
+      const { request, signal } = await readHeld(requests, context.signal);
+      const { memory } = request;
+      const instance = await find(request);
+      await instance.resume({ signal, ...(memory !== undefined && { memory }) });
+      return toInstanceMessage(instance);
+    },
+    snapshot: async (request) => {
+      const { snapshot, memory, ephemeral } = request;
+      const id = parseInstanceId(snapshot, 'snapshot');
+      await (await find(request)).snapshot({ id, memory, ephemeral });
+      return {};
+    },
+    exportImage: async (requests, context) => {
+      const { request, signal } = await readHeld(requests, context.signal);
+      const path = parsePath(request.path, 'path');
+      return toImageFileMessage(await (await find(request)).exportImage({ path, signal }));
+    },
+    listSnapshots: () =>
+      toMessages(runtime.snapshots.list(), ({ id, sizeBytes }) => ({
+        snapshot: id,
+        sizeBytes: BigInt(sizeBytes),
+      })),
+    verifySnapshot: async function* ({ snapshot }) {
+      const problems = await runtime.snapshots.verify(parseInstanceId(snapshot, 'snapshot'));
+      // A path in it may hold what is no text.
+      for (const problem of problems) yield { problem: problem.toWellFormed() };
+    },
+    diff: (request, { signal }) => {
+      const from = parseOrigin(request.from, 'from');
+      const to = parseOrigin(request.to, 'to');
+      return toMessages(runtime.snapshots.diff(from, to, { signal }), toDifferenceMessage);
+    },
+    deleteSnapshot: async ({ snapshot }) => {
+      await runtime.snapshots.delete(parseInstanceId(snapshot, 'snapshot'));
+      return {};
+    },
+    watch: (requests, { signal }) => watchRuns(runtime, requests, { signal, onError }),
+  };
+};
+
+async function* toMessages<T, M>(items: AsyncIterable<T>, toMessage: (item: T) => M): AsyncGenerator<M> {
+  for await (const item of items) yield toMessage(item);
+}

@@ -1,0 +1,165 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import { dialSocket } from './client.ts';
+import { type Connection, createConnection } from './connection.ts';
+import { fromConnectError } from './failure.ts';
+import { callHeld } from './held-stream.ts';
+import { type RuntimeServer, serveRuntime } from './server.ts';
+import { createScriptedRuntime } from './testing/scripted-runtime.ts';
+
+let dir: string;
+let runtime: ReturnType<typeof createScriptedRuntime>;
+let server: RuntimeServer;
+let connection: Connection;
+let client: Client<typeof RuntimeService>;
+let errors: Error[];
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'remote-server-'));
+  errors = [];
+  runtime = createScriptedRuntime(dir);
+  const socketPath = join(dir, 'runtime.sock');
+  server = await serveRuntime(runtime, { socketPath, onError: (error) => void errors.push(error) });
+  connection = await createConnection(await dialSocket(socketPath), { onEnd: () => undefined });
+  client = createClient(RuntimeService, connection.transport);
+});
+afterEach(async () => {
+  connection.close();
+  await server.close();
+  await runtime.close();
+  await rm(dir, { recursive: true });
+});
+
+const toSpec = (id: string) => ({
+  id,
+  hostname: id,
+  limits: { cpuCount: 1, memoryBytes: 1n << 28n, diskBytes: 1n << 30n, processCount: 100n },
+  network: { internet: false },
+  origin: { case: 'rootfs' as const, value: '/' },
+});
+const create = (id: string) => callHeld(client.create, { spec: toSpec(id) });
+const target = { instance: '../../etc', birthId: 'b' };
+
+/** What the driver would have thrown, or the code of the transport. */
+const refusal = async (call: Promise<unknown>): Promise<string> => {
+  const error = await call.then(() => undefined, ConnectError.from);
+  if (!error) return 'answered';
+  return error.details.length > 0 ? fromConnectError(error).message : (Code[error.code] as string);
+};
+
+describe('the server', () => {
+  it.each<[string, RegExp, () => Promise<unknown>]>([
+    ['a path as an id', /^target must be 1 to 40 /, () => client.stop({ target })],
+    ['no target', /no target/, () => client.getState({})],
+    [
+      'no birth id',
+      /is gone/,
+      async () => {
+        await create('one');
+        await client.stop({ target: { instance: 'one' } });
+      },
+    ],
+    [
+      'a snapshot that is a path',
+      /^snapshot must be 1 to 40 /,
+      () => client.deleteSnapshot({ snapshot: '../up' }),
+    ],
+    ['no spec', /^spec must be an object/, () => callHeld(client.create, {})],
+    ['no message', /create failed/, () => client.create((async function* () {})())],
+    ['a message that is too long', /^ResourceExhausted$/, () => client.get({ instance: 'x'.repeat(20_000) })],
+  ])(
+    'refuses %s, leaves the driver alone and serves what else is under way',
+    async (_what, expected, call) => {
+      const slow = create('slow1');
+      await expect.poll(() => runtime.log).toContain('create slow1');
+      expect(await refusal(call())).toMatch(expected);
+      runtime.release();
+      expect((await slow).instance?.id).toBe('slow1');
+      expect(runtime.log.filter((line) => !line.startsWith('create '))).toEqual([]);
+    },
+  );
+
+  it('ends the stream of a client that watches no run', async () => {
+    const requests = (async function* () {
+      yield {};
+      await setTimeout(60_000);
+    })();
+    const read = async () => {
+      for await (const _ of client.watch(requests)) expect.unreachable();
+    };
+    expect(await refusal(read())).toMatch('no run');
+  });
+
+  it('goes on watching beside a run that cannot be looked at', async () => {
+    const runId = (await create('one')).instance?.runId ?? '';
+    const requests = (async function* () {
+      yield { run: { instance: 'torn', runId: 'r' } };
+      yield { run: { instance: 'one', runId } };
+      await setTimeout(60_000);
+    })();
+    const left = new AbortController();
+    const ends = client.watch(requests, { signal: left.signal })[Symbol.asyncIterator]();
+    const first = ends.next();
+    await expect.poll(() => errors.map(({ message }) => message)).toEqual(['its record is torn']);
+    await (await runtime.get('one')).stop();
+    expect((await first).value.run).toMatchObject({ instance: 'one', runId });
+    left.abort();
+  });
+
+  it('leaves a list when its reader does, and answers other calls while no reader takes more of it', async () => {
+    runtime.listsForEver();
+    const left = new AbortController();
+    const list = client.list({}, { signal: left.signal })[Symbol.asyncIterator]();
+    expect((await list.next()).value.instance.id).toBe('endless');
+    await create('one');
+    const before = runtime.listed();
+    await setTimeout(200);
+    expect(runtime.listed() - before).toBeLessThan(5_000);
+    expect((await client.get({ instance: 'one' })).instance?.id).toBe('one');
+    expect(runtime.log).not.toContain('list left');
+    left.abort();
+    await expect.poll(() => runtime.log).toContain('list left');
+    expect(errors).toEqual([]);
+  });
+
+  it('does not report a client that closes its connection or is killed', async () => {
+    const close = [
+      (each: Connection) => each.close(),
+      (_each: Connection, socket: Socket) => socket.destroy(),
+    ];
+    for (const leave of close) {
+      const socket = await dialSocket(join(dir, 'runtime.sock'));
+      const other = await createConnection(socket, { onEnd: () => undefined });
+      const call = refusal(
+        callHeld(createClient(RuntimeService, other.transport).create, { spec: toSpec('slow1') }),
+      );
+      await expect.poll(() => runtime.log.at(-1)).toBe('create slow1');
+      leave(other, socket);
+      await call;
+      await expect.poll(() => runtime.log.at(-1)).toBe('undone slow1');
+    }
+    expect(errors).toEqual([]);
+  });
+
+  it('waits at its end for what it called off', async () => {
+    const refused = refusal(create('slow1'));
+    await expect.poll(() => runtime.log).toContain('create slow1');
+    await server.close();
+    expect(runtime.log).toContain('undone slow1');
+    expect(await refused).toMatch(/^(Unavailable|Canceled)$/);
+  });
+
+  it('hears of a call that is called off before its message is read', async () => {
+    const controller = new AbortController();
+    controller.abort();
+    const call = callHeld(client.create, { spec: toSpec('slow1') }, controller.signal);
+    expect(await refusal(call)).toBe('aborted');
+    expect(runtime.log).toEqual(['create slow1', 'undone slow1']);
+  });
+});

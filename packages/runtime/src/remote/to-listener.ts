@@ -1,0 +1,29 @@
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import type { ConnectRouter } from '@connectrpc/connect';
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+
+/**
+ * Answers requests by the procedures of a router. `connectNodeAdapter` does that, too, but prints what it could not send to a client that
+ * had gone.
+ */
+export const toListener = (
+  router: ConnectRouter,
+  onError: (error: Error) => void,
+): ((request: Http2ServerRequest, response: Http2ServerResponse) => void) => {
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  return (nodeRequest, nodeResponse) => {
+    const handler = handlers.get(nodeRequest.url);
+    if (!handler) {
+      nodeResponse.writeHead(404).end();
+      return;
+    }
+    // It plays no part here, and connect-node throws on one that is missing or does not parse.
+    nodeRequest.headers[':authority'] = 'runtime';
+    const request = universalRequestFromNodeRequest(nodeRequest, nodeResponse, undefined, undefined);
+    handler(request)
+      .then((response) => universalResponseToNodeResponse(response, nodeResponse))
+      .catch((error: Error) => {
+        if (!request.signal.aborted) onError(error);
+      });
+  };
+};

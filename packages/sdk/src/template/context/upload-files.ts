@@ -1,0 +1,96 @@
+import { Readable } from 'node:stream';
+import { toSandboxError } from '../../errors.ts';
+import { type CallOptions, runCall } from '../../transport/call.ts';
+import { type Connection, callApi } from '../../transport/connection.ts';
+import { fromResponse } from '../../transport/from-response.ts';
+import type { CopyStep } from '../definition.ts';
+import { DockerfileError } from '../dockerfile/refused.ts';
+import type { ContextFile } from './context-file.ts';
+import { findFiles } from './find-files.ts';
+import { type FilesHash, hashFiles } from './hash-files.ts';
+import type { Context } from './open-context.ts';
+import { packFiles } from './pack-files.ts';
+
+/** A step that copies, with what it copies. */
+export interface PreparedCopy extends FilesHash {
+  args: string[];
+  files: ContextFile[];
+}
+
+/** Finds and hashes the files of a step. Throws `invalid_argument`, with the line of the Dockerfile if there is one. */
+export async function prepareCopy(
+  step: CopyStep & { line?: number },
+  context: Context,
+  signal: AbortSignal,
+): Promise<PreparedCopy> {
+  const { src, files } = atLine(step.line, () => findFiles(step, context));
+  const args = [src, step.dest, step.user, step.mode];
+  return { args, files, ...(await hashFiles(args, files, signal)) };
+}
+
+function atLine<T>(line: number | undefined, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (line === undefined) throw error;
+    throw new DockerfileError(line, (error as Error).message, { cause: error });
+  }
+}
+
+/** Sends the archive of a step unless the service has it, or `force` is set. True when it was sent. */
+export async function uploadFiles(
+  connection: Connection,
+  { templateId, copy, force }: { templateId: string; copy: PreparedCopy; force: boolean },
+  options: CallOptions & { signal: AbortSignal },
+): Promise<boolean> {
+  const path = { templateID: templateId, hash: copy.hash };
+  const { data } = await callApi(connection, options, (api, signal) =>
+    api.GET('/templates/{templateID}/files/{hash}', { params: { path }, signal }),
+  );
+  if (data.url === undefined || (data.present && !force)) {
+    if (data.present) return false;
+    throw toSandboxError('internal', 'the service has no place for the files of a template');
+  }
+  await put(connection, copy, { url: new URL(data.url, connection.apiUrl), headers: data.headers, options });
+  return true;
+}
+
+interface Target {
+  url: URL;
+  headers: Record<string, string> | undefined;
+  options: CallOptions;
+}
+
+/** However long it takes: a large archive on a slow line is no failure. */
+async function put(
+  connection: Connection,
+  copy: PreparedCopy,
+  { url, headers, options }: Target,
+): Promise<void> {
+  const archive = packFiles(copy.files, copy.contents);
+  let reason: Error | undefined;
+  archive.once('error', (error) => {
+    reason = error;
+  });
+  const send = connection.fetch ?? globalThis.fetch;
+  try {
+    await runCall({ signal: options.signal, requestTimeoutMs: 0 }, 0, async (signal) => {
+      const body = Readable.toWeb(archive) as ReadableStream<Uint8Array>;
+      const init = {
+        method: 'PUT',
+        headers: { 'content-type': 'application/octet-stream', ...headers },
+        body,
+      };
+      // A stream as a body has to say so; the type of the DOM does not have the field.
+      const response = await send(url, { ...init, duplex: 'half', signal } as RequestInit);
+      const { status } = response;
+      const text = await response.text();
+      if (!response.ok) throw fromResponse({ status, headers: response.headers, body: text });
+    });
+  } catch (error) {
+    // What ended the archive, which a failed request only wraps.
+    throw reason ?? error;
+  } finally {
+    archive.destroy();
+  }
+}

@@ -1,0 +1,3 @@
+/** One word of a shell command that means exactly this text. */
+export const quoteWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,103 @@
+import { getEventListeners } from 'node:events';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createRetryingFetch } from './retrying-fetch.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Sends through a fetch of its own that answers at once: with 429 and these values of `Retry-After`, then with 200. */
+const send = (
+  values: (string | null)[],
+  { requestTimeoutMs = 60_000, onResponse = (): void => {}, signal = new AbortController().signal } = {},
+) => {
+  const startMs = Date.now();
+  const sent: { at: number; request: Request }[] = [];
+  let cancelled = 0;
+  const toBody = () =>
+    new ReadableStream({
+      cancel: () => {
+        cancelled += 1;
+      },
+    });
+  const fetch = async (request: unknown): Promise<Response> => {
+    const value = values[sent.length];
+    sent.push({ at: Date.now() - startMs, request: request as Request });
+    onResponse();
+    if (value === undefined) return new Response('done');
+    return new Response(toBody(), { status: 429, headers: value === null ? {} : { 'retry-after': value } });
+  };
+  const request = new Request('http://platform.test/', { method: 'POST', body: 'payload', signal });
+  const result = createRetryingFetch({ fetch, requestTimeoutMs })(request);
+  const outcome = result.then(
+    ({ status }) => status,
+    (error: unknown) => error,
+  );
+  const times = (): number[] => sent.map(({ at }) => at);
+  return { outcome, sent, times, request, cancelled: () => cancelled };
+};
+
+it('waits as many seconds as the server says, each time', async () => {
+  const { outcome, times, cancelled } = send(['2', '3', '10']);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await outcome).toBe(200);
+  expect(times()).toEqual([0, 2_000, 5_000, 15_000]);
+  // Otherwise each would keep a connection.
+  expect(cancelled()).toBe(3);
+});
+
+it('waits for the whole request timeout and no longer', async () => {
+  const [fits, tooLong] = [
+    send(['3'], { requestTimeoutMs: 3_000 }),
+    send(['4'], { requestTimeoutMs: 3_999 }),
+  ];
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([await fits.outcome, fits.times()]).toEqual([200, [0, 3_000]]);
+  expect([await tooLong.outcome, tooLong.times(), tooLong.cancelled()]).toEqual([429, [0], 0]);
+});
+
+it('waits for any time when calls have no timeout, but not for a number that no server means', async () => {
+  const [long, absurd] = [
+    send(['86400'], { requestTimeoutMs: 0 }),
+    send(['1000000000'], { requestTimeoutMs: 0 }),
+  ];
+  await vi.advanceTimersByTimeAsync(86_400_000);
+  expect([await long.outcome, long.times()]).toEqual([200, [0, 86_400_000]]);
+  expect([await absurd.outcome, absurd.times()]).toEqual([429, [0]]);
+});
+
+it('returns a 429 without a time, for which waiting does not help', async () => {
+  const { outcome, times } = send([null], { requestTimeoutMs: 0 });
+  expect([await outcome, times()]).toEqual([429, [0]]);
+});
+
+it('sends copies of the request, and at last the request itself', async () => {
+  const { outcome, sent, request } = send(['0', '0', '0', '0']);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await outcome).toBe(429);
+  expect(sent.map((one) => one.request === request)).toEqual([false, false, false, true]);
+});
+
+it('ends the wait when the signal aborts, and leaves neither timer nor listener', async () => {
+  const controller = new AbortController();
+  const { outcome, request, times } = send(['30'], { signal: controller.signal });
+  await vi.advanceTimersByTimeAsync(100);
+  const why = new Error('enough');
+  controller.abort(why);
+  expect(await outcome).toBe(why);
+  expect([times(), vi.getTimerCount(), getEventListeners(request.signal, 'abort')]).toEqual([[0], 0, []]);
+});
+
+it('does not wait when the signal aborted before, and leaves no listener after a wait', async () => {
+  const controller = new AbortController();
+  const why = new Error('enough');
+  const aborted = send(['30'], { signal: controller.signal, onResponse: () => controller.abort(why) });
+  expect([await aborted.outcome, aborted.times(), vi.getTimerCount()]).toEqual([why, [0], 0]);
+  const { outcome, request } = send(['1']);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await outcome).toBe(200);
+  expect(getEventListeners(request.signal, 'abort')).toEqual([]);
+});

@@ -1,0 +1,78 @@
+import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
+import { Sandbox } from '@skerry/sdk';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import type { CreateOptions } from '../stack/stack-client.ts';
+
+/** Where an attack is tried: inside a sandbox of a level, or from outside, where levels do not matter. */
+export type AttackPlace = IsolationLevel | 'outside';
+
+/** One line of the table of attacks. */
+export interface AttackRow {
+  /** What is attempted, as a noun phrase. */
+  attack: string;
+  place: AttackPlace;
+  stoppedBy: string;
+}
+
+declare module 'vitest' {
+  interface TaskMeta {
+    /** What the test tried: none of it succeeded when the test passes. */
+    attacks?: AttackRow[];
+  }
+}
+
+/** Adds a line for the same place. */
+export type ReportAttack = (row: Omit<AttackRow, 'place'>) => void;
+
+/** A test that passes when what it tries is stopped. `pnpm test:attacks` prints a line for it, and those that `run` reports. */
+export const testAttack = (row: AttackRow, run: (report: ReportAttack) => Promise<void>): void => {
+  const where = row.place === 'outside' ? 'from outside' : `at level ${row.place}`;
+  it(`${row.attack} is stopped ${where}`, async ({ task }) => {
+    const rows = [row];
+    task.meta.attacks = rows;
+    await run((more) => void rows.push({ ...more, place: row.place }));
+  });
+};
+
+/** As `testAttack`, for a client. */
+export const attackFromOutside = (attack: string, stoppedBy: string, run: () => Promise<void>): void =>
+  testAttack({ attack, place: 'outside', stoppedBy }, run);
+
+/** The shared server of a level, for attacks from inside its sandboxes. */
+export interface LevelUnderAttack {
+  readonly level: IsolationLevel;
+  /** That server, during a test. */
+  server(): SharedStack;
+  /** Makes a sandbox, which ends with the tests of the file. */
+  open(options?: CreateOptions): Promise<Sandbox>;
+  /** As `testAttack`, from inside; `run` may report further lines. */
+  attack(
+    attack: string,
+    stoppedBy: string | Readonly<Record<IsolationLevel, string>>,
+    run: (report: ReportAttack) => Promise<void>,
+  ): void;
+}
+
+/** Declares the same attacks for the shared server of each level. */
+export const atEachLevel = (define: (at: LevelUnderAttack) => void): void => {
+  describe.each(isolationLevels)('at level %s', (level) => {
+    let stack: SharedStack;
+    beforeAll(async () => {
+      stack = await joinStack({ level });
+    });
+    afterAll(() => stack.leave());
+    define({
+      level,
+      server: () => stack,
+      open: async (options) => {
+        const { sandboxId } = await stack.createSandbox(options);
+        return Sandbox.connect(sandboxId, stack.connection);
+      },
+      attack: (attack, stoppedBy, run) => {
+        const by = typeof stoppedBy === 'string' ? stoppedBy : stoppedBy[level];
+        testAttack({ attack, place: level, stoppedBy: by }, run);
+      },
+    });
+  });
+};

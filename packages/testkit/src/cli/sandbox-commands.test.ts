@@ -1,0 +1,357 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { get } from 'node:http';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { buffer, text } from 'node:stream/consumers';
+import { Sandbox } from '@skerry/sdk';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const program = join(import.meta.dirname, '../../../cli/src/main.ts');
+let stack: Stack;
+
+beforeAll(async () => {
+  stack = await startStack();
+});
+afterAll(() => stack.down());
+
+const start = (argv: string[]): ChildProcess => {
+  const child = spawn(process.execPath, [program, ...argv], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, XDG_CONFIG_HOME: join(stack.dataDir, 'no-config') },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+};
+
+/** Runs the command line to its end. */
+const run = async (argv: string[], input = '') => {
+  const child = start(argv);
+  child.stdin?.end(input);
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout as NodeJS.ReadableStream),
+    text(child.stderr as NodeJS.ReadableStream),
+    once(child, 'exit') as Promise<[number | null]>,
+  ]);
+  return { code, stdout, stderr };
+};
+
+/** The arguments of `skerry sandbox VERB` on this stack. */
+const sandbox = (verb: string, ...rest: string[]): string[] => [
+  'sandbox',
+  verb,
+  '--data',
+  stack.dataDir,
+  ...rest,
+];
+
+const firstLine = async (child: ChildProcess): Promise<string> => {
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const [line] = (await once(lines, 'line')) as [string];
+  return line;
+};
+
+const newFolder = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'skerry-cli-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return folder;
+};
+
+describe('skerry sandbox run', () => {
+  it('creates a sandbox, passes streams and variables, ends with the status of the command and removes the sandbox', async () => {
+    const command = ['--metadata', 'of=run', '-e', 'WHO=me', '-i', '--', 'cat; echo "$WHO" >&2; exit 7'];
+    expect(await run(sandbox('run', ...command), 'in\n')).toEqual({
+      code: 7,
+      stdout: 'in\n',
+      stderr: 'me\n',
+    });
+    expect(await run(sandbox('list', '-q', '--metadata', 'of=run'))).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('ends with 124 when the command outlives its time, and with 125 when the sandbox cannot be made', async () => {
+    const late = await run(sandbox('run', '--timeout', '1s', '--', 'sleep', '100'));
+    expect(late).toMatchObject({ code: 124, stderr: 'skerry: the command was killed after 1 s\n' });
+    const unknown = await run(sandbox('run', '--template', 'no-such', '--', 'true'));
+    expect(unknown).toMatchObject({ code: 125, stderr: expect.stringContaining('no-such') });
+    expect(await run(sandbox('run', '--no-such-option'))).toMatchObject({ code: 125 });
+  });
+
+  it('removes the sandbox when it is interrupted, and ends with 130', async () => {
+    const child = start(sandbox('run', '--metadata', 'of=interrupt', '--', 'echo ready; sleep 100'));
+    expect(await firstLine(child)).toBe('ready');
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([130, null]);
+    expect(await run(sandbox('list', '-q', '--metadata', 'of=interrupt'))).toMatchObject({ stdout: '' });
+  });
+});
+
+describe('skerry sandbox exec', () => {
+  it('interrupts the whole command at the first Ctrl-C and kills it at the second', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    const stubborn = start(
+      sandbox('exec', sandboxId, '--', 'trap "echo again" INT; echo ready; while :; do sleep 0.1; done'),
+    );
+    const lines = createInterface({ input: stubborn.stdout as NodeJS.ReadableStream })[
+      Symbol.asyncIterator
+    ]();
+    expect((await lines.next()).value).toBe('ready');
+    stubborn.kill('SIGINT');
+    expect((await lines.next()).value).toBe('again');
+    stubborn.kill('SIGINT');
+    expect(await once(stubborn, 'exit')).toEqual([137, null]);
+  });
+
+  it('ends with 128 and the number of the signal that ended the command', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    expect(await run(sandbox('exec', sandboxId, '--', 'kill -SEGV $$'))).toMatchObject({ code: 139 });
+  });
+
+  it('passes input and both outputs on byte by byte', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    const input = Buffer.from(Array.from({ length: 300_000 }, (_, at) => (at * 7 + (at >> 8)) & 0xff));
+    const child = start(sandbox('exec', '-i', sandboxId, '--', 'tee /dev/stderr'));
+    child.stdin?.end(input);
+    const [stdout, stderr] = await Promise.all([
+      buffer(child.stdout as NodeJS.ReadableStream),
+      buffer(child.stderr as NodeJS.ReadableStream),
+    ]);
+    expect([stdout.equals(input), stderr.equals(input)]).toEqual([true, true]);
+  });
+
+  it('ends although its standard input stays open', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    const child = start(sandbox('exec', '-i', sandboxId, '--', 'head -n 1'));
+    child.stdin?.write('one\n');
+    expect(await text(child.stdout as NodeJS.ReadableStream)).toBe('one\n');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  it('ends without a word, and kills the command, when the reader of its output has gone', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    const child = start(sandbox('exec', sandboxId, '--', 'exec -a chatter yes'));
+    child.stdout?.once('data', () => child.stdout?.destroy());
+    const [complaint, [code]] = await Promise.all([
+      text(child.stderr as NodeJS.ReadableStream),
+      once(child, 'exit') as Promise<[number]>,
+    ]);
+    expect([code, complaint]).toEqual([141, '']);
+    const left = await run(sandbox('exec', sandboxId, '--', 'pgrep -c -x chatter || true'));
+    expect(left.stdout).toBe('0\n');
+  });
+});
+
+describe('skerry sandbox list, info and kill', () => {
+  it('prints a table, objects or ids, and kills all', async () => {
+    const one = await stack.createSandbox({ metadata: { name: 'first\u001b[2J' } });
+    const two = await stack.createSandbox();
+    const { stdout: table } = await run(sandbox('list'));
+    expect(table).toMatch(/^ID +TEMPLATE +STATE +AGE +ENDS IN +METADATA\n/);
+    expect(table).toMatch(
+      new RegExp(`^${one.sandboxId}  base +running +\\d+s +\\dm +name=first\\\\x1b\\[2J$`, 'm'),
+    );
+    const { stdout: ids } = await run(sandbox('list', '--quiet', '--state', 'running'));
+    expect(ids.split('\n')).toEqual(expect.arrayContaining([one.sandboxId, two.sandboxId]));
+    const { stdout: info } = await run(sandbox('info', two.sandboxId));
+    expect(info).toMatch(
+      /^id +i\w+\ntemplate +base\nstate +running\nstarted +.* \d+s ago\nends +.*Z\ncpu +2\nmemory +\d+ MiB\n/,
+    );
+    const { stdout: json } = await run(sandbox('info', '--json', two.sandboxId));
+    expect(JSON.parse(json)).toMatchObject({ sandboxId: two.sandboxId, state: 'running' });
+    const killed = await run(sandbox('kill', '--all'));
+    expect(killed.stdout.split('\n')).toEqual(expect.arrayContaining([one.sandboxId, two.sandboxId]));
+    expect((await run(sandbox('list'))).stdout).toBe('ID  TEMPLATE  STATE  AGE  ENDS IN  METADATA\n');
+    expect(await run(sandbox('kill'))).toMatchObject({
+      code: 1,
+      stderr: 'skerry: name the sandboxes, or give --all\n',
+    });
+  });
+
+  it('leaves a paused sandbox paused when it is shown', async () => {
+    const { sandboxId } = await stack.createSandbox();
+    await Sandbox.pause(sandboxId, { ...stack.connection, memory: false });
+    expect((await run(sandbox('info', sandboxId))).stdout).toMatch(/^ends +never while paused$/m);
+    expect((await run(sandbox('list'))).stdout).toMatch(
+      new RegExp(`^${sandboxId}  base +paused +\\d+s +-$`, 'm'),
+    );
+  });
+});
+
+describe('skerry sandbox cp', () => {
+  it('copies a folder in and out with modes, links and odd names, into what exists', async () => {
+    const { sandboxId: id } = await stack.createSandbox();
+    const here = await newFolder();
+    const project = join(here, 'project');
+    await mkdir(join(project, 'sub dir'), { recursive: true });
+    await writeFile(join(project, 'sub dir', 'ü\n.txt'), 'text');
+    await writeFile(join(project, 'run.sh'), '#!/bin/sh\necho ran\n');
+    await chmod(join(project, 'run.sh'), 0o755);
+    await symlink('run.sh', join(project, 'link'));
+    await writeFile(join(project, 'large'), Buffer.alloc(5 << 20, 1));
+    expect(await run(sandbox('cp', project, `${id}:`))).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect((await run(sandbox('exec', id, '--', './project/link; stat -c %U project/large'))).stdout).toBe(
+      'ran\nuser\n',
+    );
+    expect(await run(sandbox('cp', `${id}:project`, join(here, 'back')))).toMatchObject({ code: 0 });
+    expect(await readFile(join(here, 'back', 'sub dir', 'ü\n.txt'), 'utf8')).toBe('text');
+    expect(await readlink(join(here, 'back', 'link'))).toBe('run.sh');
+    expect((await stat(join(here, 'back', 'run.sh'))).mode & 0o777).toBe(0o755);
+    expect((await stat(join(here, 'back', 'large'))).size).toBe(5 << 20);
+    expect((await run(sandbox('exec', id, '--', 'ls -A /tmp'))).stdout).not.toContain('skerry-copy');
+  });
+
+  it('copies one file under another name and into a folder, and says which file is missing', async () => {
+    const { sandboxId: id } = await stack.createSandbox();
+    const here = await newFolder();
+    await writeFile(join(here, 'a:b'), '\u0000binary');
+    expect(await run(sandbox('cp', join(here, 'a:b'), `${id}:/home/user/c`))).toMatchObject({ code: 0 });
+    expect(await run(sandbox('cp', `${id}:/home/user/c`, here))).toMatchObject({ code: 0 });
+    expect(await readFile(join(here, 'c'), 'utf8')).toBe('\u0000binary');
+    const missing = await run(sandbox('cp', `${id}:/none`, here));
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringMatching(/^skerry: .*\/none.*\n$/) });
+    const neither = await run(sandbox('cp', 'a', 'b'));
+    expect(neither.stderr).toBe(
+      'skerry: one of the two is ID:PATH in a sandbox, the other a path on this machine\n',
+    );
+  });
+
+  it('writes nothing outside of the destination, whatever the archive of the sandbox says', async () => {
+    const { sandboxId: id } = await stack.createSandbox();
+    const here = await newFolder();
+    // A tar of the sandbox that answers with a link out of the folder, and a file through it.
+    const hostile = `mkdir -p evil/x ~/bin && ln -s ${here} evil/x/out && cat > /usr/local/bin/tar <<'END'
+#!/usr/bin/python3
+import io, sys, tarfile
+with tarfile.open(sys.argv[2], 'w') as archive:
+    link = tarfile.TarInfo('out'); link.type = tarfile.SYMTYPE; link.linkname = '${here}'
+    archive.addfile(link)
+    for name in ('out/through', '../above', '${here}/absolute'):
+        entry = tarfile.TarInfo(name); entry.size = 4
+        archive.addfile(entry, io.BytesIO(b'evil'))
+END
+chmod +x /usr/local/bin/tar`;
+    expect(await run(sandbox('exec', '-u', 'root', '-C', '/home/user', id, '--', hostile))).toMatchObject({
+      code: 0,
+    });
+    const into = join(here, 'into');
+    await run(sandbox('cp', `${id}:/home/user/evil`, into));
+    for (const name of ['through', 'above', 'absolute'])
+      await expect(stat(join(here, name))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
+
+/** Takes one upgrade and answers each piece in capitals. */
+const upgrade = `
+import socket
+server = socket.create_server(("0.0.0.0", 8080), reuse_port=True)
+print("listening")
+peer = server.accept()[0]
+head = b""
+while not head.endswith(b"\\r\\n\\r\\n"):
+    head += peer.recv(1)
+peer.send(b"HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: shout\\r\\n\\r\\n")
+while piece := peer.recv(1000):
+    peer.send(piece.upper())
+`;
+
+describe('skerry sandbox url and port open', () => {
+  it('serves a port of the sandbox on this machine, WebSockets too, until it is interrupted', async () => {
+    const { sandboxId: id } = await stack.createSandbox();
+    const url = (await run(sandbox('url', id, '8080'))).stdout;
+    expect(url).toMatch(new RegExp(`^https?://8080-${id}\\..*\\n$`));
+    const opened = start(['sandbox', 'port', 'open', '--data', stack.dataDir, '--local', '0', id, '8080']);
+    const address = await firstLine(opened);
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect((await fetch(address)).status).toBe(502);
+    const server = start(
+      sandbox('exec', id, '--', 'mkdir w; cd w; echo served > f; exec python3 -u -m http.server 8080'),
+    );
+    await firstLine(server);
+    expect(await (await fetch(`${address}/f`)).text()).toBe('served\n');
+    server.kill('SIGTERM');
+    await once(server, 'exit');
+    const upgrader = start(sandbox('exec', id, '--', `exec python3 -u -c '${upgrade}'`));
+    await firstLine(upgrader);
+    const request = get(address, { headers: { connection: 'Upgrade', upgrade: 'shout' } });
+    const [, socket] = (await once(request, 'upgrade')) as [unknown, Socket];
+    socket.write('over both\n');
+    expect(String(await once(socket, 'data'))).toBe('OVER BOTH\n');
+    socket.destroy();
+    opened.kill('SIGINT');
+    expect(await once(opened, 'exit')).toEqual([0, null]);
+  });
+});
+
+describe('skerry context', () => {
+  it('keeps servers by name for its owner alone, and never prints a key', async () => {
+    const { apiUrl = '', apiKey = '' } = stack.connection;
+    const inContext = async (...argv: string[]) => {
+      const result = await run(argv);
+      expect(result.stdout + result.stderr).not.toContain(apiKey);
+      return result;
+    };
+    await inContext('context', 'add', 'here', '--api-url', apiUrl, '--api-key', apiKey);
+    const file = join(stack.dataDir, 'no-config/skerry/contexts.json');
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await inContext('sandbox', 'list', '--context', 'here', '-q')).code).toBe(0);
+    await inContext('context', 'use', 'here');
+    expect((await inContext('sandbox', 'list', '-q')).code).toBe(0);
+    expect((await inContext('context', 'list')).stdout).toMatch(
+      /^CURRENT {2}NAME {2}API +DOMAIN\n\* +here {2}http/,
+    );
+    expect((await inContext('context', 'use', 'none')).stderr).toBe(
+      'skerry: no context none; there are: here\n',
+    );
+    await inContext('context', 'remove', 'here');
+    expect((await inContext('context', 'ls', '-q')).stdout).toBe('');
+  });
+});
+
+describe('what goes wrong', () => {
+  it('is one line with a hint, and the stack with --debug alone', async () => {
+    const free = createServer().listen(0, '127.0.0.1');
+    await once(free, 'listening');
+    const { port } = free.address() as AddressInfo;
+    free.close();
+    const unserved = ['--api-url', `http://127.0.0.1:${port}`, '--api-key', 'k'];
+    const refused = await run(['sandbox', 'list', ...unserved]);
+    expect(refused.stderr).toMatch(
+      /^skerry: the connection failed: [^\n]+\n {2}start the server with "skerry up"[^\n]*\n$/,
+    );
+    expect((await run(['--debug', 'sandbox', 'list', ...unserved])).stderr).toMatch(/\n {4}at .*\.ts/);
+    const key = await run([
+      'sandbox',
+      'list',
+      '--api-url',
+      stack.connection.apiUrl ?? '',
+      '--api-key',
+      'wrong',
+    ]);
+    expect(key.stderr).toMatch(/^skerry: [^\n]+\n {2}pass the key[^\n]*\n$/);
+    const long = await run(sandbox('create', '--timeout', '999d'));
+    expect(long.stderr).toMatch(/^skerry: [^\n]*timeout[^\n]*\n$/);
+    expect((await run(sandbox('info', 'inone'))).stderr).toMatch(/^skerry: [^\n]*inone[^\n]*\n$/);
+    const taken = await run([
+      'up',
+      '--data',
+      join(await newFolder(), 'data'),
+      '--port',
+      new URL(stack.connection.apiUrl ?? '').port,
+    ]);
+    expect(taken.stderr).toMatch(/EADDRINUSE/);
+  });
+});
+
+describe('skerry completion', () => {
+  it.each(['bash', 'zsh', 'fish'])('prints a script for %s that asks skerry for words', async (shell) => {
+    const { code, stdout } = await run(['completion', shell]);
+    expect([code, stdout.includes('skerry')]).toEqual([0, true]);
+  });
+
+  it('completes commands and options', async () => {
+    expect((await run(['complete', '--', 'sandbox', 'ex'])).stdout).toContain('exec');
+  });
+});

@@ -1,0 +1,92 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import { workspaceRoot } from '../workspace/workspace-copy.ts';
+import { readCodeBlocks } from './code-blocks.ts';
+import { createReader, type Reader } from './reader.ts';
+
+interface Operation {
+  'x-skerry-status'?: string;
+}
+type PathItem = { servers?: { url: string }[] } & Record<string, Operation | undefined>;
+
+const verbs = ['get', 'post', 'put', 'patch', 'delete'] as const;
+let stack: SharedStack;
+let reader: Reader;
+/** Each call that the program of the page made: its operation, and the status of the answer. */
+let calls: { key: string; status: number }[];
+
+/** The operations of the platform, and whether this server implements each. */
+const operations = new Map<string, boolean>(
+  Object.entries(
+    (
+      parse(readFileSync(join(workspaceRoot, 'specs/openapi.yaml'), 'utf8')) as {
+        paths: Record<string, PathItem>;
+      }
+    ).paths,
+  )
+    .filter(([, { servers = [] }]) => !servers.some(({ url }) => url.includes('{sandboxID}')))
+    .flatMap(([path, item]) =>
+      verbs.flatMap((verb) => {
+        const operation = item[verb];
+        if (operation === undefined) return [];
+        return [[`${verb.toUpperCase()} ${path}`, operation['x-skerry-status'] !== 'planned'] as const];
+      }),
+    ),
+);
+
+/** Preloaded into the program: writes each request with the status of its answer to a file. */
+const recorder = (file: string): string => `import { appendFileSync } from 'node:fs';
+const { fetch } = globalThis;
+globalThis.fetch = async (input, init) => {
+  const request = new Request(input, init);
+  const response = await fetch(request);
+  appendFileSync('${file}', JSON.stringify([request.method, new URL(request.url).pathname, response.status]) + '\\n');
+  return response;
+};
+`;
+
+/** The operation of a request; a fixed segment wins over a parameter. */
+const findOperation = (method: string, pathname: string): string =>
+  [...operations.keys()]
+    .filter((key) => key.startsWith(`${method} `))
+    .toSorted((a, b) => a.split('{').length - b.split('{').length)
+    .find((key) => new RegExp(`^${key.split(' ')[1]?.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(pathname)) ??
+  `${method} ${pathname}`;
+
+beforeAll(async () => {
+  stack = await joinStack();
+  reader = createReader(stack.address);
+  const blocks = readCodeBlocks('packages/platform-client/README.md').filter(
+    ({ language }) => language === 'ts',
+  );
+  reader.write('readme.ts', blocks.map(({ text }) => text).join('\n'));
+  reader.check(['readme.ts']);
+  const record = join(reader.path, 'calls.jsonl');
+  writeFileSync(record, '');
+  reader.write('recorder.mjs', recorder(record));
+  await reader.run(process.execPath, ['--import', './recorder.mjs', 'readme.ts']);
+  calls = readFileSync(record, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as [string, string, number])
+    .map(([method, pathname, status]) => ({ key: findOperation(method, pathname), status }));
+});
+afterAll(async () => {
+  reader[Symbol.dispose]();
+  await stack.leave();
+});
+
+it('has an example of each operation of the document in its README', () => {
+  const called = new Set(calls.map(({ key }) => key));
+  expect([...operations.keys()].filter((key) => !called.has(key))).toEqual([]);
+});
+
+it('succeeds with each example, and gets 501 for what this server does not implement', () => {
+  const unexpected = calls.filter(({ key, status }) =>
+    operations.get(key) === true ? status >= 300 : status !== 501,
+  );
+  expect(unexpected).toEqual([]);
+});

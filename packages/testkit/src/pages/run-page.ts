@@ -1,0 +1,47 @@
+import type { CodeBlock } from './code-blocks.ts';
+import type { Reader } from './reader.ts';
+
+/** The blocks of one language of a page, which are one program: each continues the one before it. */
+export interface PageProgram {
+  language: 'sh' | 'ts';
+  blocks: CodeBlock[];
+  /** What each of them prints: the block of language `text` right after it; undefined where there is none. */
+  expected: (string | undefined)[];
+}
+
+const END_OF_BLOCK = '<<end of block>>';
+
+/** The programs of a page, the one of its first block first. Throws for a language that is not known and for a stray text. */
+export function toPrograms(blocks: readonly CodeBlock[]): PageProgram[] {
+  const programs: PageProgram[] = [];
+  for (const [at, block] of blocks.entries()) {
+    const { language, line, text } = block;
+    if (language === 'sh' || language === 'ts') {
+      const known = programs.find((candidate) => candidate.language === language);
+      const program: PageProgram = known ?? { language, blocks: [], expected: [] };
+      if (known === undefined) programs.push(program);
+      program.blocks.push(block);
+      program.expected.push(undefined);
+    } else if (language === 'text') {
+      const before = programs.find((candidate) => candidate.language === blocks[at - 1]?.language);
+      if (before === undefined) throw new Error(`the text of line ${line} is not the output of a program`);
+      before.expected[before.expected.length - 1] = text;
+    } else if (language !== 'ini') {
+      throw new Error(`the block of line ${line} is not run: its language is "${language}"`);
+    }
+  }
+  return programs;
+}
+
+/** The source of a program, which prints a line after each block. */
+export function toSource({ language, blocks }: PageProgram): string {
+  const mark = language === 'sh' ? `echo '${END_OF_BLOCK}'` : `console.log('${END_OF_BLOCK}');`;
+  const head = language === 'sh' ? 'set -euo pipefail\n' : '';
+  return `${head}${blocks.map(({ text }) => `${text}${mark}\n`).join('')}`;
+}
+
+/** Runs a program of a page and resolves with what each block printed. Rejects when it fails. */
+export async function runPageProgram(reader: Reader, program: PageProgram, file: string): Promise<string[]> {
+  const printed = await reader.run(program.language === 'sh' ? 'bash' : process.execPath, [file]);
+  return printed.split(`${END_OF_BLOCK}\n`).slice(0, -1);
+}

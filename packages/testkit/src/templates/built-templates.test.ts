@@ -1,0 +1,310 @@
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { components } from '@skerry/platform-client';
+import { Sandbox } from '@skerry/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Stack, startStack } from '../stack/stack.ts';
+import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './debian-registry.ts';
+import { createTemplateBuilds } from './template-builds.ts';
+
+type Schemas = components['schemas'];
+
+let stack: Stack;
+let registry: DebianRegistry;
+let busybox: string;
+let scratch: string;
+const dataDir = mkdtempSync(join(tmpdir(), 'skerry-templates-'));
+
+beforeAll(async () => {
+  registry = await startDebianRegistry();
+  busybox = makeBusyboxFolder(['sh', 'cat', 'echo', 'id', 'chown', 'stat', 'sleep', 'pwd', 'mkdir', 'rmdir']);
+  await registry.push('test/busybox', { folder: busybox, env: ['PATH=/opt/bin:/bin', 'COLOUR=blue'] });
+  scratch = mkdtempSync(join(tmpdir(), 'skerry-scratch-'));
+  copyFileSync('/bin/busybox', join(scratch, 'echo'));
+  await registry.push('test/scratch', { folder: scratch });
+  stack = await startStack({ dataDir, args: ['--registry', registry.host, '--registry', '127.0.0.1:1'] });
+});
+afterAll(async () => {
+  await stack.down();
+  await registry[Symbol.asyncDispose]();
+  for (const folder of [busybox, scratch, dataDir]) rmSync(folder, { recursive: true, force: true });
+});
+
+const { register, start, readStatus, waitForEnd, build } = createTemplateBuilds(() => stack);
+
+const fromBusybox = () => ({ fromImage: `${registry.host}/test/busybox` });
+const create = (template: string): Promise<Sandbox> =>
+  Sandbox.create({ ...stack.connection, template, timeoutMs: 120_000 });
+const messagesOf = ({ logEntries }: Schemas['BuildInfo']): string[] =>
+  logEntries.map(({ message }) => message);
+const listImages = (): string[] => readdirSync(join(dataDir, 'templates'));
+const removeTemplate = async (templateID: string): Promise<number> =>
+  (await stack.api.DELETE('/templates/{templateID}', { params: { path: { templateID } } })).response.status;
+
+describe('a template', () => {
+  it('is built from an image of a registry without a C library, and sandboxes of it run', async () => {
+    const registered = await register('plain', { cpuCount: 1, memoryMB: 256 });
+    expect(registered).toMatchObject({ names: ['local/plain'], tags: ['default'], public: false });
+    expect((await readStatus(registered)).status).toBe('waiting');
+    expect((await start(registered, fromBusybox())).response.status).toBe(202);
+    const done = await waitForEnd(registered);
+    expect(done.reason).toBeUndefined();
+    expect(messagesOf(done)).toContain(`FROM ${registry.host}/test/busybox`);
+    const sandbox = await create('plain');
+    const { stdout } = await sandbox.commands.run('id -un; pwd; echo $COLOUR $PATH');
+    expect(stdout).toBe('user\n/home/user\nblue /opt/bin:/bin\n');
+    expect((await sandbox.getInfo()).templateId).toBe(registered.templateID);
+    await sandbox.kill();
+  });
+
+  it('is built from an image with a single program and no shell', async () => {
+    expect(await build('scratch', { fromImage: `${registry.host}/test/scratch` })).toMatchObject({
+      status: 'ready',
+    });
+    const sandbox = await create('scratch');
+    await sandbox.files.write('/home/user/note', 'kept');
+    expect(await sandbox.files.read('/home/user/note')).toBe('kept');
+    await sandbox.kill();
+  });
+
+  it('has the files that its steps made, as users, in folders and with variables', async () => {
+    const steps = [
+      { type: 'RUN', args: ['echo $COLOUR > made; id -un >> made; pwd >> made'] },
+      {
+        type: 'ENV',
+        args: ['NAME', 'one', 'BOTH', '$NAME$constructor-$COLOUR'],
+        force: true,
+        forceUpload: false,
+      },
+      { type: 'WORKDIR', args: ['/srv/app'] },
+      { type: 'RUN', args: ['echo $BOTH > here'] },
+      { type: 'USER', args: ['worker'] },
+      { type: 'WORKDIR', args: ['inner'] },
+      { type: 'RUN', args: ['echo mine > file'] },
+      { type: 'RUN', args: ['echo $NAME > /root/by-root', 'root'] },
+    ];
+    const done = await build('stepped', { ...fromBusybox(), steps });
+    expect(done.reason).toBeUndefined();
+    expect(messagesOf(done)).toEqual(expect.arrayContaining(['step 4: RUN echo $BOTH > here']));
+    const sandbox = await create('stepped');
+    const read = async (command: string): Promise<string> =>
+      (await sandbox.commands.run(command, { user: 'root' })).stdout;
+    expect(await read('cat /home/user/made')).toBe('blue\nuser\n/home/user\n');
+    expect(await read('cat /srv/app/here; stat -c %U /srv/app/here')).toBe('one-blue\nuser\n');
+    expect(await read('cat /srv/app/inner/file; stat -c %U /srv/app/inner')).toBe('mine\nworker\n');
+    expect(await read('cat /root/by-root; echo -$NAME-')).toBe('one\n--\n');
+    await sandbox.kill();
+  });
+
+  it('is built from another template, and from that of the installation', async () => {
+    await build('lower', { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo 1 > lower'] }] });
+    const upper = await build('upper', {
+      fromTemplate: 'lower',
+      steps: [{ type: 'RUN', args: ['echo 2 > upper'] }],
+    });
+    expect(upper.reason).toBeUndefined();
+    const first = await create('upper');
+    expect((await first.commands.run('cat lower upper; echo $COLOUR')).stdout).toBe('1\n2\nblue\n');
+    await first.kill();
+    const based = await build('based', {
+      fromImage: 'e2bdev/base',
+      steps: [{ type: 'RUN', args: ['git --version > git'] }],
+    });
+    expect(based.reason).toBeUndefined();
+    const second = await create('based');
+    expect(await second.files.read('/home/user/git')).toMatch(/^git version/);
+    await second.kill();
+  });
+
+  it('tells line by line what a step writes, in pages, and where it failed', async () => {
+    const steps = [
+      { type: 'RUN', args: ['i=0; while [ $i -lt 120 ]; do echo line $i; i=$((i+1)); done'] },
+      { type: 'RUN', args: ['echo to stderr >&2; exit 7'] },
+    ];
+    const registered = await register('failing');
+    await start(registered, { ...fromBusybox(), steps });
+    const failed = await waitForEnd(registered);
+    const reason = {
+      message: "failed to run command 'echo to stderr >&2; exit 7': exit status 7",
+      step: '2',
+    };
+    expect(failed).toMatchObject({ status: 'error', reason });
+    const all: Schemas['BuildLogEntry'][] = [];
+    for (;;) {
+      const { logEntries } = await readStatus(registered, { logsOffset: all.length });
+      if (logEntries.length === 0) break;
+      expect(logEntries.length).toBeLessThanOrEqual(100);
+      all.push(...logEntries);
+    }
+    const ofFirst = all.filter(({ step }) => step === '1').map(({ message }) => message);
+    expect(ofFirst.slice(1)).toEqual(Array.from({ length: 120 }, (_, i) => `line ${i}`));
+    expect(all).toContainEqual(expect.objectContaining({ message: 'to stderr', step: '2' }));
+    expect((await readStatus(registered, { level: 'error' })).logEntries).toEqual([
+      expect.objectContaining({ level: 'error', ...reason }),
+    ]);
+    await expect(create('failing')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('fails, with no request, when a registry is neither public nor allowed', async () => {
+    const refused = await build('closed', { fromImage: '127.0.0.1:2/test/none' });
+    expect(refused.reason).toEqual({
+      message:
+        'registry 127.0.0.1:2 is not at a public address; the operator can allow it by skerry up --registry 127.0.0.1:2',
+      step: 'base',
+    });
+  });
+
+  it('fails with the reason when an image, a registry or a user is unknown', async () => {
+    const missing = await build('missing', { fromImage: `${registry.host}/test/none` });
+    expect(missing).toMatchObject({ status: 'error', reason: { step: 'base' } });
+    expect(missing.reason?.message).toContain('404');
+    const down = await build('down', { fromImage: '127.0.0.1:1/test/none' });
+    expect(down.reason?.message).toContain('does not answer');
+    const steps = [{ type: 'RUN', args: ['whoami', 'nobody-here'] }];
+    expect((await build('unknown', { ...fromBusybox(), steps })).reason).toMatchObject({
+      message:
+        "failed to run command 'whoami': command failed: unauthenticated: invalid username: 'nobody-here'",
+      step: '1',
+    });
+  });
+
+  it('fails with the step whose working folder an earlier one removed', async () => {
+    const steps = [
+      { type: 'WORKDIR', args: ['/srv/gone'] },
+      { type: 'RUN', args: ['rmdir /srv/gone', 'root'] },
+      { type: 'RUN', args: ['true'] },
+    ];
+    expect((await build('gone', { ...fromBusybox(), steps })).reason).toMatchObject({
+      message: 'failed to run command \'true\': command failed: cwd "/srv/gone" does not exist',
+      step: '3',
+    });
+  });
+
+  it('is refused with the name of the field when a part of its build is not supported', async () => {
+    const registered = await register('refused');
+    const copy = { type: 'COPY', args: ['a', 'b', '', ''], filesHash: '0'.repeat(64) };
+    const { host } = registry;
+    const credentials = { type: 'registry', username: 'someone', password: 'secret' };
+    for (const [body, field] of [
+      [{ fromImage: 'a', fromTemplate: 'b' }, /body/],
+      [{}, /body/],
+      [{ fromImage: 'Not/An Image' }, /body\.fromImage/],
+      [{ fromImage: 'a', steps: [{ type: 'RUN', args: ['echo \0'] }] }, /body\.steps\[0\]\.args/],
+      [{ fromImage: 'a', startCmd: 'echo \0' }, /body\.startCmd/],
+      [{ fromImage: 'a', readyCmd: 'echo \0' }, /body\.readyCmd/],
+      [{ fromImage: 'a', steps: [copy] }, /body\.steps\[0\]\.filesHash/],
+      [{ fromImage: 'a', steps: [{ type: 'ENV', args: ['A'] }] }, /body\.steps\[0\]\.args/],
+      [{ fromImage: `${host}/a`, fromImageRegistry: { type: 'gcp' } }, /body\.fromImageRegistry\.type/],
+      [{ fromTemplate: 'base', fromImageRegistry: credentials }, /body\.fromImageRegistry/],
+      [{ fromImage: 'e2bdev/base', fromImageRegistry: credentials }, /body\.fromImageRegistry/],
+    ] as const) {
+      const { error, response } = await start(registered, body);
+      expect([response.status, error?.message]).toEqual([400, expect.stringMatching(field)]);
+    }
+    expect((await start(registered, { fromTemplate: 'no-such' })).response.status).toBe(404);
+    expect((await readStatus(registered)).status).toBe('waiting');
+    for (const more of [
+      { cpuCount: 3 },
+      { cpuCount: 1_000_000 },
+      { memoryMB: 1_000_000_000 },
+      { minFreeDiskMb: 1_000_000 },
+      { tags: ['a:b'] },
+    ])
+      await expect(register('refused', more)).rejects.toThrow(/"code":400/);
+    await expect(register('base')).rejects.toThrow(/"code":409/);
+  });
+
+  it('is of the newest build that is ready, and one that waits is superseded by the next', async () => {
+    const [first, second] = [await register('renewed'), await register('renewed')];
+    expect(second.templateID).toBe(first.templateID);
+    expect(await readStatus(first)).toMatchObject({
+      status: 'error',
+      reason: { message: expect.stringContaining('superseded') },
+    });
+    expect((await start(first, fromBusybox())).response.status).toBe(400);
+    await start(second, { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo 1 > v'] }] });
+    expect((await start(second, fromBusybox())).response.status).toBe(400);
+    await waitForEnd(second);
+    const older = await create('renewed');
+    await build('renewed:v2', { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo 2 > v'] }] });
+    await build('renewed', { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo 3 > v'] }] });
+    for (const [name, version] of [
+      ['renewed', '3\n'],
+      ['renewed:v2', '2\n'],
+    ] as const) {
+      const sandbox = await create(name);
+      expect(await sandbox.files.read('/home/user/v')).toBe(version);
+      await sandbox.kill();
+    }
+    // Its image stays as long as it does.
+    const snapshot = await older.createSnapshot({ memory: false });
+    await older.kill();
+    const copy = await create(snapshot.snapshotId);
+    expect((await copy.commands.run('cat v; echo $COLOUR')).stdout).toBe('1\nblue\n');
+    await copy.kill();
+    await Sandbox.deleteSnapshot(snapshot.snapshotId, stack.connection);
+  });
+
+  it('is found by its name, listed with its builds, and deleted with its image unless it is used', async () => {
+    const before = listImages();
+    const { templateID } = await build('deleted', {
+      ...fromBusybox(),
+      steps: [{ type: 'RUN', args: ['echo only here > file'] }],
+    });
+    const listAdded = () => listImages().filter((name) => !before.includes(name));
+    // The image under the steps is removed after the end of the build.
+    await expect.poll(() => listAdded().length, { timeout: 10_000 }).toBe(1);
+    const [added] = listAdded();
+    const alias = () =>
+      stack.api.GET('/templates/aliases/{alias}', { params: { path: { alias: 'deleted' } } });
+    expect((await alias()).data).toEqual({ templateID, public: false });
+    const { data = [] } = await stack.api.GET('/templates');
+    expect(data.map(({ aliases }) => aliases[0])).toEqual(expect.arrayContaining(['base', 'deleted']));
+    expect(data.find((one) => one.templateID === templateID)).toMatchObject({
+      buildStatus: 'ready',
+      buildCount: 1,
+    });
+    const sandbox = await create('deleted');
+    expect(await removeTemplate('deleted')).toBe(400);
+    await sandbox.kill();
+    expect(await removeTemplate('deleted')).toBe(204);
+    expect(await removeTemplate('deleted')).toBe(404);
+    expect((await alias()).response.status).toBe(404);
+    expect(listImages()).not.toContain(added);
+    expect(await removeTemplate('base')).toBe(400);
+  });
+
+  it('is built with credentials that appear nowhere', async () => {
+    const password = 'a-password-of-this-test';
+    const fromImageRegistry = { type: 'registry', username: 'someone', password };
+    const done = await build('private', { ...fromBusybox(), fromImageRegistry });
+    expect(done.status).toBe('ready');
+    expect(JSON.stringify(done)).not.toContain(password);
+    expect(stack.log()).not.toContain(password);
+    for (const name of readdirSync(dataDir).filter((file) => file.startsWith('skerry.db')))
+      expect(readFileSync(join(dataDir, name)).includes(password)).toBe(false);
+  });
+
+  it('fails with a reason when the server is killed, leaves nothing, and the next build works', async () => {
+    const before = listImages().toSorted();
+    const registered = await register('killed');
+    await start(registered, { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo begun; sleep 600'] }] });
+    await expect
+      .poll(async () => messagesOf(await readStatus(registered)), { timeout: 30_000 })
+      .toContain('begun');
+    await stack.kill();
+    stack = await startStack({ dataDir, args: ['--registry', registry.host, '--registry', '127.0.0.1:1'] });
+    expect(await readStatus(registered)).toMatchObject({
+      status: 'error',
+      reason: { message: 'the server was restarted during the build' },
+    });
+    await expect.poll(() => readdirSync(join(dataDir, 'sandboxes')), { timeout: 20_000 }).toEqual([]);
+    // An image that only the killed build had is removed, too.
+    expect(before).toEqual(expect.arrayContaining(listImages()));
+    expect(await build('killed', fromBusybox())).toMatchObject({ status: 'ready' });
+    const sandbox = await create('plain');
+    expect((await sandbox.commands.run('echo still there')).stdout).toBe('still there\n');
+    await sandbox.kill();
+  });
+});

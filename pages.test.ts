@@ -1,0 +1,52 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const pages = [
+  'README.md',
+  'SCOPE.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'llms.txt',
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+  ...['cli', 'sdk', 'platform-client', 'envd-client'].map((name) => `packages/${name}/README.md`),
+];
+
+const linksOf = (page: string): string[] => {
+  const prose = readFileSync(page, 'utf8').replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link = '']) => link)
+    .filter((link) => !/^\w+:/.test(link));
+};
+
+/** The name that a heading has in a link to it. */
+const toAnchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+
+const anchorsOf = (page: string): string[] =>
+  [...readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => toAnchor(heading));
+
+describe('the pages', () => {
+  it.each(pages)('link from %s to files and headings that exist', (page) => {
+    const broken = linksOf(page).filter((link) => {
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? page : join(dirname(page), path);
+      if (!existsSync(target)) return true;
+      // Of a folder, GitHub shows the page.
+      const shown = statSync(target).isDirectory() ? join(target, 'README.md') : target;
+      return anchor !== undefined && !anchorsOf(shown).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('are all listed in llms.txt', () => {
+    const listed = linksOf('llms.txt');
+    expect(pages.filter((page) => page !== 'llms.txt' && !listed.includes(page))).toEqual([]);
+  });
+});

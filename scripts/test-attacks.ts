@@ -1,0 +1,31 @@
+// Tries the attacks of packages/testkit/src/attacks on the real service and prints a table of what stopped each: pnpm test:attacks
+// With --write, puts the table into docs/security.md.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AttackRow } from '../packages/testkit/src/attacks/attack.ts';
+import { type TriedAttack, toAttackTable } from '../packages/testkit/src/attacks/attack-table.ts';
+import { replaceSection } from '../packages/testkit/src/hosts/marked-section.ts';
+import { runVitest } from './testing/run-vitest.ts';
+
+/** The used part of vitest's json report. */
+interface Report {
+  testResults: { assertionResults: { status: string; meta: { attacks?: AttackRow[] } }[] }[];
+}
+
+const page = join(import.meta.dirname, '../docs/security.md');
+const [flag, ...others] = process.argv.slice(2);
+if (others.length > 0 || (flag !== undefined && flag !== '--write'))
+  throw new Error('the only option is --write');
+
+const { status, report } = runVitest<Report>(['--project', 'stack', 'packages/testkit/src/attacks']);
+const tests = (report?.testResults ?? []).flatMap(({ assertionResults }) => assertionResults);
+const tried: TriedAttack[] = tests.flatMap(({ status: outcome, meta }) =>
+  (meta.attacks ?? []).map((row) => ({ ...row, failed: outcome !== 'passed' })),
+);
+const table = toAttackTable(tried);
+const passed = tests.filter((test) => test.status === 'passed').length;
+console.log(`\n${table}\n\n${passed} of ${tests.length} tests passed`);
+// A table of part of the attacks would say that the others are not tried.
+if (flag === '--write' && status === 0 && tests.length > 0)
+  writeFileSync(page, replaceSection(readFileSync(page, 'utf8'), { name: 'attacks', content: table }));
+process.exit(tests.length === 0 ? 1 : (status ?? 1));
