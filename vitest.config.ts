@@ -9,7 +9,7 @@ const processors = availableParallelism();
 const patience = Number(process.env.SKERRY_TEST_PATIENCE ?? 1);
 
 // Only ends a test that would wait forever: its steps may be slow on a busy machine.
-const expectOptions = { poll: { timeout: 20_000 * patience } };
+const expectOptions = { poll: { timeout: 60_000 * patience } };
 
 /**
  * `unit` needs only files and loopback, `drivers` runs the runtime's suite on every driver of this host, `stack` starts the real
@@ -40,8 +40,8 @@ export default defineConfig({
             '**/*.driver.test.ts',
             '**/node_modules/**',
           ],
-          testTimeout: 60_000 * patience,
-          hookTimeout: 60_000 * patience,
+          testTimeout: 180_000 * patience,
+          hookTimeout: 180_000 * patience,
           expect: expectOptions,
           maxWorkers: processors,
         },
@@ -50,8 +50,8 @@ export default defineConfig({
         test: {
           name: 'drivers',
           include: ['packages/runtime/src/**/*.driver.test.ts'],
-          testTimeout: 60_000 * patience,
-          hookTimeout: 120_000 * patience,
+          testTimeout: 180_000 * patience,
+          hookTimeout: 180_000 * patience,
           expect: expectOptions,
           maxWorkers: processors,
         },

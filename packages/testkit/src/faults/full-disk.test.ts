@@ -96,4 +96,4 @@ it('a full disk is told with 503, loses nothing, and does not keep from removing
     const content = contents.get(sandbox.sandboxId) as Content;
     expect((await findLosses(await connect(sandbox), content)).losses).toEqual([]);
   }
-}, 240_000);
+});

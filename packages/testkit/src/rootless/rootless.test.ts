@@ -186,7 +186,7 @@ describe('skerry up of an ordinary user', () => {
       /^stopped \d+ sandbox(es)?\n$/,
     );
     asUser('rm', '-r', obstacle);
-    await expect.poll(listProcesses, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(listProcesses).toEqual([]);
     expect(readdirSync(join(dir, 'home/data/sandboxes'))).toEqual([]);
     expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
     await start();
@@ -196,7 +196,7 @@ describe('skerry up of an ordinary user', () => {
   it('leaves nothing when it is taken down', async () => {
     await stack.down();
     // What a process has started to work for it ends a moment after it.
-    await expect.poll(listProcesses, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(listProcesses).toEqual([]);
     expect(readdirSync(join(dir, 'home/data/sandboxes'))).toEqual([]);
     expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
   });
@@ -231,7 +231,7 @@ describe('skerry doctor of an ordinary user', () => {
     const isOfHost = (name: string): boolean => name === 'inotify' || name.endsWith(' version');
     const missing = results.filter(({ ok, name }) => !ok && !isOfHost(name));
     expect(missing.map(({ name }) => name)).toEqual(['root', 'limits', 'snapshots', 'memory']);
-    await expect.poll(listProcesses, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(listProcesses).toEqual([]);
     expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
   });
 });

@@ -79,9 +79,7 @@ describe('a server that ends', () => {
       const sandbox = await Sandbox.connect(id, second.connection);
       expect((await sandbox.commands.run('echo usable')).stdout).toBe('usable\n');
     }
-    await expect
-      .poll(() => readdirSync(join(dataDir, 'sandboxes')).toSorted(), { timeout: 10_000 })
-      .toEqual(found.toSorted());
+    await expect.poll(() => readdirSync(join(dataDir, 'sandboxes')).toSorted()).toEqual(found.toSorted());
   });
 
   it('acts at its next start on what expired meanwhile', async () => {
@@ -91,7 +89,7 @@ describe('a server that ends', () => {
     await delay(2500);
     const second = await startStack({ dataDir });
     expect(await listed(second)).toEqual([]);
-    await expect.poll(() => findTraces({ dataDir, ids: [sandboxId] }), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => findTraces({ dataDir, ids: [sandboxId] })).toEqual([]);
   });
 });
 

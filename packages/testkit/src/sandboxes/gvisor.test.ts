@@ -92,7 +92,7 @@ it('keeps its processes over a pause and the end of its server', async () => {
 
 it('goes on in forks and in sandboxes of a snapshot, each of which is one of its own', async () => {
   const { snapshotId } = await sandbox.createSnapshot();
-  const forks = (await sandbox.fork({ count: 2 })).map((made) => {
+  const forks = (await sandbox.fork({ count: 2, timeoutMs: 300_000 })).map((made) => {
     if (made instanceof Sandbox) return made;
     throw made;
   });

@@ -254,7 +254,7 @@ describe('a template', () => {
     });
     const listAdded = () => listImages().filter((name) => !before.includes(name));
     // The image under the steps is removed after the end of the build.
-    await expect.poll(() => listAdded().length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => listAdded().length).toBe(1);
     const [added] = listAdded();
     const alias = () =>
       stack.api.GET('/templates/aliases/{alias}', { params: { path: { alias: 'deleted' } } });
@@ -290,16 +290,14 @@ describe('a template', () => {
     const before = listImages().toSorted();
     const registered = await register('killed');
     await start(registered, { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo begun; sleep 600'] }] });
-    await expect
-      .poll(async () => messagesOf(await readStatus(registered)), { timeout: 30_000 })
-      .toContain('begun');
+    await expect.poll(async () => messagesOf(await readStatus(registered))).toContain('begun');
     await stack.kill();
     stack = await startStack({ dataDir, args: ['--registry', registry.host, '--registry', '127.0.0.1:1'] });
     expect(await readStatus(registered)).toMatchObject({
       status: 'error',
       reason: { message: 'the server was restarted during the build' },
     });
-    await expect.poll(() => readdirSync(join(dataDir, 'sandboxes')), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => readdirSync(join(dataDir, 'sandboxes'))).toEqual([]);
     // An image that only the killed build had is removed, too.
     expect(before).toEqual(expect.arrayContaining(listImages()));
     expect(await build('killed', fromBusybox())).toMatchObject({ status: 'ready' });
