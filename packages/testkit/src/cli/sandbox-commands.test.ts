@@ -9,9 +9,9 @@ import { createInterface } from 'node:readline';
 import { buffer, text } from 'node:stream/consumers';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
-const program = join(import.meta.dirname, '../../../cli/src/main.ts');
 let stack: Stack;
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => stack.down());
 
 const start = (argv: string[]): ChildProcess => {
-  const child = spawn(process.execPath, [program, ...argv], {
+  const child = spawn(process.execPath, [skerryProgram, ...argv], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, XDG_CONFIG_HOME: join(stack.dataDir, 'no-config') },
   });

@@ -7,10 +7,10 @@ import { isIdOfUser } from '@skerry/runtime/suite-user';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { joinStack } from '../stack/shared-stack.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
 const program = fileURLToPath(new URL('./main.ts', import.meta.url));
-const cli = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));
 const imagesDir =
   process.env.SKERRY_IMAGES_DIR ?? fileURLToPath(new URL('../../../../.skerry/images', import.meta.url));
 
@@ -182,7 +182,7 @@ describe('skerry up of an ordinary user', () => {
     // Where its socket is to be.
     const obstacle = join(dir, 'home/data/run/runtime.sock');
     asUser('mkdir', '-p', `${obstacle}/x`);
-    expect(asUser(process.execPath, cli, 'down', '--data', join(dir, 'home/data'))).toMatch(
+    expect(asUser(process.execPath, skerryProgram, 'down', '--data', join(dir, 'home/data'))).toMatch(
       /^stopped \d+ sandbox(es)?\n$/,
     );
     asUser('rm', '-r', obstacle);
@@ -221,7 +221,7 @@ describe('the rootless namespace of a command that only ends sandboxes', () => {
 describe('skerry doctor of an ordinary user', () => {
   it('starts a sandbox, names what root would add, and leaves nothing', async () => {
     const [file = '', ...args] = through;
-    const out = execFileSync(file, [...args, process.execPath, cli, 'doctor', '--json'], {
+    const out = execFileSync(file, [...args, process.execPath, skerryProgram, 'doctor', '--json'], {
       encoding: 'utf8',
     });
     const results = JSON.parse(out) as { name: string; ok: boolean; needed: boolean; found: string }[];

@@ -6,9 +6,9 @@ import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fetchByHost } from '../stack/fetch-by-host.ts';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
-const program = join(import.meta.dirname, '../../../cli/src/main.ts');
 let dataDir: string;
 let stack: Stack;
 let sandbox: Sandbox;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   sandbox = await Sandbox.create({ ...stack.connection, timeoutMs: 300_000, envs: { GREETING: 'hallo' } });
 });
 afterAll(async () => {
-  await runProgram(program, ['down', '--data', dataDir]);
+  await runProgram(skerryProgram, ['down', '--data', dataDir]);
   rmSync(dataDir, { recursive: true });
 });
 

@@ -10,17 +10,17 @@ import { fileURLToPath } from 'node:url';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { startStack } from '../stack/stack.ts';
 import type { StackAddress } from '../stack/stack-client.ts';
 
-const program = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));
 let dataDir: string;
 
 beforeAll(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'skerry-faults-'));
 });
 afterAll(async () => {
-  await runProgram(program, ['down', '--data', dataDir]);
+  await runProgram(skerryProgram, ['down', '--data', dataDir]);
   rmSync(dataDir, { recursive: true });
 });
 
@@ -38,7 +38,7 @@ const killHelper = async (server: number): Promise<void> => {
 };
 
 it('a helper that dies is started again without a call, and after 5 times within a minute the service ends with status 1', async () => {
-  const args = [program, 'up', '--port', '0', '--data', dataDir, '--json'];
+  const args = [skerryProgram, 'up', '--port', '0', '--data', dataDir, '--json'];
   const images =
     process.env.SKERRY_IMAGES_DIR ?? fileURLToPath(new URL('../../../../.skerry/images', import.meta.url));
   const server = spawn(process.execPath, args, {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import type { StackSandbox } from '../stack/stack-client.ts';
 
@@ -134,9 +135,8 @@ while True: pass"`,
   });
 
   it('are printed by the command, a sample a line', async () => {
-    const program = new URL('../../../cli/src/main.ts', import.meta.url).pathname;
     const argv = ['sandbox', 'metrics', '--data', stack.dataDir, sandbox.sandboxId];
-    const lines = (await runProgram(program, argv)).trim().split('\n');
+    const lines = (await runProgram(skerryProgram, argv)).trim().split('\n');
     expect(lines[0]).toMatch(
       /^\d{4}-\d\d-\d\dT[\d:.]+Z {2}cpu [\d.]+% of 2 {2}memory \d+ of 1024 MiB {2}disk \d+ of 2048 MiB$/,
     );

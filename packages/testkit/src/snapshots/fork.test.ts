@@ -5,6 +5,7 @@ import { Sandbox, SandboxError } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectToGoOn, readCounters, startCounters } from '../stack/counters.ts';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
 const FORKS = 8;
@@ -100,8 +101,7 @@ describe('a fork of a running sandbox', () => {
 
   it('is printed by the command, one id a line', async () => {
     const source = await create();
-    const program = join(import.meta.dirname, '../../../cli/src/main.ts');
-    const printed = await runProgram(program, [
+    const printed = await runProgram(skerryProgram, [
       ...['sandbox', 'fork', source.sandboxId, '--count', '2', '--timeout', '60'],
       ...['--data', stack.dataDir],
     ]);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { skerryProgram } from './skerry-program.ts';
 import { createStackClient, type StackAddress, type StackClient } from './stack-client.ts';
 import { refuseUndeclared } from './undeclared.ts';
 
@@ -48,7 +49,7 @@ export interface Stack extends StackClient, AsyncDisposable {
  * of the checkout, where they are made at the first start. Rejects with what the program wrote when it ends instead.
  */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  const program = options.program ?? join(workspace, 'packages/cli/src/main.ts');
+  const program = options.program ?? skerryProgram;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'skerry-stack-'));
   const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(workspace, '.skerry/images');
   const env = { ...process.env, SKERRY_IMAGES_DIR: imagesDir };
