@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { imagesDir } from './packages/testkit/src/stack/images-dir.ts';
 import { LongFilesFirst } from './scripts/long-files-first.ts';
 
 // By default vitest uses one processor less, which is half of a small machine.
@@ -63,6 +64,8 @@ export default defineConfig({
           exclude: ['packages/testkit/src/{hosts,mutation,release}/**', '**/node_modules/**'],
           globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
           setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
+          // Otherwise each data folder would get images of its own, which take a minute to make.
+          env: { SKERRY_IMAGES_DIR: imagesDir },
           // For a machine under ten times this load. It only ends a test that hangs.
           testTimeout: 240_000 * patience,
           hookTimeout: 240_000 * patience,

@@ -13,11 +13,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { imagesDir as sharedImages } from '../stack/images-dir.ts';
 import { joinStack } from '../stack/shared-stack.ts';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import { attackFromOutside } from './attack.ts';
 
-const sharedImages = process.env.SKERRY_IMAGES_DIR ?? join(import.meta.dirname, '../../../../.skerry/images');
 let base: string;
 beforeAll(async () => {
   base = mkdtempSync(join(tmpdir(), 'skerry-foreign-'));

@@ -4,6 +4,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { imagesDir } from '../stack/images-dir.ts';
 import { runProgram } from '../stack/run-program.ts';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import { workspaceRoot } from '../workspace/workspace-copy.ts';
@@ -12,7 +13,6 @@ import { createReader, type Reader } from './reader.ts';
 import { runPageProgram, toPrograms, toSource } from './run-page.ts';
 import { createServiceManager, type ServiceManager } from './service-manager.ts';
 
-const images = process.env.SKERRY_IMAGES_DIR ?? join(workspaceRoot, '.skerry/images');
 /** What the pages call the data folder, which here has to be another. */
 const DATA = '/var/lib/skerry';
 const folder = mkdtempSync(join(tmpdir(), 'skerry-guides-'));
@@ -31,7 +31,7 @@ function readCommand(): string[] {
   const [, line = ''] = /^ExecStart=(.*)$/m.exec(units[0]?.text ?? '') ?? [];
   const [file, ...words] = line.split(' ');
   expect([units.length, file]).toEqual([1, '/usr/local/bin/skerry']);
-  return [process.execPath, skerryProgram, ...words, '--images', images];
+  return [process.execPath, skerryProgram, ...words, '--images', imagesDir];
 }
 
 let service: ServiceManager;

@@ -6,13 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { isIdOfUser } from '@skerry/runtime/suite-user';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { imagesDir } from '../stack/images-dir.ts';
 import { joinStack } from '../stack/shared-stack.ts';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
 const program = fileURLToPath(new URL('./main.ts', import.meta.url));
-const imagesDir =
-  process.env.SKERRY_IMAGES_DIR ?? fileURLToPath(new URL('../../../../.skerry/images', import.meta.url));
 
 let dir: string;
 let through: string[];
