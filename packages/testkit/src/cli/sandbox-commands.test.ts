@@ -321,7 +321,7 @@ describe('what goes wrong', () => {
     expect(refused.stderr).toMatch(
       /^skerry: the connection failed: [^\n]+\n {2}start the server with "skerry up"[^\n]*\n$/,
     );
-    expect((await run(['--debug', 'sandbox', 'list', ...unserved])).stderr).toMatch(/\n {4}at .*\.ts/);
+    expect((await run(['--debug', 'sandbox', 'list', ...unserved])).stderr).toMatch(/\n {4}at .*\.js/);
     const key = await run([
       'sandbox',
       'list',
