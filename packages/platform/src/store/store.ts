@@ -192,7 +192,10 @@ export interface StateChange {
   /** An additional condition: the row is in this run. */
   runId?: string;
   set?: Partial<
-    Pick<SandboxRow, 'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause' | 'pausedAt' | 'pausedWith'>
+    Pick<
+      SandboxRow,
+      'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause' | 'pausedAt' | 'pausedWith' | 'snapshotId'
+    >
   >;
 }
 

@@ -61,7 +61,7 @@ export interface MakingOptions {
   /** Throws `unimplemented` where templates cannot be built. */
   requireImages(): TemplateImages;
   contexts?: ContextStore | undefined;
-  snapshotting: Pick<Snapshotting, 'checkpoint'>;
+  snapshotting: Pick<Snapshotting, 'checkpoint' | 'release'>;
   clock: Clock;
   ids: Ids;
   log: Log;
