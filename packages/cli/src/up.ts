@@ -83,6 +83,8 @@ export interface UpOptions {
   sharedHosts: readonly string[];
   /** Authorities, `host[:port]`, of registries that builds may use at any address; others must be public. */
   allowedRegistries: readonly string[];
+  /** What the files that builds copy may take together, in MiB. */
+  maxContextMb: number;
   /** What the helper needs of this process's environment to reach registries. */
   helperEnvironment: Readonly<Record<string, string>>;
   log: Log;
@@ -218,6 +220,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     contexts: runtime.features.imageFiles
       ? {
           folder: join(dataDir, 'contexts'),
+          maxTotalBytes: options.maxContextMb * 2 ** 20,
           readSpareBytes: (folder) => readSpareRoom(folder).sizeBytes,
         }
       : undefined,

@@ -45,7 +45,7 @@ export interface PlatformOptions {
   /** The image of the base template, and the images of others; those cannot be built without the latter. */
   images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
   /** Where builds keep the files that clients upload; without it they take none. */
-  contexts?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
+  contexts?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes' | 'maxTotalBytes'> | undefined;
   /** Of `ensureSecret`. */
   secret: string;
   /** Public domain of sandboxes with its port, as in `localhost:3000`; null: clients use the domain they call. */

@@ -18,7 +18,8 @@ export type BuildSource =
 export type BuildStep =
   /** A command for `/bin/bash -l -c`, of that user or of the current one. */
   | { type: 'RUN'; command: string; user: string | undefined }
-  | { type: 'ENV'; variables: readonly (readonly [name: string, value: string])[] }
+  /** `ARG`: for the steps alone, and hidden by `ENV`. */
+  | { type: 'ENV' | 'ARG'; variables: readonly (readonly [name: string, value: string])[] }
   | { type: 'WORKDIR'; path: string }
   | { type: 'USER'; name: string }
   | CopyStep;

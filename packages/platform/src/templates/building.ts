@@ -89,7 +89,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
     }
   };
 
-  /** The step fails, too, when they are removed from here on. */
+  /** They stay: those that were just asked for are needed. */
   const requireContexts = async (steps: BuildPlan['steps']): Promise<void> => {
     for (const [index, step] of steps.entries())
       if (step.type === 'COPY' && !(await contexts?.has(step.filesHash)))
@@ -190,8 +190,12 @@ export const createBuilding = (options: BuildingOptions): Building => {
       const { promise: done, resolve: end } = Promise.withResolvers<void>();
       // Before its state changes: the removal of a template ends it, and that of images waits for it.
       running.set(build.id, { templateId: build.templateId, abort, done });
+      const release = contexts?.hold(
+        plan.steps.flatMap((step) => (step.type === 'COPY' ? [step.filesHash] : [])),
+      );
       const leave = (): void => {
         running.delete(build.id);
+        release?.();
         end();
       };
       const row = await store.startBuild(build.id, clock.now()).catch((error: unknown) => {
@@ -205,7 +209,10 @@ export const createBuilding = (options: BuildingOptions): Building => {
       void run(row, plan, abort.signal)
         // The next start of a server ends it.
         .catch((error) => log.error('the end of a build could not be recorded', { buildId: row.id, error }))
-        .finally(() => running.delete(row.id))
+        .finally(() => {
+          running.delete(row.id);
+          release?.();
+        })
         .then(collectQuietly)
         .finally(end);
     },
