@@ -1,10 +1,9 @@
-import { availableParallelism, totalmem } from 'node:os';
 import { logLevels } from '@skerry/contract/agent-control';
 import { invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { parseBuildId } from '../ids.ts';
 import type { BuildRow } from '../store/build-store.ts';
 import { parseBuildStart } from './build-start.ts';
-import { type NewBuildBody, parseNewBuild } from './new-build.ts';
+import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from './new-build.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { findTemplate, parseTemplateReference, requireWholeTemplate } from './template-reference.ts';
 import { toBuildInfo, toBuildRequested, toTemplate } from './template-replies.ts';
@@ -39,11 +38,7 @@ export const createTemplateHandlers = (
   };
 
   const register = async (body: NewBuildBody) => {
-    const request = parseNewBuild(body, {
-      diskMb,
-      maxCpuCount: availableParallelism(),
-      maxMemoryMb: Math.floor(totalmem() / 2 ** 20),
-    });
+    const request = parseNewBuild(body, toNewBuildBounds(diskMb));
     return { request, build: await building.request(request) };
   };
 

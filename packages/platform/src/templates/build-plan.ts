@@ -12,6 +12,8 @@ export interface BuildPlan {
 
 export type BuildSource =
   | { kind: 'image'; reference: string; credentials: RegistryCredentials | undefined }
+  /** An archive that a client has uploaded; `release` is called when it is needed no more. */
+  | { kind: 'archive'; path: string; release: () => void }
   /** Null: the image of the installation. */
   | { kind: 'template'; name: string; build: BuildRow | null };
 

@@ -53,19 +53,23 @@ export interface BuildingOptions {
   snapshotting: Pick<Snapshotting, 'checkpoint' | 'release' | 'collect'>;
   /** The files that steps copy. */
   contexts?: ContextStore | undefined;
+  /** The archives of images that clients have uploaded. */
+  imports?: Pick<ContextStore, 'collect'> | undefined;
   clock: Clock;
   ids: Ids;
   log: Log;
   limits: Limits;
 }
 
+/** Logs of so many builds of a template stay, beside those of its tags. */
+const KEPT_LOGS = 20;
 const MAX_CONCURRENT = 2;
 const MAX_WAIT_MS = 40 * 60_000;
 const MAX_BUILD_MS = 60 * 60_000;
 
 /** Nothing runs before the first call. `close` has to settle before the store closes. */
 export const createBuilding = (options: BuildingOptions): Building => {
-  const { store, runtime, images, contexts, snapshotting, clock, ids, log, limits } = options;
+  const { store, runtime, images, contexts, imports, snapshotting, clock, ids, log, limits } = options;
   const turns = createTurns(MAX_CONCURRENT);
   const running = new Map<string, { templateId: string; abort: AbortController; done: Promise<void> }>();
   const closing = new AbortController();
@@ -156,6 +160,8 @@ export const createBuilding = (options: BuildingOptions): Building => {
       const kept = new Set(await store.retireImages());
       for (const digest of await templates.list()) if (!kept.has(digest)) await templates.remove(digest);
       await contexts?.collect();
+      await imports?.collect();
+      await store.pruneBuildLogs({ keepPerTemplate: KEPT_LOGS });
     };
     const removed = collecting.then(remove);
     // Builds only wait for it.
@@ -190,12 +196,16 @@ export const createBuilding = (options: BuildingOptions): Building => {
       const { promise: done, resolve: end } = Promise.withResolvers<void>();
       // Before its state changes: the removal of a template ends it, and that of images waits for it.
       running.set(build.id, { templateId: build.templateId, abort, done });
-      const release = contexts?.hold(
+      const releaseContexts = contexts?.hold(
         plan.steps.flatMap((step) => (step.type === 'COPY' ? [step.filesHash] : [])),
       );
+      const release = (): void => {
+        releaseContexts?.();
+        if (plan.source.kind === 'archive') plan.source.release();
+      };
       const leave = (): void => {
         running.delete(build.id);
-        release?.();
+        release();
         end();
       };
       const row = await store.startBuild(build.id, clock.now()).catch((error: unknown) => {
@@ -211,7 +221,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
         .catch((error) => log.error('the end of a build could not be recorded', { buildId: row.id, error }))
         .finally(() => {
           running.delete(row.id);
-          release?.();
+          release();
         })
         .then(collectQuietly)
         .finally(end);

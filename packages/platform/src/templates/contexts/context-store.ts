@@ -53,6 +53,8 @@ export interface ContextStoreOptions {
   maxBytes: number;
   /** Of all together. */
   maxTotalBytes: number;
+  /** How long an archive stays that nothing holds. Default: a day, and 40 minutes where there is too little room. */
+  keptMs?: number;
   /** What the file system of a folder can take beside its reserve. */
   readSpareBytes: (folder: string) => number;
   clock: Pick<Clock, 'now'>;
@@ -67,14 +69,15 @@ const ROOM_STEP_BYTES = 64 * 2 ** 20;
 const unfinished = '.upload-';
 
 export const createContextStore = (options: ContextStoreOptions): ContextStore => {
-  const { folder, maxBytes, maxTotalBytes, readSpareBytes, clock } = options;
+  const { folder, maxBytes, maxTotalBytes, keptMs = KEPT_MS, readSpareBytes, clock } = options;
+  const neededMs = Math.min(NEEDED_MS, keptMs);
   const files = createArchiveFiles(folder);
   /** Unfinished files, with the bytes that they take or will take at least. */
   const inProgress = new Map<string, number>();
   const held = new Map<string, number>();
 
   const isUnneeded = ({ hash, usedAt }: ArchiveFile): boolean =>
-    !held.has(hash) && clock.now() - usedAt > NEEDED_MS;
+    !held.has(hash) && clock.now() - usedAt >= neededMs;
 
   const requireSize = (sizeBytes: number): void => {
     if (sizeBytes > maxBytes)
@@ -185,7 +188,7 @@ export const createContextStore = (options: ContextStoreOptions): ContextStore =
       for (const name of (await readdir(folder).catch(ifThere)) ?? [])
         if (name.startsWith(unfinished) && !inProgress.has(name))
           await rm(join(folder, name), { force: true });
-      await removeWhere((archive) => isUnneeded(archive) && clock.now() - archive.usedAt > KEPT_MS);
+      await removeWhere((archive) => isUnneeded(archive) && clock.now() - archive.usedAt >= keptMs);
       await makeRoom();
     },
     measure: async () => {
