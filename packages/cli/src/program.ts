@@ -29,6 +29,8 @@ import { diffSnapshotsCommand } from './commands/snapshot/diff.ts';
 import { listSnapshotsCommand } from './commands/snapshot/list.ts';
 import { logSnapshotCommand } from './commands/snapshot/log.ts';
 import { verifySnapshotCommand } from './commands/snapshot/verify.ts';
+import { storageUsageCommand } from './commands/system/df.ts';
+import { pruneStorageCommand } from './commands/system/prune.ts';
 import { buildTemplateCommand } from './commands/template/build.ts';
 import { deleteTemplateCommand } from './commands/template/delete.ts';
 import { listTemplatesCommand } from './commands/template/list.ts';
@@ -84,6 +86,11 @@ export function createProgram({ version }: { version: string }): Command {
     .enablePositionalOptions()
     .addCommand(loadImageCommand())
     .addCommand(saveImageCommand());
+  const system = new Command('system')
+    .description('look after the disk of the service')
+    .enablePositionalOptions()
+    .addCommand(storageUsageCommand())
+    .addCommand(pruneStorageCommand());
   const context = new Command('context')
     .description('work with servers that have a name')
     .enablePositionalOptions()
@@ -103,6 +110,7 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(snapshot)
     .addCommand(template)
     .addCommand(image)
+    .addCommand(system)
     .addCommand(context);
   // Adds "completion <shell>", which prints the script, and the hidden command that the script calls at each Tab.
   addCompletion(program, { completionCommandName: 'completion' });

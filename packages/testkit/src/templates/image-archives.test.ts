@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, type StorageKind, type StorageUsage, storage } from '@skerry/sdk';
 import { templates } from '@skerry/sdk/template';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { skerryProgram } from '../stack/skerry-program.ts';
@@ -193,4 +193,47 @@ it('is refused with the reason', async () => {
     code: 'unauthenticated',
   });
   expect(readdirSync(join(dataDir, 'imports'))).toEqual([]);
+});
+
+it('is part of what the server keeps, which is shown and pruned', async () => {
+  const usage = async () => {
+    const all = await storage.usage(stack.connection);
+    return Object.fromEntries(all.map((one) => [one.kind, one])) as Record<StorageKind, StorageUsage>;
+  };
+  const names = async (): Promise<string[]> =>
+    (await templates.list(stack.connection)).flatMap(({ aliases }) => aliases).toSorted();
+  const sandbox = await Sandbox.create({ ...stack.connection, template: 'third' });
+  const before = await usage();
+  const images = readdirSync(join(dataDir, 'templates')).length;
+  expect(before.templates.count).toBe(images);
+  expect(before.templates.reclaimableCount).toBe(images - 1);
+  expect(before.sandboxes).toMatchObject({ count: 1, sizeBytes: expect.any(Number), reclaimableCount: 0 });
+  expect(before.snapshots).toMatchObject({ count: 1, reclaimableCount: 0 });
+  expect(before.baseImages.sizeBytes).toBeGreaterThan(0);
+  // The build that failed has no tag.
+  expect(before.buildLogs.reclaimableCount).toBeGreaterThan(0);
+  const table = (await skerry(['system', 'df'])).stdout;
+  expect(table).toMatch(/^KIND +COUNT +SIZE +RECLAIMABLE\n/);
+  expect(table).toMatch(/^templates +\d+ +[\d.]+ MiB +[\d.]+ MiB \(\d+\)$/m);
+  expect((await skerry(['system', 'df', '--json'])).stdout.split('\n')).toHaveLength(8);
+  expect(Number((await skerry(['system', 'df', '-q'])).stdout)).toBeGreaterThan(before.baseImages.sizeBytes);
+
+  const unasked = await skerry(['system', 'prune']);
+  expect([unasked.code, unasked.stderr]).toEqual([1, expect.stringContaining('--force')]);
+  const kept = await names();
+  expect(await skerry(['system', 'prune', '--force', '-q'])).toMatchObject({ code: 0, stdout: '' });
+  expect(await names()).toEqual(kept);
+  expect((await usage()).buildLogs.reclaimableCount).toBe(0);
+  const pruned = await skerry(['system', 'prune', '--all', '--force', '--json']);
+  expect(JSON.parse(pruned.stdout)).toEqual({
+    templates: expect.arrayContaining(['again', 'loaded']),
+    removed: expect.arrayContaining([
+      { kind: 'templates', count: images - 1, sizeBytes: before.templates.reclaimableBytes },
+    ]),
+  });
+  expect(await names()).toEqual(['base', 'third']);
+  expect(readdirSync(join(dataDir, 'templates'))).toHaveLength(1);
+  expect((await sandbox.commands.run('echo $COLOUR')).stdout).toBe('blue\n');
+  expect((await Sandbox.create({ ...stack.connection, template: 'captured' })).sandboxId).toMatch(/^i/);
+  await sandbox.kill();
 });
