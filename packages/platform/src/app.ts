@@ -118,7 +118,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     domain,
   };
   const { images, folders } = options;
-  const storage = createStorage({ ...plane, store, contexts, images: images.templates, folders, log });
+  const storage = createStorage({ ...plane, store, contexts, images: images.templates, folders, clock, log });
   const handlers: PlatformHandlers = {
     ...createSandboxHandlers(context),
     ...createPauseHandlers(context),

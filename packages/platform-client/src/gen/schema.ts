@@ -531,8 +531,8 @@ export interface paths {
         put?: never;
         /**
          * Remove what nothing uses
-         * @description Removes uploaded files that no build needs, logs of ended builds without a tag, and images and snapshots that nothing refers to. With
-         *     `all`, also every built template from which no sandbox is running or paused and no build is waiting or running.
+         * @description Removes uploaded files that no build needs or may wait for, logs of builds without a tag that ended an hour ago, and images and
+         *     snapshots that nothing refers to. With `all`, also every built template that no sandbox, no snapshot and no build in progress uses.
          */
         post: operations["pruneStorage"];
         delete?: never;

@@ -1,10 +1,11 @@
 import { basename } from 'node:path';
 import { ApiError } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
+import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { Store } from '../store/store.ts';
-import type { Building } from '../templates/building.ts';
+import { type Building, FOLLOWED_MS } from '../templates/building.ts';
 import type { ContextStore } from '../templates/contexts/context-store.ts';
 import type { TemplateImages } from '../templates/template-images.ts';
 import { measureEntries } from './measure-entries.ts';
@@ -50,6 +51,7 @@ export interface StorageOptions {
   contexts: ContextStore | undefined;
   images: TemplateImages | undefined;
   folders: StorageFolders | undefined;
+  clock: Pick<Clock, 'now'>;
   log: Log;
 }
 
@@ -58,7 +60,7 @@ const toSum = (sizes: Iterable<number>): number => [...sizes].reduce((sum, size)
 const nothing = { count: 0, sizeBytes: 0, reclaimableCount: 0, reclaimableBytes: 0 };
 
 export const createStorage = (options: StorageOptions): Storage => {
-  const { store, building, snapshotting, contexts, images, folders, log } = options;
+  const { store, building, snapshotting, contexts, images, folders, clock, log } = options;
 
   const measureFolder = async (
     kind: StorageKind,
@@ -89,7 +91,7 @@ export const createStorage = (options: StorageOptions): Storage => {
       (await Promise.all([store.listSnapshotIds('making'), store.listSnapshotIds('ready')])).flat(),
     );
     const uploads = await contexts?.measure();
-    const logs = await store.measureLogs();
+    const logs = await store.measureLogs({ endedBefore: clock.now() - FOLLOWED_MS });
     const { unneededCount, unneededBytes, ...buildLogs } = logs.builds;
     return [
       await measureFolder('templates', (name) => !keptFiles.has(name)),
@@ -129,7 +131,7 @@ export const createStorage = (options: StorageOptions): Storage => {
     prune: async ({ all }) => {
       const before = await measure();
       await contexts?.prune();
-      await store.pruneBuildLogs({ keepPerTemplate: 0 });
+      await store.pruneBuildLogs({ keepPerTemplate: 0, endedBefore: clock.now() - FOLLOWED_MS });
       const templates = all ? await removeTemplates() : [];
       await snapshotting.collect();
       await building.collect();

@@ -63,6 +63,8 @@ export interface BuildingOptions {
 
 /** Logs of so many builds of a template stay, beside those of its tags. */
 const KEPT_LOGS = 20;
+/** A client may still read the log of a build that has just ended. */
+export const FOLLOWED_MS = 60 * 60_000;
 const MAX_CONCURRENT = 2;
 const MAX_WAIT_MS = 40 * 60_000;
 const MAX_BUILD_MS = 60 * 60_000;
@@ -161,7 +163,8 @@ export const createBuilding = (options: BuildingOptions): Building => {
       for (const digest of await templates.list()) if (!kept.has(digest)) await templates.remove(digest);
       await contexts?.collect();
       await imports?.collect();
-      await store.pruneBuildLogs({ keepPerTemplate: KEPT_LOGS });
+      const endedBefore = clock.now() - FOLLOWED_MS;
+      await store.pruneBuildLogs({ keepPerTemplate: KEPT_LOGS, endedBefore });
     };
     const removed = collecting.then(remove);
     // Builds only wait for it.

@@ -159,9 +159,12 @@ it('becomes a template, and is the same when it is saved, unpacked and loaded ag
   );
   expect(readFileSync(at('same.tar')).equals(bytes)).toBe(true);
   expect(listEntries(readSaved(at('third.tar')).layer)).toEqual(listEntries(layer));
+  const left = await templates.save('third', stack.connection);
+  await left.archive.cancel();
   expect((await readAll('third')).trim().split('\n')).toEqual(found);
   expect(readdirSync(join(dataDir, 'imports'))).toEqual([]);
-  expect(readdirSync(join(dataDir, 'templates')).filter((name) => name.startsWith('.'))).toEqual([]);
+  const listUnfinished = () => readdirSync(join(dataDir, 'templates')).filter((name) => name.startsWith('.'));
+  await expect.poll(listUnfinished).toEqual([]);
 });
 
 it('is refused with the reason', async () => {
@@ -210,8 +213,8 @@ it('is part of what the server keeps, which is shown and pruned', async () => {
   expect(before.sandboxes).toMatchObject({ count: 1, sizeBytes: expect.any(Number), reclaimableCount: 0 });
   expect(before.snapshots).toMatchObject({ count: 1, reclaimableCount: 0 });
   expect(before.baseImages.sizeBytes).toBeGreaterThan(0);
-  // The build that failed has no tag.
-  expect(before.buildLogs.reclaimableCount).toBeGreaterThan(0);
+  // A client may still read the log of the build that failed.
+  expect(before.buildLogs).toMatchObject({ count: expect.any(Number), reclaimableCount: 0 });
   const table = (await skerry(['system', 'df'])).stdout;
   expect(table).toMatch(/^KIND +COUNT +SIZE +RECLAIMABLE\n/);
   expect(table).toMatch(/^templates +\d+ +[\d.]+ MiB +[\d.]+ MiB \(\d+\)$/m);
@@ -223,7 +226,6 @@ it('is part of what the server keeps, which is shown and pruned', async () => {
   const kept = await names();
   expect(await skerry(['system', 'prune', '--force', '-q'])).toMatchObject({ code: 0, stdout: '' });
   expect(await names()).toEqual(kept);
-  expect((await usage()).buildLogs.reclaimableCount).toBe(0);
   const pruned = await skerry(['system', 'prune', '--all', '--force', '--json']);
   expect(JSON.parse(pruned.stdout)).toEqual({
     templates: expect.arrayContaining(['again', 'loaded']),

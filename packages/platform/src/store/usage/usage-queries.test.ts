@@ -35,14 +35,17 @@ it('removes the logs of builds without a tag, but of the newest of each template
   await add('other', { name: 'other', createdAt: 0 });
   await add('tagged', { createdAt: 0, tag: 'old' });
   await add('running', { name: 'third', createdAt: 0, isReady: false });
-  expect(await store.measureLogs()).toEqual({
+  expect(await store.measureLogs({ endedBefore: 4 })).toEqual({
     builds: { count: 7, sizeBytes: 28, unneededCount: 3, unneededBytes: 12 },
     sandboxes: { count: 0, sizeBytes: 0 },
   });
-  await store.pruneBuildLogs({ keepPerTemplate: 2 });
+  await store.pruneBuildLogs({ keepPerTemplate: 2, endedBefore: 4 });
   const all = ['b1', 'b2', 'b3', 'b4', 'other', 'tagged', 'running'];
   expect(await Promise.all(all.map(logged))).toEqual([0, 0, 1, 1, 1, 1, 1]);
-  await store.pruneBuildLogs({ keepPerTemplate: 0 });
+  // All of them have ended at 3.
+  await store.pruneBuildLogs({ keepPerTemplate: 0, endedBefore: 3 });
+  expect(await Promise.all(all.map(logged))).toEqual([0, 0, 1, 1, 1, 1, 1]);
+  await store.pruneBuildLogs({ keepPerTemplate: 0, endedBefore: 4 });
   expect(await Promise.all(all.map(logged))).toEqual([0, 0, 0, 1, 1, 1, 1]);
 });
 

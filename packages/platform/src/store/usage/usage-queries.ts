@@ -8,12 +8,16 @@ const toUsage = (row: { count: number | string | bigint; bytes: number | string 
   sizeBytes: Number(row.bytes ?? 0),
 });
 
-/** Of ended builds without a tag, those that have `keepPerTemplate` newer builds or more. */
-const selectPrunable = (db: Database, keepPerTemplate: number) =>
+/** Of builds without a tag that ended before that time, those that have `keepPerTemplate` newer builds or more. */
+const selectPrunable = (
+  db: Database,
+  { keepPerTemplate, endedBefore }: { keepPerTemplate: number; endedBefore: number },
+) =>
   db
     .selectFrom('builds')
     .select('builds.id')
     .where('builds.state', 'in', ['ready', 'error'])
+    .where('builds.finished_at', '<', endedBefore)
     .where(({ not, exists, selectFrom }) =>
       not(exists(selectFrom('build_tags').select('tag').whereRef('build_tags.build_id', '=', 'builds.id'))),
     )
@@ -35,12 +39,14 @@ const selectPrunable = (db: Database, keepPerTemplate: number) =>
 
 /** The usage part of a store, in portable SQL. */
 export const createUsageQueries = (db: Database): UsageStore => ({
-  measureLogs: async () => {
+  measureLogs: async ({ endedBefore }) => {
     const bytes = sql<number | null>`sum(length(message))`.as('bytes');
     const ofBuilds = db.selectFrom('build_logs').select((eb) => [eb.fn.countAll().as('count'), bytes]);
     const all = toUsage(await ofBuilds.executeTakeFirstOrThrow());
     const unneeded = toUsage(
-      await ofBuilds.where('build_id', 'in', selectPrunable(db, 0)).executeTakeFirstOrThrow(),
+      await ofBuilds
+        .where('build_id', 'in', selectPrunable(db, { keepPerTemplate: 0, endedBefore }))
+        .executeTakeFirstOrThrow(),
     );
     const ofSandboxes = await db
       .selectFrom('sandbox_logs')
@@ -52,8 +58,8 @@ export const createUsageQueries = (db: Database): UsageStore => ({
     };
   },
 
-  pruneBuildLogs: async ({ keepPerTemplate }) => {
-    await db.deleteFrom('build_logs').where('build_id', 'in', selectPrunable(db, keepPerTemplate)).execute();
+  pruneBuildLogs: async (options) => {
+    await db.deleteFrom('build_logs').where('build_id', 'in', selectPrunable(db, options)).execute();
   },
 
   listKeptBuilds: async () => {

@@ -85,6 +85,21 @@ describe('the store of contexts', () => {
     expect(list()).toEqual([]);
   });
 
+  it('removes at once what nothing holds, if it is told to keep nothing', async () => {
+    const short = createContextStore({
+      ...{ folder, maxBytes: 100, maxTotalBytes: 250, keptMs: 0, readSpareBytes: () => spareBytes, clock },
+    });
+    const release = short.hold([a]);
+    await short.write(a, bodyOf('one'), {});
+    // Left by a killed process.
+    writeFileSync(join(folder, b), 'two');
+    await short.collect();
+    expect(list()).toEqual([a]);
+    release();
+    await short.collect();
+    expect(list()).toEqual([]);
+  });
+
   it('keeps an archive of which it has said that it is there, also while old ones are removed', async () => {
     await store.write(a, bodyOf('one'), {});
     for (let round = 0; round < 200; round += 1) {
