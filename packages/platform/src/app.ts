@@ -22,7 +22,6 @@ import type {
 import { reportLostRuntime } from './handlers/report-lost-runtime.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
-import { createStorageHandlers } from './handlers/storage.ts';
 import { serveImages } from './handlers/templates/serve-images.ts';
 import { createTemplateDetailHandlers } from './handlers/templates/template-details.ts';
 import { createTagHandlers } from './handlers/templates/template-tags.ts';
@@ -36,6 +35,7 @@ import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
 import { createStorage, type StorageFolders } from './storage/storage.ts';
+import { createStorageHandlers } from './storage/storage-handlers.ts';
 import type { Store } from './store/store.ts';
 import { type ContextStoreOptions, createContextStore } from './templates/contexts/context-store.ts';
 import { serveUploads } from './templates/contexts/serve-uploads.ts';

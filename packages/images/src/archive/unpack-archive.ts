@@ -56,7 +56,7 @@ export async function unpackArchive(options: {
     let entryCount = 0;
     let totalBytes = 0;
     for await (const entry of parser) {
-      const { name, type, size = 0, linkname } = entry.header;
+      const { name, type, size, linkname } = entry.header;
       entryCount += 1;
       totalBytes += size;
       if (entryCount > MAX_ENTRIES || totalBytes > MAX_BYTES)

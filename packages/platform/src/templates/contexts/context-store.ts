@@ -76,8 +76,9 @@ export const createContextStore = (options: ContextStoreOptions): ContextStore =
   const inProgress = new Map<string, number>();
   const held = new Map<string, number>();
 
-  const isUnneeded = ({ hash, usedAt }: ArchiveFile): boolean =>
-    !held.has(hash) && clock.now() - usedAt >= neededMs;
+  /** At 0 also what is from the future, as after a change of the clock. */
+  const isOlder = (usedAt: number, ms: number): boolean => ms === 0 || clock.now() - usedAt >= ms;
+  const isUnneeded = ({ hash, usedAt }: ArchiveFile): boolean => !held.has(hash) && isOlder(usedAt, neededMs);
 
   const requireSize = (sizeBytes: number): void => {
     if (sizeBytes > maxBytes)
@@ -188,7 +189,7 @@ export const createContextStore = (options: ContextStoreOptions): ContextStore =
       for (const name of (await readdir(folder).catch(ifThere)) ?? [])
         if (name.startsWith(unfinished) && !inProgress.has(name))
           await rm(join(folder, name), { force: true });
-      await removeWhere((archive) => isUnneeded(archive) && clock.now() - archive.usedAt >= keptMs);
+      await removeWhere((archive) => isUnneeded(archive) && isOlder(archive.usedAt, keptMs));
       await makeRoom();
     },
     measure: async () => {

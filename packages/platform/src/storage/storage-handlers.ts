@@ -1,5 +1,5 @@
-import type { Storage } from '../storage/storage.ts';
-import type { PlatformHandlers } from './platform-handlers.ts';
+import type { PlatformHandlers } from '../handlers/platform-handlers.ts';
+import type { Storage } from './storage.ts';
 
 type StorageRoute = 'GET /skerry/v1/system/usage' | 'POST /skerry/v1/system/prune';
 
