@@ -31,6 +31,7 @@ interface UpFlags {
   secureByDefault: boolean;
   sharedHost: string[];
   registry: string[];
+  maxContexts: number;
   logLevel: LogLevel;
   json?: boolean;
 }
@@ -54,6 +55,12 @@ export function upCommand(): Command {
       'registry that builds of templates may use although its address is not public; may be repeated',
       (registry: string, registries: string[]) => [...registries, parseRegistry(registry)],
       [] as string[],
+    )
+    .option(
+      '--max-contexts <MiB>',
+      'what the files that builds copy may take together in the data folder',
+      parseCount,
+      8192,
     )
     .option('--domain <domain>', 'public domain of the sandboxes, with its port')
     .option(
@@ -143,6 +150,7 @@ export function upCommand(): Command {
         secureByDefault: flags.secureByDefault,
         sharedHosts: flags.sharedHost,
         allowedRegistries: flags.registry,
+        maxContextMb: flags.maxContexts,
         helperEnvironment: toHelperEnvironment(process.env),
         log: createLog({ write: (line) => progress.write(line), level: flags.logLevel }),
         logsAccess: flags.logLevel === 'debug',

@@ -7,9 +7,7 @@ import type { Reach } from './reach.ts';
 import { parseReference } from './reference.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import type { RegistryCredentials } from './registry-auth.ts';
-import { type UnpackBudget, unpackLayer } from './unpack.ts';
-
-const defaultBudget: UnpackBudget = { sizeBytes: 16 * 2 ** 30, entryCount: 1_000_000 };
+import { createImageBudget, type UnpackBudget, unpackLayer } from './unpack.ts';
 
 /**
  * Pulls an image for this machine from a registry and unpacks it into `rootfs`, which must not exist, layer by layer as
@@ -41,7 +39,7 @@ export async function pullImage(options: {
   });
   const { layers, manifestDigest, config } = await fetchParts(registry, reference.version);
   const totalBytes = layers.reduce((sum, layer) => sum + layer.sizeBytes, 0);
-  const budget = { ...(options.budget ?? defaultBudget) };
+  const budget = { ...(options.budget ?? createImageBudget()) };
   let receivedBytes = 0;
   let shownBytes = 0;
   mkdirSync(rootfs);

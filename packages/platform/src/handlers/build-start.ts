@@ -85,7 +85,7 @@ const parseStep = ({ type, args, filesHash }: Step, field: string): BuildStep =>
       return { type, command: requireFirst(), user: second ? parseUser(second, field) : undefined };
     case 'ENV':
     case 'ARG':
-      return { type: 'ENV', variables: parseVariables(args, field) };
+      return { type, variables: parseVariables(args, field) };
     case 'WORKDIR':
       if (second !== undefined) throw invalid(`${field}.args must be one path`);
       return { type, path: requireFirst() };

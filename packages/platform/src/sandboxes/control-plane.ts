@@ -32,6 +32,7 @@ export interface ControlPlaneOptions {
   runtime: Runtime;
   images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
   contexts?: ContextStore | undefined;
+  imports?: ContextStore | undefined;
   secret: string;
   clock: Clock;
   ids: Ids;

@@ -14,6 +14,7 @@ import { createSnapshotQueries } from './snapshot-queries.ts';
 import type { Store } from './store.ts';
 import { createTagQueries } from './tags/tag-queries.ts';
 import { createTemplateQueries } from './template-queries.ts';
+import { createUsageQueries } from './usage/usage-queries.ts';
 import { createWarmQueries } from './warm-queries.ts';
 
 // Pages of 4 kB. Writes go into the log. When it has so many pages, they move into the database and the log starts
@@ -71,6 +72,7 @@ export const createStore = async ({
     ...createSnapshotQueries(db),
     ...createBuildQueries(db),
     ...createTagQueries(db),
+    ...createUsageQueries(db),
     ...createApiKeyQueries(db),
     ...createMetricQueries(db),
     ...createLogQueries(db),

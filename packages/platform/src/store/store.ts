@@ -2,6 +2,7 @@ import type { BuildRow, BuildStore } from './build-store.ts';
 import type { LogStore } from './log-store.ts';
 import type { MetricStore } from './metric-store.ts';
 import type { TagStore } from './tags/tag-store.ts';
+import type { UsageStore } from './usage/usage-store.ts';
 
 /**
  * The state that must survive a restart. Every change is on disk when its promise resolves. Times are integers,
@@ -13,6 +14,7 @@ export interface Store
     SnapshotStore,
     BuildStore,
     TagStore,
+    UsageStore,
     ApiKeyStore,
     WarmStore,
     MetricStore,
@@ -192,7 +194,10 @@ export interface StateChange {
   /** An additional condition: the row is in this run. */
   runId?: string;
   set?: Partial<
-    Pick<SandboxRow, 'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause' | 'pausedAt' | 'pausedWith'>
+    Pick<
+      SandboxRow,
+      'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause' | 'pausedAt' | 'pausedWith' | 'snapshotId'
+    >
   >;
 }
 

@@ -12,13 +12,16 @@ export interface BuildPlan {
 
 export type BuildSource =
   | { kind: 'image'; reference: string; credentials: RegistryCredentials | undefined }
+  /** An archive that a client has uploaded; `release` is called when it is needed no more. */
+  | { kind: 'archive'; path: string; release: () => void }
   /** Null: the image of the installation. */
   | { kind: 'template'; name: string; build: BuildRow | null };
 
 export type BuildStep =
   /** A command for `/bin/bash -l -c`, of that user or of the current one. */
   | { type: 'RUN'; command: string; user: string | undefined }
-  | { type: 'ENV'; variables: readonly (readonly [name: string, value: string])[] }
+  /** `ARG`: for the steps alone, and hidden by `ENV`. */
+  | { type: 'ENV' | 'ARG'; variables: readonly (readonly [name: string, value: string])[] }
   | { type: 'WORKDIR'; path: string }
   | { type: 'USER'; name: string }
   | CopyStep;

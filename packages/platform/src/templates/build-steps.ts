@@ -14,14 +14,21 @@ import {
 export interface Place {
   user: string;
   workdir: string;
+  /** What a start command gets, too. */
   env: Record<string, string>;
+  /** For steps alone. */
+  buildArgs: Record<string, string>;
 }
+
+/** The variables of a step: those of `ENV` hide build arguments. */
+const toStepEnv = ({ env, buildArgs }: Place): Record<string, string> => ({ ...buildArgs, ...env });
 
 /** Where the first step runs, with the variables of the image. */
 export const toFirstPlace = (env: Record<string, string>): Place => ({
   user: 'user',
   workdir: '/home/user',
   env,
+  buildArgs: {},
 });
 
 /** With useradd of the shadow tools or adduser of busybox, or by hand in an image that has neither. */
@@ -64,8 +71,9 @@ const describeStep = (step: BuildStep): string => {
     case 'RUN':
       return `RUN ${step.command}`;
     case 'ENV':
+    case 'ARG':
       // Not the values: they may be secrets.
-      return `ENV ${step.variables.map(([name]) => name).join(' ')}`;
+      return `${step.type} ${step.variables.map(([name]) => name).join(' ')}`;
     case 'WORKDIR':
       return `WORKDIR ${step.path}`;
     case 'USER':
@@ -88,23 +96,28 @@ const runStep = async (
 ): Promise<Place> => {
   const { runner, place, log, name, signal } = options;
   const onLine = (message: string): void => log.add({ level: 'info', message, step: name });
+  const env = toStepEnv(place);
   switch (step.type) {
     case 'ENV':
-      return { ...place, env: setVariables(place.env, step.variables) };
+      return { ...place, env: setVariables(place.env, step, (next) => toStepEnv({ ...place, env: next })) };
+    case 'ARG': {
+      const toKnown = (next: Place['buildArgs']) => toStepEnv({ ...place, buildArgs: next });
+      return { ...place, buildArgs: setVariables(place.buildArgs, step, toKnown) };
+    }
     case 'COPY': {
-      const destination = expand(step.destination, place.env);
+      const destination = expand(step.destination, env);
       await options.copying.copy(step, { name, ...place, destination }, { signal });
       return place;
     }
     case 'WORKDIR': {
-      const workdir = posix.resolve(place.workdir, expand(step.path, place.env));
+      const workdir = posix.resolve(place.workdir, expand(step.path, env));
       const isNew = await runner.makeFolder(workdir, { signal }).catch((error: unknown) => {
         if (!(error instanceof UnusablePathError)) throw error;
         throw new BuildError(name, `cannot make the folder '${workdir}': ${error.message}`, { cause: error });
       });
       if (!isNew) return { ...place, workdir };
       const args = ['-c', 'chown "$1" "$2"', 'sh', place.user, workdir];
-      const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env: place.env };
+      const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env };
       const status = await runner.run(command, { onLine, signal });
       if (status !== 0)
         throw new BuildError(name, `cannot give the folder '${workdir}' to the user '${place.user}'`);
@@ -112,7 +125,7 @@ const runStep = async (
     }
     case 'USER': {
       const args = ['-c', ADD_USER, 'sh', step.name];
-      const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env: place.env };
+      const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env };
       const status = await runner.run(command, { onLine, signal });
       if (status !== 0) throw new BuildError(name, `cannot create the user '${step.name}'`);
       return { ...place, user: step.name };
@@ -121,7 +134,7 @@ const runStep = async (
       const { command, user = place.user } = step;
       const status = await rejectUnstartable(name, `failed to run command '${command}': command failed`, () =>
         runner.run(
-          { file: '/bin/bash', args: ['-l', '-c', command], user, cwd: place.workdir, env: place.env },
+          { file: '/bin/bash', args: ['-l', '-c', command], user, cwd: place.workdir, env },
           { onLine, signal },
         ),
       );
@@ -145,14 +158,16 @@ const rejectUnstartable = async <T>(name: string, what: string, work: () => Prom
   }
 };
 
+/** `toKnown` returns the variables that a value may name. */
 const setVariables = (
-  env: Record<string, string>,
-  variables: readonly (readonly [string, string])[],
+  before: Record<string, string>,
+  { variables }: Extract<BuildStep, { type: 'ENV' | 'ARG' }>,
+  toKnown: (next: Record<string, string>) => Record<string, string>,
 ): Record<string, string> => {
-  let next = env;
+  let next = before;
   // A definition, as an assignment to "__proto__" would be lost.
   for (const [name, value] of variables)
-    next = Object.fromEntries([...Object.entries(next), [name, expand(value, next)]]);
+    next = Object.fromEntries([...Object.entries(next), [name, expand(value, toKnown(next))]]);
   return next;
 };
 

@@ -53,19 +53,25 @@ export interface BuildingOptions {
   snapshotting: Pick<Snapshotting, 'checkpoint' | 'release' | 'collect'>;
   /** The files that steps copy. */
   contexts?: ContextStore | undefined;
+  /** The archives of images that clients have uploaded. */
+  imports?: Pick<ContextStore, 'collect'> | undefined;
   clock: Clock;
   ids: Ids;
   log: Log;
   limits: Limits;
 }
 
+/** Logs of so many builds of a template stay, beside those of its tags. */
+const KEPT_LOGS = 20;
+/** A client may still read the log of a build that has just ended. */
+export const FOLLOWED_MS = 60 * 60_000;
 const MAX_CONCURRENT = 2;
 const MAX_WAIT_MS = 40 * 60_000;
 const MAX_BUILD_MS = 60 * 60_000;
 
 /** Nothing runs before the first call. `close` has to settle before the store closes. */
 export const createBuilding = (options: BuildingOptions): Building => {
-  const { store, runtime, images, contexts, snapshotting, clock, ids, log, limits } = options;
+  const { store, runtime, images, contexts, imports, snapshotting, clock, ids, log, limits } = options;
   const turns = createTurns(MAX_CONCURRENT);
   const running = new Map<string, { templateId: string; abort: AbortController; done: Promise<void> }>();
   const closing = new AbortController();
@@ -89,7 +95,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
     }
   };
 
-  /** The step fails, too, when they are removed from here on. */
+  /** They stay: those that were just asked for are needed. */
   const requireContexts = async (steps: BuildPlan['steps']): Promise<void> => {
     for (const [index, step] of steps.entries())
       if (step.type === 'COPY' && !(await contexts?.has(step.filesHash)))
@@ -156,6 +162,9 @@ export const createBuilding = (options: BuildingOptions): Building => {
       const kept = new Set(await store.retireImages());
       for (const digest of await templates.list()) if (!kept.has(digest)) await templates.remove(digest);
       await contexts?.collect();
+      await imports?.collect();
+      const endedBefore = clock.now() - FOLLOWED_MS;
+      await store.pruneBuildLogs({ keepPerTemplate: KEPT_LOGS, endedBefore });
     };
     const removed = collecting.then(remove);
     // Builds only wait for it.
@@ -190,8 +199,16 @@ export const createBuilding = (options: BuildingOptions): Building => {
       const { promise: done, resolve: end } = Promise.withResolvers<void>();
       // Before its state changes: the removal of a template ends it, and that of images waits for it.
       running.set(build.id, { templateId: build.templateId, abort, done });
+      const releaseContexts = contexts?.hold(
+        plan.steps.flatMap((step) => (step.type === 'COPY' ? [step.filesHash] : [])),
+      );
+      const release = (): void => {
+        releaseContexts?.();
+        if (plan.source.kind === 'archive') plan.source.release();
+      };
       const leave = (): void => {
         running.delete(build.id);
+        release();
         end();
       };
       const row = await store.startBuild(build.id, clock.now()).catch((error: unknown) => {
@@ -205,7 +222,10 @@ export const createBuilding = (options: BuildingOptions): Building => {
       void run(row, plan, abort.signal)
         // The next start of a server ends it.
         .catch((error) => log.error('the end of a build could not be recorded', { buildId: row.id, error }))
-        .finally(() => running.delete(row.id))
+        .finally(() => {
+          running.delete(row.id);
+          release();
+        })
         .then(collectQuietly)
         .finally(end);
     },

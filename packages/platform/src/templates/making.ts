@@ -61,7 +61,7 @@ export interface MakingOptions {
   /** Throws `unimplemented` where templates cannot be built. */
   requireImages(): TemplateImages;
   contexts?: ContextStore | undefined;
-  snapshotting: Pick<Snapshotting, 'checkpoint'>;
+  snapshotting: Pick<Snapshotting, 'checkpoint' | 'release'>;
   clock: Clock;
   ids: Ids;
   log: Log;
@@ -77,15 +77,17 @@ export const createMaking = (options: MakingOptions): Making => {
     { log, signal }: { log: BuildLog; signal: AbortSignal },
   ): Promise<Base> => {
     const all = requireImages();
-    if (source.kind === 'image') {
-      const { reference, credentials } = source;
-      log.add({ level: 'info', message: `FROM ${reference}`, step: 'base' });
-      const onMessage = (message: string): void => log.add({ level: 'info', message, step: 'base' });
-      const made = await all.make({ reference, credentials, onMessage, signal });
+    const onMessage = (message: string): void => log.add({ level: 'info', message, step: 'base' });
+    if (source.kind === 'image' || source.kind === 'archive') {
+      onMessage(source.kind === 'image' ? `FROM ${source.reference}` : 'FROM the uploaded archive');
+      const made =
+        source.kind === 'image'
+          ? await all.make({ ...source, onMessage, signal })
+          : await all.load({ archive: source.path, onMessage, signal });
       const { digest: image, sizeBytes: imageBytes, env } = made;
       return { rootfs: all.toPath(image), env, made: { image, imageBytes, env }, start: null };
     }
-    log.add({ level: 'info', message: `FROM template ${source.name}`, step: 'base' });
+    onMessage(`FROM template ${source.name}`);
     if (source.build === null) return { rootfs: options.base.rootfs, env: {}, made: undefined, start: null };
     // From here on its file stays until this build has ended.
     const found = await store.findBuild(source.build.id);

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 /** Makes and keeps the images of templates. The port of the platform; the composition root implements it. */
 export interface TemplateImages {
   /** Throws `UnusableImageError` for what is no image reference. */
@@ -12,6 +14,23 @@ export interface TemplateImages {
     onMessage: (message: string) => void;
     signal: AbortSignal;
   }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string> }>;
+  /** Makes an image from the archive at a path. Rejects as `make` does. */
+  load(options: {
+    archive: string;
+    onMessage: (message: string) => void;
+    signal: AbortSignal;
+  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string> }>;
+  /**
+   * An image file as an archive of an OCI image layout of that many bytes, with those variables and that name. The caller
+   * reads the archive or destroys it. Rejects as `make` does.
+   */
+  save(options: {
+    image: string;
+    env: Record<string, string>;
+    name: string;
+    tag: string;
+    signal: AbortSignal;
+  }): Promise<{ archive: Readable; sizeBytes: number }>;
   /** The path at which to write a new image of that name, which `keep` then moves to its place. */
   toUnfinished(name: string): string;
   keep(options: { file: string; digest: string }): Promise<void>;

@@ -1,13 +1,12 @@
 import type { components } from '@skerry/platform-client';
-import { SandboxError, toSandboxError } from '../errors.ts';
 import { type Connection, callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
-import { type BuildProgress, type BuildResult, TemplateBuild, TemplateBuildError } from './build-handle.ts';
+import type { BuildProgress, BuildResult, TemplateBuild } from './build-handle.ts';
 import { openContext } from './context/open-context.ts';
 import { type PreparedCopy, prepareCopy, uploadFiles } from './context/upload-files.ts';
 import type { TemplateDefinition, TemplateSource } from './definition.ts';
-import { followBuild } from './follow-build.ts';
 import type { TemplateBuilder } from './template.ts';
+import { startBuild, waitForBuild } from './wait-for-build.ts';
 
 type Schemas = components['schemas'];
 
@@ -25,8 +24,6 @@ export interface BuildOptions extends ConnectionOptions {
   context?: string | undefined;
 }
 
-const LAST_LINES = 20;
-
 /**
  * Builds a template under a name, `name` or `name:tag`. Names of other builds keep what they point to until this one is ready.
  * Throws `unauthenticated` when there is no API key; all other errors are those of the handle, among them
@@ -37,14 +34,9 @@ export function build(template: TemplateBuilder, name: string, options: BuildOpt
   const connection = createConnection(options);
   const { definition } = template;
   const { signal = new AbortController().signal } = options;
-  return new TemplateBuild(async (onProgress) => {
-    try {
-      return await runBuild(connection, { definition, name, options: { ...options, signal }, onProgress });
-    } catch (error) {
-      if (!signal.aborted || error instanceof SandboxError) throw error;
-      throw toSandboxError('canceled', 'the call was aborted', { cause: signal.reason });
-    }
-  });
+  return startBuild(signal, (onProgress) =>
+    runBuild(connection, { definition, name, options: { ...options, signal }, onProgress }),
+  );
 }
 
 interface Run {
@@ -76,23 +68,8 @@ async function runBuild(connection: Connection, run: Run): Promise<BuildResult> 
       signal,
     }),
   );
-  const lastLines: BuildProgress[] = [];
-  const end = await followBuild(connection, {
-    ...options,
-    templateId,
-    buildId,
-    untilEnd: true,
-    onProgress: (entry) => {
-      lastLines.push(entry);
-      if (lastLines.length > LAST_LINES) lastLines.shift();
-      onProgress(entry);
-    },
-  });
-  if (end.status !== 'ready') {
-    const { message = 'the build failed', step } = end.reason ?? {};
-    const line = definition.steps[Number(step) - 1]?.line;
-    throw new TemplateBuildError(message, { templateId, buildId, step, line, lastLines });
-  }
+  const toLine = (step: string | undefined) => definition.steps[Number(step) - 1]?.line;
+  await waitForBuild(connection, { ...options, templateId, buildId, onProgress, toLine });
   return { templateId, buildId, name: aliases[0] ?? name, tags };
 }
 

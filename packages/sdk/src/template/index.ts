@@ -11,6 +11,7 @@ export {
 export type { RegistryCredentials, TemplateJson } from './definition.ts';
 export type { DockerfileOptions } from './dockerfile/from-dockerfile.ts';
 export { DockerfileError } from './dockerfile/refused.ts';
+export type { LoadOptions, SavedImage } from './image-archive.ts';
 export { waitForFile, waitForPort, waitForProcess, waitForTimeout, waitForUrl } from './ready.ts';
 export type {
   CopyOptions,
