@@ -28,6 +28,7 @@ import { listSnapshotsCommand } from './commands/snapshot/list.ts';
 import { logSnapshotCommand } from './commands/snapshot/log.ts';
 import { verifySnapshotCommand } from './commands/snapshot/verify.ts';
 import { buildTemplateCommand } from './commands/template/build.ts';
+import { cacheCommand } from './commands/template/cache/cache.ts';
 import { deleteTemplateCommand } from './commands/template/delete.ts';
 import { listTemplatesCommand } from './commands/template/list.ts';
 import { templateLogsCommand } from './commands/template/logs.ts';
@@ -76,7 +77,8 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(showTemplateCommand())
     .addCommand(templateLogsCommand())
     .addCommand(tagTemplateCommand())
-    .addCommand(deleteTemplateCommand());
+    .addCommand(deleteTemplateCommand())
+    .addCommand(cacheCommand());
   const context = new Command('context')
     .description('work with servers that have a name')
     .enablePositionalOptions()

@@ -38,6 +38,10 @@ export function openTemplateImages(
       images.make(options).catch((error: unknown) => {
         throw toOwner(error);
       }),
+    findOrigin: (options) =>
+      images.findOrigin(options).catch((error: unknown) => {
+        throw toOwner(error);
+      }),
   };
 }
 

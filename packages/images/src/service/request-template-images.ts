@@ -4,6 +4,7 @@ import { toImageFile } from '../image-file.ts';
 import { parseReference } from '../oci/reference.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
 import { toUnfinishedFile } from '../template/template-image.ts';
+import { fromConnectError } from './failure.ts';
 import { readProgress } from './read-progress.ts';
 
 /** The images of templates, in one folder of the process that the transport leads to. */
@@ -19,7 +20,13 @@ export interface TemplateImages {
     credentials?: RegistryCredentials | undefined;
     onMessage: (message: string) => void;
     signal: AbortSignal;
-  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string> }>;
+  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string>; origin: string }>;
+  /** The origin that `make` would report now, without making the image. Rejects as `make`. */
+  findOrigin(options: {
+    reference: string;
+    credentials?: RegistryCredentials | undefined;
+    signal: AbortSignal;
+  }): Promise<string>;
   /** Where to write a new image, which `keep` then moves to its place. */
   toUnfinished(name: string): string;
   keep(options: { file: string; digest: string }): Promise<void>;
@@ -56,8 +63,21 @@ export const createTemplateImages = (
         last = message;
       };
       const messages = client.makeTemplateImage(request, { signal });
-      const { digest, sizeBytes, env } = await readProgress(messages, { onProgress, signal });
-      return { digest, sizeBytes: Number(sizeBytes), env };
+      const { digest, sizeBytes, env, origin } = await readProgress(messages, { onProgress, signal });
+      return { digest, sizeBytes: Number(sizeBytes), env, origin };
+    },
+    findOrigin: async ({ reference, credentials, signal }) => {
+      const request = {
+        reference,
+        allowedRegistries: [...allowedRegistries],
+        ...(credentials && { credentials }),
+      };
+      try {
+        return (await client.resolveTemplateImage(request, { signal })).origin;
+      } catch (error) {
+        signal.throwIfAborted();
+        throw fromConnectError(error);
+      }
     },
     toUnfinished: (name) => toUnfinishedFile(folder, name),
     keep: async ({ file, digest }) => {

@@ -5,7 +5,7 @@ import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
 import { keepImageFile, listFolder, type MakeImageFile } from '../image-file.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
-import { pullImage } from '../oci/pull.ts';
+import { pullImage, resolveImage } from '../oci/pull.ts';
 import type { Reach } from '../oci/reach.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
 
@@ -34,6 +34,23 @@ export interface TemplateImage {
   /** The space that it takes. */
   sizeBytes: number;
   config: ImageConfig;
+  /** As `findOrigin` returned it for the reference at the time of the pull. */
+  origin: string;
+}
+
+/** Raise it with every change of what `makeTemplateImage` adds to an image, so that images of an older one are made anew. */
+const recipeVersion = 1;
+
+const toOrigin = (manifestDigest: string): string => `${manifestDigest} ${recipeVersion}`;
+
+/**
+ * Finds out what `makeTemplateImage` would make now, without making it: equal for equal images. Rejects with ImageError or the
+ * reason of `signal`.
+ */
+export async function findOrigin(
+  options: Pick<TemplateImageOptions, 'reference' | 'credentials' | 'reach' | 'signal'>,
+): Promise<string> {
+  return toOrigin(await resolveImage(options));
 }
 
 const buildPrefix = '.building-';
@@ -69,7 +86,7 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
     const tree = join(workDir, 'tree');
     const rootfs = join(tree, 'rootfs');
     await mkdir(tree);
-    const { config } = await pullImage({
+    const { config, manifestDigest } = await pullImage({
       reference,
       credentials,
       reach,
@@ -82,7 +99,8 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
     onProgress({ phase: 'finish', message: 'writing the file system of the image', fraction: 0.9 });
     const file = join(workDir, 'image.ext4');
     const { digest, sizeBytes } = await makeFile({ folder: tree, path: file, signal, requireRoom });
-    return { path: await keepImageFile(file, { folder, digest }), digest, sizeBytes, config };
+    const path = await keepImageFile(file, { folder, digest });
+    return { path, digest, sizeBytes, config, origin: toOrigin(manifestDigest) };
   } finally {
     await rm(workDir, { recursive: true, force: true });
   }

@@ -4,6 +4,7 @@ import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { createApiKeyQueries } from './api-key-queries.ts';
 import { createBuildQueries } from './build-queries.ts';
+import { createCacheQueries } from './cache/cache-queries.ts';
 import { createLogQueries } from './log-queries.ts';
 import { createMetricQueries } from './metric-queries.ts';
 import { migrations } from './migrations.ts';
@@ -71,6 +72,7 @@ export const createStore = async ({
     ...createSnapshotQueries(db),
     ...createBuildQueries(db),
     ...createTagQueries(db),
+    ...createCacheQueries(db),
     ...createApiKeyQueries(db),
     ...createMetricQueries(db),
     ...createLogQueries(db),

@@ -11,7 +11,16 @@ export interface TemplateImages {
     credentials?: RegistryCredentials | undefined;
     onMessage: (message: string) => void;
     signal: AbortSignal;
-  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string> }>;
+  }): Promise<RegistryImage>;
+  /**
+   * What `make` would report as its origin now: equal for equal images. Makes nothing, and asks the registry with the
+   * credentials. Rejects as `make`.
+   */
+  findOrigin(options: {
+    reference: string;
+    credentials?: RegistryCredentials | undefined;
+    signal: AbortSignal;
+  }): Promise<string>;
   /** The path at which to write a new image of that name, which `keep` then moves to its place. */
   toUnfinished(name: string): string;
   keep(options: { file: string; digest: string }): Promise<void>;
@@ -23,6 +32,22 @@ export interface TemplateImages {
   list(): Promise<string[]>;
   /** Idempotent. */
   remove(digest: string): Promise<void>;
+}
+
+/** An image that was made from one of a registry. */
+export interface RegistryImage {
+  digest: string;
+  sizeBytes: number;
+  env: Record<string, string>;
+  origin: string;
+}
+
+/** The image of the base template, which every installation has. */
+export interface InstallationImage {
+  /** Absolute path. */
+  rootfs: string;
+  /** Of its content. */
+  digest?: string;
 }
 
 /** Sent to the registry only: never logged, stored or returned. */

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file skerry/images/v1/images.proto.
  */
 export const file_skerry_images_v1_images: GenFile = /*@__PURE__*/
-  fileDesc("Ch1za2VycnkvaW1hZ2VzL3YxL2ltYWdlcy5wcm90bxIQc2tlcnJ5LmltYWdlcy52MSKDAQoWRW5zdXJlQmFzZUltYWdlUmVxdWVzdBISCgppbWFnZXNfZGlyGAEgASgJEhsKDnJlZ2lzdHJ5X2ltYWdlGAIgASgJSACIAQESFAoMb3duZXJfb2Zmc2V0GAMgASgNEg8KB2FzX2ZpbGUYBCABKAhCEQoPX3JlZ2lzdHJ5X2ltYWdlIoABChdFbnN1cmVCYXNlSW1hZ2VSZXNwb25zZRIuCghwcm9ncmVzcxgBIAEoCzIaLnNrZXJyeS5pbWFnZXMudjEuUHJvZ3Jlc3NIABIsCgVpbWFnZRgCIAEoCzIbLnNrZXJyeS5pbWFnZXMudjEuQmFzZUltYWdlSABCBwoFZXZlbnQiZwoIUHJvZ3Jlc3MSJgoFcGhhc2UYASABKA4yFy5za2VycnkuaW1hZ2VzLnYxLlBoYXNlEg8KB21lc3NhZ2UYAiABKAkSFQoIZnJhY3Rpb24YAyABKAFIAIgBAUILCglfZnJhY3Rpb24iKwoJQmFzZUltYWdlEg4KBnJvb3RmcxgBIAEoCRIOCgZkaWdlc3QYAiABKAki7gEKGE1ha2VUZW1wbGF0ZUltYWdlUmVxdWVzdBIOCgZmb2xkZXIYASABKAkSEQoJcmVmZXJlbmNlGAIgASgJElAKC2NyZWRlbnRpYWxzGAMgASgLMjYuc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlcXVlc3QuQ3JlZGVudGlhbHNIAIgBARIaChJhbGxvd2VkX3JlZ2lzdHJpZXMYBCADKAkaMQoLQ3JlZGVudGlhbHMSEAoIdXNlcm5hbWUYASABKAkSEAoIcGFzc3dvcmQYAiABKAlCDgoMX2NyZWRlbnRpYWxzIoYBChlNYWtlVGVtcGxhdGVJbWFnZVJlc3BvbnNlEi4KCHByb2dyZXNzGAEgASgLMhouc2tlcnJ5LmltYWdlcy52MS5Qcm9ncmVzc0gAEjAKBWltYWdlGAIgASgLMh8uc2tlcnJ5LmltYWdlcy52MS5UZW1wbGF0ZUltYWdlSABCBwoFZXZlbnQipAEKDVRlbXBsYXRlSW1hZ2USDAoEcGF0aBgBIAEoCRIOCgZkaWdlc3QYAiABKAkSEgoKc2l6ZV9ieXRlcxgDIAEoBBI1CgNlbnYYBCADKAsyKC5za2VycnkuaW1hZ2VzLnYxLlRlbXBsYXRlSW1hZ2UuRW52RW50cnkaKgoIRW52RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJIChhLZWVwVGVtcGxhdGVJbWFnZVJlcXVlc3QSDgoGZm9sZGVyGAEgASgJEgwKBGZpbGUYAiABKAkSDgoGZGlnZXN0GAMgASgJIikKGUtlZXBUZW1wbGF0ZUltYWdlUmVzcG9uc2USDAoEcGF0aBgBIAEoCSIrChlMaXN0VGVtcGxhdGVJbWFnZXNSZXF1ZXN0Eg4KBmZvbGRlchgBIAEoCSIsChpMaXN0VGVtcGxhdGVJbWFnZXNSZXNwb25zZRIOCgZkaWdlc3QYASABKAkiPAoaUmVtb3ZlVGVtcGxhdGVJbWFnZVJlcXVlc3QSDgoGZm9sZGVyGAEgASgJEg4KBmRpZ2VzdBgCIAEoCSIdChtSZW1vdmVUZW1wbGF0ZUltYWdlUmVzcG9uc2UiPAoMSW1hZ2VGYWlsdXJlEgwKBGNvZGUYASABKAkSEwoGcmVtZWR5GAIgASgJSACIAQFCCQoHX3JlbWVkeSpjCgVQaGFzZRIVChFQSEFTRV9VTlNQRUNJRklFRBAAEg4KClBIQVNFX1dBSVQQARIOCgpQSEFTRV9QVUxMEAISEQoNUEhBU0VfSU5TVEFMTBADEhAKDFBIQVNFX0ZJTklTSBAEMr4ECg1JbWFnZXNTZXJ2aWNlEmgKD0Vuc3VyZUJhc2VJbWFnZRIoLnNrZXJyeS5pbWFnZXMudjEuRW5zdXJlQmFzZUltYWdlUmVxdWVzdBopLnNrZXJyeS5pbWFnZXMudjEuRW5zdXJlQmFzZUltYWdlUmVzcG9uc2UwARJuChFNYWtlVGVtcGxhdGVJbWFnZRIqLnNrZXJyeS5pbWFnZXMudjEuTWFrZVRlbXBsYXRlSW1hZ2VSZXF1ZXN0Gisuc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlc3BvbnNlMAESbAoRS2VlcFRlbXBsYXRlSW1hZ2USKi5za2VycnkuaW1hZ2VzLnYxLktlZXBUZW1wbGF0ZUltYWdlUmVxdWVzdBorLnNrZXJyeS5pbWFnZXMudjEuS2VlcFRlbXBsYXRlSW1hZ2VSZXNwb25zZRJxChJMaXN0VGVtcGxhdGVJbWFnZXMSKy5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1JlcXVlc3QaLC5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1Jlc3BvbnNlMAEScgoTUmVtb3ZlVGVtcGxhdGVJbWFnZRIsLnNrZXJyeS5pbWFnZXMudjEuUmVtb3ZlVGVtcGxhdGVJbWFnZVJlcXVlc3QaLS5za2VycnkuaW1hZ2VzLnYxLlJlbW92ZVRlbXBsYXRlSW1hZ2VSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("Ch1za2VycnkvaW1hZ2VzL3YxL2ltYWdlcy5wcm90bxIQc2tlcnJ5LmltYWdlcy52MSKDAQoWRW5zdXJlQmFzZUltYWdlUmVxdWVzdBISCgppbWFnZXNfZGlyGAEgASgJEhsKDnJlZ2lzdHJ5X2ltYWdlGAIgASgJSACIAQESFAoMb3duZXJfb2Zmc2V0GAMgASgNEg8KB2FzX2ZpbGUYBCABKAhCEQoPX3JlZ2lzdHJ5X2ltYWdlIoABChdFbnN1cmVCYXNlSW1hZ2VSZXNwb25zZRIuCghwcm9ncmVzcxgBIAEoCzIaLnNrZXJyeS5pbWFnZXMudjEuUHJvZ3Jlc3NIABIsCgVpbWFnZRgCIAEoCzIbLnNrZXJyeS5pbWFnZXMudjEuQmFzZUltYWdlSABCBwoFZXZlbnQiZwoIUHJvZ3Jlc3MSJgoFcGhhc2UYASABKA4yFy5za2VycnkuaW1hZ2VzLnYxLlBoYXNlEg8KB21lc3NhZ2UYAiABKAkSFQoIZnJhY3Rpb24YAyABKAFIAIgBAUILCglfZnJhY3Rpb24iKwoJQmFzZUltYWdlEg4KBnJvb3RmcxgBIAEoCRIOCgZkaWdlc3QYAiABKAki7gEKGE1ha2VUZW1wbGF0ZUltYWdlUmVxdWVzdBIOCgZmb2xkZXIYASABKAkSEQoJcmVmZXJlbmNlGAIgASgJElAKC2NyZWRlbnRpYWxzGAMgASgLMjYuc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlcXVlc3QuQ3JlZGVudGlhbHNIAIgBARIaChJhbGxvd2VkX3JlZ2lzdHJpZXMYBCADKAkaMQoLQ3JlZGVudGlhbHMSEAoIdXNlcm5hbWUYASABKAkSEAoIcGFzc3dvcmQYAiABKAlCDgoMX2NyZWRlbnRpYWxzIoYBChlNYWtlVGVtcGxhdGVJbWFnZVJlc3BvbnNlEi4KCHByb2dyZXNzGAEgASgLMhouc2tlcnJ5LmltYWdlcy52MS5Qcm9ncmVzc0gAEjAKBWltYWdlGAIgASgLMh8uc2tlcnJ5LmltYWdlcy52MS5UZW1wbGF0ZUltYWdlSABCBwoFZXZlbnQitAEKDVRlbXBsYXRlSW1hZ2USDAoEcGF0aBgBIAEoCRIOCgZkaWdlc3QYAiABKAkSEgoKc2l6ZV9ieXRlcxgDIAEoBBI1CgNlbnYYBCADKAsyKC5za2VycnkuaW1hZ2VzLnYxLlRlbXBsYXRlSW1hZ2UuRW52RW50cnkSDgoGb3JpZ2luGAUgASgJGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEirgEKG1Jlc29sdmVUZW1wbGF0ZUltYWdlUmVxdWVzdBIRCglyZWZlcmVuY2UYASABKAkSUAoLY3JlZGVudGlhbHMYAiABKAsyNi5za2VycnkuaW1hZ2VzLnYxLk1ha2VUZW1wbGF0ZUltYWdlUmVxdWVzdC5DcmVkZW50aWFsc0gAiAEBEhoKEmFsbG93ZWRfcmVnaXN0cmllcxgDIAMoCUIOCgxfY3JlZGVudGlhbHMiLgocUmVzb2x2ZVRlbXBsYXRlSW1hZ2VSZXNwb25zZRIOCgZvcmlnaW4YASABKAkiSAoYS2VlcFRlbXBsYXRlSW1hZ2VSZXF1ZXN0Eg4KBmZvbGRlchgBIAEoCRIMCgRmaWxlGAIgASgJEg4KBmRpZ2VzdBgDIAEoCSIpChlLZWVwVGVtcGxhdGVJbWFnZVJlc3BvbnNlEgwKBHBhdGgYASABKAkiKwoZTGlzdFRlbXBsYXRlSW1hZ2VzUmVxdWVzdBIOCgZmb2xkZXIYASABKAkiLAoaTGlzdFRlbXBsYXRlSW1hZ2VzUmVzcG9uc2USDgoGZGlnZXN0GAEgASgJIjwKGlJlbW92ZVRlbXBsYXRlSW1hZ2VSZXF1ZXN0Eg4KBmZvbGRlchgBIAEoCRIOCgZkaWdlc3QYAiABKAkiHQobUmVtb3ZlVGVtcGxhdGVJbWFnZVJlc3BvbnNlIjwKDEltYWdlRmFpbHVyZRIMCgRjb2RlGAEgASgJEhMKBnJlbWVkeRgCIAEoCUgAiAEBQgkKB19yZW1lZHkqYwoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABIOCgpQSEFTRV9XQUlUEAESDgoKUEhBU0VfUFVMTBACEhEKDVBIQVNFX0lOU1RBTEwQAxIQCgxQSEFTRV9GSU5JU0gQBDK1BQoNSW1hZ2VzU2VydmljZRJoCg9FbnN1cmVCYXNlSW1hZ2USKC5za2VycnkuaW1hZ2VzLnYxLkVuc3VyZUJhc2VJbWFnZVJlcXVlc3QaKS5za2VycnkuaW1hZ2VzLnYxLkVuc3VyZUJhc2VJbWFnZVJlc3BvbnNlMAESbgoRTWFrZVRlbXBsYXRlSW1hZ2USKi5za2VycnkuaW1hZ2VzLnYxLk1ha2VUZW1wbGF0ZUltYWdlUmVxdWVzdBorLnNrZXJyeS5pbWFnZXMudjEuTWFrZVRlbXBsYXRlSW1hZ2VSZXNwb25zZTABEnUKFFJlc29sdmVUZW1wbGF0ZUltYWdlEi0uc2tlcnJ5LmltYWdlcy52MS5SZXNvbHZlVGVtcGxhdGVJbWFnZVJlcXVlc3QaLi5za2VycnkuaW1hZ2VzLnYxLlJlc29sdmVUZW1wbGF0ZUltYWdlUmVzcG9uc2USbAoRS2VlcFRlbXBsYXRlSW1hZ2USKi5za2VycnkuaW1hZ2VzLnYxLktlZXBUZW1wbGF0ZUltYWdlUmVxdWVzdBorLnNrZXJyeS5pbWFnZXMudjEuS2VlcFRlbXBsYXRlSW1hZ2VSZXNwb25zZRJxChJMaXN0VGVtcGxhdGVJbWFnZXMSKy5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1JlcXVlc3QaLC5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1Jlc3BvbnNlMAEScgoTUmVtb3ZlVGVtcGxhdGVJbWFnZRIsLnNrZXJyeS5pbWFnZXMudjEuUmVtb3ZlVGVtcGxhdGVJbWFnZVJlcXVlc3QaLS5za2VycnkuaW1hZ2VzLnYxLlJlbW92ZVRlbXBsYXRlSW1hZ2VSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message skerry.images.v1.EnsureBaseImageRequest
@@ -250,6 +250,13 @@ export type TemplateImage = Message<"skerry.images.v1.TemplateImage"> & {
    * @generated from field: map<string, string> env = 4;
    */
   env: { [key: string]: string };
+
+  /**
+   * What it was made from, as `ResolveTemplateImage` returns it.
+   *
+   * @generated from field: string origin = 5;
+   */
+  origin: string;
 };
 
 /**
@@ -258,6 +265,54 @@ export type TemplateImage = Message<"skerry.images.v1.TemplateImage"> & {
  */
 export const TemplateImageSchema: GenMessage<TemplateImage> = /*@__PURE__*/
   messageDesc(file_skerry_images_v1_images, 6);
+
+/**
+ * As for `MakeTemplateImageRequest`.
+ *
+ * @generated from message skerry.images.v1.ResolveTemplateImageRequest
+ */
+export type ResolveTemplateImageRequest = Message<"skerry.images.v1.ResolveTemplateImageRequest"> & {
+  /**
+   * @generated from field: string reference = 1;
+   */
+  reference: string;
+
+  /**
+   * @generated from field: optional skerry.images.v1.MakeTemplateImageRequest.Credentials credentials = 2;
+   */
+  credentials?: MakeTemplateImageRequest_Credentials | undefined;
+
+  /**
+   * @generated from field: repeated string allowed_registries = 3;
+   */
+  allowedRegistries: string[];
+};
+
+/**
+ * Describes the message skerry.images.v1.ResolveTemplateImageRequest.
+ * Use `create(ResolveTemplateImageRequestSchema)` to create a new message.
+ */
+export const ResolveTemplateImageRequestSchema: GenMessage<ResolveTemplateImageRequest> = /*@__PURE__*/
+  messageDesc(file_skerry_images_v1_images, 7);
+
+/**
+ * @generated from message skerry.images.v1.ResolveTemplateImageResponse
+ */
+export type ResolveTemplateImageResponse = Message<"skerry.images.v1.ResolveTemplateImageResponse"> & {
+  /**
+   * Equal for equal images: the digest of the manifest, and the version of what is added to it.
+   *
+   * @generated from field: string origin = 1;
+   */
+  origin: string;
+};
+
+/**
+ * Describes the message skerry.images.v1.ResolveTemplateImageResponse.
+ * Use `create(ResolveTemplateImageResponseSchema)` to create a new message.
+ */
+export const ResolveTemplateImageResponseSchema: GenMessage<ResolveTemplateImageResponse> = /*@__PURE__*/
+  messageDesc(file_skerry_images_v1_images, 8);
 
 /**
  * @generated from message skerry.images.v1.KeepTemplateImageRequest
@@ -286,7 +341,7 @@ export type KeepTemplateImageRequest = Message<"skerry.images.v1.KeepTemplateIma
  * Use `create(KeepTemplateImageRequestSchema)` to create a new message.
  */
 export const KeepTemplateImageRequestSchema: GenMessage<KeepTemplateImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 7);
+  messageDesc(file_skerry_images_v1_images, 9);
 
 /**
  * @generated from message skerry.images.v1.KeepTemplateImageResponse
@@ -303,7 +358,7 @@ export type KeepTemplateImageResponse = Message<"skerry.images.v1.KeepTemplateIm
  * Use `create(KeepTemplateImageResponseSchema)` to create a new message.
  */
 export const KeepTemplateImageResponseSchema: GenMessage<KeepTemplateImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 8);
+  messageDesc(file_skerry_images_v1_images, 10);
 
 /**
  * @generated from message skerry.images.v1.ListTemplateImagesRequest
@@ -320,7 +375,7 @@ export type ListTemplateImagesRequest = Message<"skerry.images.v1.ListTemplateIm
  * Use `create(ListTemplateImagesRequestSchema)` to create a new message.
  */
 export const ListTemplateImagesRequestSchema: GenMessage<ListTemplateImagesRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 9);
+  messageDesc(file_skerry_images_v1_images, 11);
 
 /**
  * @generated from message skerry.images.v1.ListTemplateImagesResponse
@@ -337,7 +392,7 @@ export type ListTemplateImagesResponse = Message<"skerry.images.v1.ListTemplateI
  * Use `create(ListTemplateImagesResponseSchema)` to create a new message.
  */
 export const ListTemplateImagesResponseSchema: GenMessage<ListTemplateImagesResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 10);
+  messageDesc(file_skerry_images_v1_images, 12);
 
 /**
  * @generated from message skerry.images.v1.RemoveTemplateImageRequest
@@ -359,7 +414,7 @@ export type RemoveTemplateImageRequest = Message<"skerry.images.v1.RemoveTemplat
  * Use `create(RemoveTemplateImageRequestSchema)` to create a new message.
  */
 export const RemoveTemplateImageRequestSchema: GenMessage<RemoveTemplateImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 11);
+  messageDesc(file_skerry_images_v1_images, 13);
 
 /**
  * @generated from message skerry.images.v1.RemoveTemplateImageResponse
@@ -372,7 +427,7 @@ export type RemoveTemplateImageResponse = Message<"skerry.images.v1.RemoveTempla
  * Use `create(RemoveTemplateImageResponseSchema)` to create a new message.
  */
 export const RemoveTemplateImageResponseSchema: GenMessage<RemoveTemplateImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 12);
+  messageDesc(file_skerry_images_v1_images, 14);
 
 /**
  * Detail of an error: what was thrown. The message is that of the error.
@@ -400,7 +455,7 @@ export type ImageFailure = Message<"skerry.images.v1.ImageFailure"> & {
  * Use `create(ImageFailureSchema)` to create a new message.
  */
 export const ImageFailureSchema: GenMessage<ImageFailure> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 13);
+  messageDesc(file_skerry_images_v1_images, 15);
 
 /**
  * @generated from enum skerry.images.v1.Phase
@@ -470,6 +525,16 @@ export const ImagesService: GenService<{
     methodKind: "server_streaming";
     input: typeof MakeTemplateImageRequestSchema;
     output: typeof MakeTemplateImageResponseSchema;
+  },
+  /**
+   * Finds out which image a reference names now, without pulling it. Errors are as above.
+   *
+   * @generated from rpc skerry.images.v1.ImagesService.ResolveTemplateImage
+   */
+  resolveTemplateImage: {
+    methodKind: "unary";
+    input: typeof ResolveTemplateImageRequestSchema;
+    output: typeof ResolveTemplateImageResponseSchema;
   },
   /**
    * Moves a finished file into the folder of all images, named by its digest.
