@@ -32,6 +32,7 @@ import { verifySnapshotCommand } from './commands/snapshot/verify.ts';
 import { storageUsageCommand } from './commands/system/df.ts';
 import { pruneStorageCommand } from './commands/system/prune.ts';
 import { buildTemplateCommand } from './commands/template/build.ts';
+import { cacheCommand } from './commands/template/cache/cache.ts';
 import { deleteTemplateCommand } from './commands/template/delete.ts';
 import { listTemplatesCommand } from './commands/template/list.ts';
 import { templateLogsCommand } from './commands/template/logs.ts';
@@ -80,7 +81,8 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(showTemplateCommand())
     .addCommand(templateLogsCommand())
     .addCommand(tagTemplateCommand())
-    .addCommand(deleteTemplateCommand());
+    .addCommand(deleteTemplateCommand())
+    .addCommand(cacheCommand());
   const image = new Command('image')
     .description('exchange images with other programs, as files')
     .enablePositionalOptions()

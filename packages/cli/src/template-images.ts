@@ -37,6 +37,7 @@ export function openTemplateImages(
     make: (options) => images.make(options).catch(rejectForOwner),
     load: (options) => images.load(options).catch(rejectForOwner),
     save: (options) => images.save(options).catch(rejectForOwner),
+    findOrigin: (options) => images.findOrigin(options).catch(rejectForOwner),
   };
 }
 

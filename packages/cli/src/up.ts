@@ -64,6 +64,8 @@ export interface UpOptions {
   maxSandboxes: number;
   /** Memory of a sandbox of the base template; only the first start in a data folder decides. */
   baseMemoryMb?: number;
+  /** The space for the results of steps of builds; 0: none are kept. */
+  buildCacheMb: number;
   /** Whether a pause can checkpoint the memory of a sandbox, where the host supports that. */
   keepsMemory: boolean;
   /** A CRIU of this host for checkpoints instead of the downloaded one: for level `container`, as root. */
@@ -238,6 +240,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     secureByDefault,
     limits: {
       maxSandboxes: options.maxSandboxes,
+      buildCacheMb: options.buildCacheMb,
       ...(options.baseMemoryMb && { memoryMb: options.baseMemoryMb }),
       ...(options.warm && { warmMin: options.warm.min, warmMax: options.warm.max }),
     },

@@ -22,6 +22,7 @@ import type {
 import { reportLostRuntime } from './handlers/report-lost-runtime.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
+import { createBuildCacheHandlers } from './handlers/templates/build-cache.ts';
 import { serveImages } from './handlers/templates/serve-images.ts';
 import { createTemplateDetailHandlers } from './handlers/templates/template-details.ts';
 import { createTagHandlers } from './handlers/templates/template-tags.ts';
@@ -40,13 +41,13 @@ import type { Store } from './store/store.ts';
 import { type ContextStoreOptions, createContextStore } from './templates/contexts/context-store.ts';
 import { serveUploads } from './templates/contexts/serve-uploads.ts';
 import { createUploadLinks } from './templates/contexts/upload-links.ts';
-import type { TemplateImages } from './templates/template-images.ts';
+import type { InstallationImage, TemplateImages } from './templates/template-images.ts';
 
 export interface PlatformOptions {
   runtime: Runtime;
   store: Store;
   /** The image of the base template, and the images of others; those cannot be built without the latter. */
-  images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
+  images: { base: InstallationImage; templates?: TemplateImages | undefined };
   /** Where builds keep the images that clients upload; without it they take none. */
   imports?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
   /** Where builds keep the files that clients upload; without it they take none. */
@@ -128,6 +129,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createTemplateHandlers(context),
     ...createTemplateDetailHandlers(context),
     ...createTagHandlers(context),
+    ...createBuildCacheHandlers(context),
     ...createInspectionHandlers(context),
     ...createLogHandlers(context),
     ...createForkHandlers(context),

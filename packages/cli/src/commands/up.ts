@@ -23,6 +23,7 @@ interface UpFlags {
   warmMax?: number;
   maxSandboxes: number;
   baseMemory?: number;
+  buildCache: number;
   memory: boolean;
   criu?: string;
   isolation: IsolationLevel;
@@ -80,6 +81,12 @@ export function upCommand(): Command {
       '--base-memory <MiB>',
       'memory of a sandbox of the base template, fixed by the first start in a data folder (default: 1024)',
       parseMebibytes,
+    )
+    .option(
+      '--build-cache <MiB>',
+      'space for the results of steps of builds, beside the templates; 0 keeps none',
+      parseCount,
+      10_240,
     )
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not download CRIU')
     .option('--criu <path>', 'use this CRIU, 4.2 or newer, for checkpoints, and do not download one')
@@ -142,6 +149,7 @@ export function upCommand(): Command {
         warm: parseWarm(flags),
         maxSandboxes: flags.maxSandboxes,
         ...(flags.baseMemory && { baseMemoryMb: flags.baseMemory }),
+        buildCacheMb: flags.buildCache,
         keepsMemory: flags.memory,
         ...(flags.criu ? { criuProgram: flags.criu } : {}),
         isolation: flags.isolation,

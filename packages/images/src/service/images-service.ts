@@ -5,10 +5,13 @@ import {
   type EnsureBaseImageRequest,
   ImagesService,
   type MakeTemplateImageRequest,
+  type ResolveTemplateImageRequest,
 } from '../gen/skerry/images/v1/images_pb.ts';
 import { keepImageFile, listImageFiles, type MakeImageFile, removeImageFile } from '../image-file.ts';
 import { createPublicReach } from '../oci/reach.ts';
+import type { RegistryCredentials } from '../oci/registry-auth.ts';
 import {
+  findOrigin,
   makeTemplateImage,
   type ReadSpareRoom,
   saveTemplateImage,
@@ -39,6 +42,7 @@ export const addImagesService = (router: ConnectRouter, tools: ImageTools): void
       });
       return {};
     },
+    resolveTemplateImage: (request, { signal }) => resolveTemplate(request, tools, signal),
     keepTemplateImage: async ({ folder, file, digest }) => ({
       path: await keepImageFile(requireAbsolute(file), { folder: requireAbsolute(folder), digest }),
     }),
@@ -77,14 +81,14 @@ const makeTemplate = (
   signal: AbortSignal,
 ) =>
   reportProgress(async (onProgress) => {
-    const { path, digest, sizeBytes, config } = await makeTemplateImage({
+    const { path, digest, sizeBytes, config, origin } = await makeTemplateImage({
       folder: requireAbsolute(folder),
       source:
         archive === undefined
           ? {
               kind: 'registry',
               reference,
-              credentials: credentials && { username: credentials.username, password: credentials.password },
+              credentials: toCredentials(credentials),
               reach: createPublicReach({ isPublicAddress, allowed: allowedRegistries }),
             }
           : { kind: 'archive', archive: requireAbsolute(archive) },
@@ -93,8 +97,31 @@ const makeTemplate = (
       onProgress,
       signal,
     });
-    return { path, digest, sizeBytes: BigInt(sizeBytes), env: config.env };
+    return { path, digest, sizeBytes: BigInt(sizeBytes), env: config.env, origin: origin ?? '' };
   });
+
+const resolveTemplate = async (
+  { reference, credentials, allowedRegistries }: ResolveTemplateImageRequest,
+  { isPublicAddress }: ImageTools,
+  signal: AbortSignal,
+) => {
+  try {
+    const origin = await findOrigin({
+      reference,
+      credentials: toCredentials(credentials),
+      reach: createPublicReach({ isPublicAddress, allowed: allowedRegistries }),
+      signal,
+    });
+    return { origin };
+  } catch (error) {
+    throw toConnectError(error);
+  }
+};
+
+const toCredentials = (
+  credentials: MakeTemplateImageRequest['credentials'],
+): RegistryCredentials | undefined =>
+  credentials && { username: credentials.username, password: credentials.password };
 
 function requireAbsolute(path: string): string {
   if (isAbsolute(path)) return path;

@@ -24,7 +24,13 @@ export interface TemplateImages {
     credentials?: RegistryCredentials | undefined;
     onMessage: (message: string) => void;
     signal: AbortSignal;
-  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string> }>;
+  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string>; origin: string }>;
+  /** The origin that `make` would report now, without making the image. Rejects as `make`. */
+  findOrigin(options: {
+    reference: string;
+    credentials?: RegistryCredentials | undefined;
+    signal: AbortSignal;
+  }): Promise<string>;
   /** Makes the image of a template from the archive at a path. Rejects as `make` does. */
   load(options: {
     archive: string;
@@ -80,8 +86,8 @@ export const createTemplateImages = (
     };
     const request = { folder, allowedRegistries: [...allowedRegistries], ...source };
     const messages = client.makeTemplateImage(request, { signal });
-    const { digest, sizeBytes, env } = await readProgress(messages, { onProgress, signal });
-    return { digest, sizeBytes: Number(sizeBytes), env };
+    const { digest, sizeBytes, env, origin } = await readProgress(messages, { onProgress, signal });
+    return { digest, sizeBytes: Number(sizeBytes), env, origin };
   };
 
   return {
@@ -104,6 +110,19 @@ export const createTemplateImages = (
         return packed;
       } catch (error) {
         await remove();
+        signal.throwIfAborted();
+        throw fromConnectError(error);
+      }
+    },
+    findOrigin: async ({ reference, credentials, signal }) => {
+      const request = {
+        reference,
+        allowedRegistries: [...allowedRegistries],
+        ...(credentials && { credentials }),
+      };
+      try {
+        return (await client.resolveTemplateImage(request, { signal })).origin;
+      } catch (error) {
         signal.throwIfAborted();
         throw fromConnectError(error);
       }

@@ -7,7 +7,7 @@ import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
 import { keepImageFile, listFolder, type MakeImageFile } from '../image-file.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
-import { pullImage } from '../oci/pull.ts';
+import { pullImage, resolveImage } from '../oci/pull.ts';
 import type { Reach } from '../oci/reach.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
 
@@ -24,17 +24,17 @@ export interface TemplateImageOptions {
   signal?: AbortSignal | undefined;
 }
 
-export type TemplateSource =
-  | {
-      kind: 'registry';
-      /** OCI reference of the image. */
-      reference: string;
-      credentials?: RegistryCredentials | undefined;
-      /** Sends the requests to registries. */
-      reach: Reach;
-    }
-  /** The absolute path of an archive of an image. */
-  | { kind: 'archive'; archive: string };
+interface RegistrySource {
+  kind: 'registry';
+  /** OCI reference of the image. */
+  reference: string;
+  credentials?: RegistryCredentials | undefined;
+  /** Sends the requests to registries. */
+  reach: Reach;
+}
+
+/** The archive is the absolute path of one of an image. */
+export type TemplateSource = RegistrySource | { kind: 'archive'; archive: string };
 
 export interface TemplateImage {
   /** Absolute path of the file. It is never written to from here on. */
@@ -44,6 +44,23 @@ export interface TemplateImage {
   /** The space that it takes. */
   sizeBytes: number;
   config: ImageConfig;
+  /** As `findOrigin` returned it for the reference at the time of the pull; undefined for an archive. */
+  origin: string | undefined;
+}
+
+/** Raise it with every change of what `makeTemplateImage` adds to an image, so that images of an older one are made anew. */
+const recipeVersion = 1;
+
+const toOrigin = (manifestDigest: string): string => `${manifestDigest} ${recipeVersion}`;
+
+/**
+ * Finds out what `makeTemplateImage` would make now, without making it: equal for equal images. Rejects with ImageError or the
+ * reason of `signal`.
+ */
+export async function findOrigin(
+  options: Omit<RegistrySource, 'kind'> & Pick<TemplateImageOptions, 'signal'>,
+): Promise<string> {
+  return toOrigin(await resolveImage(options));
 }
 
 const buildPrefix = '.building-';
@@ -106,16 +123,28 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
     const rootfs = join(tree, 'rootfs');
     await mkdir(tree);
     const into = { rootfs, onProgress, requireRoom, signal };
-    const { config } =
+    const { config, origin } =
       source.kind === 'registry'
-        ? await pullImage({ ...source, ...into })
-        : await loadImage({ ...source, scratch: join(workDir, 'archive'), ...into });
+        ? await pullFrom(source, into)
+        : {
+            ...(await loadImage({ ...source, scratch: join(workDir, 'archive'), ...into })),
+            origin: undefined,
+          };
     await prepareForSandboxes(rootfs);
     onProgress({ phase: 'finish', message: 'writing the file system of the image', fraction: 0.9 });
     const file = join(workDir, 'image.ext4');
     const { digest, sizeBytes } = await makeFile({ folder: tree, path: file, signal, requireRoom });
-    return { path: await keepImageFile(file, { folder, digest }), digest, sizeBytes, config };
+    const path = await keepImageFile(file, { folder, digest });
+    return { path, digest, sizeBytes, config, origin };
   } finally {
     await rm(workDir, { recursive: true, force: true });
   }
 }
+
+const pullFrom = async (
+  source: RegistrySource,
+  into: Omit<Parameters<typeof pullImage>[0], keyof RegistrySource>,
+): Promise<{ config: ImageConfig; origin: string }> => {
+  const { config, manifestDigest } = await pullImage({ ...source, ...into });
+  return { config, origin: toOrigin(manifestDigest) };
+};

@@ -397,6 +397,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/skerry/v1/build-cache": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the cache of builds
+         * @description What builds have kept for later ones: images of registries, and the files after steps. The one that was used last is the first.
+         */
+        get: operations["listBuildCache"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove results from the cache of builds
+         * @description Removes the results that no build has used for a time, and all that were made on them. Templates and sandboxes do not change.
+         */
+        delete: operations["pruneBuildCache"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/build-cache/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a result from the cache of builds
+         * @description Removes one result and all that were made on it: the next build runs its step again, and all after that.
+         */
+        delete: operations["removeFromBuildCache"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/skerry/v1/images": {
         parameters: {
             query?: never;
@@ -1179,6 +1223,30 @@ export interface components {
              * @enum {string}
              */
             type: "COPY" | "ADD" | "RUN" | "ENV" | "ARG" | "WORKDIR" | "USER";
+        };
+        /** @description The files after a step of a build, or an image of a registry, that later builds begin with. */
+        CachedResult: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            createdAt: string;
+            /** @description The step, without the values of variables and cut at 200 characters. */
+            description: string;
+            /** @description Equal for equal work. */
+            key: string;
+            /**
+             * Format: date-time
+             * @description When a build made it, or began with it or with one that was made on it.
+             */
+            lastUsedAt: string;
+            /** @description The key of the result that it was made on. Absent for the first. */
+            parent?: string;
+            /**
+             * Format: int64
+             * @description The space that its removal frees. An image that a template needs too does not count.
+             */
+            sizeBytes: number;
         };
         /**
          * @description `full` keeps memory, `filesystem` only files. Must not contradict `memory`.
@@ -2814,6 +2882,94 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listBuildCache: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All results. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachedResult"][];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    pruneBuildCache: {
+        parameters: {
+            query?: {
+                /**
+                 * @description In seconds. The default is 0, which removes all.
+                 * @example 86400
+                 */
+                unusedFor?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The results that were removed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachedResult"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    removeFromBuildCache: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Key of the result, as in the log of a build.
+                 * @example 3f2a9c1b7d0446a2b6f1c0d8e9a75310
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

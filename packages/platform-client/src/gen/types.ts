@@ -28,6 +28,9 @@ export type BuildStatus = components['schemas']['BuildStatus'];
 /** One step of a build. */
 export type BuildStep = components['schemas']['BuildStep'];
 
+/** The files after a step of a build, or an image of a registry, that later builds begin with. */
+export type CachedResult = components['schemas']['CachedResult'];
+
 /** `full` keeps memory, `filesystem` only files. Must not contradict `memory`. */
 export type CaptureMode = components['schemas']['CaptureMode'];
 

@@ -8,7 +8,7 @@ import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import { type Building, createBuilding } from '../templates/building.ts';
 import type { ContextStore } from '../templates/contexts/context-store.ts';
-import type { TemplateImages } from '../templates/template-images.ts';
+import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
 import { createToRootfs } from '../templates/to-rootfs.ts';
 import { createAdopt } from './adopt.ts';
 import { createEnding } from './ending.ts';
@@ -30,7 +30,7 @@ import { createWarmPool } from './warm-pool.ts';
 export interface ControlPlaneOptions {
   store: Store;
   runtime: Runtime;
-  images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
+  images: { base: InstallationImage; templates?: TemplateImages | undefined };
   contexts?: ContextStore | undefined;
   imports?: ContextStore | undefined;
   secret: string;

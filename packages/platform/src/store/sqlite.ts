@@ -4,6 +4,7 @@ import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { createApiKeyQueries } from './api-key-queries.ts';
 import { createBuildQueries } from './build-queries.ts';
+import { createCacheQueries } from './cache/cache-queries.ts';
 import { createLogQueries } from './log-queries.ts';
 import { createMetricQueries } from './metric-queries.ts';
 import { migrations } from './migrations.ts';
@@ -73,6 +74,7 @@ export const createStore = async ({
     ...createBuildQueries(db),
     ...createTagQueries(db),
     ...createUsageQueries(db),
+    ...createCacheQueries(db),
     ...createApiKeyQueries(db),
     ...createMetricQueries(db),
     ...createLogQueries(db),

@@ -1,4 +1,5 @@
 import type { BuildRow, BuildStore } from './build-store.ts';
+import type { CacheStore } from './cache/cache-store.ts';
 import type { LogStore } from './log-store.ts';
 import type { MetricStore } from './metric-store.ts';
 import type { TagStore } from './tags/tag-store.ts';
@@ -15,6 +16,7 @@ export interface Store
     BuildStore,
     TagStore,
     UsageStore,
+    CacheStore,
     ApiKeyStore,
     WarmStore,
     MetricStore,
@@ -98,7 +100,7 @@ export interface SnapshotStore {
    * running or paused sandbox began with it. Snapshots without a tag become `removing`.
    */
   retireSnapshots(which: { templateId: string; tag?: string }): Promise<'retired' | 'in_use' | 'not_found'>;
-  /** Moves ready snapshots without a tag and a sandbox, which are no checkpoint of a tagged build, to `removing`. */
+  /** Moves ready snapshots without a tag and a sandbox, which are no checkpoint of a tagged build and not in the cache of builds, to `removing`. */
   retireUnused(): Promise<void>;
   /**
    * Closes the row of a snapshot whose files are gone: kept as `removed` while another snapshot descends from it, else

@@ -5,6 +5,11 @@ import type { RegistryCredentials } from './template-images.ts';
 export interface BuildPlan {
   source: BuildSource;
   steps: readonly BuildStep[];
+  /**
+   * How many of the first steps the cache may answer, which leaves at least those out that have to run; null: none, and
+   * the base is pulled again.
+   */
+  cacheableSteps: number | null;
   /** Undefined: those of the base, if it has any. */
   startCmd: string | undefined;
   readyCmd: string | undefined;

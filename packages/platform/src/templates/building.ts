@@ -11,9 +11,10 @@ import { createTurns } from '../turns.ts';
 import { BuildError } from './build-error.ts';
 import { createBuildLog } from './build-log.ts';
 import type { BuildPlan } from './build-plan.ts';
+import { type CachedResult, createBuildCache } from './cache/build-cache.ts';
 import type { ContextStore } from './contexts/context-store.ts';
 import { createMaking } from './making.ts';
-import { type TemplateImages, UnusableImageError } from './template-images.ts';
+import { type InstallationImage, type TemplateImages, UnusableImageError } from './template-images.ts';
 
 export interface BuildRequest extends Pick<NewBuild, 'cpuCount' | 'memoryMb' | 'tags'> {
   name: string;
@@ -36,6 +37,15 @@ export interface Building {
    * sandboxes that began with it exist.
    */
   delete(which: { templateId: string; tag?: string }): Promise<void>;
+  /** What the cache has for later builds, the one that was used last first. */
+  listCached(): Promise<CachedResult[]>;
+  /**
+   * Removes a result from the cache, and all that were made on it; their files are removed when this resolves, but images only when no
+   * build is in progress. Rejects with `not_found`.
+   */
+  removeCached(key: string): Promise<void>;
+  /** Removes in that way the results that were not used for so long, and resolves with them. */
+  pruneCached(which: { unusedForMs: number }): Promise<CachedResult[]>;
   /** Whether that instance is the sandbox of a build that this process runs. */
   isBuilding(instanceId: string): boolean;
   /** Ends the builds of an earlier process, which cannot continue, and removes images that nothing needs. */
@@ -49,8 +59,10 @@ export interface Building {
 export interface BuildingOptions {
   store: Store;
   runtime: Runtime;
-  images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
-  snapshotting: Pick<Snapshotting, 'checkpoint' | 'release' | 'collect'>;
+  images: { base: InstallationImage; templates?: TemplateImages | undefined };
+  snapshotting: Pick<Snapshotting, 'checkpoint' | 'captureFiles' | 'release' | 'collect'>;
+  /** Keys of the cache are derived from it. */
+  secret: string;
   /** The files that steps copy. */
   contexts?: ContextStore | undefined;
   /** The archives of images that clients have uploaded. */
@@ -82,7 +94,8 @@ export const createBuilding = (options: BuildingOptions): Building => {
     if (images.templates && runtime.features.imageFiles) return images.templates;
     throw unimplemented('this server cannot build templates on its host: that needs root');
   };
-  const making = createMaking({ ...options, base: images.base, requireImages });
+  const cache = createBuildCache(options);
+  const making = createMaking({ ...options, base: images.base, cache, requireImages });
 
   const requireUsable = (source: BuildPlan['source']): void => {
     const all = requireImages();
@@ -172,10 +185,11 @@ export const createBuilding = (options: BuildingOptions): Building => {
     await removed;
   };
 
-  // A checkpoint needs the image of its build.
+  // A checkpoint needs the image of its build, and files in the cache that of their base.
   const collectQuietly = (): Promise<void> =>
-    snapshotting
-      .collect()
+    cache
+      .evict()
+      .then(() => snapshotting.collect())
       .then(collect)
       .catch((error) => log.error('images could not be removed; this will be retried', { error }));
 
@@ -243,8 +257,21 @@ export const createBuilding = (options: BuildingOptions): Building => {
     collect: async () => {
       const lost = (await store.listBuildIds('building')).filter((id) => !running.has(id));
       for (const id of lost) await fail(id, { message: 'the server was restarted during the build' });
+      await cache.evict();
       await collect();
     },
+    removeCached: async (key) => {
+      const removed = await cache.remove([key]);
+      if (!removed.includes(key)) throw notFound(`the cache of builds has no result "${key}"`);
+      await collectQuietly();
+    },
+    pruneCached: async (which) => {
+      const before = await cache.list();
+      const removed = new Set(await cache.prune(which));
+      await collectQuietly();
+      return before.filter(({ key }) => removed.has(key));
+    },
+    listCached: () => cache.list(),
     collectSoon: () => void collectQuietly(),
     close: async () => {
       closing.abort(new Error('the server stops'));

@@ -1,6 +1,6 @@
 import type { StartCommands } from '../store/build-store.ts';
 import type { BuildPlan } from './build-plan.ts';
-import type { Place } from './build-steps.ts';
+import type { Place } from './place.ts';
 
 /**
  * The start commands of a build: its own run where a further step would. Without any, those of its base remain, where

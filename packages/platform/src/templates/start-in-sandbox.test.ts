@@ -16,7 +16,7 @@ it('a build whose sandbox cannot be stopped leaves no checkpoint', async () => {
   const phase = {
     build,
     instanceId: 'i1',
-    rootfs: '/',
+    origin: { rootfs: '/' },
     limits: { cpuCount: 1, memoryBytes: 2 ** 27, diskBytes: 2 ** 20, processCount: 10 },
     commands: { startCmd: 'serve', readyCmd: 'true', user: 'user', workdir: '/', env: {} },
     log: { add: () => undefined, flush: async () => undefined },

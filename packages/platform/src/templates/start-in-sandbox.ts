@@ -12,7 +12,7 @@ import { StartFailedError, startAndWait } from './start-commands.ts';
 import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
 
 /** Its image is the one that the build has made. */
-export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'rootfs' | 'limits' | 'signal'> {
+export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'origin' | 'limits' | 'signal'> {
   build: BuildRow;
   commands: StartCommands;
   log: BuildLog;

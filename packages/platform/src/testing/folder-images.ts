@@ -14,6 +14,9 @@ export const createFolderImages = (
   make: async ({ reference }) => {
     throw new UnusableImageError(`${reference} is in no registry`);
   },
+  findOrigin: async ({ reference }) => {
+    throw new UnusableImageError(`${reference} is in no registry`);
+  },
   load: async ({ archive }) => {
     throw new UnusableImageError(`${archive} is no archive`);
   },

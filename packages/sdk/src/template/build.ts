@@ -4,7 +4,7 @@ import type { ConnectionOptions } from '../transport/connection-options.ts';
 import type { BuildProgress, BuildResult, TemplateBuild } from './build-handle.ts';
 import { openContext } from './context/open-context.ts';
 import { type PreparedCopy, prepareCopy, uploadFiles } from './context/upload-files.ts';
-import type { TemplateDefinition, TemplateSource } from './definition.ts';
+import { type TemplateDefinition, type TemplateSource, toForce } from './definition.ts';
 import type { TemplateBuilder } from './template.ts';
 import { startBuild, waitForBuild } from './wait-for-build.ts';
 
@@ -18,7 +18,7 @@ export interface BuildOptions extends ConnectionOptions {
   memoryMb?: number | undefined;
   /** Tags for this build, beside one in the name. Default: `default`, if there is none in the name. */
   tags?: readonly string[] | undefined;
-  /** Runs every step, and uploads files again that the service has. */
+  /** Pulls the image and runs every step, without the cache of the service, and uploads files again that the service has. */
   force?: boolean | undefined;
   /** The folder that `copy` reads. Default: the current folder. */
   context?: string | undefined;
@@ -100,17 +100,18 @@ function toRequest(name: string, { cpuCount, memoryMb, tags }: BuildOptions): Sc
 }
 
 function toStart(
-  { source, startCommand, readyCommand }: TemplateDefinition,
+  { source, startCommand, readyCommand, cacheableSteps }: TemplateDefinition,
   steps: readonly PreparedStep[],
   force: boolean,
 ): Schemas['BuildStart'] {
   return {
     ...toSourceFields(source),
     force,
-    steps: steps.map((step) => ({
+    steps: steps.map((step, index) => ({
       type: step.type,
       args: step.args,
       ...('hash' in step ? { filesHash: step.hash } : {}),
+      ...toForce(index, cacheableSteps),
     })),
     ...(startCommand === undefined ? {} : { startCmd: startCommand }),
     ...(readyCommand === undefined ? {} : { readyCmd: readyCommand }),

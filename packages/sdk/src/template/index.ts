@@ -2,6 +2,7 @@ import { fromDockerfile } from './dockerfile/from-dockerfile.ts';
 import { startTemplate, type TemplateStart } from './template.ts';
 
 export { type BuildOptions, build } from './build.ts';
+export { buildCache, type CachedResult, type PruneOptions } from './build-cache.ts';
 export {
   type BuildProgress,
   type BuildResult,

@@ -17,7 +17,8 @@ beforeAll(async () => {
   registry = await startDebianRegistry();
   busybox = makeBusyboxFolder(['sh', 'cat', 'echo', 'id', 'chown', 'mkdir']);
   await registry.push('test/busybox', { folder: busybox });
-  stack = await startStack({ dataDir, args: ['--registry', registry.host] });
+  // The cache would keep the images of builds that are gone.
+  stack = await startStack({ dataDir, args: ['--registry', registry.host, '--build-cache', '0'] });
   for (const version of ['v1', 'v2'])
     expect(await build(`app:${version}`, writing(version))).toMatchObject({ status: 'ready' });
 });

@@ -84,7 +84,8 @@ const createLoad = (
       const template = await store.findTemplate(build.templateId);
       if (template === undefined) throw notFound(`template "${request.name}" was deleted meanwhile`);
       const source = { kind: 'archive' as const, path: imports.toPath(hash), release };
-      await building.start(build, { source, steps: [], startCmd: undefined, readyCmd: undefined });
+      const commands = { startCmd: undefined, readyCmd: undefined };
+      await building.start(build, { source, steps: [], cacheableSteps: 0, ...commands });
       return toBuildRequested(build, template);
     } catch (error) {
       release();
