@@ -182,8 +182,12 @@ while True:
         ),
       );
       await delay(3_000);
-      expect((await agentMemory()) - before).toBeLessThan(128 * MEBIBYTE);
-      await answers();
+      // Without a bound it would be gigabytes by then. What is garbage may still count on a busy machine.
+      const growth = async (): Promise<number> => {
+        await answers();
+        return ((await agentMemory()) - before) / MEBIBYTE;
+      };
+      await expect.poll(growth, { interval: 500 }).toBeLessThan(192);
       await Promise.all(
         stuck.map(({ pid }) => agent.client.process.sendSignal({ ...byPid(pid), signal: Signal.SIGKILL })),
       );
