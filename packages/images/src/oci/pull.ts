@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
-import { type ImageConfig, parseImageConfig } from './image-config.ts';
+import { emptyConfig, type ImageConfig, parseImageConfig } from './image-config.ts';
 import { type LayerDescriptor, parseImageManifest } from './image-manifest.ts';
 import type { Reach } from './reach.ts';
 import { parseReference } from './reference.ts';
@@ -75,6 +75,6 @@ async function fetchParts(
   const image = content.kind === 'image' ? content : parseImageManifest(manifest.document);
   if (image.kind !== 'image') throw new ImageError('corrupt', 'the index refers to another index');
   const { layers, config: blob } = image;
-  const config = blob === undefined ? { env: {} } : parseImageConfig(await registry.smallBlob(blob));
+  const config = blob === undefined ? emptyConfig() : parseImageConfig(await registry.smallBlob(blob));
   return { layers, manifestDigest: manifest.digest, config };
 }

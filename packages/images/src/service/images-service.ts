@@ -72,7 +72,7 @@ const makeTemplate = (
       onProgress,
       signal,
     });
-    return { path, digest, sizeBytes: BigInt(sizeBytes), env: config.env };
+    return { path, digest, sizeBytes: BigInt(sizeBytes), ...config };
   });
 
 function requireAbsolute(path: string): string {

@@ -1,6 +1,7 @@
 import { createClient, type Transport } from '@connectrpc/connect';
 import { ImagesService } from '../gen/skerry/images/v1/images_pb.ts';
 import { toImageFile } from '../image-file.ts';
+import type { ImageConfig } from '../oci/image-config.ts';
 import { parseReference } from '../oci/reference.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
 import { toUnfinishedFile } from '../template/template-image.ts';
@@ -19,7 +20,7 @@ export interface TemplateImages {
     credentials?: RegistryCredentials | undefined;
     onMessage: (message: string) => void;
     signal: AbortSignal;
-  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string> }>;
+  }): Promise<{ digest: string; sizeBytes: number } & ImageConfig>;
   /** Where to write a new image, which `keep` then moves to its place. */
   toUnfinished(name: string): string;
   keep(options: { file: string; digest: string }): Promise<void>;
@@ -56,8 +57,9 @@ export const createTemplateImages = (
         last = message;
       };
       const messages = client.makeTemplateImage(request, { signal });
-      const { digest, sizeBytes, env } = await readProgress(messages, { onProgress, signal });
-      return { digest, sizeBytes: Number(sizeBytes), env };
+      const image = await readProgress(messages, { onProgress, signal });
+      const { digest, sizeBytes, env, user, workdir, entrypoint, command } = image;
+      return { digest, sizeBytes: Number(sizeBytes), env, user, workdir, entrypoint, command };
     },
     toUnfinished: (name) => toUnfinishedFile(folder, name),
     keep: async ({ file, digest }) => {

@@ -4,9 +4,10 @@ import { prepareForSandboxes } from '../base/finish.ts';
 import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
 import { keepImageFile, listFolder, type MakeImageFile } from '../image-file.ts';
-import type { ImageConfig } from '../oci/image-config.ts';
+import { emptyConfig, type ImageConfig } from '../oci/image-config.ts';
 import { pullImage } from '../oci/pull.ts';
 import type { Reach } from '../oci/reach.ts';
+import { isEmptyImage } from '../oci/reference.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
 
 /** What the file system of a folder can take beside what it keeps in reserve. */
@@ -15,7 +16,7 @@ export type ReadSpareRoom = (folder: string) => { sizeBytes: number; entryCount:
 export interface TemplateImageOptions {
   /** The folder of all images of templates; made when missing. */
   folder: string;
-  /** OCI reference of the image. */
+  /** OCI reference of the image; `scratch` for the empty one. */
   reference: string;
   credentials?: RegistryCredentials | undefined;
   /** Sends the requests to registries. */
@@ -69,15 +70,9 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
     const tree = join(workDir, 'tree');
     const rootfs = join(tree, 'rootfs');
     await mkdir(tree);
-    const { config } = await pullImage({
-      reference,
-      credentials,
-      reach,
-      rootfs,
-      onProgress,
-      requireRoom,
-      signal,
-    });
+    const { config } = isEmptyImage(reference)
+      ? await makeEmpty(rootfs)
+      : await pullImage({ reference, credentials, reach, rootfs, onProgress, requireRoom, signal });
     await prepareForSandboxes(rootfs);
     onProgress({ phase: 'finish', message: 'writing the file system of the image', fraction: 0.9 });
     const file = join(workDir, 'image.ext4');
@@ -86,4 +81,9 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
   } finally {
     await rm(workDir, { recursive: true, force: true });
   }
+}
+
+async function makeEmpty(rootfs: string): Promise<{ config: ImageConfig }> {
+  await mkdir(rootfs);
+  return { config: emptyConfig() };
 }

@@ -1,18 +1,20 @@
 import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildStep } from './build-plan.ts';
 import { type Place, runBuildSteps } from './build-steps.ts';
 import type { ContextStore } from './contexts/context-store.ts';
-import { createCopying } from './contexts/run-copy.ts';
-import { createSandboxRunner } from './run-in-sandbox.ts';
+import { createCopying, type WithStage } from './contexts/run-copy.ts';
+import { createSandboxRunner, UnusablePathError } from './run-in-sandbox.ts';
 import type { TemplateImages } from './template-images.ts';
 import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
 
 export interface SandboxBuild extends BuildSandbox {
-  buildId: string;
-  env: Record<string, string>;
+  /** Where the first step runs. */
+  place: Place;
   steps: readonly BuildStep[];
+  stepsBefore: number;
   log: BuildLog;
 }
 
@@ -26,17 +28,38 @@ export const buildInSandbox = async (
     runtime,
     images,
     contexts,
+    withStage,
     clock,
-  }: { runtime: Runtime; images: TemplateImages; contexts: ContextStore | undefined; clock: Clock },
+  }: {
+    runtime: Runtime;
+    images: TemplateImages;
+    contexts: ContextStore | undefined;
+    withStage: WithStage;
+    clock: Clock;
+  },
 ): Promise<{ digest: string; sizeBytes: number; place: Place }> => {
-  const { buildId, env, steps, log, signal } = build;
+  const { steps, stepsBefore, log, signal } = build;
   return withSandbox(build, { runtime, clock }, async (instance) => {
     const runner = createSandboxRunner(instance);
-    const copying = createCopying(instance, { contexts });
-    const place = await runBuildSteps(steps, { runner, copying, env, log, signal });
+    const copying = createCopying(instance, { contexts, withStage });
+    // As container tools do: an image may name a folder that it does not have.
+    await runner.makeFolder(build.place.workdir, { signal }).catch((error: unknown) => {
+      if (!(error instanceof UnusablePathError)) throw error;
+      throw new BuildError('base', `the folder of the image cannot be used: ${error.message}`, {
+        cause: error,
+      });
+    });
+    const place = await runBuildSteps(steps, {
+      runner,
+      copying,
+      place: build.place,
+      stepsBefore,
+      log,
+      signal,
+    });
     log.add({ level: 'info', message: 'writing the image', step: 'finalize' });
     await instance.pause({ memory: false });
-    const file = images.toUnfinished(buildId);
+    const file = images.toUnfinished(build.instanceId);
     const made = await instance.exportImage({ path: file, signal });
     await images.keep({ file, digest: made.digest });
     return { ...made, place };

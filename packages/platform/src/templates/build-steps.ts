@@ -37,7 +37,7 @@ echo "$1:x:$n:$n::/home/$1:/bin/sh" >>/etc/passwd && echo "$1:x:$n:" >>/etc/grou
   mkdir -p "/home/$1" && chown "$n:$n" "/home/$1"`;
 
 /**
- * Runs the steps of a build in its sandbox, in order, beginning as `user` in that user's home. Resolves with where
+ * Runs the steps of a stage in its sandbox, in order, beginning at `place`. Resolves with where
  * a further step would run. Rejects with `BuildError` when a step fails, and otherwise with the reason of `signal`, or what the connection to the sandbox fails with.
  */
 export const runBuildSteps = async (
@@ -45,14 +45,16 @@ export const runBuildSteps = async (
   options: {
     runner: SandboxRunner;
     copying: Copying;
-    env: Record<string, string>;
+    place: Place;
+    /** How many steps of other stages are numbered before these. */
+    stepsBefore: number;
     log: BuildLog;
     signal: AbortSignal;
   },
 ): Promise<Place> => {
-  let place = toFirstPlace(options.env);
+  let { place } = options;
   for (const [index, step] of steps.entries()) {
-    const name = String(index + 1);
+    const name = String(options.stepsBefore + index + 1);
     options.log.add({ level: 'info', message: `step ${name}: ${describeStep(step)}`, step: name });
     place = await runStep(step, { ...options, place, name });
   }
@@ -102,7 +104,8 @@ const runStep = async (
         if (!(error instanceof UnusablePathError)) throw error;
         throw new BuildError(name, `cannot make the folder '${workdir}': ${error.message}`, { cause: error });
       });
-      if (!isNew) return { ...place, workdir };
+      // It belongs to root as it is, also where no shell could change that.
+      if (!isNew || isRoot(place.user)) return { ...place, workdir };
       const args = ['-c', 'chown "$1" "$2"', 'sh', place.user, workdir];
       const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env: place.env };
       const status = await runner.run(command, { onLine, signal });
@@ -111,6 +114,7 @@ const runStep = async (
       return { ...place, workdir };
     }
     case 'USER': {
+      if (!step.isCreated) return { ...place, user: step.name };
       const args = ['-c', ADD_USER, 'sh', step.name];
       const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env: place.env };
       const status = await runner.run(command, { onLine, signal });
@@ -118,12 +122,10 @@ const runStep = async (
       return { ...place, user: step.name };
     }
     case 'RUN': {
-      const { command, user = place.user } = step;
+      const { command, user = place.user, shell } = step;
+      const [file = command, ...args] = [...shell, command];
       const status = await rejectUnstartable(name, `failed to run command '${command}': command failed`, () =>
-        runner.run(
-          { file: '/bin/bash', args: ['-l', '-c', command], user, cwd: place.workdir, env: place.env },
-          { onLine, signal },
-        ),
+        runner.run({ file, args, user, cwd: place.workdir, env: place.env }, { onLine, signal }),
       );
       if (status !== 0)
         throw new BuildError(name, `failed to run command '${command}': exit status ${status}`);
@@ -131,6 +133,8 @@ const runStep = async (
     }
   }
 };
+
+const isRoot = (user: string): boolean => ['root', 'root:root', '0', '0:0'].includes(user);
 
 /** A user that does not exist is the fault of the step, and so is a folder that an earlier one removed. */
 const rejectUnstartable = async <T>(name: string, what: string, work: () => Promise<T>): Promise<T> => {

@@ -6,31 +6,18 @@ import type { Log } from '../log.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { BuildRow, StartCommands } from '../store/build-store.ts';
 import type { Store } from '../store/store.ts';
-import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
-import type { BuildPlan } from './build-plan.ts';
-import { buildInSandbox } from './build-sandbox.ts';
-import { type Place, toFirstPlace } from './build-steps.ts';
+import type { BuildPlan, StagePlan } from './build-plan.ts';
+import { buildInSandbox, type SandboxBuild } from './build-sandbox.ts';
 import type { ContextStore } from './contexts/context-store.ts';
-import { inheritStart } from './inherit-start.ts';
-import { type BuildStartPhase, startInSandbox } from './start-in-sandbox.ts';
+import type { WithStage } from './contexts/run-copy.ts';
+import { inheritStart, isOfImage } from './inherit-start.ts';
+import { runStages, type StageWork } from './run-stages.ts';
+import { createStageBases, type Made, type StageFiles } from './stage-base.ts';
+import { StartEndedError } from './start-commands.ts';
+import { startInSandbox } from './start-in-sandbox.ts';
 import type { TemplateImages } from './template-images.ts';
-
-/** The files of one build. */
-interface Made {
-  image: string;
-  imageBytes: number;
-  env: Record<string, string>;
-}
-
-/** The base of a build. */
-interface Base {
-  rootfs: string;
-  env: Record<string, string>;
-  /** Undefined for the image of the installation. */
-  made: Made | undefined;
-  start: StartCommands | null;
-}
+import { withSandbox } from './with-sandbox.ts';
 
 /** The result of one build. */
 export interface MadeTemplate extends Made {
@@ -68,78 +55,80 @@ export interface MakingOptions {
   limits: Limits;
 }
 
+interface StageSandbox extends Pick<SandboxBuild, 'templateId' | 'limits' | 'log' | 'signal'> {
+  base: StageFiles;
+  stages: ReadonlyMap<number, StageFiles>;
+}
+
 export const createMaking = (options: MakingOptions): Making => {
-  const { store, runtime, requireImages, contexts, clock, ids, limits } = options;
+  const { store, runtime, requireImages, contexts, clock, ids, limits, base } = options;
   const instances = new Set<string>();
 
-  const makeBase = async (
-    { source }: BuildPlan,
-    { log, signal }: { log: BuildLog; signal: AbortSignal },
-  ): Promise<Base> => {
-    const all = requireImages();
-    if (source.kind === 'image') {
-      const { reference, credentials } = source;
-      log.add({ level: 'info', message: `FROM ${reference}`, step: 'base' });
-      const onMessage = (message: string): void => log.add({ level: 'info', message, step: 'base' });
-      const made = await all.make({ reference, credentials, onMessage, signal });
-      const { digest: image, sizeBytes: imageBytes, env } = made;
-      return { rootfs: all.toPath(image), env, made: { image, imageBytes, env }, start: null };
+  const withId = async <T>(work: (instanceId: string) => Promise<T>): Promise<T> => {
+    const instanceId = ids.sandboxId();
+    instances.add(instanceId);
+    try {
+      return await work(instanceId);
+    } finally {
+      instances.delete(instanceId);
     }
-    log.add({ level: 'info', message: `FROM template ${source.name}`, step: 'base' });
-    if (source.build === null) return { rootfs: options.base.rootfs, env: {}, made: undefined, start: null };
-    // From here on its file stays until this build has ended.
-    const found = await store.findBuild(source.build.id);
-    const { image = null, imageBytes = null, env = {}, start = null } = found ?? {};
-    if (image === null || imageBytes === null)
-      throw new BuildError('base', `the template ${source.name} was deleted`);
-    return { rootfs: all.toPath(image), env, made: { image, imageBytes, env }, start };
   };
 
-  /** Runs the steps of a build. */
-  const makeFiles = async (
-    plan: BuildPlan,
-    { rootfs, env, made }: Base,
-    sandbox: Pick<BuildStartPhase, 'build' | 'instanceId' | 'limits' | 'log' | 'signal'>,
-  ): Promise<Made & { place: Place }> => {
-    if (made !== undefined && plan.steps.length === 0) return { ...made, place: toFirstPlace(env) };
-    const { id: buildId, templateId } = sandbox.build;
-    const inside = { ...sandbox, buildId, templateId, rootfs, env, steps: plan.steps };
-    const { digest, sizeBytes, place } = await buildInSandbox(inside, {
-      runtime,
-      images: requireImages(),
-      contexts,
-      clock,
+  /** Runs the steps of a stage in a sandbox, and makes an image of the files that it then has. */
+  const runSteps = (
+    { steps, stepsBefore }: StagePlan,
+    { base: from, stages, ...sandbox }: StageSandbox,
+  ): Promise<StageFiles> =>
+    withId(async (instanceId) => {
+      const images = requireImages();
+      const { rootfs, place, env } = from;
+      const withStage: WithStage = (index, work) =>
+        withId((id) => {
+          const stage = { ...sandbox, instanceId: id, rootfs: stages.get(index)?.rootfs ?? '' };
+          return withSandbox(stage, { runtime, clock }, work);
+        });
+      const made = await buildInSandbox(
+        { ...sandbox, instanceId, rootfs, place, steps, stepsBefore },
+        { runtime, images, contexts, withStage, clock },
+      );
+      const file = { image: made.digest, imageBytes: made.sizeBytes, env };
+      return { ...from, rootfs: images.toPath(made.digest), made: file, place: made.place };
     });
-    return { image: digest, imageBytes: sizeBytes, env, place };
-  };
 
   return {
     uses: (instanceId) => instances.has(instanceId),
     make: async (build, plan, { log, signal }) => {
-      const base = await makeBase(plan, { log, signal });
-      const instanceId = ids.sandboxId();
-      instances.add(instanceId);
+      const images = requireImages();
+      const sandbox = {
+        templateId: build.templateId,
+        limits: {
+          cpuCount: build.cpuCount,
+          memoryBytes: build.memoryMb * 2 ** 20,
+          diskBytes: build.diskMb * 2 ** 20,
+          processCount: limits.processCount,
+        },
+        log,
+      };
+      const bases = createStageBases({ store, images, base, log, signal });
+      const work: StageWork = {
+        makeBase: (stage, { source }) => bases(stage, source),
+        runSteps: (stage, more) => runSteps(stage, { ...sandbox, ...more }),
+      };
+      const { made, rootfs, place, image, start: inherited } = await runStages(plan, work, { signal });
+      if (made === undefined) throw new Error('a build has made no image');
+      const commands = inheritStart(plan, { place, inherited, image });
+      if (commands === null) return { ...made, start: null, checkpointId: null };
+      const isOwn = commands === inherited || !isOfImage(plan) || commands.startCmd === null;
       try {
-        const sandbox = {
-          build,
-          instanceId,
-          limits: {
-            cpuCount: build.cpuCount,
-            memoryBytes: build.memoryMb * 2 ** 20,
-            diskBytes: build.diskMb * 2 ** 20,
-            processCount: limits.processCount,
-          },
-          log,
-          signal,
-        };
-        const { place, ...files } = await makeFiles(plan, base, sandbox);
-        const start = inheritStart(plan, { place, inherited: base.start });
-        if (start === null) return { ...files, start, checkpointId: null };
-        const rootfs = requireImages().toPath(files.image);
-        const checkpointId = await startInSandbox({ ...sandbox, rootfs, commands: start }, options);
-        return { ...files, start, checkpointId };
-      } finally {
-        instances.delete(instanceId);
+        const checkpointId = await withId((instanceId) =>
+          startInSandbox({ ...sandbox, build, signal, instanceId, rootfs, commands, mayEnd: isOwn }, options),
+        );
+        return { ...made, start: commands, checkpointId };
+      } catch (error) {
+        if (!(error instanceof StartEndedError)) throw error;
+        const message = 'the command of the image has ended: sandboxes begin without it';
+        log.add({ level: 'info', message, step: 'finalize' });
+        return { ...made, start: null, checkpointId: null };
       }
     },
   };

@@ -11,7 +11,7 @@ export interface TemplateImages {
     credentials?: RegistryCredentials | undefined;
     onMessage: (message: string) => void;
     signal: AbortSignal;
-  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string> }>;
+  }): Promise<{ digest: string; sizeBytes: number } & ImageConfig>;
   /** The path at which to write a new image of that name, which `keep` then moves to its place. */
   toUnfinished(name: string): string;
   keep(options: { file: string; digest: string }): Promise<void>;
@@ -23,6 +23,18 @@ export interface TemplateImages {
   list(): Promise<string[]>;
   /** Idempotent. */
   remove(digest: string): Promise<void>;
+}
+
+/** What the author of an image wants for its processes. */
+export interface ImageConfig {
+  env: Record<string, string>;
+  /** A name or a number, optionally with `:` and a group. Empty: root. */
+  user: string;
+  /** Absolute, or empty for `/`. */
+  workdir: string;
+  /** The words of its command, which begin with those of the entry point. */
+  entrypoint: string[];
+  command: string[];
 }
 
 /** Sent to the registry only: never logged, stored or returned. */

@@ -8,7 +8,12 @@ export {
   type TemplateBuild,
   TemplateBuildError,
 } from './build-handle.ts';
-export type { RegistryCredentials, TemplateJson } from './definition.ts';
+export type {
+  RegistryCredentials,
+  TemplateJson,
+  TemplateStageJson,
+  TemplateStepJson,
+} from './definition.ts';
 export type { DockerfileOptions } from './dockerfile/from-dockerfile.ts';
 export { DockerfileError } from './dockerfile/refused.ts';
 export { waitForFile, waitForPort, waitForProcess, waitForTimeout, waitForUrl } from './ready.ts';
