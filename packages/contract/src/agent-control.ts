@@ -122,7 +122,10 @@ export interface UnpackRequest {
   mode: number | undefined;
   /** Whether entries have the owners and the extended attributes of the archive. `owner` is then for folders that it lacks. */
   keepsOwners: boolean;
-  /** Whether folders below the destination that exist get the owner and the mode of the entry. */
+  /**
+   * Whether folders below the destination that exist get the owner and the mode of the entry, and a new destination those of any
+   * folder that is missing.
+   */
   overwritesFolders: boolean;
 }
 

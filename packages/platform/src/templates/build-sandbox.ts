@@ -1,12 +1,11 @@
 import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
-import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildStep } from './build-plan.ts';
-import { type Place, runBuildSteps } from './build-steps.ts';
+import { makeWorkdir, type Place, runBuildSteps } from './build-steps.ts';
 import type { ContextStore } from './contexts/context-store.ts';
 import { createCopying, type WithStage } from './contexts/run-copy.ts';
-import { createSandboxRunner, UnusablePathError } from './run-in-sandbox.ts';
+import { createSandboxRunner } from './run-in-sandbox.ts';
 import type { TemplateImages } from './template-images.ts';
 import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
 
@@ -42,13 +41,9 @@ export const buildInSandbox = async (
   return withSandbox(build, { runtime, clock }, async (instance) => {
     const runner = createSandboxRunner(instance);
     const copying = createCopying(instance, { contexts, withStage });
+    const onLine = (message: string): void => log.add({ level: 'info', message, step: 'base' });
     // As container tools do: an image may name a folder that it does not have.
-    await runner.makeFolder(build.place.workdir, { signal }).catch((error: unknown) => {
-      if (!(error instanceof UnusablePathError)) throw error;
-      throw new BuildError('base', `the folder of the image cannot be used: ${error.message}`, {
-        cause: error,
-      });
-    });
+    await makeWorkdir(build.place, { runner, name: 'base', onLine, signal });
     const place = await runBuildSteps(steps, {
       runner,
       copying,

@@ -100,18 +100,9 @@ const runStep = async (
     }
     case 'WORKDIR': {
       const workdir = posix.resolve(place.workdir, expand(step.path, place.env));
-      const isNew = await runner.makeFolder(workdir, { signal }).catch((error: unknown) => {
-        if (!(error instanceof UnusablePathError)) throw error;
-        throw new BuildError(name, `cannot make the folder '${workdir}': ${error.message}`, { cause: error });
-      });
-      // It belongs to root as it is, also where no shell could change that.
-      if (!isNew || isRoot(place.user)) return { ...place, workdir };
-      const args = ['-c', 'chown "$1" "$2"', 'sh', place.user, workdir];
-      const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env: place.env };
-      const status = await runner.run(command, { onLine, signal });
-      if (status !== 0)
-        throw new BuildError(name, `cannot give the folder '${workdir}' to the user '${place.user}'`);
-      return { ...place, workdir };
+      const inside = { ...place, workdir };
+      await makeWorkdir(inside, { runner, name, onLine, signal });
+      return inside;
     }
     case 'USER': {
       if (!step.isCreated) return { ...place, user: step.name };
@@ -133,6 +124,29 @@ const runStep = async (
     }
   }
 };
+
+/**
+ * Makes the folder of a place where it is missing, for its user. Rejects with `BuildError` of the step `name`, the reason of
+ * `signal`, or what the connection to the sandbox fails with.
+ */
+export const makeWorkdir = async (
+  { user, workdir, env }: Place,
+  options: { runner: SandboxRunner; name: string; onLine: (line: string) => void; signal: AbortSignal },
+): Promise<void> => {
+  const { runner, name, onLine, signal } = options;
+  const isNew = await runner.makeFolder(workdir, { signal }).catch((error: unknown) => {
+    if (!(error instanceof UnusablePathError)) throw error;
+    throw new BuildError(name, `cannot make the folder '${workdir}': ${error.message}`, { cause: error });
+  });
+  // It belongs to root as it is, also where no shell could change that.
+  if (!isNew || isRoot(user)) return;
+  const args = ['-c', 'chown "$1" "$2"', 'sh', toOwner(user), workdir];
+  const status = await runner.run({ file: '/bin/sh', args, user: 'root', cwd: '/', env }, { onLine, signal });
+  if (status !== 0) throw new BuildError(name, `cannot give the folder '${workdir}' to the user '${user}'`);
+};
+
+/** As container tools do for a number. */
+const toOwner = (user: string): string => (/^\d+$/.test(user) ? `${user}:${user}` : user);
 
 const isRoot = (user: string): boolean => ['root', 'root:root', '0', '0:0'].includes(user);
 

@@ -134,16 +134,14 @@ CMD ["-p", "8000"]
   await using sandbox = await create('project');
   expect(
     await run(sandbox, 'cd /srv/app; cat one.html made left conf/ONE conf/two vendor/lib/code /tmp/who'),
-  ).toBe(
-    'HELLO\ntool of /srv/app/bin/tool\nroot=/srv/app/www\n$APP\nvendored\nuid=2001 gid=2002 groups=2002\n/\n',
-  );
+  ).toBe('HELLO\ntool of /srv/app/bin/tool\nroot=/srv/app/www\n$APP\nvendored\nuid=2001 gid=2002\n/\n');
   const paths = 'www www/* fresh many/* vendor/* vendor/lib/code';
   expect((await run(sandbox, `cd /srv/app; stat -c '%n %a %u:%g %h' ${paths}`)).split('\n')).toEqual([
-    // The destination stays as it was, and a new one is as its source.
+    // The destination does not become as its source.
     ...['www 700 0:0 2', 'www/index.html 640 2001:2002 2', 'www/link.html 777 2001:2002 1'],
-    ...['www/same.html 640 2001:2002 2', 'fresh 750 2001:2002 2'],
-    // A link that is named is followed, and then it is the same file.
-    ...['many/index.html 640 0:2003 3', 'many/link.html 640 0:2003 3', 'many/same.html 640 0:2003 3'],
+    ...['www/same.html 640 2001:2002 2', 'fresh 755 0:0 2'],
+    // A link that is named is followed.
+    ...['many/index.html 640 0:2003 1', 'many/link.html 640 0:2003 1', 'many/same.html 640 0:2003 1'],
     ...['vendor/lib 750 3001:3002 2', 'vendor/notes.gz 644 0:0 1', 'vendor/lib/code 640 3001:3002 1', ''],
   ]);
   // What a stage alone has is not in the template, and the server of its end runs.

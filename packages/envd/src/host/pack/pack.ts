@@ -44,9 +44,11 @@ const requireKind = (path: string, stats: Stats): void => {
 };
 
 const addAll = async (archive: Pack, sources: FoundSources['sources']): Promise<void> => {
-  /** The name under which a file with several was packed first. */
-  const names = new Map<string, string>();
-  for (const source of sources) for (const found of walk(source)) await addEntry(archive, found, names);
+  for (const source of sources) {
+    /** The name under which a file with several was packed first. Sources share none, as in container tools. */
+    const names = new Map<string, string>();
+    for (const found of walk(source)) await addEntry(archive, found, names);
+  }
   archive.finalize();
 };
 
@@ -57,7 +59,7 @@ const addEntry = async (
 ): Promise<void> => {
   const header = { ...toHeader(path, stats), name };
   const key = `${stats.dev}:${stats.ino}`;
-  if (stats.isDirectory()) archive.entry({ ...header, name: `${name}/`, type: 'directory' });
+  if (stats.isDirectory()) archive.entry({ ...header, name: `${name || '.'}/`, type: 'directory' });
   else if (stats.isSymbolicLink())
     archive.entry({ ...header, type: 'symlink', linkname: readlinkSync(path) });
   else if (names.has(key)) archive.entry({ ...header, type: 'link', linkname: names.get(key) as string });

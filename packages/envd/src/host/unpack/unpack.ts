@@ -116,8 +116,9 @@ const createWriter = (request: UnpackRequest, users: Users): Writer => {
       const name = isAlone ? target.slice(-1) : place;
       switch (entry.content.kind) {
         case 'folder':
-          // The destination itself stays as it was.
-          return tree.makeFolder(name, { ...metadata, overwrite: overwrites && name.length > 0 });
+          // Container tools make the destination without the mode of what they copy into it.
+          if (overwrites && name.length === 0) return;
+          return tree.makeFolder(name, { ...metadata, overwrite: overwrites });
         case 'file':
           return await tree.writeFile(name, { ...metadata, modifiedAtSeconds }, content);
         case 'symlink':
