@@ -2,7 +2,7 @@ import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildStep } from './build-plan.ts';
-import { makeWorkdir, type Place, runBuildSteps } from './build-steps.ts';
+import { type Place, runBuildSteps } from './build-steps.ts';
 import type { ContextStore } from './contexts/context-store.ts';
 import { createCopying, type WithStage } from './contexts/run-copy.ts';
 import { createSandboxRunner } from './run-in-sandbox.ts';
@@ -41,9 +41,6 @@ export const buildInSandbox = async (
   return withSandbox(build, { runtime, clock }, async (instance) => {
     const runner = createSandboxRunner(instance);
     const copying = createCopying(instance, { contexts, withStage });
-    const onLine = (message: string): void => log.add({ level: 'info', message, step: 'base' });
-    // As container tools do: an image may name a folder that it does not have.
-    await makeWorkdir(build.place, { runner, name: 'base', onLine, signal });
     const place = await runBuildSteps(steps, {
       runner,
       copying,

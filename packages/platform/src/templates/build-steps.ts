@@ -53,9 +53,13 @@ export const runBuildSteps = async (
   },
 ): Promise<Place> => {
   let { place } = options;
+  const firstRun = steps.find(({ type }) => type === 'RUN');
   for (const [index, step] of steps.entries()) {
     const name = String(options.stepsBefore + index + 1);
     options.log.add({ level: 'info', message: `step ${name}: ${describeStep(step)}`, step: name });
+    // As container tools do: an image may name a folder that it does not have.
+    if (step === firstRun && place.workdir === options.place.workdir)
+      await makeWorkdir(place, { ...options, name, onLine: () => undefined });
     place = await runStep(step, { ...options, place, name });
   }
   return place;
@@ -129,7 +133,7 @@ const runStep = async (
  * Makes the folder of a place where it is missing, for its user. Rejects with `BuildError` of the step `name`, the reason of
  * `signal`, or what the connection to the sandbox fails with.
  */
-export const makeWorkdir = async (
+const makeWorkdir = async (
   { user, workdir, env }: Place,
   options: { runner: SandboxRunner; name: string; onLine: (line: string) => void; signal: AbortSignal },
 ): Promise<void> => {

@@ -85,7 +85,7 @@ const explained: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^(?:\/whole)?\/home(?:\/|$)/, 'the home of that account'],
   [/^(?:\/whole)?\/bin\/bash$/, 'the protocol runs commands with bash'],
   [
-    /^\/(?:dev|proc|sys|run|tmp|root|var|var\/tmp|bin)$/,
+    /^(?:\/whole)?\/(?:dev|proc|sys|run|tmp|root|var|var\/tmp|bin)$/,
     'each sandbox needs these folders, with these modes',
   ],
   [/^\/(?:\.envd|run\/.*|dev\/.*|proc\/.*|sys\/.*)$/, 'folders on which a sandbox mounts something'],
