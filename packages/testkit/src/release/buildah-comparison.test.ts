@@ -1,5 +1,5 @@
 // The same Dockerfile, built by skerry and by buildah of the distribution, whose files are compared one by one.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -114,7 +114,9 @@ it('makes the files of a Dockerfile with several stages that buildah makes of it
   const template = Template.fromDockerfile(join(context, 'Dockerfile'));
   await build(template, 'compared', { ...stack.connection, context }).result();
   const [own = ''] = readdirSync(join(dataDir, 'templates')).filter((name) => name.endsWith('.ext4'));
-  execFileSync('mount', ['-o', 'ro,loop', join(dataDir, 'templates', own), mountPoint]);
+  const mount = ['-o', 'ro,loop', join(dataDir, 'templates', own), mountPoint];
+  // Others may take the loop device that it has found.
+  await expect.poll(() => spawnSync('mount', mount).status, { timeout: 60_000 }).toBe(0);
   let skerry: Map<string, string>;
   try {
     skerry = readTree(join(mountPoint, 'rootfs'));
