@@ -3,8 +3,8 @@ import type { components } from '@skerry/platform-client';
 import type { Store } from '../store/store.ts';
 import type { BuildPlan, BuildSource, StagePlan } from '../templates/build-plan.ts';
 import type { RegistryCredentials } from '../templates/template-images.ts';
-import { parseBuildStep } from './build-step.ts';
 import { requireTemplate } from './template-reference.ts';
+import { parseBuildStep } from './templates/build-step.ts';
 
 type Body = components['schemas']['BuildStart'];
 type Stage = components['schemas']['BuildStage'];

@@ -118,7 +118,7 @@ const runStep = async (
     }
     case 'RUN': {
       const { command, user = place.user, shell } = step;
-      const [file = command, ...args] = [...shell, command];
+      const [file, ...args] = [...shell, command];
       const status = await rejectUnstartable(name, `failed to run command '${command}': command failed`, () =>
         runner.run({ file, args, user, cwd: place.workdir, env: place.env }, { onLine, signal }),
       );

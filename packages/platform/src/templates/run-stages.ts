@@ -40,7 +40,7 @@ export const runStages = async (
       source.kind === 'stage'
         ? await (running[source.index] as Promise<StageFiles>)
         : await work.makeBase(stage, { source, signal });
-    await Promise.all(listCopied(stage).map((index) => running[index]));
+    await Promise.all(listCopied(stage).map((index) => running[index] as Promise<StageFiles>));
     // Only the template has to be a file of its own.
     if (steps.length === 0 && (base.made !== undefined || !isLast)) return base;
     return turns.take(() => work.runSteps(stage, { base, stages: done, signal }), signal);

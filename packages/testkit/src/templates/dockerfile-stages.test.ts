@@ -145,7 +145,7 @@ CMD ["-p", "8000"]
     ...['vendor/lib 750 3001:3002 2', 'vendor/notes.gz 644 0:0 1', 'vendor/lib/code 640 3001:3002 1', ''],
   ]);
   // What a stage alone has is not in the template, and the server of its end runs.
-  expect(await run(sandbox, 'ls -A /srv/app; wget -q -O - http://127.0.0.1:8000/www/index.html')).toBe(
+  expect(await run(sandbox, 'ls -A /srv/app; wget -q -O - http://127.0.0.1:8000/fresh/index.html')).toBe(
     'bin\nconf\nfresh\nleft\nmade\nmany\none.html\nvendor\nwww\nHELLO\n',
   );
 });

@@ -1,7 +1,7 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
-import type { BuildStep } from '../templates/build-plan.ts';
-import { account, parseCopyStep } from '../templates/contexts/copy-step.ts';
+import type { BuildStep } from '../../templates/build-plan.ts';
+import { account, parseCopyStep } from '../../templates/contexts/copy-step.ts';
 
 type Step = components['schemas']['BuildStep'];
 
