@@ -46,7 +46,7 @@ function findNamed(context: Context, path: string, follow = true): ContextFile[]
   // What a link leads to is left out by its own name too.
   const isIgnored = context.isIgnored(path) || context.isIgnored(own);
   if (isIgnored && below.length === 0) return [];
-  return path === '.' ? below : [entry, ...below];
+  return path === '.' ? below : [{ ...entry, isSource: true }, ...below];
 }
 
 /** A link that was followed has the path of its target. */
