@@ -46,7 +46,7 @@ function findNamed(context: Context, path: string, follow = true): ContextFile[]
   // The target of a link is ignored too when a pattern matches its path, and not only that of the link.
   const isIgnored = context.isIgnored(path) || context.isIgnored(own);
   if (isIgnored && below.length === 0) return [];
-  return path === '.' ? below : [entry, ...below];
+  return path === '.' ? below : [{ ...entry, isSource: true }, ...below];
 }
 
 /** A link that was followed has the path of its target. */
