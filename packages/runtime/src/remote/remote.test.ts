@@ -88,10 +88,12 @@ describe('a runtime over a unix socket', () => {
     await made.snapshot({ id: 'whole', memory: false });
     await made.snapshot({ id: 'torn', memory: false });
     await made.snapshot({ id: 'passing', memory: false, ephemeral: true });
+    await made.snapshot({ id: 'quick', memory: false, unlisted: true });
     expect(local.log.slice(1)).toEqual([
-      'snapshot one whole false false',
-      'snapshot one torn false false',
-      'snapshot one passing false true',
+      'snapshot one whole false false false',
+      'snapshot one torn false false false',
+      'snapshot one passing false true false',
+      'snapshot one quick false false true',
     ]);
     const list = async () => {
       const found: SnapshotInfo[] = [];
