@@ -190,7 +190,7 @@ describe('skerry template cache', () => {
     const { stdout } = await skerry('prune', '--unused-for', '1h');
     expect(stdout).toBe('KEY  SIZE  USED  STEP\n');
     const pruned = (await skerry('prune', '--json')).stdout.trim().split('\n');
-    expect(pruned.map((text) => JSON.parse(text).key).toSorted()).toEqual(
+    expect(pruned.map((text) => (JSON.parse(text) as { key: string }).key).toSorted()).toEqual(
       kept.map(({ key }) => key).toSorted(),
     );
     expect(await listKept()).toEqual([]);
