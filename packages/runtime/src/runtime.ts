@@ -109,7 +109,16 @@ export interface Instance {
    * when the features say so, `already_exists` for an id in use, `exhausted` when the host is full, and `unavailable`
    * when the instance has ended.
    */
-  snapshot(options: { id: SnapshotId; memory: boolean; ephemeral?: boolean }): Promise<void>;
+  snapshot(options: {
+    id: SnapshotId;
+    memory: boolean;
+    ephemeral?: boolean;
+    /**
+     * Its files are not listed, which takes time for each of them: it cannot be compared, and `verify` does not name damaged files.
+     * Without effect on an ephemeral one.
+     */
+    unlisted?: boolean;
+  }): Promise<void>;
   /**
    * Writes the files of a paused instance, its own over those of its image, as a new image at `path`: absolute, of no
    * existing file, in a folder of the caller. The instance does not change. Times of files
@@ -155,7 +164,7 @@ export interface Snapshots {
   verify(id: SnapshotId): Promise<string[]>;
   /**
    * Compares the files of the first with those of the second, ordered by path; a running instance is compared as it is
-   * now. Rejects with `not_found`, with `damaged` for an incomplete snapshot, with `unsupported` when the two were made
+   * now. Rejects with `not_found`, with `damaged` for an incomplete snapshot, with `unsupported` for one whose files are not listed, and when the two were made
    * from different images or differ in too much, and with `unavailable` when the signal aborted.
    */
   diff(from: TreeOrigin, to: TreeOrigin, options?: { signal?: AbortSignal }): AsyncIterable<Difference>;

@@ -140,7 +140,9 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
       const size = { cpuCount, memoryMb, diskMb };
       const row = { id, sandboxId: instance.id, parentId: null, createdAt: clock.now(), ...of, ...size };
       await store.beginSnapshot(row);
-      await instance.snapshot({ id, memory: of.kind === 'memory' });
+      const memory = of.kind === 'memory';
+      // Nothing compares the files of a step, and the caller waits.
+      await instance.snapshot({ id, memory, unlisted: !memory });
       return id;
     } catch (error) {
       await release(id);

@@ -94,8 +94,8 @@ export async function createRemote(options: {
         const request = { target, ...(memory !== undefined && { memory }) };
         ({ runId } = await ask(callHeld(client.resume, request, signal), parseInstance));
       },
-      snapshot: async ({ id: snapshot, memory, ephemeral = false }) => {
-        const take = () => ask(client.snapshot({ target, snapshot, memory, ephemeral }), toNothing);
+      snapshot: async ({ id: snapshot, memory, ...how }) => {
+        const take = () => ask(client.snapshot({ target, snapshot, memory, ...how }), toNothing);
         await (memory && features.snapshot.memory ? connections.interrupt(take) : take());
       },
       exportImage: ({ path, signal }) =>

@@ -86,12 +86,12 @@ describe('a runtime over a unix socket', () => {
   it('makes, lists, verifies and deletes snapshots of the runtime behind it', async () => {
     const made = await remote.create(toSpec('one'));
     await made.snapshot({ id: 'whole', memory: false });
-    await made.snapshot({ id: 'torn', memory: false });
+    await made.snapshot({ id: 'torn', memory: false, unlisted: true });
     await made.snapshot({ id: 'passing', memory: false, ephemeral: true });
     expect(local.log.slice(1)).toEqual([
-      'snapshot one whole false false',
-      'snapshot one torn false false',
-      'snapshot one passing false true',
+      'snapshot one whole false false false',
+      'snapshot one torn false false true',
+      'snapshot one passing false true false',
     ]);
     const list = async () => {
       const found: SnapshotInfo[] = [];

@@ -55,9 +55,9 @@ export const createRuntimeService = (
       return toInstanceMessage(instance);
     },
     snapshot: async (request) => {
-      const { snapshot, memory, ephemeral } = request;
+      const { snapshot, memory, ephemeral, unlisted } = request;
       const id = parseInstanceId(snapshot, 'snapshot');
-      await (await find(request)).snapshot({ id, memory, ephemeral });
+      await (await find(request)).snapshot({ id, memory, ephemeral, unlisted });
       return {};
     },
     exportImage: async (requests, context) => {

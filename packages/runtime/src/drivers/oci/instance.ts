@@ -6,7 +6,7 @@ import { createGuestConnections } from '../guest-connections.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../guest-socket.ts';
 import type { LivenessPipe } from './container/liveness-pipe.ts';
 import { exportImage } from './export-image.ts';
-import { toSandboxFolder } from './folder.ts';
+import { type SnapshotFolder, toSandboxFolder } from './folder.ts';
 import { beginSentryPause } from './gvisor/pause-sentry.ts';
 import type { OciHost } from './host.ts';
 import { beginPause, settlePause } from './pause.ts';
@@ -178,12 +178,14 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
         // The next pause removes it first, and so does a stop.
       });
     },
-    snapshot: async ({ id: snapshotId, memory, ephemeral = false }) => {
+    snapshot: async ({ id: snapshotId, memory, ephemeral = false, unlisted = false }) => {
       const writer = memory ? requireWriter() : undefined;
       if (!host.capturesDisks)
         throw new RuntimeError('unsupported', 'this host cannot capture the files of an instance');
-      const make = ephemeral ? host.snapshots.makeEphemeral : host.snapshots.make;
-      await make(snapshotId, (folder) => inTurn(() => capture({ ...folder, writer })));
+      const take = (folder: SnapshotFolder) => inTurn(() => capture({ ...folder, writer }));
+      await (ephemeral
+        ? host.snapshots.makeEphemeral(snapshotId, take)
+        : host.snapshots.make(snapshotId, take, { unlisted }));
     },
     exportImage: async ({ path, signal }) => {
       if (!host.roots.mountsFiles)

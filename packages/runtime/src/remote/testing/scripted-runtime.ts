@@ -49,12 +49,12 @@ export const createScriptedRuntime = (
         await inner.resume(options);
       },
       snapshot: async (options) => {
-        const { id: snapshot, memory: withMemory, ephemeral } = options;
+        const { id: snapshot, memory: withMemory, ephemeral, unlisted } = options;
         if (snapshot === 'wordy') throw new RuntimeError('unsupported', 'x'.repeat(100_000));
         if (snapshot === 'secret') throw new Error('secret of the host');
         if (snapshot === 'full')
           throw new RuntimeError('exhausted', 'the host is full', { cause: new Error('secret of its disk') });
-        log.push(`snapshot ${id} ${snapshot} ${withMemory} ${ephemeral}`);
+        log.push(`snapshot ${id} ${snapshot} ${withMemory} ${ephemeral} ${unlisted}`);
         await inner.snapshot(options);
       },
       usage: async () => used,

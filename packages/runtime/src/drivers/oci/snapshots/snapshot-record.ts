@@ -15,7 +15,8 @@ export interface SealedSnapshot extends SnapshotContents {
   version: 1;
   phase: 'sealed';
   disk: SealedDisk;
-  manifest: ManifestSummary;
+  /** Undefined: its files are not listed. */
+  manifest?: ManifestSummary;
 }
 
 /** What a sandbox needs to start from it. */

@@ -21,7 +21,7 @@ import { keepRecord } from '../record.ts';
 import { toStepError } from '../step-error.ts';
 import type { Tree } from './diff-trees.ts';
 import { findDamagedFiles } from './find-damaged-files.ts';
-import { readManifest, writeManifest } from './manifest.ts';
+import { type ManifestSummary, readManifest, writeManifest } from './manifest.ts';
 import { readLayer } from './read-tree.ts';
 import {
   type Captured,
@@ -40,10 +40,10 @@ import type { Layer } from './tree-entry.ts';
 export interface OciSnapshots extends Omit<Snapshots, 'diff'> {
   /**
    * Makes a snapshot: `capture` writes to these paths and resolves with the sandbox's record. Resolves when the
-   * snapshot is on the medium, repaired, and described; leaves nothing when it rejects. Rejects with `exhausted` where the
-   * disk of the host has only its reserve.
+   * snapshot is on the medium, repaired, and described, with a list of its files unless it is `unlisted`; leaves nothing when
+   * it rejects. Rejects with `exhausted` where the disk of the host has only its reserve.
    */
-  make(id: SnapshotId, capture: Capture): Promise<void>;
+  make(id: SnapshotId, capture: Capture, options: { unlisted: boolean }): Promise<void>;
   /**
    * As `make`, but nothing is repaired, described or on the medium: only this process can open the result, and for the
    * next one it is not a snapshot.
@@ -54,7 +54,7 @@ export interface OciSnapshots extends Omit<Snapshots, 'diff'> {
    * or was changed.
    */
   open(id: SnapshotId): Promise<{ contents: SnapshotContents; folder: SnapshotFolder }>;
-  /** Lists its files, by its manifest. Rejects as `open`. */
+  /** Lists its files, by its manifest. Rejects as `open`, and with `unsupported` when they are not listed. */
   tree(id: SnapshotId): Promise<Tree>;
 }
 
@@ -79,8 +79,8 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     return sealed;
   };
 
-  const readLayerOf = (id: SnapshotId, { manifest }: SealedSnapshot): Promise<Layer> =>
-    readManifest(toFolder(id).manifest, manifest);
+  const readLayerOf = (id: SnapshotId, summary: ManifestSummary): Promise<Layer> =>
+    readManifest(toFolder(id).manifest, summary);
 
   const remove = async (id: SnapshotId): Promise<void> => {
     const { path } = toFolder(id);
@@ -107,9 +107,13 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     });
   };
 
-  const sealDisk = async ({ image, manifest }: SnapshotFolder, baseId: number) => {
+  const sealDisk = async (
+    { image, manifest }: SnapshotFolder,
+    { baseId, unlisted }: { baseId: number; unlisted: boolean },
+  ): Promise<Pick<SealedSnapshot, 'disk' | 'manifest'>> => {
     if (!(await isCleanDisk(image))) await repair(image);
     await syncPath(image);
+    if (unlisted) return { disk: await describeSealedDisk(image) };
     const written = await withDiskView({ image, scratchDir }, (view) =>
       writeManifest(manifest, readLayer(`${view}/upper`, { baseId })),
     );
@@ -130,12 +134,12 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
   };
 
   return {
-    make: (id, capture) =>
+    make: (id, capture, { unlisted }) =>
       makeIn(id, async (folder) => {
         await keepRecord(folder.record, { version: 1, phase: 'capturing' });
         const captured = await capture(folder);
         const [disk, memory] = await Promise.all([
-          sealDisk(folder, captured.record.diskBaseId),
+          sealDisk(folder, { baseId: captured.record.diskBaseId, unlisted }),
           sealMemory(folder, captured),
         ]);
         const contents = toContents(captured.record, memory);
@@ -174,12 +178,13 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
         }
       };
       const disk = await check(() => requireSealedDisk(image, { ...sealed.disk, stamp: untrusted }));
-      const listed = await check(() => readManifest(manifest, sealed.manifest));
+      const { manifest: summary } = sealed;
+      const listed = summary ? await check(() => readManifest(manifest, summary)) : [];
       const files =
-        disk.length > 0 && listed.length === 0
+        summary && disk.length > 0 && listed.length === 0
           ? await findDamagedFiles(
               { image, scratchDir, baseId: sealed.diskBaseId },
-              await readLayerOf(id, sealed),
+              await readLayerOf(id, summary),
             )
           : [];
       const { images } = sealed.memory ?? {};
@@ -188,7 +193,9 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
     },
     tree: async (id) => {
       const sealed = await require(id);
-      return { rootfs: sealed.rootfs, layer: await readLayerOf(id, sealed) };
+      if (sealed.manifest === undefined)
+        throw new RuntimeError('unsupported', `the files of snapshot ${id} are not listed`);
+      return { rootfs: sealed.rootfs, layer: await readLayerOf(id, sealed.manifest) };
     },
     delete: async (id) => {
       if (!isInstanceId(id)) return;
