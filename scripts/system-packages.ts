@@ -18,6 +18,7 @@ const required: Record<string, string> = {
   mmdebstrap: 'mmdebstrap',
   nftables: 'nft',
   openssl: 'openssl',
+  postgresql: 'pg_createcluster',
   runc: 'runc',
   slirp4netns: 'slirp4netns',
   tini: 'tini-static',

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewSandbox, Store } from '../store.ts';
 import { describeObservations } from './observation-suite.ts';
 import { describeSnapshots } from './snapshot-suite.ts';
-import type { NewSandbox, Store } from './store.ts';
 
 const day = 86_400_000;
 const start = Date.UTC(2026, 0, 1);

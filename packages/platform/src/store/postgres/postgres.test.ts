@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findPostgres, type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import type { NewSandbox, Store } from '../store.ts';
+import { describeStore } from '../suite/suite.ts';
+import { createPostgresStore } from './postgres.ts';
+
+const size = { cpuCount: 1, memoryMb: 128, diskMb: 100 };
+
+const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
+  id,
+  templateId: 't',
+  templateName: null,
+  snapshotId: null,
+  buildId: null,
+  createdAt: 1,
+  endAt: 2,
+  metadata: {},
+  envVars: {},
+  secure: true,
+  allowInternet: null,
+  autoPause: null,
+  ...size,
+  ...more,
+});
+
+describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.remove());
+
+  const open = async (): Promise<{ store: Store; url: string }> => {
+    const url = await server.createDatabase();
+    return { url, store: await createPostgresStore({ url }) };
+  };
+
+  describeStore('postgres', async () => {
+    const { url, store: first } = await open();
+    let store = first;
+    return {
+      store,
+      // One server at a time has a database, so that the former one has to end.
+      reopen: async () => {
+        await store.close();
+        store = await createPostgresStore({ url });
+        return store;
+      },
+      remove: () => store.close(),
+    };
+  });
+
+  it('lets no concurrent transactions pass a check together', async () => {
+    const { store } = await open();
+    const many = <T>(count: number, act: (index: number) => Promise<T>) =>
+      Promise.all(Array.from({ length: count }, (_, index) => act(index)));
+    const reserved = await many(40, (index) => store.reserveSandbox(sandbox(`i${index}`), { maxActive: 10 }));
+    expect(reserved.filter((answer) => answer === 'reserved')).toHaveLength(10);
+    const id = `i${reserved.indexOf('reserved')}`;
+    await store.changeState(id, { from: ['starting'], to: 'paused' });
+    const resumed = await many(10, () => store.reserveResume(id, { endAt: 3, maxActive: 100 }));
+    expect(resumed.filter((answer) => answer === 'reserved')).toHaveLength(1);
+    const made = await many(8, (index) =>
+      store.ensureTemplate({ id: `t${index}`, name: 'base', createdAt: 1, ...size }),
+    );
+    expect(new Set(made.map((template) => template.id)).size).toBe(1);
+    await store.close();
+  });
+
+  it('stores NUL, and the character by which it is written, in texts', async () => {
+    const { store } = await open();
+    const text = 'a\u0000b\uE000c\uE0000';
+    await store.reserveSandbox(sandbox('i1', { metadata: { key: text } }), { maxActive: 1 });
+    const entry = { sandboxId: 'i1', at: 1, level: 'info', logger: 'x', message: text, fields: {} } as const;
+    await store.addLogEntries([{ ...entry, sizeBytes: 1 }], [{ sandboxId: 'i1', origin: 'a', seq: 1 }]);
+    const query = { sandboxId: 'i1', order: 'asc', limit: 9 } as const;
+    expect(await store.listLogEntries({ ...query, search: 'a\u0000b' })).toMatchObject([{ message: text }]);
+    expect(await store.countSandboxes({ states: ['starting'], metadata: [['key', text]] })).toBe(1);
+    expect(await store.findSandbox('i\u0000')).toBeUndefined();
+    await store.close();
+  });
+
+  it('refuses a second server, and names the database without user and password', async () => {
+    const { store, url } = await open();
+    const second = createPostgresStore({ url: url.replace('skerry@', 'skerry:hidden@') });
+    await expect(second).rejects.toMatchObject({
+      message: expect.stringMatching(/^cannot open the database localhost\/test\d+$/),
+      cause: { message: expect.stringMatching(/^another server uses the database localhost\/test\d+$/) },
+    });
+    await store.close();
+  });
+
+  it('is "unavailable" with the time of a retry while the database is down, and loses nothing acknowledged', async () => {
+    const { store } = await open();
+    const acknowledged: string[] = [];
+    const errors: unknown[] = [];
+    let isOver = false;
+    const write = async (writer: number): Promise<void> => {
+      for (let index = 0; !isOver; index += 1) {
+        const id = `i${writer}-${index}`;
+        await store.addWarm({ id, spec: '', createdAt: 1 }).then(
+          () => acknowledged.push(id),
+          async (error: unknown) => {
+            errors.push(error);
+            await new Promise(setImmediate);
+          },
+        );
+      }
+    };
+    const writers = [write(0), write(1), write(2)];
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(20);
+    await server.stop();
+    const before = errors.length;
+    await expect.poll(() => errors.length).toBeGreaterThan(before);
+    await server.start();
+    const reached = acknowledged.length;
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(reached);
+    isOver = true;
+    await Promise.all(writers);
+    const kinds = new Set(errors.map((error) => JSON.stringify(error)));
+    expect([...kinds].map((kind) => JSON.parse(kind))).toEqual(
+      [...kinds].map(() => expect.objectContaining({ code: 'unavailable', headers: { 'Retry-After': '1' } })),
+    );
+    const ids = new Set((await store.listWarm()).map(({ id }) => id));
+    expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
+    await store.close();
+  });
+});
