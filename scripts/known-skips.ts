@@ -61,7 +61,7 @@ const knownSkips: KnownSkip[] = [
     isMissing: () => !existsSync('/sys/fs/cgroup/memory/memory.limit_in_bytes'),
   },
   {
-    tests: /\/store\/postgres\/postgres\.test\.ts > PostgreSQL /,
+    tests: /\/postgres\.test\.ts > (PostgreSQL|with --database) /,
     missing: 'PostgreSQL',
     isMissing: () => !existsSync('/usr/lib/postgresql'),
   },
