@@ -44,7 +44,7 @@ export const startPostgres = async (): Promise<PostgresServer> => {
   const folder = mkdtempSync(join(tmpdir(), 'skerry-postgres-'));
   if (isRoot) chownSync(folder, await idOf('-u'), await idOf('-g'));
   const data = join(folder, 'data');
-  const [file = '', ...args] = [
+  const [file, ...args] = [
     ...through,
     join(bin, 'initdb'),
     '-D',
