@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { imagesDir } from './packages/testkit/src/stack/images-dir.ts';
 import { LongFilesFirst } from './scripts/long-files-first.ts';
 
 // By default vitest uses one processor less, which is half of a small machine.
@@ -9,7 +10,7 @@ const processors = availableParallelism();
 const patience = Number(process.env.SKERRY_TEST_PATIENCE ?? 1);
 
 // Only ends a test that would wait forever: its steps may be slow on a busy machine.
-const expectOptions = { poll: { timeout: 20_000 * patience } };
+const expectOptions = { poll: { timeout: 60_000 * patience } };
 
 /**
  * `unit` needs only files and loopback, `drivers` runs the runtime's suite on every driver of this host, `stack` starts the real
@@ -40,8 +41,8 @@ export default defineConfig({
             '**/*.driver.test.ts',
             '**/node_modules/**',
           ],
-          testTimeout: 60_000 * patience,
-          hookTimeout: 60_000 * patience,
+          testTimeout: 180_000 * patience,
+          hookTimeout: 180_000 * patience,
           expect: expectOptions,
           maxWorkers: processors,
         },
@@ -50,8 +51,8 @@ export default defineConfig({
         test: {
           name: 'drivers',
           include: ['packages/runtime/src/**/*.driver.test.ts'],
-          testTimeout: 60_000 * patience,
-          hookTimeout: 120_000 * patience,
+          testTimeout: 180_000 * patience,
+          hookTimeout: 180_000 * patience,
           expect: expectOptions,
           maxWorkers: processors,
         },
@@ -63,6 +64,8 @@ export default defineConfig({
           exclude: ['packages/testkit/src/{hosts,mutation,release}/**', '**/node_modules/**'],
           globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
           setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
+          // Otherwise each data folder would get images of its own, which take a minute to make.
+          env: { SKERRY_IMAGES_DIR: imagesDir },
           // For a machine under ten times this load. It only ends a test that hangs.
           testTimeout: 240_000 * patience,
           hookTimeout: 240_000 * patience,

@@ -6,6 +6,8 @@ import { removeContextCommand } from './commands/context/remove.ts';
 import { useContextCommand } from './commands/context/use.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { downCommand } from './commands/down.ts';
+import { loadImageCommand } from './commands/image/load.ts';
+import { saveImageCommand } from './commands/image/save.ts';
 import { connectSandboxCommand } from './commands/sandbox/connect.ts';
 import { copySandboxCommand } from './commands/sandbox/cp.ts';
 import { createSandboxCommand } from './commands/sandbox/create.ts';
@@ -27,7 +29,10 @@ import { diffSnapshotsCommand } from './commands/snapshot/diff.ts';
 import { listSnapshotsCommand } from './commands/snapshot/list.ts';
 import { logSnapshotCommand } from './commands/snapshot/log.ts';
 import { verifySnapshotCommand } from './commands/snapshot/verify.ts';
+import { storageUsageCommand } from './commands/system/df.ts';
+import { pruneStorageCommand } from './commands/system/prune.ts';
 import { buildTemplateCommand } from './commands/template/build.ts';
+import { cacheCommand } from './commands/template/cache/cache.ts';
 import { deleteTemplateCommand } from './commands/template/delete.ts';
 import { listTemplatesCommand } from './commands/template/list.ts';
 import { templateLogsCommand } from './commands/template/logs.ts';
@@ -76,7 +81,18 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(showTemplateCommand())
     .addCommand(templateLogsCommand())
     .addCommand(tagTemplateCommand())
-    .addCommand(deleteTemplateCommand());
+    .addCommand(deleteTemplateCommand())
+    .addCommand(cacheCommand());
+  const image = new Command('image')
+    .description('exchange images with other programs, as files')
+    .enablePositionalOptions()
+    .addCommand(loadImageCommand())
+    .addCommand(saveImageCommand());
+  const system = new Command('system')
+    .description('look after the disk of the service')
+    .enablePositionalOptions()
+    .addCommand(storageUsageCommand())
+    .addCommand(pruneStorageCommand());
   const context = new Command('context')
     .description('work with servers that have a name')
     .enablePositionalOptions()
@@ -95,6 +111,8 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(sandbox)
     .addCommand(snapshot)
     .addCommand(template)
+    .addCommand(image)
+    .addCommand(system)
     .addCommand(context);
   // Adds "completion <shell>", which prints the script, and the hidden command that the script calls at each Tab.
   addCompletion(program, { completionCommandName: 'completion' });

@@ -34,12 +34,16 @@ export function openTemplateImages(
         throw toOwner(error);
       }
     },
-    make: (options) =>
-      images.make(options).catch((error: unknown) => {
-        throw toOwner(error);
-      }),
+    make: (options) => images.make(options).catch(rejectForOwner),
+    load: (options) => images.load(options).catch(rejectForOwner),
+    save: (options) => images.save(options).catch(rejectForOwner),
+    findOrigin: (options) => images.findOrigin(options).catch(rejectForOwner),
   };
 }
+
+const rejectForOwner = (error: unknown): never => {
+  throw toOwner(error);
+};
 
 const toOwner = (error: unknown): unknown =>
   error instanceof ImageError && ofOwner.includes(error.code)

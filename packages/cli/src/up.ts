@@ -59,6 +59,8 @@ export interface UpOptions {
   maxSandboxes: number;
   /** Memory of a sandbox of the base template; only the first start in a data folder decides. */
   baseMemoryMb?: number;
+  /** The space for the results of steps of builds; 0: none are kept. */
+  buildCacheMb: number;
   /** Whether a pause can checkpoint the memory of a sandbox, where the host supports that. */
   keepsMemory: boolean;
   /** A CRIU of this host for checkpoints instead of the downloaded one: for level `container`, as root. */
@@ -78,6 +80,8 @@ export interface UpOptions {
   sharedHosts: readonly string[];
   /** Authorities, `host[:port]`, of registries that builds may use at any address; others must be public. */
   allowedRegistries: readonly string[];
+  /** What the files that builds copy may take together, in MiB. */
+  maxContextMb: number;
   /** What the helper needs of this process's environment to reach registries. */
   helperEnvironment: Readonly<Record<string, string>>;
   log: Log;
@@ -213,9 +217,17 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     contexts: runtime.features.imageFiles
       ? {
           folder: join(dataDir, 'contexts'),
-          readSpareBytes: (folder) => readSpareRoom(folder).sizeBytes,
+          maxTotalBytes: options.maxContextMb * 2 ** 20,
+          readSpareBytes,
         }
       : undefined,
+    imports: runtime.features.imageFiles ? { folder: join(dataDir, 'imports'), readSpareBytes } : undefined,
+    folders: {
+      templates: join(dataDir, 'templates'),
+      baseImages: imagesDir,
+      snapshots: join(dataDir, 'snapshots'),
+      sandboxes: join(dataDir, 'sandboxes'),
+    },
     domain,
     log,
     onAuthorised: (request) => guard.accept(request, 'authorised'),
@@ -223,6 +235,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     secureByDefault,
     limits: {
       maxSandboxes: options.maxSandboxes,
+      buildCacheMb: options.buildCacheMb,
       ...(options.baseMemoryMb && { memoryMb: options.baseMemoryMb }),
       ...(options.warm && { warmMin: options.warm.min, warmMax: options.warm.max }),
     },
@@ -270,6 +283,7 @@ const toHelperFailure = ({ how, count, isStarting }: HelperFault): CliError =>
     `the helper, which runs the sandboxes, died ${count} times ${isStarting ? 'in a row as it started' : 'within a minute'}, at last with ${how}: see the lines above, ` +
       'and run "skerry doctor". Sandboxes live on; "skerry up" finds them again and "skerry down" ends them',
   );
+const readSpareBytes = (folder: string): number => readSpareRoom(folder).sizeBytes;
 const MEMORY_IS_LOST = 'a pause does not keep the memory of sandboxes: "skerry doctor" reports why';
 
 /** A user who runs untrusted code must know. */

@@ -8,6 +8,7 @@ import { createSandboxLog } from './host/sandbox-log.ts';
 import { listen } from './http/listen.ts';
 import { createPublicServer } from './http/public-server.ts';
 import { createRequestListener } from './http/server.ts';
+import { loadOnce } from './load-once.ts';
 import { createLog } from './log.ts';
 import { createSettingsStore } from './settings.ts';
 import { createUsers } from './system/users.ts';
@@ -56,31 +57,20 @@ const settings = createSettingsStore();
 const users = createUsers();
 const usage = createHostUsage();
 
-/** Loads on the first call. A failure, say for want of file descriptors, is not kept: the next call tries again. */
-const once = <T>(load: () => Promise<T>): (() => Promise<T>) => {
-  let loading: Promise<T> | undefined;
-  return () => {
-    loading ??= load().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
-};
 const trim = (): void => {
   import('./system/trim-heap.ts').then(
     ({ trimHeap }) => trimHeap(),
     (error: unknown) => log('cannot trim the heap', { error }),
   );
 };
-const loadRpc = once(async () => {
+const loadRpc = loadOnce(async () => {
   const startedSeconds = process.uptime();
   const listener = (await import('./rpc/rpc.ts')).createRpcListener({ settings, users, log, sandboxLog });
   log('calls loaded', { tookMs: Math.round((process.uptime() - startedSeconds) * 1000) });
   setTimeout(trim, TRIM_MS);
   return listener;
 });
-const loadFiles = once(async () =>
+const loadFiles = loadOnce(async () =>
   (await import('./http/files/files.ts')).createFileHandlers({ settings, users }),
 );
 

@@ -22,6 +22,8 @@ import type {
 import { reportLostRuntime } from './handlers/report-lost-runtime.ts';
 import { createSandboxHandlers } from './handlers/sandboxes.ts';
 import { createSnapshotHandlers } from './handlers/snapshots.ts';
+import { createBuildCacheHandlers } from './handlers/templates/build-cache.ts';
+import { serveImages } from './handlers/templates/serve-images.ts';
 import { createTemplateDetailHandlers } from './handlers/templates/template-details.ts';
 import { createTagHandlers } from './handlers/templates/template-tags.ts';
 import { createTemplateHandlers } from './handlers/templates.ts';
@@ -33,19 +35,25 @@ import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
+import { createStorage, type StorageFolders } from './storage/storage.ts';
+import { createStorageHandlers } from './storage/storage-handlers.ts';
 import type { Store } from './store/store.ts';
 import { type ContextStoreOptions, createContextStore } from './templates/contexts/context-store.ts';
 import { serveUploads } from './templates/contexts/serve-uploads.ts';
 import { createUploadLinks } from './templates/contexts/upload-links.ts';
-import type { TemplateImages } from './templates/template-images.ts';
+import type { InstallationImage, TemplateImages } from './templates/template-images.ts';
 
 export interface PlatformOptions {
   runtime: Runtime;
   store: Store;
   /** The image of the base template, and the images of others; those cannot be built without the latter. */
-  images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
+  images: { base: InstallationImage; templates?: TemplateImages | undefined };
+  /** Where builds keep the images that clients upload; without it they take none. */
+  imports?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
   /** Where builds keep the files that clients upload; without it they take none. */
-  contexts?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes'> | undefined;
+  contexts?: Pick<ContextStoreOptions, 'folder' | 'readSpareBytes' | 'maxTotalBytes'> | undefined;
+  /** Where the runtime and the composition root keep what they make, so that it can be measured. */
+  folders?: StorageFolders | undefined;
   /** Of `ensureSecret`. */
   secret: string;
   /** Public domain of sandboxes with its port, as in `localhost:3000`; null: clients use the domain they call. */
@@ -79,6 +87,9 @@ export interface Platform {
   close(): Promise<void>;
 }
 
+/** As large as an image may be. */
+const MAX_IMPORT_BYTES = 16 * 2 ** 30;
+
 export const createPlatform = (options: PlatformOptions): Platform => {
   const { store, log, secret, domain } = options;
   const clock = options.clock ?? createSystemClock();
@@ -87,8 +98,11 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   // No sandbox could hold the files of a larger one.
   const maxBytes = limits.diskMb * 2 ** 20;
   const contexts = options.contexts && createContextStore({ ...options.contexts, maxBytes, clock });
+  // Each is removed when its build has ended.
+  const ofImports = { maxBytes: MAX_IMPORT_BYTES, maxTotalBytes: 2 * MAX_IMPORT_BYTES, keptMs: 0 };
+  const imports = options.imports && createContextStore({ ...options.imports, ...ofImports, clock });
   const uploadLinks = createUploadLinks({ secret, clock });
-  const plane = createControlPlane({ ...options, contexts, clock, limits, ids });
+  const plane = createControlPlane({ ...options, contexts, imports, clock, limits, ids });
 
   const context: HandlerContext = {
     ...plane,
@@ -104,6 +118,8 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     secret,
     domain,
   };
+  const { images, folders } = options;
+  const storage = createStorage({ ...plane, store, contexts, images: images.templates, folders, clock, log });
   const handlers: PlatformHandlers = {
     ...createSandboxHandlers(context),
     ...createPauseHandlers(context),
@@ -113,17 +129,23 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createTemplateHandlers(context),
     ...createTemplateDetailHandlers(context),
     ...createTagHandlers(context),
+    ...createBuildCacheHandlers(context),
     ...createInspectionHandlers(context),
     ...createLogHandlers(context),
     ...createForkHandlers(context),
+    ...createStorageHandlers({ storage }),
     ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });
+  const authorise = async (request: IncomingMessage): Promise<void> => {
+    const key = request.headers['x-api-key'];
+    await authenticate(key);
+    options.onAuthorised?.(request);
+  };
   const server = createServer<PlatformPaths, Caller>({
     handlers: reportLostRuntime(handlers),
     authenticate: async (headers, request) => {
-      await authenticate(headers['x-api-key']);
-      options.onAuthorised?.(request);
+      await authorise(request);
       return { origin: toPublicOrigin(headers, domain) };
     },
     log,
@@ -139,6 +161,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
       links: uploadLinks,
       onLinked: (request) => options.onLinked?.(request),
     });
+  serveImages(server, { ...context, imports, images, authorise });
   serveDocument(server);
   serveFrontPage(server);
   server.get('/health', async (_request, reply) => {

@@ -16,6 +16,8 @@ export interface Limits {
   cpuCount: number;
   memoryMb: number;
   diskMb: number;
+  /** The space that the results of steps of builds may take beside the templates; 0: none are kept. */
+  buildCacheMb: number;
 }
 
 export const defaultLimits: Limits = {
@@ -28,4 +30,5 @@ export const defaultLimits: Limits = {
   cpuCount: 2,
   memoryMb: 1024,
   diskMb: 2048,
+  buildCacheMb: 10_240,
 };

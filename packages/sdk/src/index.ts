@@ -41,6 +41,13 @@ export type {
   SnapshotPaginator,
 } from './sandbox/snapshots.ts';
 export type { ConnectOptions, SandboxOptions } from './sandbox/start-sandbox.ts';
+export {
+  type PruneOptions,
+  type StorageKind,
+  type StoragePruned,
+  type StorageUsage,
+  storage,
+} from './storage/storage.ts';
 export type { AgentCallOptions } from './transport/agent.ts';
 export type { CallOptions } from './transport/call.ts';
 export type { ConnectionOptions } from './transport/connection-options.ts';

@@ -4,7 +4,9 @@ export interface ForEachOptions<Result> {
   ids: readonly string[];
   act: (id: string) => Promise<Result>;
   /** Prints a JSON object a line: the id by this key, and what `toFields` makes of the result, or the error. */
-  json?: { key: 'sandboxId' | 'snapshotId' | 'template'; toFields: (result: Result) => object } | undefined;
+  json?:
+    | { key: 'sandboxId' | 'snapshotId' | 'template' | 'key'; toFields: (result: Result) => object }
+    | undefined;
 }
 
 /**

@@ -25,6 +25,7 @@ interface UpFlags {
   warmMax?: number;
   maxSandboxes: number;
   baseMemory?: number;
+  buildCache: number;
   memory: boolean;
   criu?: string;
   isolation: IsolationLevel;
@@ -33,6 +34,7 @@ interface UpFlags {
   secureByDefault: boolean;
   sharedHost: string[];
   registry: string[];
+  maxContexts: number;
   logLevel: LogLevel;
   json?: boolean;
 }
@@ -64,6 +66,12 @@ export function upCommand(): Command {
       (registry: string, registries: string[]) => [...registries, parseRegistry(registry)],
       [] as string[],
     )
+    .option(
+      '--max-contexts <MiB>',
+      'what the files that builds copy may take together in the data folder',
+      parseCount,
+      8192,
+    )
     .option('--domain <domain>', 'public domain of the sandboxes, with its port')
     .option(
       '--warm-min <count>',
@@ -82,6 +90,12 @@ export function upCommand(): Command {
       '--base-memory <MiB>',
       'memory of a sandbox of the base template, fixed by the first start in a data folder (default: 1024)',
       parseMebibytes,
+    )
+    .option(
+      '--build-cache <MiB>',
+      'space for the results of steps of builds, beside the templates; 0 keeps none',
+      parseCount,
+      10_240,
     )
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not download CRIU')
     .option('--criu <path>', 'use this CRIU, 4.2 or newer, for checkpoints, and do not download one')
@@ -149,6 +163,7 @@ export function upCommand(): Command {
         warm: parseWarm(flags),
         maxSandboxes: flags.maxSandboxes,
         ...(flags.baseMemory && { baseMemoryMb: flags.baseMemory }),
+        buildCacheMb: flags.buildCache,
         keepsMemory: flags.memory,
         ...(flags.criu ? { criuProgram: flags.criu } : {}),
         isolation: flags.isolation,
@@ -157,6 +172,7 @@ export function upCommand(): Command {
         secureByDefault: flags.secureByDefault,
         sharedHosts: flags.sharedHost,
         allowedRegistries: flags.registry,
+        maxContextMb: flags.maxContexts,
         helperEnvironment: toHelperEnvironment(process.env),
         log: createLog({ write: (line) => progress.write(line), level: flags.logLevel }),
         logsAccess: flags.logLevel === 'debug',

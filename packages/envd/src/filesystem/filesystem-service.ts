@@ -111,3 +111,5 @@ export const createFilesystemService = (options: { settings: SettingsStore; user
     },
   } satisfies ServiceImpl<typeof Filesystem>;
 };
+
+export type FilesystemService = ReturnType<typeof createFilesystemService>;

@@ -7,14 +7,14 @@ import {
   type HandlerContext,
   type Interceptor,
 } from '@connectrpc/connect';
-import { compressionGzip } from '@connectrpc/connect-node';
 import { Filesystem } from '@skerry/envd-client/filesystem';
 import { Process } from '@skerry/envd-client/process';
-import { createFilesystemService } from '../filesystem/filesystem-service.ts';
 import { withLargeListing } from '../filesystem/large-listing.ts';
+import { createLateFilesystem } from '../filesystem/late-filesystem.ts';
 import type { SandboxLog } from '../host/sandbox-log.ts';
 import { basicUserOf } from '../http/auth.ts';
 import { dropUnread } from '../http/unread-body.ts';
+import { loadOnce } from '../load-once.ts';
 import type { Log } from '../log.ts';
 import { createProcessService } from '../process/process-service.ts';
 import type { SettingsStore } from '../settings.ts';
@@ -22,6 +22,7 @@ import type { Users } from '../system/users.ts';
 import { blameCaller, IS_OURS, withBlame } from './blame.ts';
 import { USER } from './context.ts';
 import { toConnectError } from './error.ts';
+import { lateGzip } from './late-gzip.ts';
 import { createNodeListener } from './node-listener.ts';
 import { checkRpcRequest } from './request.ts';
 import { usePlainHeaders } from './workarounds/plain-headers.ts';
@@ -85,14 +86,17 @@ export const createRpcListener = (options: {
   const protocols = { grpc: false, grpcWeb: false };
   const router = createConnectRouter({
     ...protocols,
-    acceptCompression: [compressionGzip],
+    acceptCompression: [lateGzip],
     readMaxBytes: MAX_MESSAGE_BYTES,
     requireConnectProtocolHeader: true,
     requestGate: identify,
     interceptors: [createErrorInterceptor(log), blameCaller],
   });
   router.service(Process, createProcessService({ settings, log: sandboxLog }));
-  router.service(Filesystem, createFilesystemService({ settings, users }), {
+  const loadFilesystem = loadOnce(async () =>
+    (await import('../filesystem/filesystem-service.ts')).createFilesystemService({ settings, users }),
+  );
+  router.service(Filesystem, createLateFilesystem(loadFilesystem), {
     // Not taken from above: connect-es turns on what the options of a service leave out.
     ...protocols,
     jsonOptions: sizesAsNumbers,

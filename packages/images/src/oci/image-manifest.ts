@@ -1,9 +1,10 @@
 import { arch } from 'node:os';
 import { ImageError } from '../image-error.ts';
+import type { Compression } from './decoder.ts';
 import { digestPattern } from './reference.ts';
 
 export interface LayerDescriptor extends BlobReference {
-  compression: 'none' | 'gzip' | 'zstd';
+  compression: Compression;
 }
 
 /** A blob that a manifest names. */
@@ -50,14 +51,43 @@ export function parseImageManifest(document: unknown, { architecture = arch() } 
   };
 }
 
+/**
+ * Picks the image for `architecture` from an index of an image layout, where the only one needs no platform. Throws
+ * `corrupt` for an invalid format, `registry_refused` when there is none for this machine, and `unsuitable_image` when there
+ * are several.
+ */
+export function pickFromLayout(document: unknown, { architecture = arch() } = {}): BlobReference {
+  if (!isRecord(document) || !Array.isArray(document.manifests)) throw malformed('it lists no images');
+  const wanted = toArchitecture(architecture);
+  const found = document.manifests.filter((entry) => {
+    if (!isRecord(entry)) throw malformed('an image is not an object');
+    if (!isRecord(entry.platform)) return true;
+    return entry.platform.os === 'linux' && entry.platform.architecture === wanted;
+  });
+  const blobs = new Map(
+    found.map((entry) => [isRecord(entry) && entry.digest, parseBlob(entry, 'an image')]),
+  );
+  const [only, ...others] = blobs.values();
+  if (only === undefined) throw noBuild(wanted);
+  if (others.length === 0) return only;
+  throw new ImageError('unsuitable_image', `the archive has ${blobs.size} images: save one alone`);
+}
+
+/** The name that images have for an architecture of Node. */
+export const toArchitecture = (architecture: string): string =>
+  ({ x64: 'amd64', arm64: 'arm64' })[architecture] ?? architecture;
+
+const noBuild = (wanted: string): ImageError =>
+  new ImageError('registry_refused', `the image has no build for linux/${wanted}`);
+
 function pickPlatform(manifests: unknown[], architecture: string): string {
-  const wanted = { x64: 'amd64', arm64: 'arm64' }[architecture] ?? architecture;
+  const wanted = toArchitecture(architecture);
   for (const entry of manifests) {
     if (!isRecord(entry) || !isRecord(entry.platform)) continue;
     const { os, architecture: found } = entry.platform;
     if (os === 'linux' && found === wanted) return parseDigest(entry.digest);
   }
-  throw new ImageError('registry_refused', `the image has no build for linux/${wanted}`);
+  throw noBuild(wanted);
 }
 
 function parseLayer(layer: unknown): LayerDescriptor {

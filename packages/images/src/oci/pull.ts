@@ -7,9 +7,7 @@ import type { Reach } from './reach.ts';
 import { parseReference } from './reference.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import type { RegistryCredentials } from './registry-auth.ts';
-import { type UnpackBudget, unpackLayer } from './unpack.ts';
-
-const defaultBudget: UnpackBudget = { sizeBytes: 16 * 2 ** 30, entryCount: 1_000_000 };
+import { createImageBudget, type UnpackBudget, unpackLayer } from './unpack.ts';
 
 /**
  * Pulls an image for this machine from a registry and unpacks it into `rootfs`, which must not exist, layer by layer as
@@ -41,7 +39,7 @@ export async function pullImage(options: {
   });
   const { layers, manifestDigest, config } = await fetchParts(registry, reference.version);
   const totalBytes = layers.reduce((sum, layer) => sum + layer.sizeBytes, 0);
-  const budget = { ...(options.budget ?? defaultBudget) };
+  const budget = { ...(options.budget ?? createImageBudget()) };
   let receivedBytes = 0;
   let shownBytes = 0;
   mkdirSync(rootfs);
@@ -65,16 +63,39 @@ export async function pullImage(options: {
   return { manifestDigest, config };
 }
 
+/**
+ * The digest of the manifest that `pullImage` would unpack now. Rejects with ImageError or the reason of `signal`. Sends
+ * the credentials that a pull would send: an image that they do not open is not found.
+ */
+export async function resolveImage({
+  reference: text,
+  ...options
+}: {
+  reference: string;
+  credentials?: RegistryCredentials | undefined;
+  reach?: Reach | undefined;
+  signal?: AbortSignal | undefined;
+}): Promise<string> {
+  const reference = parseReference(text);
+  return (await fetchManifest(createRegistry({ reference, ...options }), reference.version)).digest;
+}
+
+async function fetchManifest(registry: Registry, version: string) {
+  const first = await registry.manifest(version);
+  const content = parseImageManifest(first.document);
+  if (content.kind === 'image') return { image: content, digest: first.digest };
+  const manifest = await registry.manifest(content.manifestDigest);
+  const image = parseImageManifest(manifest.document);
+  if (image.kind !== 'image') throw new ImageError('corrupt', 'the index refers to another index');
+  return { image, digest: manifest.digest };
+}
+
 async function fetchParts(
   registry: Registry,
   version: string,
 ): Promise<{ layers: LayerDescriptor[]; manifestDigest: string; config: ImageConfig }> {
-  const first = await registry.manifest(version);
-  const content = parseImageManifest(first.document);
-  const manifest = content.kind === 'image' ? first : await registry.manifest(content.manifestDigest);
-  const image = content.kind === 'image' ? content : parseImageManifest(manifest.document);
-  if (image.kind !== 'image') throw new ImageError('corrupt', 'the index refers to another index');
+  const { image, digest: manifestDigest } = await fetchManifest(registry, version);
   const { layers, config: blob } = image;
   const config = blob === undefined ? { env: {} } : parseImageConfig(await registry.smallBlob(blob));
-  return { layers, manifestDigest: manifest.digest, config };
+  return { layers, manifestDigest, config };
 }

@@ -1,9 +1,9 @@
-import type { Readable, Transform } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
 import { extract } from 'tar-stream';
 import { ImageError } from '../image-error.ts';
 import { setAttributes } from './attributes.ts';
+import { toDecoder } from './decoder.ts';
 import type { LayerDescriptor } from './image-manifest.ts';
 import { createLayer } from './layer.ts';
 import { parseEntry } from './tar-entry.ts';
@@ -15,6 +15,9 @@ export interface UnpackBudget {
   entryCount: number;
 }
 
+/** All that an image may take. */
+export const createImageBudget = (): UnpackBudget => ({ sizeBytes: 16 * 2 ** 30, entryCount: 1_000_000 });
+
 /**
  * Unpacks one layer over the tree under `root`, as its bytes arrive: nothing is kept in memory or beside the tree.
  * Takes from `budget`. Rejects with `corrupt`, `unsafe`, `too_large` or the reason of `signal`; the tree is worthless
@@ -24,13 +27,15 @@ export async function unpackLayer(options: {
   root: string;
   blob: Readable;
   descriptor: LayerDescriptor;
+  /** What the digest is of: the blob, or what it contains when it is decompressed. Default: the blob, and its size is checked, too. */
+  verifies?: 'file' | 'content';
   budget: UnpackBudget;
   onBytes?: (count: number) => void;
   /** Called with the size of each entry before it is made; throws where the host has no room for it. */
   requireRoom?: ((sizeBytes: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<void> {
-  const { root, blob, descriptor, budget, onBytes, requireRoom, signal } = options;
+  const { root, blob, descriptor, verifies = 'file', budget, onBytes, requireRoom, signal } = options;
   const layer = createLayer(root);
   const parser = extract();
   const reading = (async () => {
@@ -46,8 +51,12 @@ export async function unpackLayer(options: {
       content.resume();
     }
   })();
-  const verifier = createVerifier({ ...descriptor, ...(onBytes ? { onBytes } : {}) });
-  const feeding = pipeline([blob, verifier, ...toDecoder(descriptor), parser], signal ? { signal } : {});
+  const { digest, sizeBytes, compression } = descriptor;
+  const expected = verifies === 'file' ? { digest, sizeBytes } : { digest };
+  const verifier = createVerifier({ ...expected, ...(onBytes ? { onBytes } : {}) });
+  const decoder = toDecoder(compression);
+  const stages = verifies === 'file' ? [verifier, ...decoder] : [...decoder, verifier];
+  const feeding = pipeline([blob, ...stages, parser], signal ? { signal } : {});
   const failures = (await Promise.allSettled([reading, feeding]))
     .filter((result) => result.status === 'rejected')
     .map((result): unknown => result.reason);
@@ -57,12 +66,6 @@ export async function unpackLayer(options: {
   if (cause instanceof ImageError) throw cause;
   if (cause !== undefined) throw toImageError(cause, descriptor.digest);
   await setAttributes({ attributes: layer.finish(), signal });
-}
-
-function toDecoder({ compression }: LayerDescriptor): Transform[] {
-  if (compression === 'gzip') return [createGunzip()];
-  if (compression === 'zstd') return [createZstdDecompress()];
-  return [];
 }
 
 function toImageError(cause: unknown, digest: string): ImageError {

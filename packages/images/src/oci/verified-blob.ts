@@ -12,7 +12,8 @@ export function createVerifier({
   onBytes,
 }: {
   digest: string;
-  sizeBytes: number;
+  /** Undefined when only the digest is known. */
+  sizeBytes?: number;
   onBytes?: (count: number) => void;
 }): Transform {
   const hash = createHash('sha256');
@@ -20,7 +21,7 @@ export function createVerifier({
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       received += chunk.length;
-      if (received > sizeBytes) {
+      if (sizeBytes !== undefined && received > sizeBytes) {
         done(new ImageError('corrupt', `the layer ${digest} is longer than ${sizeBytes} bytes`));
         return;
       }
@@ -30,7 +31,7 @@ export function createVerifier({
     },
     flush(done) {
       const actual = `sha256:${hash.digest('hex')}`;
-      if (received !== sizeBytes)
+      if (sizeBytes !== undefined && received !== sizeBytes)
         done(new ImageError('corrupt', `the layer ${digest} ended after ${received} of ${sizeBytes} bytes`));
       else if (actual !== digest)
         done(new ImageError('corrupt', `the layer ${digest} has the digest ${actual}`));

@@ -5,10 +5,19 @@ import {
   type EnsureBaseImageRequest,
   ImagesService,
   type MakeTemplateImageRequest,
+  type ResolveTemplateImageRequest,
 } from '../gen/skerry/images/v1/images_pb.ts';
 import { keepImageFile, listImageFiles, type MakeImageFile, removeImageFile } from '../image-file.ts';
 import { createPublicReach } from '../oci/reach.ts';
-import { makeTemplateImage, type ReadSpareRoom, sweepTemplateImages } from '../template/template-image.ts';
+import type { RegistryCredentials } from '../oci/registry-auth.ts';
+import {
+  findOrigin,
+  makeTemplateImage,
+  type ReadSpareRoom,
+  saveTemplateImage,
+  sweepTemplateImages,
+} from '../template/template-image.ts';
+import { toConnectError } from './failure.ts';
 import { reportProgress } from './report-progress.ts';
 
 /** What the packages beside this one do for it. */
@@ -24,11 +33,21 @@ export const addImagesService = (router: ConnectRouter, tools: ImageTools): void
   router.service(ImagesService, {
     ensureBaseImage: (request, { signal }) => ensureBase(request, tools, signal),
     makeTemplateImage: (request, { signal }) => makeTemplate(request, tools, signal),
+    saveTemplateImage: async ({ path, image, env, name, tag }, { signal }) => {
+      await saveTemplateImage(requireAbsolute(path), {
+        ...{ image: requireAbsolute(image), env, as: { name, tag }, signal },
+        readSpareRoom: tools.readSpareRoom,
+      }).catch((error: unknown) => {
+        throw toConnectError(error);
+      });
+      return {};
+    },
+    resolveTemplateImage: (request, { signal }) => resolveTemplate(request, tools, signal),
     keepTemplateImage: async ({ folder, file, digest }) => ({
       path: await keepImageFile(requireAbsolute(file), { folder: requireAbsolute(folder), digest }),
     }),
-    listTemplateImages: async function* ({ folder }) {
-      await sweepTemplateImages(requireAbsolute(folder));
+    listTemplateImages: async function* ({ folder, spared }) {
+      await sweepTemplateImages(requireAbsolute(folder), spared);
       for (const digest of await listImageFiles(folder)) yield { digest };
     },
     removeTemplateImage: async ({ folder, digest }) => {
@@ -57,23 +76,52 @@ const ensureBase = (
   });
 
 const makeTemplate = (
-  { folder, reference, credentials, allowedRegistries }: MakeTemplateImageRequest,
+  { folder, reference, credentials, allowedRegistries, archive }: MakeTemplateImageRequest,
   { makeImageFile, readSpareRoom, isPublicAddress }: ImageTools,
   signal: AbortSignal,
 ) =>
   reportProgress(async (onProgress) => {
-    const { path, digest, sizeBytes, config } = await makeTemplateImage({
+    const { path, digest, sizeBytes, config, origin } = await makeTemplateImage({
       folder: requireAbsolute(folder),
-      reference,
-      credentials: credentials && { username: credentials.username, password: credentials.password },
-      reach: createPublicReach({ isPublicAddress, allowed: allowedRegistries }),
+      source:
+        archive === undefined
+          ? {
+              kind: 'registry',
+              reference,
+              credentials: toCredentials(credentials),
+              reach: createPublicReach({ isPublicAddress, allowed: allowedRegistries }),
+            }
+          : { kind: 'archive', archive: requireAbsolute(archive) },
       makeFile: makeImageFile,
       readSpareRoom,
       onProgress,
       signal,
     });
-    return { path, digest, sizeBytes: BigInt(sizeBytes), env: config.env };
+    return { path, digest, sizeBytes: BigInt(sizeBytes), env: config.env, origin: origin ?? '' };
   });
+
+const resolveTemplate = async (
+  { reference, credentials, allowedRegistries }: ResolveTemplateImageRequest,
+  { isPublicAddress }: ImageTools,
+  signal: AbortSignal,
+) => {
+  try {
+    const origin = await findOrigin({
+      reference,
+      credentials: toCredentials(credentials),
+      reach: createPublicReach({ isPublicAddress, allowed: allowedRegistries }),
+      signal,
+    });
+    return { origin };
+  } catch (error) {
+    throw toConnectError(error);
+  }
+};
+
+const toCredentials = (
+  credentials: MakeTemplateImageRequest['credentials'],
+): RegistryCredentials | undefined =>
+  credentials && { username: credentials.username, password: credentials.password };
 
 function requireAbsolute(path: string): string {
   if (isAbsolute(path)) return path;

@@ -1,9 +1,14 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createClient, type Transport } from '@connectrpc/connect';
-import { ImagesService } from '../gen/skerry/images/v1/images_pb.ts';
+import { type PackedLayout, packLayout } from '../archive/pack-layout.ts';
+import { ImagesService, type MakeTemplateImageRequestSchema } from '../gen/skerry/images/v1/images_pb.ts';
 import { toImageFile } from '../image-file.ts';
 import { parseReference } from '../oci/reference.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
-import { toUnfinishedFile } from '../template/template-image.ts';
+import { toUnfinishedFile, toUnfinishedFolder } from '../template/template-image.ts';
+import { fromConnectError } from './failure.ts';
 import { readProgress } from './read-progress.ts';
 
 /** The images of templates, in one folder of the process that the transport leads to. */
@@ -19,7 +24,30 @@ export interface TemplateImages {
     credentials?: RegistryCredentials | undefined;
     onMessage: (message: string) => void;
     signal: AbortSignal;
+  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string>; origin: string }>;
+  /** The origin that `make` would report now, without making the image. Rejects as `make`. */
+  findOrigin(options: {
+    reference: string;
+    credentials?: RegistryCredentials | undefined;
+    signal: AbortSignal;
+  }): Promise<string>;
+  /** Makes the image of a template from the archive at a path. Rejects as `make` does. */
+  load(options: {
+    archive: string;
+    onMessage: (message: string) => void;
+    signal: AbortSignal;
   }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string> }>;
+  /**
+   * Packs an image file as an OCI image layout with those variables and that name. Nothing is left when the archive has been
+   * read or destroyed. Rejects as `make` does.
+   */
+  save(options: {
+    image: string;
+    env: Record<string, string>;
+    name: string;
+    tag: string;
+    signal: AbortSignal;
+  }): Promise<PackedLayout>;
   /** Where to write a new image, which `keep` then moves to its place. */
   toUnfinished(name: string): string;
   keep(options: { file: string; digest: string }): Promise<void>;
@@ -40,24 +68,64 @@ export const createTemplateImages = (
   { folder, allowedRegistries }: { folder: string; allowedRegistries: readonly string[] },
 ): TemplateImages => {
   const client = createClient(ImagesService, transport);
+  /** The folders of layouts that are read, which the removal of remains spares. */
+  const saving = new Set<string>();
+
+  const make = async (
+    source: Pick<
+      MessageInitShape<typeof MakeTemplateImageRequestSchema>,
+      'reference' | 'credentials' | 'archive'
+    >,
+    { onMessage, signal }: { onMessage: (message: string) => void; signal: AbortSignal },
+  ) => {
+    let last = '';
+    const onProgress = ({ message }: { message: string }): void => {
+      // One part of the work reports more than once.
+      if (message !== last) onMessage(message);
+      last = message;
+    };
+    const request = { folder, allowedRegistries: [...allowedRegistries], ...source };
+    const messages = client.makeTemplateImage(request, { signal });
+    const { digest, sizeBytes, env, origin } = await readProgress(messages, { onProgress, signal });
+    return { digest, sizeBytes: Number(sizeBytes), env, origin };
+  };
+
   return {
     check: (reference) => void parseReference(reference),
-    make: async ({ reference, credentials, onMessage, signal }) => {
+    make: ({ reference, credentials, ...options }) =>
+      make({ reference, ...(credentials && { credentials }) }, options),
+    load: ({ archive, ...options }) => make({ archive }, options),
+    save: async ({ signal, ...image }) => {
+      const path = toUnfinishedFolder(folder, randomUUID());
+      const remove = async (): Promise<void> => {
+        await rm(path, { recursive: true, force: true });
+        saving.delete(path);
+      };
+      saving.add(path);
+      try {
+        await client.saveTemplateImage({ path, ...image }, { signal });
+        const packed = await packLayout(path);
+        // What cannot be removed now is removed at the next start.
+        packed.archive.once('close', () => void remove().catch(() => undefined));
+        return packed;
+      } catch (error) {
+        await remove();
+        signal.throwIfAborted();
+        throw fromConnectError(error);
+      }
+    },
+    findOrigin: async ({ reference, credentials, signal }) => {
       const request = {
-        folder,
         reference,
         allowedRegistries: [...allowedRegistries],
         ...(credentials && { credentials }),
       };
-      let last = '';
-      const onProgress = ({ message }: { message: string }): void => {
-        // One part of the work reports more than once.
-        if (message !== last) onMessage(message);
-        last = message;
-      };
-      const messages = client.makeTemplateImage(request, { signal });
-      const { digest, sizeBytes, env } = await readProgress(messages, { onProgress, signal });
-      return { digest, sizeBytes: Number(sizeBytes), env };
+      try {
+        return (await client.resolveTemplateImage(request, { signal })).origin;
+      } catch (error) {
+        signal.throwIfAborted();
+        throw fromConnectError(error);
+      }
     },
     toUnfinished: (name) => toUnfinishedFile(folder, name),
     keep: async ({ file, digest }) => {
@@ -66,7 +134,8 @@ export const createTemplateImages = (
     toPath: (digest) => toImageFile(folder, digest),
     list: async () => {
       const digests: string[] = [];
-      for await (const { digest } of client.listTemplateImages({ folder })) digests.push(digest);
+      for await (const { digest } of client.listTemplateImages({ folder, spared: [...saving] }))
+        digests.push(digest);
       return digests;
     },
     remove: async (digest) => {

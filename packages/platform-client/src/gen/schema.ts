@@ -397,6 +397,99 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/skerry/v1/build-cache": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the cache of builds
+         * @description What builds have kept for later ones: images of registries, and the files after steps. The one that was used last is the first.
+         */
+        get: operations["listBuildCache"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove results from the cache of builds
+         * @description Removes the results that no build has used for a time, and all that were made on them. Templates and sandboxes do not change.
+         */
+        delete: operations["pruneBuildCache"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/build-cache/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a result from the cache of builds
+         * @description Removes one result and all that were made on it: the next build runs its step again, and all after that.
+         */
+        delete: operations["removeFromBuildCache"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/images": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Load an image
+         * @description Begins a build of a template from an archive of one image, without a registry: an OCI image layout in a tar archive, or
+         *     what `docker save` writes, plain, gzip or zstd. Follow the build with `GET
+         *     /templates/{templateID}/builds/{buildID}/status`. The archive may have 16 GiB. Nothing of it is kept but the template.
+         */
+        post: operations["loadImage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/images/{templateID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Save an image
+         * @description Returns the file system and the variables of a template as an OCI image layout of one layer in a tar archive, with owners, modes,
+         *     links, times and extended attributes. The same template makes the same bytes. A snapshot is refused with 400.
+         */
+        get: operations["saveImage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/skerry/v1/snapshots/{snapshotID}/log": {
         parameters: {
             query?: never;
@@ -463,6 +556,47 @@ export interface paths {
          *     response would exceed 32 MiB, and ended with 409 when a sandbox ends meanwhile.
          */
         get: operations["diffSnapshots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/system/prune": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove what nothing uses
+         * @description Removes uploaded files that no build needs or may wait for, logs of builds without a tag that ended an hour ago, and images and
+         *     snapshots that nothing refers to. With `all`, also every built template that no sandbox, no snapshot and no build in progress uses.
+         */
+        post: operations["pruneStorage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/system/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the use of the disk
+         * @description What the server keeps on its disk, by kind. `reclaimableBytes` is what `POST /skerry/v1/system/prune` with `all` removes.
+         */
+        get: operations["getStorageUsage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1090,6 +1224,30 @@ export interface components {
              */
             type: "COPY" | "ADD" | "RUN" | "ENV" | "ARG" | "WORKDIR" | "USER";
         };
+        /** @description The files after a step of a build, or an image of a registry, that later builds begin with. */
+        CachedResult: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            createdAt: string;
+            /** @description The step, without the values of variables and cut at 200 characters. */
+            description: string;
+            /** @description Equal for equal work. */
+            key: string;
+            /**
+             * Format: date-time
+             * @description When a build made it, or began with it or with one that was made on it.
+             */
+            lastUsedAt: string;
+            /** @description The key of the result that it was made on. Absent for the first. */
+            parent?: string;
+            /**
+             * Format: int64
+             * @description The space that its removal frees. An image that a template needs too does not count.
+             */
+            sizeBytes: number;
+        };
         /**
          * @description `full` keeps memory, `filesystem` only files. Must not contradict `memory`.
          * @enum {string}
@@ -1659,6 +1817,71 @@ export interface components {
         SnapshotVerification: {
             /** @description Descriptions of what has changed since the snapshot was made. Empty when it is intact. */
             problems: string[];
+        };
+        /**
+         * @description What is kept.
+         *
+         *     - `templates`: file systems of built templates
+         *     - `baseImages`: that of the installation, and programs beside it
+         *     - `contexts`: uploaded files for builds
+         *     - `snapshots`: snapshots, and checkpoints of start commands
+         *     - `sandboxes`: disks and memory of running and paused sandboxes
+         *     - `buildLogs`, `sandboxLogs`: entries of logs
+         * @enum {string}
+         */
+        StorageKind: "templates" | "baseImages" | "contexts" | "snapshots" | "sandboxes" | "buildLogs" | "sandboxLogs";
+        /** @description What to remove. */
+        StoragePrune: {
+            /**
+             * @description Also built templates that no sandbox uses.
+             * @default false
+             */
+            all?: boolean;
+        };
+        /** @description What was removed. */
+        StoragePruned: {
+            /** @description One entry for each kind of which something was removed. */
+            removed: components["schemas"]["StorageRemoval"][];
+            /** @description Names of the templates that were removed, or their ids. */
+            templates: string[];
+        };
+        /** @description What was removed of one kind. */
+        StorageRemoval: {
+            /**
+             * Format: int64
+             * @description How many there are; of logs, entries.
+             */
+            count: number;
+            kind: components["schemas"]["StorageKind"];
+            /**
+             * Format: int64
+             * @description The space that they take on the disk; of logs, their text.
+             */
+            sizeBytes: number;
+        };
+        /** @description What the server keeps of one kind. */
+        StorageUsage: {
+            /**
+             * Format: int64
+             * @description How many there are; of logs, entries.
+             */
+            count: number;
+            kind: components["schemas"]["StorageKind"];
+            /**
+             * Format: int64
+             * @description The space that these take.
+             */
+            reclaimableBytes: number;
+            /**
+             * Format: int64
+             * @description How many of them nothing uses.
+             */
+            reclaimableCount: number;
+            /**
+             * Format: int64
+             * @description The space that they take on the disk; of logs, their text.
+             */
+            sizeBytes: number;
         };
         /** @description A name that points to one build of a template. */
         Tag: string;
@@ -2664,6 +2887,214 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    listBuildCache: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All results. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachedResult"][];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    pruneBuildCache: {
+        parameters: {
+            query?: {
+                /**
+                 * @description In seconds. The default is 0, which removes all.
+                 * @example 86400
+                 */
+                unusedFor?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The results that were removed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachedResult"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    removeFromBuildCache: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Key of the result, as in the log of a build.
+                 * @example 3f2a9c1b7d0446a2b6f1c0d8e9a75310
+                 */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    loadImage: {
+        parameters: {
+            query: {
+                /**
+                 * @description CPU cores of each sandbox, 1 or an even number.
+                 * @example 2
+                 */
+                cpuCount?: number;
+                /**
+                 * @description Memory of each sandbox in MiB.
+                 * @example 1024
+                 */
+                memoryMB?: number;
+                /**
+                 * @description `[namespace/]alias[:tag]` of the template.
+                 * @example data-science:v2
+                 */
+                name: string;
+                /**
+                 * @description More tags for this build.
+                 * @example [
+                 *       "latest"
+                 *     ]
+                 */
+                tags?: components["schemas"]["Tag"][];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": Blob;
+            };
+        };
+        responses: {
+            /** @description The server has the archive, and the build runs. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BuildRequested"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description The archive is larger than an image may be. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
+            /** @description The archive would take from the reserve of free space on the disk of the server. */
+            507: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    saveImage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": Blob;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
+            /** @description The archive would take from the reserve of free space on the disk of the server. */
+            507: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     getSnapshotLog: {
         parameters: {
             query?: never;
@@ -2767,6 +3198,62 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    pruneStorage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["StoragePrune"];
+            };
+        };
+        responses: {
+            /** @description What was removed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoragePruned"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getStorageUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One entry for each kind, in this order. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StorageUsage"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };

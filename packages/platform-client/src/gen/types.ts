@@ -28,6 +28,9 @@ export type BuildStatus = components['schemas']['BuildStatus'];
 /** One step of a build. */
 export type BuildStep = components['schemas']['BuildStep'];
 
+/** The files after a step of a build, or an image of a registry, that later builds begin with. */
+export type CachedResult = components['schemas']['CachedResult'];
+
 /** `full` keeps memory, `filesystem` only files. Must not contradict `memory`. */
 export type CaptureMode = components['schemas']['CaptureMode'];
 
@@ -141,6 +144,21 @@ export type SnapshotLogEntry = components['schemas']['SnapshotLogEntry'];
 
 /** The result of the verification of a snapshot. */
 export type SnapshotVerification = components['schemas']['SnapshotVerification'];
+
+/** What is kept. - `templates`: file systems of built templates - `baseImages`: that of the installation, and programs beside it - `contexts`: uploaded files for builds - `snapshots`: snapshots, and checkpoints of start commands - `sandboxes`: disks and memory of running and paused sandboxes - `buildLogs`, `sandboxLogs`: entries of logs */
+export type StorageKind = components['schemas']['StorageKind'];
+
+/** What to remove. */
+export type StoragePrune = components['schemas']['StoragePrune'];
+
+/** What was removed. */
+export type StoragePruned = components['schemas']['StoragePruned'];
+
+/** What was removed of one kind. */
+export type StorageRemoval = components['schemas']['StorageRemoval'];
+
+/** What the server keeps of one kind. */
+export type StorageUsage = components['schemas']['StorageUsage'];
 
 /** A name that points to one build of a template. */
 export type Tag = components['schemas']['Tag'];

@@ -26,9 +26,17 @@ export const parseBuildStart = async (body: Body, store: Store): Promise<BuildPl
   return {
     source: await parseSource(body, store),
     steps,
+    cacheableSteps: countCacheable(body),
     startCmd: parseCommand(body.startCmd, 'body.startCmd'),
     readyCmd: parseCommand(body.readyCmd, 'body.readyCmd'),
   };
+};
+
+/** A step that is forced forces all later ones. */
+const countCacheable = ({ force = false, steps = [] }: Body): number | null => {
+  if (force) return null;
+  const forced = steps.findIndex((step) => step.force === true);
+  return forced === -1 ? steps.length : forced;
 };
 
 /** Clients send an empty text for none. */
@@ -85,7 +93,7 @@ const parseStep = ({ type, args, filesHash }: Step, field: string): BuildStep =>
       return { type, command: requireFirst(), user: second ? parseUser(second, field) : undefined };
     case 'ENV':
     case 'ARG':
-      return { type: 'ENV', variables: parseVariables(args, field) };
+      return { type, variables: parseVariables(args, field) };
     case 'WORKDIR':
       if (second !== undefined) throw invalid(`${field}.args must be one path`);
       return { type, path: requireFirst() };

@@ -1,3 +1,4 @@
+import { availableParallelism, totalmem } from 'node:os';
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import { defaultLimits } from '../limits.ts';
@@ -24,28 +25,36 @@ export interface NewBuildBounds {
   maxMemoryMb: number;
 }
 
+/** The bounds of this host, with that disk of every sandbox. */
+export const toNewBuildBounds = (diskMb: number): NewBuildBounds => ({
+  diskMb,
+  maxCpuCount: availableParallelism(),
+  maxMemoryMb: Math.floor(totalmem() / 2 ** 20),
+});
+
 /**
- * Parses the body of a new build, whose shape was checked against the document. Throws `invalid_argument`, naming the
+ * Parses the fields of a new build, whose shape was checked against the document. Throws `invalid_argument`, naming the
  * field, also for one that requests a feature that this server lacks.
  */
 export const parseNewBuild = (
   body: NewBuildBody,
   { diskMb, maxCpuCount, maxMemoryMb }: NewBuildBounds,
+  place = 'body',
 ): BuildRequest => {
   const { cpuCount = defaultLimits.cpuCount, memoryMB = defaultLimits.memoryMb, minFreeDiskMb = 0 } = body;
   if (cpuCount !== 1 && cpuCount % 2 !== 0)
-    throw invalid(`body.cpuCount must be 1 or an even number, got ${cpuCount}`);
+    throw invalid(`${place}.cpuCount must be 1 or an even number, got ${cpuCount}`);
   const mostCpus = Math.max(maxCpuCount, defaultLimits.cpuCount);
-  if (cpuCount > mostCpus) throw invalid(`body.cpuCount must be from 1 to ${mostCpus}, got ${cpuCount}`);
+  if (cpuCount > mostCpus) throw invalid(`${place}.cpuCount must be from 1 to ${mostCpus}, got ${cpuCount}`);
   const mostMemoryMb = Math.max(maxMemoryMb, defaultLimits.memoryMb);
   if (memoryMB > mostMemoryMb)
-    throw invalid(`body.memoryMB must be from ${MIN_MEMORY_MB} to ${mostMemoryMb}, got ${memoryMB}`);
+    throw invalid(`${place}.memoryMB must be from ${MIN_MEMORY_MB} to ${mostMemoryMb}, got ${memoryMB}`);
   if (minFreeDiskMb > diskMb * FREE_SHARE)
     throw invalid(
-      `body.minFreeDiskMb must be at most ${Math.floor(diskMb * FREE_SHARE)}: larger disks are not supported by this server`,
+      `${place}.minFreeDiskMb must be at most ${Math.floor(diskMb * FREE_SHARE)}: larger disks are not supported by this server`,
     );
-  const field = body.name === undefined ? 'body.alias' : 'body.name';
-  const { name, tags } = parseNames(field, body.name ?? body.alias ?? '', body.tags ?? []);
+  const field = body.name === undefined ? `${place}.alias` : `${place}.name`;
+  const { name, tags } = parseNames(field, body.name ?? body.alias ?? '', body.tags ?? [], `${place}.tags`);
   return { name, tags, cpuCount, memoryMb: memoryMB };
 };
 
@@ -54,10 +63,11 @@ const parseNames = (
   field: string,
   text: string,
   others: readonly string[],
+  othersField: string,
 ): { name: string; tags: string[] } => {
   const { name, tag } = parseNewName(field, text);
   const given = text.includes(':') ? [tag] : [];
-  const more = others.map((other, index) => parseNewName(`body.tags[${index}]`, `${name}:${other}`).tag);
+  const more = others.map((other, index) => parseNewName(`${othersField}[${index}]`, `${name}:${other}`).tag);
   const tags = [...new Set([...given, ...more])];
   return { name, tags: tags.length > 0 ? tags : [DEFAULT_TAG] };
 };

@@ -8,8 +8,14 @@ import type { ContextStore } from '../templates/contexts/context-store.ts';
 import type { UploadLinks } from '../templates/contexts/upload-links.ts';
 import type { ReplyContext } from './sandbox-replies.ts';
 
-/** Those that require no key are served beside the handlers. */
-export type PlatformPaths = Omit<paths, '/health' | '/skerry/v1/templates/{templateID}/files/{hash}'>;
+/** Those that require no key, and those with other bodies than JSON, are served beside the handlers. */
+export type PlatformPaths = Omit<
+  paths,
+  | '/health'
+  | '/skerry/v1/templates/{templateID}/files/{hash}'
+  | '/skerry/v1/images'
+  | '/skerry/v1/images/{templateID}'
+>;
 
 /** What is known of a caller with a key. */
 export interface Caller {

@@ -24,11 +24,14 @@ const MIN_REFRESH_SECONDS = 15;
 export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHandlers, SandboxRoute> => {
   const { store, lifecycle, timeToLive, resuming, features, maxRunMs, secureByDefault } = context;
 
-  const create = async (body: CreateBody, defaults: { timeoutSeconds: number; secure: boolean }) => {
+  const create = async (
+    body: CreateBody,
+    defaults: { timeoutSeconds: number; secure: boolean; signal: AbortSignal },
+  ) => {
     const request = parseNewSandbox(body, { ...defaults, maxRunMs });
     if (request.autoPause !== null) requirePause(features, request.autoPause, 'body.autoPauseMemory');
     const origin = await requireTemplate(store, body.templateID);
-    const row = await lifecycle.create({ ...request, ...origin });
+    const row = await lifecycle.create({ ...request, ...origin, signal: defaults.signal });
     return { status: 201, body: toSandbox(row, context) } as const;
   };
 
@@ -41,10 +44,10 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
   };
 
   return {
-    'POST /sandboxes': ({ body }) =>
-      create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v1, secure: secureByDefault }),
-    'POST /v2/sandboxes': ({ body }) =>
-      create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v2, secure: true }),
+    'POST /sandboxes': ({ body, signal }) =>
+      create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v1, secure: secureByDefault, signal }),
+    'POST /v2/sandboxes': ({ body, signal }) =>
+      create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v2, secure: true, signal }),
     'GET /sandboxes/{sandboxID}': async ({ params }) => ({
       status: 200,
       body: toSandboxDetail(await lifecycle.get(parseSandboxId(params)), context),

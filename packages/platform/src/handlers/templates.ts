@@ -1,12 +1,11 @@
-import { availableParallelism, totalmem } from 'node:os';
 import { logLevels } from '@skerry/contract/agent-control';
 import { invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { parseBuildId } from '../ids.ts';
 import type { BuildRow } from '../store/build-store.ts';
 import { parseBuildStart } from './build-start.ts';
-import { type NewBuildBody, parseNewBuild } from './new-build.ts';
+import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from './new-build.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
-import { findTemplate, parseTemplateReference } from './template-reference.ts';
+import { findTemplate, parseTemplateReference, requireWholeTemplate } from './template-reference.ts';
 import { toBuildInfo, toBuildRequested, toTemplate } from './template-replies.ts';
 
 type TemplateRoute =
@@ -39,11 +38,7 @@ export const createTemplateHandlers = (
   };
 
   const register = async (body: NewBuildBody) => {
-    const request = parseNewBuild(body, {
-      diskMb,
-      maxCpuCount: availableParallelism(),
-      maxMemoryMb: Math.floor(totalmem() / 2 ** 20),
-    });
+    const request = parseNewBuild(body, toNewBuildBounds(diskMb));
     return { request, build: await building.request(request) };
   };
 
@@ -75,8 +70,8 @@ export const createTemplateHandlers = (
     },
     'GET /templates/{templateID}/files/{hash}': async ({ params, context: { origin } }) => {
       const { templateID, hash } = params;
-      const template = await findTemplate(store, parseTemplateReference('path.templateID', templateID));
-      if (template?.kind !== 'build') throw notFound(`template "${templateID}" was not found`);
+      const template = await requireWholeTemplate(store, templateID, 'path.templateID');
+      if (template.kind !== 'build') throw notFound(`template "${templateID}" was not found`);
       if (contexts === undefined)
         throw unimplemented('this server cannot build templates on its host: that needs root');
       const url = `${origin}${uploadLinks.toPath({ templateId: template.id, hash })}`;

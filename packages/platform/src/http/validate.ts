@@ -14,7 +14,8 @@ export interface RequestParts {
 
 export interface Validators {
   /**
-   * Creates the validator of one operation's requests. It returns the parts with text converted to the declared types
+   * Creates the validator of one operation's requests. The first call compiles its schemas, of which a server has many and
+   * uses few. It returns the parts with text converted to the declared types
    * and headers reduced to the declared ones, and throws `invalid_argument` for the first violation. It does not
    * change its input.
    */
@@ -46,22 +47,16 @@ export const createValidators = (): Validators => {
 
   return {
     forRequest: (operation) => {
-      const params = createPartCheck(coercing, 'path', operation);
-      const query = createPartCheck(coercing, 'query', operation);
-      const headers = createPartCheck(coercing, 'header', operation);
-      const { body: declared } = operation;
-      const body = declared && {
-        required: declared.required,
-        check: strict.compile(declared.schema),
-        // Few callers ask for it: made with the first that does.
-        checkKeys: once(() => strict.compile(refusingUnknownKeys(declared.schema))),
+      const checks = once(() => compileChecks({ strict, coercing }, operation));
+      return (parts) => {
+        const { params, query, headers, body } = checks();
+        return {
+          params: params(parts.params),
+          query: query(parts.query),
+          headers: headers(parts.headers),
+          body: body && checkBody(body, parts),
+        };
       };
-      return (parts) => ({
-        params: params(parts.params),
-        query: query(parts.query),
-        headers: headers(parts.headers),
-        body: body && checkBody(body, parts),
-      });
     },
     forResponse: (operation) => {
       const checks = new Map(
@@ -80,6 +75,24 @@ export const createValidators = (): Validators => {
           );
         }
       };
+    },
+  };
+};
+
+const compileChecks = (
+  { strict, coercing }: { strict: Ajv2020; coercing: Ajv2020 },
+  operation: OperationDescription,
+) => {
+  const { body } = operation;
+  return {
+    params: createPartCheck(coercing, 'path', operation),
+    query: createPartCheck(coercing, 'query', operation),
+    headers: createPartCheck(coercing, 'header', operation),
+    body: body && {
+      required: body.required,
+      check: strict.compile(body.schema),
+      // Few callers ask for it: compiled for the first that does.
+      checkKeys: once(() => strict.compile(refusingUnknownKeys(body.schema))),
     },
   };
 };

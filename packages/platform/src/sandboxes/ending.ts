@@ -1,4 +1,4 @@
-import type { Runtime } from '@skerry/runtime';
+import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { EndCause, SandboxRow, StateChange, Store } from '../store/store.ts';
@@ -43,6 +43,8 @@ export interface EndingOptions {
 export const createEnding = (options: EndingOptions): Ending => {
   const { store, runtime, live, transitions, expiry, observation, clock, log } = options;
   const finishing = new Map<string, Promise<void>>();
+  /** Of those that `begin` has taken from the directory, so that the runtime need not be asked for them. */
+  const taken = new Map<string, Instance>();
 
   const stop = async (id: string): Promise<void> => {
     // A pause or resume in progress finds at its end that its row has changed. The runtime waits for a capture of the
@@ -50,7 +52,8 @@ export const createEnding = (options: EndingOptions): Ending => {
     const current = transitions.current(id);
     current?.interrupt?.();
     if (current?.kind !== 'snapshot') await transitions.idle(id);
-    const [instance] = await Promise.all([findInstance(runtime, id), observation.fetched(id)]);
+    const found = taken.get(id) ?? findInstance(runtime, id);
+    const [instance] = await Promise.all([found, observation.fetched(id)]);
     await instance?.stop();
   };
 
@@ -71,13 +74,17 @@ export const createEnding = (options: EndingOptions): Ending => {
       const row = await store.changeState(id, { ...when, to: 'killing', set: { cause } });
       if (row === undefined) return undefined;
       expiry.cancel(id);
-      live.remove(id);
+      const instance = live.remove(id);
+      if (instance !== undefined) taken.set(id, instance);
       return row;
     },
     finish: (id) => {
       const known = finishing.get(id);
       if (known !== undefined) return known;
-      const finished = close(id).finally(() => finishing.delete(id));
+      const finished = close(id).finally(() => {
+        finishing.delete(id);
+        taken.delete(id);
+      });
       finishing.set(id, finished);
       return finished;
     },

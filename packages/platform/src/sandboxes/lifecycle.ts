@@ -41,6 +41,8 @@ export interface CreateRequest {
   allowInternet: boolean | null;
   /** What expiry keeps; null: the sandbox is killed then. */
   autoPause: PauseKind | null;
+  /** Ends the wait for the start command of the template. */
+  signal?: AbortSignal | undefined;
 }
 
 /** The limits of a sandbox. */
@@ -50,7 +52,8 @@ export type Size = Pick<Limits, 'cpuCount' | 'memoryMb' | 'diskMb'>;
 export interface Lifecycle {
   /**
    * Resolves when the sandbox is usable: its agent has variables, token and default user. When it rejects, everything
-   * of the sandbox is removed, or its removal is in progress.
+   * of the sandbox is removed, or its removal is in progress. Rejects with the reason of the signal when that ends the
+   * wait for the start command.
    */
   create(request: CreateRequest): Promise<SandboxRow>;
   /** As `create`, from a capture of a sandbox with its processes; all but id, token and time is copied. */
@@ -108,6 +111,14 @@ interface Origin extends Beginning {
   waiting: Instance | undefined;
   /** Instead of a checkpoint of a build that cannot be restored. */
   otherwise?: Beginning;
+  /** Ends the wait for the start command. */
+  signal?: AbortSignal | undefined;
+}
+
+interface Launched {
+  instance: Instance;
+  /** Whether it began as `otherwise`, without the checkpoint. */
+  isOtherwise: boolean;
 }
 
 /** A warm agent responds at once or not at all. */
@@ -128,14 +139,18 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   };
 
   /** The instance of a sandbox, with its agent set up: the warm instance if there is one, else a new one. */
-  const launch = async (sandbox: NewSandbox, origin: Origin, onStep: (step: string) => void) => {
+  const launch = async (
+    sandbox: NewSandbox,
+    origin: Origin,
+    onStep: (step: string) => void,
+  ): Promise<Launched> => {
     const { waiting, otherwise } = origin;
     const setUp = (instance: Instance, within: AbortSignal): Promise<void> =>
       setUpAgent(instance, sandbox, { secret, clock, signal: within });
     if (waiting !== undefined) {
       try {
         await setUp(waiting, AbortSignal.timeout(WARM_ANSWER_MS));
-        return waiting;
+        return { instance: waiting, isOtherwise: false };
       } catch (error) {
         log.warn('a warm sandbox does not respond', { sandboxId: sandbox.id, error });
         await waiting.stop();
@@ -152,25 +167,28 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       });
       return { instance, commands, signal };
     };
+    let isOtherwise = false;
     const { instance, commands, signal } = await begin(origin).catch((error: unknown) => {
       if (otherwise === undefined || !isUnusable(error)) throw error;
+      isOtherwise = true;
       log.warn('a template is started again, as its checkpoint cannot be used', { sandboxId: id, error });
       return begin(otherwise);
     });
     if (commands !== null) {
       onStep('run the start command');
-      const within = { secret, clock, agentTimeoutMs: limits.startTimeoutMs, signal: closing.signal };
+      const left = origin.signal ? AbortSignal.any([closing.signal, origin.signal]) : closing.signal;
+      const within = { secret, clock, agentTimeoutMs: limits.startTimeoutMs, signal: left };
       await startInNewSandbox(instance, { sandbox, commands }, within);
     }
     onStep('set up the agent');
     await setUp(instance, commands === null ? signal : AbortSignal.timeout(limits.startTimeoutMs));
-    return instance;
+    return { instance, isOtherwise };
   };
 
   const start = async (sandbox: NewSandbox, origin: Origin, timeoutMs: number): Promise<SandboxRow> => {
     let step = 'make the sandbox';
     try {
-      const instance = await launch(sandbox, origin, (next) => {
+      const { instance, isOtherwise } = await launch(sandbox, origin, (next) => {
         step = next;
       });
       step = 'record the start';
@@ -178,7 +196,13 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       const row = await store.changeState(sandbox.id, {
         from: ['starting'],
         to: 'running',
-        set: { runId: instance.runId, startedAt, endAt: startedAt + timeoutMs },
+        set: {
+          runId: instance.runId,
+          startedAt,
+          endAt: startedAt + timeoutMs,
+          // What it did not begin with is not its parent.
+          ...(isOtherwise && { snapshotId: null }),
+        },
       });
       if (row === undefined) throw new Error('the row left the state "starting" meanwhile');
       adopt(row, instance);
@@ -222,7 +246,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   };
 
   return {
-    create: async ({ template, snapshot, build, timeoutMs, envVars, ...request }) => {
+    create: async ({ template, snapshot, build, timeoutMs, envVars, signal, ...request }) => {
       const createdAt = clock.now();
       const size = snapshot ?? build ?? template;
       const checkpoint = build && snapshot === null ? await findCheckpoint(build, { store, runtime }) : null;
@@ -253,8 +277,8 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         diskMb,
       };
       const origin = restored
-        ? { spec: restored, commands: null, waiting, otherwise: image }
-        : { ...image, waiting };
+        ? { spec: restored, commands: null, waiting, otherwise: image, signal }
+        : { ...image, waiting, signal };
       return admit(sandbox, origin, timeoutMs);
     },
     fork: (source, { id: captured, timeoutMs }) => {

@@ -41,7 +41,9 @@ export interface Snapshotting {
    * snapshot is left then, or its removal is in progress.
    */
   checkpoint(instance: Instance, build: BuildRow): Promise<string>;
-  /** Gives up a checkpoint: it is removed unless its build has become ready. */
+  /** As `checkpoint`, of the files alone. */
+  captureFiles(instance: Instance, build: BuildRow): Promise<string>;
+  /** Gives up a capture: it is removed unless it has become ready with its build, or in the cache. */
   release(id: string): Promise<void>;
   /**
    * Removes a tag of a template, or without one the whole template; when it resolves, files without a tag are removed,
@@ -127,22 +129,29 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     making.delete(id);
   };
 
+  const captureBuild = async (
+    instance: Instance,
+    { cpuCount, memoryMb, diskMb }: BuildRow,
+    of: { kind: PauseKind; buildId: string | null },
+  ): Promise<string> => {
+    const id = ids.snapshotId();
+    making.add(id);
+    try {
+      const size = { cpuCount, memoryMb, diskMb };
+      const row = { id, sandboxId: instance.id, parentId: null, createdAt: clock.now(), ...of, ...size };
+      await store.beginSnapshot(row);
+      await instance.snapshot({ id, memory: of.kind === 'memory' });
+      return id;
+    } catch (error) {
+      await release(id);
+      throw error;
+    }
+  };
+
   return {
     release,
-    checkpoint: async (instance, { id: buildId, cpuCount, memoryMb, diskMb }) => {
-      const id = ids.snapshotId();
-      making.add(id);
-      try {
-        const size = { cpuCount, memoryMb, diskMb };
-        const of = { sandboxId: instance.id, parentId: null, buildId, kind: 'memory' as const };
-        await store.beginSnapshot({ id, ...of, createdAt: clock.now(), ...size });
-        await instance.snapshot({ id, memory: true });
-        return id;
-      } catch (error) {
-        await release(id);
-        throw error;
-      }
-    },
+    checkpoint: (instance, build) => captureBuild(instance, build, { kind: 'memory', buildId: build.id }),
+    captureFiles: (instance, build) => captureBuild(instance, build, { kind: 'filesystem', buildId: null }),
     create: async (sandboxId, request) => {
       if (transitions.current(sandboxId) !== undefined) {
         throw conflict(`sandbox "${sandboxId}" is busy with another operation`);

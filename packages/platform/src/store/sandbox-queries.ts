@@ -90,6 +90,7 @@ const updateState = async (
       ...(set.cause !== undefined && { cause: set.cause }),
       ...(set.pausedAt !== undefined && { paused_at: set.pausedAt }),
       ...(set.pausedWith !== undefined && { paused_with: set.pausedWith }),
+      ...(set.snapshotId !== undefined && { snapshot_id: set.snapshotId }),
     })
     .where('id', '=', id)
     .where('state', 'in', from);

@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely';
 import type { BuildLogTable, BuildTable } from './build-tables.ts';
+import type { BuildCacheTable } from './cache/cache-tables.ts';
 import type { LogSourceTable, LogTable } from './log-tables.ts';
 import type { MetricTable } from './metric-tables.ts';
 import type { SnapshotTable, TemplateTagTable } from './snapshot-tables.ts';
@@ -18,6 +19,7 @@ export interface Schema {
   builds: BuildTable;
   build_tags: BuildTagTable;
   build_logs: BuildLogTable;
+  build_cache: BuildCacheTable;
   api_keys: ApiKeyTable;
   sandbox_metrics: MetricTable;
   sandbox_logs: LogTable;

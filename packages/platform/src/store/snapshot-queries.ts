@@ -66,6 +66,13 @@ const retireUnused = async (db: Database): Promise<void> => {
         ),
         not(
           exists(
+            selectFrom('build_cache')
+              .select('build_cache.key')
+              .whereRef('build_cache.snapshot_id', '=', 'snapshots.id'),
+          ),
+        ),
+        not(
+          exists(
             selectFrom('build_tags')
               .innerJoin('builds', 'builds.id', 'build_tags.build_id')
               .select('build_tags.tag')

@@ -1,7 +1,9 @@
 import type { BuildRow, BuildStore } from './build-store.ts';
+import type { CacheStore } from './cache/cache-store.ts';
 import type { LogStore } from './log-store.ts';
 import type { MetricStore } from './metric-store.ts';
 import type { TagStore } from './tags/tag-store.ts';
+import type { UsageStore } from './usage/usage-store.ts';
 
 /**
  * The state that must survive a restart. Every change is on disk when its promise resolves. Times are integers,
@@ -13,6 +15,8 @@ export interface Store
     SnapshotStore,
     BuildStore,
     TagStore,
+    UsageStore,
+    CacheStore,
     ApiKeyStore,
     WarmStore,
     MetricStore,
@@ -96,7 +100,7 @@ export interface SnapshotStore {
    * running or paused sandbox began with it. Snapshots without a tag become `removing`.
    */
   retireSnapshots(which: { templateId: string; tag?: string }): Promise<'retired' | 'in_use' | 'not_found'>;
-  /** Moves ready snapshots without a tag and a sandbox, which are no checkpoint of a tagged build, to `removing`. */
+  /** Moves ready snapshots without a tag and a sandbox, which are no checkpoint of a tagged build and not in the cache of builds, to `removing`. */
   retireUnused(): Promise<void>;
   /**
    * Closes the row of a snapshot whose files are gone: kept as `removed` while another snapshot descends from it, else
@@ -192,7 +196,10 @@ export interface StateChange {
   /** An additional condition: the row is in this run. */
   runId?: string;
   set?: Partial<
-    Pick<SandboxRow, 'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause' | 'pausedAt' | 'pausedWith'>
+    Pick<
+      SandboxRow,
+      'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause' | 'pausedAt' | 'pausedWith' | 'snapshotId'
+    >
   >;
 }
 

@@ -5,6 +5,11 @@ import type { RegistryCredentials } from './template-images.ts';
 export interface BuildPlan {
   source: BuildSource;
   steps: readonly BuildStep[];
+  /**
+   * How many of the first steps the cache may answer, which leaves at least those out that have to run; null: none, and
+   * the base is pulled again.
+   */
+  cacheableSteps: number | null;
   /** Undefined: those of the base, if it has any. */
   startCmd: string | undefined;
   readyCmd: string | undefined;
@@ -12,13 +17,16 @@ export interface BuildPlan {
 
 export type BuildSource =
   | { kind: 'image'; reference: string; credentials: RegistryCredentials | undefined }
+  /** An archive that a client has uploaded; `release` is called when it is needed no more. */
+  | { kind: 'archive'; path: string; release: () => void }
   /** Null: the image of the installation. */
   | { kind: 'template'; name: string; build: BuildRow | null };
 
 export type BuildStep =
   /** A command for `/bin/bash -l -c`, of that user or of the current one. */
   | { type: 'RUN'; command: string; user: string | undefined }
-  | { type: 'ENV'; variables: readonly (readonly [name: string, value: string])[] }
+  /** `ARG`: for the steps alone, and hidden by `ENV`. */
+  | { type: 'ENV' | 'ARG'; variables: readonly (readonly [name: string, value: string])[] }
   | { type: 'WORKDIR'; path: string }
   | { type: 'USER'; name: string }
   | CopyStep;

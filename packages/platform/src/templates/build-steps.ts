@@ -1,28 +1,14 @@
-import { posix } from 'node:path';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildStep } from './build-plan.ts';
 import type { Copying } from './contexts/run-copy.ts';
+import { expand, type Place, toNextPlace, toStepEnv } from './place.ts';
 import {
   RefusedCommandError,
   type SandboxRunner,
   UnknownUserError,
   UnusablePathError,
 } from './run-in-sandbox.ts';
-
-/** Where the next step runs. */
-export interface Place {
-  user: string;
-  workdir: string;
-  env: Record<string, string>;
-}
-
-/** Where the first step runs, with the variables of the image. */
-export const toFirstPlace = (env: Record<string, string>): Place => ({
-  user: 'user',
-  workdir: '/home/user',
-  env,
-});
 
 /** With useradd of the shadow tools or adduser of busybox, or by hand in an image that has neither. */
 const ADD_USER = `id -u "$1" >/dev/null 2>&1 && exit
@@ -36,36 +22,15 @@ n=$((n + 1))
 echo "$1:x:$n:$n::/home/$1:/bin/sh" >>/etc/passwd && echo "$1:x:$n:" >>/etc/group &&
   mkdir -p "/home/$1" && chown "$n:$n" "/home/$1"`;
 
-/**
- * Runs the steps of a build in its sandbox, in order, beginning as `user` in that user's home. Resolves with where
- * a further step would run. Rejects with `BuildError` when a step fails, and otherwise with the reason of `signal`, or what the connection to the sandbox fails with.
- */
-export const runBuildSteps = async (
-  steps: readonly BuildStep[],
-  options: {
-    runner: SandboxRunner;
-    copying: Copying;
-    env: Record<string, string>;
-    log: BuildLog;
-    signal: AbortSignal;
-  },
-): Promise<Place> => {
-  let place = toFirstPlace(options.env);
-  for (const [index, step] of steps.entries()) {
-    const name = String(index + 1);
-    options.log.add({ level: 'info', message: `step ${name}: ${describeStep(step)}`, step: name });
-    place = await runStep(step, { ...options, place, name });
-  }
-  return place;
-};
-
-const describeStep = (step: BuildStep): string => {
+/** A line for people, without values that may be secrets. */
+export const describeStep = (step: BuildStep): string => {
   switch (step.type) {
     case 'RUN':
       return `RUN ${step.command}`;
     case 'ENV':
+    case 'ARG':
       // Not the values: they may be secrets.
-      return `ENV ${step.variables.map(([name]) => name).join(' ')}`;
+      return `${step.type} ${step.variables.map(([name]) => name).join(' ')}`;
     case 'WORKDIR':
       return `WORKDIR ${step.path}`;
     case 'USER':
@@ -75,7 +40,11 @@ const describeStep = (step: BuildStep): string => {
   }
 };
 
-const runStep = async (
+/**
+ * Runs one step of a build in its sandbox, at that place; `name` is its number. Rejects with `BuildError` when the step
+ * fails, and otherwise with the reason of `signal`, or what the connection to the sandbox fails with.
+ */
+export const runBuildStep = async (
   step: BuildStep,
   options: {
     runner: SandboxRunner;
@@ -85,49 +54,50 @@ const runStep = async (
     name: string;
     signal: AbortSignal;
   },
-): Promise<Place> => {
+): Promise<void> => {
   const { runner, place, log, name, signal } = options;
   const onLine = (message: string): void => log.add({ level: 'info', message, step: name });
+  const env = toStepEnv(place);
   switch (step.type) {
     case 'ENV':
-      return { ...place, env: setVariables(place.env, step.variables) };
+    case 'ARG':
+      return;
     case 'COPY': {
-      const destination = expand(step.destination, place.env);
+      const destination = expand(step.destination, env);
       await options.copying.copy(step, { name, ...place, destination }, { signal });
-      return place;
+      return;
     }
     case 'WORKDIR': {
-      const workdir = posix.resolve(place.workdir, expand(step.path, place.env));
+      const { workdir } = toNextPlace(step, place);
       const isNew = await runner.makeFolder(workdir, { signal }).catch((error: unknown) => {
         if (!(error instanceof UnusablePathError)) throw error;
         throw new BuildError(name, `cannot make the folder '${workdir}': ${error.message}`, { cause: error });
       });
-      if (!isNew) return { ...place, workdir };
+      if (!isNew) return;
       const args = ['-c', 'chown "$1" "$2"', 'sh', place.user, workdir];
-      const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env: place.env };
+      const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env };
       const status = await runner.run(command, { onLine, signal });
       if (status !== 0)
         throw new BuildError(name, `cannot give the folder '${workdir}' to the user '${place.user}'`);
-      return { ...place, workdir };
+      return;
     }
     case 'USER': {
       const args = ['-c', ADD_USER, 'sh', step.name];
-      const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env: place.env };
+      const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env };
       const status = await runner.run(command, { onLine, signal });
       if (status !== 0) throw new BuildError(name, `cannot create the user '${step.name}'`);
-      return { ...place, user: step.name };
+      return;
     }
     case 'RUN': {
       const { command, user = place.user } = step;
       const status = await rejectUnstartable(name, `failed to run command '${command}': command failed`, () =>
         runner.run(
-          { file: '/bin/bash', args: ['-l', '-c', command], user, cwd: place.workdir, env: place.env },
+          { file: '/bin/bash', args: ['-l', '-c', command], user, cwd: place.workdir, env },
           { onLine, signal },
         ),
       );
       if (status !== 0)
         throw new BuildError(name, `failed to run command '${command}': exit status ${status}`);
-      return place;
     }
   }
 };
@@ -144,21 +114,3 @@ const rejectUnstartable = async <T>(name: string, what: string, work: () => Prom
     throw new BuildError(name, `${what}: unauthenticated: ${error.message}`, { cause: error });
   }
 };
-
-const setVariables = (
-  env: Record<string, string>,
-  variables: readonly (readonly [string, string])[],
-): Record<string, string> => {
-  let next = env;
-  // A definition, as an assignment to "__proto__" would be lost.
-  for (const [name, value] of variables)
-    next = Object.fromEntries([...Object.entries(next), [name, expand(value, next)]]);
-  return next;
-};
-
-/** `$NAME` and `${NAME}` become values, empty when unset. Nothing is run. */
-const expand = (text: string, env: Record<string, string>): string =>
-  text.replace(/\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g, (_, braced?: string, plain?: string) => {
-    const name = braced ?? plain ?? '';
-    return Object.hasOwn(env, name) ? (env[name] ?? '') : '';
-  });

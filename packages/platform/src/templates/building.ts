@@ -11,9 +11,10 @@ import { createTurns } from '../turns.ts';
 import { BuildError } from './build-error.ts';
 import { createBuildLog } from './build-log.ts';
 import type { BuildPlan } from './build-plan.ts';
+import { type CachedResult, createBuildCache } from './cache/build-cache.ts';
 import type { ContextStore } from './contexts/context-store.ts';
 import { createMaking } from './making.ts';
-import { type TemplateImages, UnusableImageError } from './template-images.ts';
+import { type InstallationImage, type TemplateImages, UnusableImageError } from './template-images.ts';
 
 export interface BuildRequest extends Pick<NewBuild, 'cpuCount' | 'memoryMb' | 'tags'> {
   name: string;
@@ -36,6 +37,15 @@ export interface Building {
    * sandboxes that began with it exist.
    */
   delete(which: { templateId: string; tag?: string }): Promise<void>;
+  /** What the cache has for later builds, the one that was used last first. */
+  listCached(): Promise<CachedResult[]>;
+  /**
+   * Removes a result from the cache, and all that were made on it; their files are removed when this resolves, but images only when no
+   * build is in progress. Rejects with `not_found`.
+   */
+  removeCached(key: string): Promise<void>;
+  /** Removes in that way the results that were not used for so long, and resolves with them. */
+  pruneCached(which: { unusedForMs: number }): Promise<CachedResult[]>;
   /** Whether that instance is the sandbox of a build that this process runs. */
   isBuilding(instanceId: string): boolean;
   /** Ends the builds of an earlier process, which cannot continue, and removes images that nothing needs. */
@@ -49,23 +59,31 @@ export interface Building {
 export interface BuildingOptions {
   store: Store;
   runtime: Runtime;
-  images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
-  snapshotting: Pick<Snapshotting, 'checkpoint' | 'release' | 'collect'>;
+  images: { base: InstallationImage; templates?: TemplateImages | undefined };
+  snapshotting: Pick<Snapshotting, 'checkpoint' | 'captureFiles' | 'release' | 'collect'>;
+  /** Keys of the cache are derived from it. */
+  secret: string;
   /** The files that steps copy. */
   contexts?: ContextStore | undefined;
+  /** The archives of images that clients have uploaded. */
+  imports?: Pick<ContextStore, 'collect'> | undefined;
   clock: Clock;
   ids: Ids;
   log: Log;
   limits: Limits;
 }
 
+/** Logs of so many builds of a template stay, beside those of its tags. */
+const KEPT_LOGS = 20;
+/** A client may still read the log of a build that has just ended. */
+export const FOLLOWED_MS = 60 * 60_000;
 const MAX_CONCURRENT = 2;
 const MAX_WAIT_MS = 40 * 60_000;
 const MAX_BUILD_MS = 60 * 60_000;
 
 /** Nothing runs before the first call. `close` has to settle before the store closes. */
 export const createBuilding = (options: BuildingOptions): Building => {
-  const { store, runtime, images, contexts, snapshotting, clock, ids, log, limits } = options;
+  const { store, runtime, images, contexts, imports, snapshotting, clock, ids, log, limits } = options;
   const turns = createTurns(MAX_CONCURRENT);
   const running = new Map<string, { templateId: string; abort: AbortController; done: Promise<void> }>();
   const closing = new AbortController();
@@ -76,7 +94,8 @@ export const createBuilding = (options: BuildingOptions): Building => {
     if (images.templates && runtime.features.imageFiles) return images.templates;
     throw unimplemented('this server cannot build templates on its host: that needs root');
   };
-  const making = createMaking({ ...options, base: images.base, requireImages });
+  const cache = createBuildCache(options);
+  const making = createMaking({ ...options, base: images.base, cache, requireImages });
 
   const requireUsable = (source: BuildPlan['source']): void => {
     const all = requireImages();
@@ -89,7 +108,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
     }
   };
 
-  /** The step fails, too, when they are removed from here on. */
+  /** They stay: those that were just asked for are needed. */
   const requireContexts = async (steps: BuildPlan['steps']): Promise<void> => {
     for (const [index, step] of steps.entries())
       if (step.type === 'COPY' && !(await contexts?.has(step.filesHash)))
@@ -156,6 +175,9 @@ export const createBuilding = (options: BuildingOptions): Building => {
       const kept = new Set(await store.retireImages());
       for (const digest of await templates.list()) if (!kept.has(digest)) await templates.remove(digest);
       await contexts?.collect();
+      await imports?.collect();
+      const endedBefore = clock.now() - FOLLOWED_MS;
+      await store.pruneBuildLogs({ keepPerTemplate: KEPT_LOGS, endedBefore });
     };
     const removed = collecting.then(remove);
     // Builds only wait for it.
@@ -163,10 +185,11 @@ export const createBuilding = (options: BuildingOptions): Building => {
     await removed;
   };
 
-  // A checkpoint needs the image of its build.
+  // A checkpoint needs the image of its build, and files in the cache that of their base.
   const collectQuietly = (): Promise<void> =>
-    snapshotting
-      .collect()
+    cache
+      .evict()
+      .then(() => snapshotting.collect())
       .then(collect)
       .catch((error) => log.error('images could not be removed; this will be retried', { error }));
 
@@ -190,8 +213,16 @@ export const createBuilding = (options: BuildingOptions): Building => {
       const { promise: done, resolve: end } = Promise.withResolvers<void>();
       // Before its state changes: the removal of a template ends it, and that of images waits for it.
       running.set(build.id, { templateId: build.templateId, abort, done });
+      const releaseContexts = contexts?.hold(
+        plan.steps.flatMap((step) => (step.type === 'COPY' ? [step.filesHash] : [])),
+      );
+      const release = (): void => {
+        releaseContexts?.();
+        if (plan.source.kind === 'archive') plan.source.release();
+      };
       const leave = (): void => {
         running.delete(build.id);
+        release();
         end();
       };
       const row = await store.startBuild(build.id, clock.now()).catch((error: unknown) => {
@@ -205,7 +236,10 @@ export const createBuilding = (options: BuildingOptions): Building => {
       void run(row, plan, abort.signal)
         // The next start of a server ends it.
         .catch((error) => log.error('the end of a build could not be recorded', { buildId: row.id, error }))
-        .finally(() => running.delete(row.id))
+        .finally(() => {
+          running.delete(row.id);
+          release();
+        })
         .then(collectQuietly)
         .finally(end);
     },
@@ -223,8 +257,21 @@ export const createBuilding = (options: BuildingOptions): Building => {
     collect: async () => {
       const lost = (await store.listBuildIds('building')).filter((id) => !running.has(id));
       for (const id of lost) await fail(id, { message: 'the server was restarted during the build' });
+      await cache.evict();
       await collect();
     },
+    removeCached: async (key) => {
+      const removed = await cache.remove([key]);
+      if (!removed.includes(key)) throw notFound(`the cache of builds has no result "${key}"`);
+      await collectQuietly();
+    },
+    pruneCached: async (which) => {
+      const before = await cache.list();
+      const removed = new Set(await cache.prune(which));
+      await collectQuietly();
+      return before.filter(({ key }) => removed.has(key));
+    },
+    listCached: () => cache.list(),
     collectSoon: () => void collectQuietly(),
     close: async () => {
       closing.abort(new Error('the server stops'));

@@ -4,7 +4,13 @@ import { inheritStart } from './inherit-start.ts';
 const place = { user: 'worker', workdir: '/srv', env: { A: 'b' } };
 const inherited = { startCmd: 'serve', readyCmd: 'check', user: 'user', workdir: '/home/user', env: {} };
 const inherit = (own: { startCmd?: string; readyCmd?: string }, from: typeof inherited | null = inherited) =>
-  inheritStart({ startCmd: undefined, readyCmd: undefined, ...own }, { place, inherited: from });
+  inheritStart(
+    { startCmd: undefined, readyCmd: undefined, ...own },
+    {
+      place: { ...place, buildArgs: { SECRET: 's' } },
+      inherited: from,
+    },
+  );
 
 describe('inheritStart', () => {
   it('keeps the commands of the base where they run', () => {

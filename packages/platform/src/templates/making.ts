@@ -9,12 +9,16 @@ import type { Store } from '../store/store.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildPlan } from './build-plan.ts';
-import { buildInSandbox } from './build-sandbox.ts';
-import { type Place, toFirstPlace } from './build-steps.ts';
+import type { BuildCache } from './cache/build-cache.ts';
+import { toCacheKey } from './cache/key-chain.ts';
+import { type FilesBuild, makeFiles } from './cache/make-files.ts';
+import { type BaseWork, pullBase } from './cache/pull-base.ts';
+import { createSharedWork } from './cache/shared-work.ts';
 import type { ContextStore } from './contexts/context-store.ts';
 import { inheritStart } from './inherit-start.ts';
-import { type BuildStartPhase, startInSandbox } from './start-in-sandbox.ts';
-import type { TemplateImages } from './template-images.ts';
+import { type Place, toFirstPlace } from './place.ts';
+import { startInSandbox } from './start-in-sandbox.ts';
+import type { InstallationImage, TemplateImages } from './template-images.ts';
 
 /** The files of one build. */
 interface Made {
@@ -30,6 +34,8 @@ interface Base {
   /** Undefined for the image of the installation. */
   made: Made | undefined;
   start: StartCommands | null;
+  /** Of its image in the cache; null: none is kept for it. */
+  cacheKey: string | null;
 }
 
 /** The result of one build. */
@@ -57,11 +63,13 @@ export interface Making {
 export interface MakingOptions {
   store: Store;
   runtime: Runtime;
-  base: { rootfs: string };
+  base: InstallationImage;
   /** Throws `unimplemented` where templates cannot be built. */
   requireImages(): TemplateImages;
   contexts?: ContextStore | undefined;
-  snapshotting: Pick<Snapshotting, 'checkpoint'>;
+  cache: BuildCache;
+  secret: string;
+  snapshotting: Pick<Snapshotting, 'checkpoint' | 'release'>;
   clock: Clock;
   ids: Ids;
   log: Log;
@@ -69,54 +77,75 @@ export interface MakingOptions {
 }
 
 export const createMaking = (options: MakingOptions): Making => {
-  const { store, runtime, requireImages, contexts, clock, ids, limits } = options;
+  const { store, runtime, requireImages, base, cache, secret, contexts, ids, limits } = options;
+  const shared = createSharedWork();
   const instances = new Set<string>();
 
-  const makeBase = async (
-    { source }: BuildPlan,
-    { log, signal }: { log: BuildLog; signal: AbortSignal },
-  ): Promise<Base> => {
+  /** The results of steps need the image, also when its template is deleted. Resolves with its key, or null without steps. */
+  const keepForSteps = async (
+    made: Made,
+    { steps }: BuildPlan,
+    description: string,
+  ): Promise<string | null> => {
+    if (steps.length === 0) return null;
+    const key = toCacheKey(secret, ['template', made.image]);
+    await cache.keepBase(made, { key, description });
+    return key;
+  };
+
+  const makeBase = async (plan: BuildPlan, work: BaseWork): Promise<Base> => {
+    const { source } = plan;
+    const { log } = work;
     const all = requireImages();
-    if (source.kind === 'image') {
-      const { reference, credentials } = source;
-      log.add({ level: 'info', message: `FROM ${reference}`, step: 'base' });
-      const onMessage = (message: string): void => log.add({ level: 'info', message, step: 'base' });
-      const made = await all.make({ reference, credentials, onMessage, signal });
-      const { digest: image, sizeBytes: imageBytes, env } = made;
-      return { rootfs: all.toPath(image), env, made: { image, imageBytes, env }, start: null };
+    const onMessage = (message: string): void => log.add({ level: 'info', message, step: 'base' });
+    if (source.kind === 'archive') {
+      onMessage('FROM the uploaded archive');
+      const { digest, ...loaded } = await all.load({ archive: source.path, onMessage, signal: work.signal });
+      const made = { image: digest, imageBytes: loaded.sizeBytes, env: loaded.env };
+      const cacheKey = await keepForSteps(made, plan, 'FROM an uploaded archive');
+      return { rootfs: all.toPath(digest), env: made.env, made, start: null, cacheKey };
     }
-    log.add({ level: 'info', message: `FROM template ${source.name}`, step: 'base' });
-    if (source.build === null) return { rootfs: options.base.rootfs, env: {}, made: undefined, start: null };
+    if (source.kind === 'image') {
+      onMessage(`FROM ${source.reference}`);
+      const force = plan.cacheableSteps === null;
+      const { cacheKey, ...made } = await pullBase(source, { ...work, force }, { ...options, images: all });
+      return { rootfs: all.toPath(made.image), env: made.env, made, start: null, cacheKey };
+    }
+    onMessage(`FROM template ${source.name}`);
+    if (source.build === null)
+      return { rootfs: base.rootfs, env: {}, made: undefined, start: null, cacheKey: null };
     // From here on its file stays until this build has ended.
     const found = await store.findBuild(source.build.id);
     const { image = null, imageBytes = null, env = {}, start = null } = found ?? {};
     if (image === null || imageBytes === null)
       throw new BuildError('base', `the template ${source.name} was deleted`);
-    return { rootfs: all.toPath(image), env, made: { image, imageBytes, env }, start };
+    const made = { image, imageBytes, env };
+    const cacheKey = await keepForSteps(made, plan, `FROM template ${source.name}`);
+    return { rootfs: all.toPath(image), env, made, start, cacheKey };
   };
 
-  /** Runs the steps of a build. */
-  const makeFiles = async (
+  const makeStepFiles = async (
     plan: BuildPlan,
-    { rootfs, env, made }: Base,
-    sandbox: Pick<BuildStartPhase, 'build' | 'instanceId' | 'limits' | 'log' | 'signal'>,
+    { made, ...from }: Base,
+    sandbox: Omit<FilesBuild, 'plan' | 'base'>,
   ): Promise<Made & { place: Place }> => {
+    const { env } = from;
     if (made !== undefined && plan.steps.length === 0) return { ...made, place: toFirstPlace(env) };
-    const { id: buildId, templateId } = sandbox.build;
-    const inside = { ...sandbox, buildId, templateId, rootfs, env, steps: plan.steps };
-    const { digest, sizeBytes, place } = await buildInSandbox(inside, {
-      runtime,
-      images: requireImages(),
-      contexts,
-      clock,
-    });
-    return { image: digest, imageBytes: sizeBytes, env, place };
+    const image = made?.image ?? `${base.rootfs} ${base.digest ?? ''}`;
+    const { level } = runtime.features;
+    const { diskMb } = sandbox.build;
+    const files = await makeFiles(
+      { ...sandbox, plan, base: { ...from, image, level, diskMb } },
+      { ...options, images: requireImages(), contexts },
+    );
+    return { ...files, env };
   };
 
   return {
     uses: (instanceId) => instances.has(instanceId),
     make: async (build, plan, { log, signal }) => {
-      const base = await makeBase(plan, { log, signal });
+      using share = shared.begin();
+      const from = await makeBase(plan, { log, share, signal });
       const instanceId = ids.sandboxId();
       instances.add(instanceId);
       try {
@@ -130,13 +159,14 @@ export const createMaking = (options: MakingOptions): Making => {
             processCount: limits.processCount,
           },
           log,
+          share,
           signal,
         };
-        const { place, ...files } = await makeFiles(plan, base, sandbox);
-        const start = inheritStart(plan, { place, inherited: base.start });
+        const { place, ...files } = await makeStepFiles(plan, from, sandbox);
+        const start = inheritStart(plan, { place, inherited: from.start });
         if (start === null) return { ...files, start, checkpointId: null };
-        const rootfs = requireImages().toPath(files.image);
-        const checkpointId = await startInSandbox({ ...sandbox, rootfs, commands: start }, options);
+        const origin = { rootfs: requireImages().toPath(files.image) };
+        const checkpointId = await startInSandbox({ ...sandbox, origin, commands: start }, options);
         return { ...files, start, checkpointId };
       } finally {
         instances.delete(instanceId);

@@ -12,7 +12,7 @@ import { StartFailedError, startAndWait } from './start-commands.ts';
 import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
 
 /** Its image is the one that the build has made. */
-export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'rootfs' | 'limits' | 'signal'> {
+export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'origin' | 'limits' | 'signal'> {
   build: BuildRow;
   commands: StartCommands;
   log: BuildLog;
@@ -20,7 +20,7 @@ export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'root
 
 export interface StartPhaseOptions {
   runtime: Runtime;
-  snapshotting: Pick<Snapshotting, 'checkpoint'>;
+  snapshotting: Pick<Snapshotting, 'checkpoint' | 'release'>;
   clock: Clock;
   log: Log;
 }
@@ -41,7 +41,8 @@ export const startInSandbox = async (
   // Nothing has this token: until its first request a copy answers only the platform.
   const accessTokenSha256 = hashToken(randomBytes(32).toString('hex'));
   const sandbox = { ...phase, templateId: build.templateId, accessTokenSha256 };
-  return withSandbox(sandbox, options, async (instance, edgeNonce) => {
+  let checkpointId: string | null = null;
+  const work = async (instance: Instance, edgeNonce: string): Promise<void> => {
     if (commands.startCmd !== null) info(`START ${commands.startCmd}`);
     if (commands.readyCmd !== null) info(`waiting for ${commands.readyCmd}`);
     const runner = createSandboxRunner(instance, { edgeNonce });
@@ -51,8 +52,16 @@ export const startInSandbox = async (
       if (!(error instanceof StartFailedError)) throw error;
       throw new BuildError('finalize', error.message, { cause: error });
     }
-    return commands.startCmd === null ? null : keepProcesses(instance, phase, options);
-  });
+    if (commands.startCmd !== null) checkpointId = await keepProcesses(instance, phase, options);
+  };
+  try {
+    await withSandbox(sandbox, options, work);
+    return checkpointId;
+  } catch (error) {
+    // The sandbox could not be stopped: no caller gets the id.
+    if (checkpointId !== null) await options.snapshotting.release(checkpointId);
+    throw error;
+  }
 };
 
 const keepProcesses = async (

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream';
+
 /** Makes and keeps the images of templates. The port of the platform; the composition root implements it. */
 export interface TemplateImages {
   /** Throws `UnusableImageError` for what is no image reference. */
@@ -11,7 +13,33 @@ export interface TemplateImages {
     credentials?: RegistryCredentials | undefined;
     onMessage: (message: string) => void;
     signal: AbortSignal;
-  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string> }>;
+  }): Promise<RegistryImage>;
+  /**
+   * What `make` would report as its origin now: equal for equal images. Makes nothing, and asks the registry with the
+   * credentials. Rejects as `make`.
+   */
+  findOrigin(options: {
+    reference: string;
+    credentials?: RegistryCredentials | undefined;
+    signal: AbortSignal;
+  }): Promise<string>;
+  /** Makes an image from the archive at a path. Rejects as `make` does. */
+  load(options: {
+    archive: string;
+    onMessage: (message: string) => void;
+    signal: AbortSignal;
+  }): Promise<Omit<RegistryImage, 'origin'>>;
+  /**
+   * An image file as an archive of an OCI image layout of that many bytes, with those variables and that name. The caller
+   * reads the archive or destroys it. Rejects as `make` does.
+   */
+  save(options: {
+    image: string;
+    env: Record<string, string>;
+    name: string;
+    tag: string;
+    signal: AbortSignal;
+  }): Promise<{ archive: Readable; sizeBytes: number }>;
   /** The path at which to write a new image of that name, which `keep` then moves to its place. */
   toUnfinished(name: string): string;
   keep(options: { file: string; digest: string }): Promise<void>;
@@ -23,6 +51,22 @@ export interface TemplateImages {
   list(): Promise<string[]>;
   /** Idempotent. */
   remove(digest: string): Promise<void>;
+}
+
+/** An image that was made from one of a registry. */
+export interface RegistryImage {
+  digest: string;
+  sizeBytes: number;
+  env: Record<string, string>;
+  origin: string;
+}
+
+/** The image of the base template, which every installation has. */
+export interface InstallationImage {
+  /** Absolute path. */
+  rootfs: string;
+  /** Of its content. */
+  digest?: string;
 }
 
 /** Sent to the registry only: never logged, stored or returned. */

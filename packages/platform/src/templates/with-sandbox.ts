@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { type Instance, type InstanceSettings, isRuntimeError, type Runtime } from '@skerry/runtime';
+import {
+  type Instance,
+  type InstanceOrigin,
+  type InstanceSettings,
+  isRuntimeError,
+  type Runtime,
+} from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import { initAgent } from '../sandboxes/agent.ts';
 import { BuildError } from './build-error.ts';
@@ -9,30 +15,34 @@ export interface BuildSandbox {
   /** Id of the instance. */
   instanceId: string;
   templateId: string;
-  rootfs: string;
+  origin: InstanceOrigin;
   limits: InstanceSettings['limits'];
   /** The SHA-256 of the token that its agent requires; without one it requires none. No edge leads to it. */
   accessTokenSha256?: string;
   signal: AbortSignal;
 }
 
+/** The snapshot with which a sandbox has to begin cannot be used any more. */
+export class LostSnapshotError extends Error {}
+
 /**
  * Calls `work` with a new instance, whose agent is initialised, and the nonce of its edge. Resolves with what that resolves
  * with. The instance is gone when it settles. Rejects with the reason of `signal`, with `BuildError` when the host has too
- * little room, and otherwise with what `work` or the runtime fails with.
+ * little room, with `LostSnapshotError`, and otherwise with what `work` or the runtime fails with.
  */
 export const withSandbox = async <T>(
   sandbox: BuildSandbox,
   { runtime, clock }: { runtime: Runtime; clock: Clock },
   work: (instance: Instance, edgeNonce: string) => Promise<T>,
 ): Promise<T> => {
-  const { instanceId: id, templateId, rootfs, limits, accessTokenSha256, signal } = sandbox;
+  const { instanceId: id, templateId, origin, limits, accessTokenSha256, signal } = sandbox;
   let instance: Instance | undefined;
   try {
-    instance = await runtime.create(
-      { id, hostname: id, rootfs, limits, network: { internet: true } },
-      { signal },
-    );
+    const spec = { id, hostname: id, limits, network: { internet: true }, ...origin };
+    instance = await runtime.create(spec, { signal }).catch((error: unknown) => {
+      const isLost = isRuntimeError(error, 'not_found') || isRuntimeError(error, 'damaged');
+      throw 'snapshot' in origin && isLost ? new LostSnapshotError(error.message, { cause: error }) : error;
+    });
     const edgeNonce = randomBytes(32).toString('hex');
     await initAgent(
       instance,

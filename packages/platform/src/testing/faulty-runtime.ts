@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { type Features, type Instance, type Runtime, RuntimeError } from '@skerry/runtime';
 import { createMemory } from '@skerry/runtime/memory';
+import { answerProcessStart, isProcessStart } from './process-agent.ts';
 
 type Held = 'pause' | 'resume' | 'snapshot' | 'copy';
 type Act = 'create' | 'pause' | 'resume' | 'init' | 'state' | 'snapshot' | 'stop';
@@ -49,6 +50,10 @@ export const createFaultyRuntime = ({
   };
 
   const agent: RequestListener = (request, response) => {
+    if (isProcessStart(request)) {
+      answerProcessStart(request, response);
+      return;
+    }
     if (request.url !== '/init') {
       // These agents have no log entries.
       response.writeHead(404).end();

@@ -7,9 +7,11 @@ import { createSystemClock } from '../clock.ts';
 import { createRandomIds } from '../ids.ts';
 import { defaultLimits, type Limits } from '../limits.ts';
 import { type ControlPlane, createControlPlane } from '../sandboxes/control-plane.ts';
+import type { BuildRow } from '../store/build-store.ts';
 import { createStore } from '../store/sqlite.ts';
-import type { PauseKind, SandboxRow, Store } from '../store/store.ts';
+import type { PauseKind, SandboxRow, Store, TemplateRow } from '../store/store.ts';
 import { createFaultyRuntime, type FaultyRuntime } from './faulty-runtime.ts';
+import { createFolderImages } from './folder-images.ts';
 import { createRecordingLog, type LogLine } from './recording-log.ts';
 
 /** A control plane over a real store and an in-process runtime. */
@@ -30,6 +32,11 @@ export interface PlaneFixture {
     autoPause?: PauseKind | null;
     allowInternet?: boolean | null;
   }): Promise<string>;
+  /** A template of that name with a start command, and with a checkpoint if that is wanted, as its build leaves it. */
+  addStarted(
+    name: string,
+    options: { readyCmd: string; hasCheckpoint?: boolean },
+  ): Promise<{ template: TemplateRow; build: BuildRow }>;
   rowOf(id: string): Promise<SandboxRow | undefined>;
   route(id: string): Promise<Route | undefined>;
   close(): Promise<void>;
@@ -38,6 +45,7 @@ export interface PlaneFixture {
 export const createPlaneFixture = async (): Promise<PlaneFixture> => {
   const folder = await mkdtemp(join(tmpdir(), 'skerry-plane-'));
   const store = await createStore({ path: join(folder, 'skerry.db') });
+  const images = createFolderImages(join(folder, 'templates'));
   const planes: ControlPlane[] = [];
   const { log, lines } = createRecordingLog();
   const runtimes: FaultyRuntime[] = [];
@@ -53,7 +61,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
     const made = createControlPlane({
       store,
       runtime: on,
-      images: { base: { rootfs: '/' } },
+      images: { base: { rootfs: '/' }, templates: images },
       secret: 'secret',
       clock: createSystemClock(),
       ids: createRandomIds(),
@@ -86,6 +94,26 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
         allowInternet,
       };
       return (await fixture.plane.lifecycle.create({ template, timeoutMs, autoPause, ...rest })).id;
+    },
+    addStarted: async (name, { readyCmd, hasCheckpoint = false }) => {
+      const { plane } = fixture;
+      const id = createRandomIds().buildId();
+      const { cpuCount, memoryMb, diskMb } = template;
+      const of = { id, createdAt: 0, cpuCount, memoryMb, diskMb, tags: ['default'] };
+      const build = await store.addBuild(of, { templateId: `t-${name}`, name, superseded: '' });
+      if (build === 'taken') throw new Error(`the name ${name} is taken`);
+      await store.startBuild(id, 0);
+      await images.add(name);
+      const checkpointId = hasCheckpoint
+        ? await plane.snapshotting.checkpoint(await fixture.runtime.get(await fixture.create()), build)
+        : null;
+      const start = { startCmd: 'serve', readyCmd, user: 'user', workdir: '/', env: {} };
+      const made = { finishedAt: 0, image: name, imageBytes: 0, env: {}, start, checkpointId };
+      const ready = await store.finishBuild(id, made);
+      if (checkpointId !== null) await plane.snapshotting.release(checkpointId);
+      const row = await store.findTemplate(name);
+      if (ready === undefined || row === undefined) throw new Error('the build did not become ready');
+      return { template: row, build: ready };
     },
     rowOf: (id) => store.findSandbox(id),
     route: (id) => fixture.plane.directory.find(id),

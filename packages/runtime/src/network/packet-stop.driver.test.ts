@@ -22,7 +22,7 @@ const server = createServer((socket) => socket.pipe(socket)).listen(9000, '127.0
   });
   const lines: string[] = [];
   const output = createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-  const says = (line: string): Promise<void> => expect.poll(() => lines, { timeout: 10_000 }).toContain(line);
+  const says = (line: string): Promise<void> => expect.poll(() => lines).toContain(line);
   await says('ready');
   return {
     pid: child.pid ?? 0,

@@ -116,8 +116,8 @@ export const limitsSuite = (host: SuiteHost): void => {
 
 /** The sandbox has ended: its remains can be removed, and another one can start. */
 const expectEnd = async (host: SuiteHost, instance: Instance): Promise<void> => {
-  await expect.poll(() => instance.state(), { timeout: 20_000 }).toBe('stopped');
+  await expect.poll(() => instance.state()).toBe('stopped');
   await instance.stop();
-  await expect.poll(() => host.traces(), { timeout: 10_000, interval: 20 }).toEqual([]);
+  await expect.poll(() => host.traces(), { interval: 20 }).toEqual([]);
   expect(await isAlive(await host.create())).toBe(true);
 };

@@ -43,9 +43,7 @@ export const pauseSuite = (host: SuiteHost): void => {
       await ended;
       expect(await instance.state()).toBe('paused');
       expect(instance.runId).toBe(runId);
-      await expect
-        .poll(() => host.traces(), { timeout: 10_000, interval: 20 })
-        .toEqual([`folder ${instance.id}`]);
+      await expect.poll(() => host.traces(), { interval: 20 }).toEqual([`folder ${instance.id}`]);
       expect(await code(instance.connect(agentPort))).toBe('unavailable');
       expect(await code(instance.connect(8080))).toBe('unavailable');
       expect(await code(instance.control())).toBe('unavailable');
@@ -122,7 +120,7 @@ export const pauseSuite = (host: SuiteHost): void => {
       await pause;
       expect(await resume).toMatch(/^(unavailable|not a RuntimeError: undefined)$/);
       expect(await resuming.state()).toBe('stopped');
-      await expect.poll(() => host.traces(), { timeout: 10_000, interval: 20 }).toEqual([]);
+      await expect.poll(() => host.traces(), { interval: 20 }).toEqual([]);
     });
 
     host.inside('is still there when a resume is aborted, at whatever moment', async () => {
@@ -145,9 +143,7 @@ export const pauseSuite = (host: SuiteHost): void => {
           abortedCount += 1;
         }
         expect(await instance.state()).toBe('paused');
-        await expect
-          .poll(() => host.traces(), { timeout: 10_000, interval: 20 })
-          .toEqual([`folder ${instance.id}`]);
+        await expect.poll(() => host.traces(), { interval: 20 }).toEqual([`folder ${instance.id}`]);
       }
       expect(abortedCount).toBeGreaterThan(0);
       await instance.resume();

@@ -121,7 +121,7 @@ export const runtimeSuite = (
 
 /** A process that starts at the same time keeps its copy of the host's mounts, and so a disk, for some milliseconds. */
 const expectNoTraces = (host: SuiteHost): Promise<void> =>
-  expect.poll(() => host.traces(), { timeout: 10_000, interval: 20 }).toEqual([]);
+  expect.poll(() => host.traces(), { interval: 20 }).toEqual([]);
 
 const listIds = async (runtime: Runtime): Promise<string[]> => {
   const ids: string[] = [];

@@ -1,13 +1,12 @@
 import type { components } from '@skerry/platform-client';
-import { SandboxError, toSandboxError } from '../errors.ts';
 import { type Connection, callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
-import { type BuildProgress, type BuildResult, TemplateBuild, TemplateBuildError } from './build-handle.ts';
+import type { BuildProgress, BuildResult, TemplateBuild } from './build-handle.ts';
 import { openContext } from './context/open-context.ts';
 import { type PreparedCopy, prepareCopy, uploadFiles } from './context/upload-files.ts';
-import type { TemplateDefinition, TemplateSource } from './definition.ts';
-import { followBuild } from './follow-build.ts';
+import { type TemplateDefinition, type TemplateSource, toForce } from './definition.ts';
 import type { TemplateBuilder } from './template.ts';
+import { startBuild, waitForBuild } from './wait-for-build.ts';
 
 type Schemas = components['schemas'];
 
@@ -19,13 +18,11 @@ export interface BuildOptions extends ConnectionOptions {
   memoryMb?: number | undefined;
   /** Tags for this build, beside one in the name. Default: `default`, if there is none in the name. */
   tags?: readonly string[] | undefined;
-  /** Runs every step, and uploads files again that the service has. */
+  /** Pulls the image and runs every step, without the cache of the service, and uploads files again that the service has. */
   force?: boolean | undefined;
   /** The folder that `copy` reads. Default: the current folder. */
   context?: string | undefined;
 }
-
-const LAST_LINES = 20;
 
 /**
  * Builds a template under a name, `name` or `name:tag`. Names of other builds keep what they point to until this one is ready.
@@ -37,14 +34,9 @@ export function build(template: TemplateBuilder, name: string, options: BuildOpt
   const connection = createConnection(options);
   const { definition } = template;
   const { signal = new AbortController().signal } = options;
-  return new TemplateBuild(async (onProgress) => {
-    try {
-      return await runBuild(connection, { definition, name, options: { ...options, signal }, onProgress });
-    } catch (error) {
-      if (!signal.aborted || error instanceof SandboxError) throw error;
-      throw toSandboxError('canceled', 'the call was aborted', { cause: signal.reason });
-    }
-  });
+  return startBuild(signal, (onProgress) =>
+    runBuild(connection, { definition, name, options: { ...options, signal }, onProgress }),
+  );
 }
 
 interface Run {
@@ -76,23 +68,8 @@ async function runBuild(connection: Connection, run: Run): Promise<BuildResult> 
       signal,
     }),
   );
-  const lastLines: BuildProgress[] = [];
-  const end = await followBuild(connection, {
-    ...options,
-    templateId,
-    buildId,
-    untilEnd: true,
-    onProgress: (entry) => {
-      lastLines.push(entry);
-      if (lastLines.length > LAST_LINES) lastLines.shift();
-      onProgress(entry);
-    },
-  });
-  if (end.status !== 'ready') {
-    const { message = 'the build failed', step } = end.reason ?? {};
-    const line = definition.steps[Number(step) - 1]?.line;
-    throw new TemplateBuildError(message, { templateId, buildId, step, line, lastLines });
-  }
+  const toLine = (step: string | undefined) => definition.steps[Number(step) - 1]?.line;
+  await waitForBuild(connection, { ...options, templateId, buildId, onProgress, toLine });
   return { templateId, buildId, name: aliases[0] ?? name, tags };
 }
 
@@ -123,17 +100,18 @@ function toRequest(name: string, { cpuCount, memoryMb, tags }: BuildOptions): Sc
 }
 
 function toStart(
-  { source, startCommand, readyCommand }: TemplateDefinition,
+  { source, startCommand, readyCommand, cacheableSteps }: TemplateDefinition,
   steps: readonly PreparedStep[],
   force: boolean,
 ): Schemas['BuildStart'] {
   return {
     ...toSourceFields(source),
     force,
-    steps: steps.map((step) => ({
+    steps: steps.map((step, index) => ({
       type: step.type,
       args: step.args,
       ...('hash' in step ? { filesHash: step.hash } : {}),
+      ...toForce(index, cacheableSteps),
     })),
     ...(startCommand === undefined ? {} : { startCmd: startCommand }),
     ...(readyCommand === undefined ? {} : { readyCmd: readyCommand }),

@@ -39,6 +39,8 @@ export interface TemplateDefinition {
   steps: readonly TemplateStep[];
   startCommand: string | undefined;
   readyCommand: string | undefined;
+  /** How many of the first steps the cache may answer. Default: all. */
+  cacheableSteps?: number | undefined;
   /** A file with rules for the context, which replaces `.dockerignore` if it exists. */
   ignoreFile?: string | undefined;
 }
@@ -47,7 +49,7 @@ export interface TemplateDefinition {
 export interface TemplateJson {
   fromImage?: string;
   fromTemplate?: string;
-  steps: { type: string; args: string[] }[];
+  steps: { type: string; args: string[]; force?: true }[];
   startCmd?: string;
   readyCmd?: string;
 }
@@ -56,11 +58,25 @@ export interface TemplateJson {
 export const toStepArgs = (step: TemplateStep): string[] =>
   step.type === 'COPY' ? [step.src, step.dest, step.user, step.mode] : step.args;
 
+/** @internal A step that is forced forces all later ones. */
+export const toForce = (index: number, cacheableSteps: number | undefined): { force?: true } =>
+  index === cacheableSteps ? { force: true } : {};
+
 /** @internal */
-export function toJson({ source, steps, startCommand, readyCommand }: TemplateDefinition): TemplateJson {
+export function toJson({
+  source,
+  steps,
+  startCommand,
+  readyCommand,
+  cacheableSteps,
+}: TemplateDefinition): TemplateJson {
   return {
     ...(source.kind === 'image' ? { fromImage: source.image } : { fromTemplate: source.template }),
-    steps: steps.map((step) => ({ type: step.type, args: toStepArgs(step) })),
+    steps: steps.map((step, index) => ({
+      type: step.type,
+      args: toStepArgs(step),
+      ...toForce(index, cacheableSteps),
+    })),
     ...(startCommand === undefined ? {} : { startCmd: startCommand }),
     ...(readyCommand === undefined ? {} : { readyCmd: readyCommand }),
   };

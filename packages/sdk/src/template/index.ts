@@ -2,6 +2,7 @@ import { fromDockerfile } from './dockerfile/from-dockerfile.ts';
 import { startTemplate, type TemplateStart } from './template.ts';
 
 export { type BuildOptions, build } from './build.ts';
+export { buildCache, type CachedResult, type PruneOptions } from './build-cache.ts';
 export {
   type BuildProgress,
   type BuildResult,
@@ -11,6 +12,7 @@ export {
 export type { RegistryCredentials, TemplateJson } from './definition.ts';
 export type { DockerfileOptions } from './dockerfile/from-dockerfile.ts';
 export { DockerfileError } from './dockerfile/refused.ts';
+export type { LoadOptions, SavedImage } from './image-archive.ts';
 export { waitForFile, waitForPort, waitForProcess, waitForTimeout, waitForUrl } from './ready.ts';
 export type {
   CopyOptions,

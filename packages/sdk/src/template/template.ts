@@ -77,6 +77,12 @@ export class TemplateBuilder {
     return this.#add({ type: 'USER', args: [requireText('user', name)] });
   }
 
+  /** Runs all steps from here on in every build, also where the service has their results in its cache. */
+  skipCache(): TemplateBuilder {
+    const { steps, cacheableSteps = steps.length } = this.definition;
+    return this.#with({ cacheableSteps });
+  }
+
   /**
    * Starts a command after all steps. Sandboxes begin with it running. Without `ready` the build waits 20 seconds. A later call
    * replaces both.

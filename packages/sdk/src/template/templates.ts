@@ -2,8 +2,9 @@ import type { components } from '@skerry/platform-client';
 import { NotFoundError } from '../errors.ts';
 import { callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
-import type { BuildProgress } from './build-handle.ts';
+import type { BuildProgress, TemplateBuild } from './build-handle.ts';
 import { followBuild } from './follow-build.ts';
+import { type LoadOptions, loadImage, type SavedImage, saveImage } from './image-archive.ts';
 
 export type TemplateBuildStatus = 'waiting' | 'building' | 'ready' | 'error';
 
@@ -95,6 +96,22 @@ export const templates = {
       buildId: buildID,
       createdAt: new Date(createdAt),
     }));
+  },
+
+  /**
+   * Begins a template with the image in an archive: an OCI image layout or what `docker save` writes, in a tar archive, plain, gzip or
+   * zstd. A stream is read as it is sent. The handle and its errors are those of `build`.
+   */
+  load(name: string, archive: Blob | ReadableStream<Uint8Array>, options: LoadOptions = {}): TemplateBuild {
+    return loadImage(name, archive, options);
+  },
+
+  /**
+   * The file system and variables of a template as an OCI image layout in a tar archive, and its length in bytes. Rejects with
+   * `not_found`, and with `invalid_argument` for a snapshot. Cancel the stream if you do not read it to its end.
+   */
+  async save(nameOrId: string, options: ConnectionOptions = {}): Promise<SavedImage> {
+    return saveImage(nameOrId, options);
   },
 
   /** Reads the log of a build from its beginning, and returns its state. Rejects with `not_found`. */

@@ -6,6 +6,8 @@ interface RetryingFetchOptions {
 }
 
 const maxRetries = 3;
+/** `setTimeout` takes no longer time, 24.8 days, and would return at once. */
+const maxDelayMs = 2 ** 31 - 1;
 
 /**
  * Repeats a request up to three times when the response is 429 with a `Retry-After` in whole seconds that fits into the
@@ -18,7 +20,8 @@ export function createRetryingFetch({ fetch, requestTimeoutMs }: RetryingFetchOp
       const response = await send(attempt < maxRetries ? request.clone() : request);
       const delayMs =
         response.status === 429 ? parseRetryAfter(response.headers.get('retry-after')) : undefined;
-      const fits = delayMs !== undefined && (requestTimeoutMs === 0 || delayMs <= requestTimeoutMs);
+      const limitMs = requestTimeoutMs === 0 ? maxDelayMs : Math.min(requestTimeoutMs, maxDelayMs);
+      const fits = delayMs !== undefined && delayMs <= limitMs;
       if (!fits || attempt === maxRetries) return response;
       await response.body?.cancel();
       await sleep(delayMs, request.signal);
@@ -27,5 +30,5 @@ export function createRetryingFetch({ fetch, requestTimeoutMs }: RetryingFetchOp
 }
 
 function parseRetryAfter(value: string | null): number | undefined {
-  return value !== null && /^\d{1,9}$/.test(value) ? Number(value) * 1000 : undefined;
+  return value !== null && /^\d+$/.test(value) ? Number(value) * 1000 : undefined;
 }

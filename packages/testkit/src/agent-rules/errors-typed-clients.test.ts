@@ -155,6 +155,6 @@ describe('the typed clients', () => {
       command.disconnect();
     }
     // What is kept for the next call is not counted.
-    await expect.poll(() => agent.countSockets(), { timeout: 15_000 }).toBeLessThanOrEqual(before + 3);
+    await expect.poll(() => agent.countSockets()).toBeLessThanOrEqual(before + 3);
   });
 });

@@ -80,14 +80,14 @@ while True: pass`;
             const hasWritten = now.disk_used - quiet.disk_used > 75_000_000;
             return hasWritten && now.mem_used - quiet.mem_used > 190 * MIB && now.cpu_used_pct > 2 && now;
           },
-          { timeout: 30_000, interval: 1_200 },
+          { timeout: 60_000, interval: 1_200 },
         );
         await agent.kill(busy.pid);
         // One of two processors, or what the host has left of it.
         expect(loaded.cpu_used_pct).toBeLessThanOrEqual(75);
         expect(loaded.mem_cache - quiet.mem_cache).toBeGreaterThan(50_000_000);
         await vi.waitUntil(async () => (await measure()).mem_used - quiet.mem_used < 50 * MIB, {
-          timeout: 20_000,
+          timeout: 60_000,
           interval: 1_200,
         });
       });
@@ -177,7 +177,7 @@ while True: pass`;
         expect(lost).toBeGreaterThanOrEqual(Math.max(0, count - mostKept));
         expect(logged).toBeGreaterThan(500);
         expect(logged + lost).toBeLessThan(count + 50);
-      }, 240_000);
+      });
     });
   },
   { envVars: variables },

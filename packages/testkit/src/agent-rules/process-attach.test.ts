@@ -135,7 +135,7 @@ testAgents((agent) => {
       const pid = await startAndLeave(sh(`${keystream}; touch /tmp/written; sleep 1`));
       await expect
         .poll(async () => (await runScript(agent.client, 'ls /tmp/written')).end?.exitCode, {
-          timeout: 20_000,
+          timeout: 60_000,
         })
         .toBe(0);
       const { offset = 0n, rest } = await begin(

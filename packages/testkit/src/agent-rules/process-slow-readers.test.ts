@@ -94,8 +94,8 @@ testAgents((agent) => {
       const { rest } = await begin(client().process.start(sh(script)));
       await delay(STALL_MS - 5_000);
       expect(await exists('/tmp/went-on')).toBe(false);
-      await expectHere.poll(() => exists('/tmp/went-on'), { timeout: 20_000 }).toBe(true);
+      await expectHere.poll(() => exists('/tmp/went-on')).toBe(true);
       await expect(digest(rest)).rejects.toMatchObject({ code: Code.Aborted });
-    }, 90_000);
+    });
   });
 });

@@ -70,7 +70,7 @@ testAgents((suite) => {
       const before = await identity();
       const hog = `perl -e 'my @kept; while (1) { push @kept, "x" x (16 << 20) }'`;
       await startBomb(`for i in 1 2; do (while :; do ${hog}; echo $? >> /tmp/killed; done) & done; wait`);
-      await expect.poll(() => agent.files.exists('/tmp/killed'), { timeout: 20_000 }).toBe(true);
+      await expect.poll(() => agent.files.exists('/tmp/killed')).toBe(true);
       for (let times = 0; times < 5; times += 1) {
         await answers();
         await delay(300);
@@ -94,7 +94,7 @@ while True:
         time.sleep(0.05)
 `;
       await startBomb(`exec python3 -c "$FILL"`.replace('$FILL', fill.replaceAll('"', '\\"')));
-      await expect.poll(() => agent.files.exists('/tmp/full'), { timeout: 20_000 }).toBe(true);
+      await expect.poll(() => agent.files.exists('/tmp/full')).toBe(true);
       await answers();
       await within(agent.files.write('/tmp/written', 'in a crowd'), 'an upload');
       expect(
@@ -132,7 +132,6 @@ while True:
         await works();
         expect(await identity()).toBe(before);
       },
-      180_000,
     );
 
     it('rule 11-13, 10-48: while processes open files and pipes until they get no more', async () => {
@@ -183,8 +182,12 @@ while True:
         ),
       );
       await delay(3_000);
-      expect((await agentMemory()) - before).toBeLessThan(128 * MEBIBYTE);
-      await answers();
+      // Without a bound it would be gigabytes by then. What is garbage may still count on a busy machine.
+      const growth = async (): Promise<number> => {
+        await answers();
+        return ((await agentMemory()) - before) / MEBIBYTE;
+      };
+      await expect.poll(growth, { interval: 500 }).toBeLessThan(192);
       await Promise.all(
         stuck.map(({ pid }) => agent.client.process.sendSignal({ ...byPid(pid), signal: Signal.SIGKILL })),
       );

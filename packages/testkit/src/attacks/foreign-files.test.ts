@@ -13,11 +13,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { imagesDir as sharedImages } from '../stack/images-dir.ts';
 import { joinStack } from '../stack/shared-stack.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { attackFromOutside } from './attack.ts';
 
-const program = join(import.meta.dirname, '../../../cli/src/main.ts');
-const sharedImages = process.env.SKERRY_IMAGES_DIR ?? join(import.meta.dirname, '../../../../.skerry/images');
 let base: string;
 beforeAll(async () => {
   base = mkdtempSync(join(tmpdir(), 'skerry-foreign-'));
@@ -32,7 +32,7 @@ const startUntil = async (
   text: string,
 ): Promise<string> => {
   const args = ['up', '--port', '0', '--data', dataDir, '--images', imagesDir, '--json'];
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [skerryProgram, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let written = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (piece: string) => {

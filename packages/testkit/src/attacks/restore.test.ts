@@ -34,7 +34,7 @@ atEachLevel(({ open, attack }) => {
         const outcome = (await runPython(sandbox, 'root', moveSockets(name))).trim();
         // An overlay that redirects folders lets them move, and a copy may then be refused.
         expect(['EXDEV', 'moved']).toContain(outcome);
-        const made = await sandbox.fork().catch(() => []);
+        const made = await sandbox.fork({ timeoutMs: 300_000 }).catch(() => []);
         if (outcome === 'EXDEV') expect(made).toEqual([expect.any(Sandbox)]);
         for (const copy of made) {
           if (!(copy instanceof Sandbox)) continue;

@@ -6,9 +6,9 @@ import { stripVTControlCharacters } from 'node:util';
 import { spawn as spawnOnTerminal } from '@lydell/node-pty';
 import { afterAll, beforeAll, describe, expect, it, onTestFailed, onTestFinished } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
-const program = join(import.meta.dirname, '../../../cli/src/main.ts');
 let stack: Stack;
 
 beforeAll(async () => {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.down());
 
-const skerry = (argv: string[], input?: string): Promise<string> => runProgram(program, argv, input);
+const skerry = (argv: string[], input?: string): Promise<string> => runProgram(skerryProgram, argv, input);
 
 /** A program on a terminal of this host. */
 const openTerminal = (file: string, args: string[]) => {
@@ -117,7 +117,7 @@ describe('skerry sandbox', () => {
 
   it('connects a terminal: keys, size, status, and leaves it as it was', async () => {
     const { sandboxId } = await stack.createSandbox();
-    const exec = [program, 'sandbox', 'exec', '--tty', '--data', stack.dataDir, sandboxId];
+    const exec = [skerryProgram, 'sandbox', 'exec', '--tty', '--data', stack.dataDir, sandboxId];
     const script = `stty -g; "$@"; echo "<$?>"; stty -g; read -r x; echo "<$x>"`;
     const here = openTerminal('/bin/sh', ['-c', script, 'sh', process.execPath, ...exec]);
     await here.see(/\$ $/);
@@ -146,7 +146,7 @@ describe('skerry sandbox', () => {
     const { sandboxId } = await stack.createSandbox();
     const exec = ['sandbox', 'exec', '-t', '--user', 'root', '--data', stack.dataDir, sandboxId];
     const here = openTerminal(process.execPath, [
-      program,
+      skerryProgram,
       ...exec,
       '--',
       'id -un; stty raw; printf "a\\nb"; exit 9',
@@ -187,7 +187,7 @@ describe('skerry doctor', () => {
   it('removes what it has made when it is interrupted', async () => {
     const dir = await mkdtemp('/var/tmp/doctor-');
     onTestFinished(() => rm(dir, { recursive: true, force: true }));
-    const doctor = spawn(process.execPath, [program, 'doctor', '--data', join(dir, 'data')], {
+    const doctor = spawn(process.execPath, [skerryProgram, 'doctor', '--data', join(dir, 'data')], {
       stdio: 'ignore',
     });
     const exited = once(doctor, 'exit');

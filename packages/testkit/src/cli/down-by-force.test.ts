@@ -4,26 +4,25 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { findTraces } from '@skerry/runtime/suite-traces';
 import { Sandbox } from '@skerry/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
-const program = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));
 let dataDir: string;
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'skerry-down-'));
 });
 afterEach(async () => {
-  await runProgram(program, ['down', '--data', dataDir]);
+  await runProgram(skerryProgram, ['down', '--data', dataDir]);
   rmSync(dataDir, { recursive: true });
 });
 
 const down = async (...args: string[]): Promise<{ stdout: string; stderr: string }> =>
-  promisify(execFile)(process.execPath, [program, 'down', '--data', dataDir, ...args]);
+  promisify(execFile)(process.execPath, [skerryProgram, 'down', '--data', dataDir, ...args]);
 
 const helperOf = (): number =>
   (JSON.parse(readFileSync(join(dataDir, 'run/helper.json'), 'utf8')) as { pid: number }).pid;
@@ -110,7 +109,7 @@ describe('skerry down', () => {
     const { port } = registry.address() as AddressInfo;
     const reference = `127.0.0.1:${port}/base:latest`;
     const args = ['up', '--data', dataDir, '--port', '0', '--no-memory', '--base-image', reference];
-    const starting = spawn(process.execPath, [program, ...args], { stdio: 'ignore' });
+    const starting = spawn(process.execPath, [skerryProgram, ...args], { stdio: 'ignore' });
     const ended = once(starting, 'exit');
     const [connection] = (await once(registry, 'connection')) as [Socket];
     connection.on('error', () => undefined); // It is cut off when the server ends.

@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
 import { joinStack, type SharedStack } from '../stack/shared-stack.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 
-const program = join(import.meta.dirname, '../../../cli/src/main.ts');
 let stack: SharedStack;
 beforeAll(async () => {
   stack = await joinStack();
@@ -14,7 +13,7 @@ afterAll(() => stack.leave());
 
 /** The objects that a command prints with --json, one a line. */
 const read = async (...argv: string[]): Promise<unknown[]> => {
-  const printed = await runProgram(program, [...argv, '--json', '--data', stack.dataDir]);
+  const printed = await runProgram(skerryProgram, [...argv, '--json', '--data', stack.dataDir]);
   return printed
     .split('\n')
     .filter(Boolean)
@@ -51,7 +50,7 @@ it('prints a JSON object a line for what each command has done to a snapshot', a
 it('prints an error as an object too, goes on, and ends with 1', async () => {
   const { sandboxId } = await stack.createSandbox();
   const argv = [
-    program,
+    skerryProgram,
     'sandbox',
     'pause',
     '--no-memory',

@@ -9,9 +9,9 @@ import { createInterface } from 'node:readline';
 import { buffer, text } from 'node:stream/consumers';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
-const program = join(import.meta.dirname, '../../../cli/src/main.ts');
 let stack: Stack;
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => stack.down());
 
 const start = (argv: string[]): ChildProcess => {
-  const child = spawn(process.execPath, [program, ...argv], {
+  const child = spawn(process.execPath, [skerryProgram, ...argv], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, XDG_CONFIG_HOME: join(stack.dataDir, 'no-config') },
   });
@@ -321,7 +321,7 @@ describe('what goes wrong', () => {
     expect(refused.stderr).toMatch(
       /^skerry: the connection failed: [^\n]+\n {2}start the server with "skerry up"[^\n]*\n$/,
     );
-    expect((await run(['--debug', 'sandbox', 'list', ...unserved])).stderr).toMatch(/\n {4}at .*\.ts/);
+    expect((await run(['--debug', 'sandbox', 'list', ...unserved])).stderr).toMatch(/\n {4}at .*\.js/);
     const key = await run([
       'sandbox',
       'list',

@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { spawn as spawnOnTerminal } from '@lydell/node-pty';
 import { expect, it, onTestFailed, onTestFinished } from 'vitest';
+import { imagesDir } from '../stack/images-dir.ts';
 import { workspaceRoot } from '../workspace/workspace-copy.ts';
-
-const images = process.env.SKERRY_IMAGES_DIR ?? join(workspaceRoot, '.skerry/images');
 
 /** `npm run -s skerry -- up` on a terminal, until it is ready; resolves with what the user sees. */
 async function startInCheckout(dataDir: string) {
-  const argv = ['run', '-s', 'skerry', '--', 'up', '--port', '0', '--data', dataDir, '--images', images];
+  const argv = ['run', '-s', 'skerry', '--', 'up', '--port', '0', '--data', dataDir, '--images', imagesDir];
   const terminal = spawnOnTerminal('npm', argv, { cols: 300, rows: 60, name: 'xterm', cwd: workspaceRoot });
   let screen = '';
   onTestFailed(() => console.error(screen));

@@ -100,7 +100,7 @@ export function lifecycleScenario(ask: Ask): void {
         const found = await sandbox.getMetrics();
         return found.length > 0 && found;
       },
-      { timeout: 30_000, interval: 500 },
+      { timeout: 60_000, interval: 500 },
     );
     const [first] = metrics;
     expect(first).toMatchObject({ cpuCount, memTotal: memoryMB * 2 ** 20 });

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { Sandbox, SandboxError } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { toFilesHash } from '../templates/archive.ts';
+import { createBuildClient } from '../templates/build-client.ts';
 import { type Content, findLosses, startCounter, writeFile } from './lifecycle/kept-content.ts';
 import { findOrphans } from './lifecycle/orphans.ts';
 import { createSmallDisk, type SmallDisk } from './small-disk.ts';
@@ -88,6 +90,12 @@ it('a full disk is told with 503, loses nothing, and does not keep from removing
     if (leaveBytes === 0) expect(Object.values(outcomes)).not.toContain('done');
   }
 
+  const builds = createBuildClient(stack);
+  const { templateID } = await builds.register('full');
+  disk.fill(2 * MIB);
+  expect(await builds.upload(templateID, toFilesHash('full'), Buffer.alloc(8 * MIB))).toBe(507);
+  disk.drain();
+
   disk.fill(0);
   for (const other of others) expect(await other.kill()).toBe(true);
   for (const { snapshotId } of snapshots) expect(await delete_(snapshotId)).toBe(true);
@@ -96,4 +104,4 @@ it('a full disk is told with 503, loses nothing, and does not keep from removing
     const content = contents.get(sandbox.sandboxId) as Content;
     expect((await findLosses(await connect(sandbox), content)).losses).toEqual([]);
   }
-}, 240_000);
+});

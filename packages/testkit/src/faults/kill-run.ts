@@ -14,8 +14,6 @@ export interface KillRunOptions {
   durationMs: number;
   /** How many servers, each with a sandbox, are killed at the same time. */
   lanes: number;
-  /** Path of the `skerry` program. Default: as `startStack`. */
-  program?: string;
   /** Called with what there is after each kill. */
   onProgress?: (report: KillReport) => void;
 }
@@ -36,11 +34,11 @@ interface Planned extends PlannedKill {
  * time is over, or none is left.
  */
 export const runKills = async (options: KillRunOptions): Promise<KillReport> => {
-  const { seed, level = 'container', durationMs, program, onProgress } = options;
+  const { seed, level = 'container', durationMs, onProgress } = options;
   const random = createRandom(seed);
   const report = createKillReport();
   const operations = createKillOperations(level);
-  const server: StackOptions = { args: toArgs(level), ...(program !== undefined && { program }) };
+  const server: StackOptions = { args: toArgs(level) };
   const lanes: KillLane[] = [];
 
   const plan = async (lane: KillLane): Promise<Planned[]> => {

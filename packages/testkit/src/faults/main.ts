@@ -1,5 +1,4 @@
 // Faults for as long as one likes: pnpm test:faults --minutes 10 [--seed 1] [--only lifecycle] [--isolation gvisor]
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { startStack } from '../stack/stack.ts';
@@ -14,9 +13,6 @@ interface Run {
   firstSeed: number;
   level: IsolationLevel;
 }
-
-/** As it is published: it starts, after each of many kills, in less than half the time of its sources. */
-const program = join(import.meta.dirname, '../../../cli/dist/main.js');
 
 const PROGRESS_EVERY_MS = 15_000;
 
@@ -69,7 +65,6 @@ const runs: Record<string, (run: Run) => Promise<boolean>> = {
       level,
       durationMs: minutes * 60_000,
       lanes: 3,
-      program,
       onProgress: createProgress(),
     });
     console.log(JSON.stringify({ seed, minutes, level, ...report }, undefined, 2));

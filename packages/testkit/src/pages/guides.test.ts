@@ -1,17 +1,18 @@
 // Each code block of docs/guides runs as it does for a reader, on one server: the one that the page on production describes.
+
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { imagesDir } from '../stack/images-dir.ts';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { workspaceRoot } from '../workspace/workspace-copy.ts';
 import { type CodeBlock, readCodeBlocks } from './code-blocks.ts';
 import { createReader, type Reader } from './reader.ts';
 import { runPageProgram, toPrograms, toSource } from './run-page.ts';
 import { createServiceManager, type ServiceManager } from './service-manager.ts';
 
-const program = join(workspaceRoot, 'packages/cli/src/main.ts');
-const images = process.env.SKERRY_IMAGES_DIR ?? join(workspaceRoot, '.skerry/images');
 /** What the pages call the data folder, which here has to be another. */
 const DATA = '/var/lib/skerry';
 const folder = mkdtempSync(join(tmpdir(), 'skerry-guides-'));
@@ -30,7 +31,7 @@ function readCommand(): string[] {
   const [, line = ''] = /^ExecStart=(.*)$/m.exec(units[0]?.text ?? '') ?? [];
   const [file, ...words] = line.split(' ');
   expect([units.length, file]).toEqual([1, '/usr/local/bin/skerry']);
-  return [process.execPath, program, ...words, '--images', images];
+  return [process.execPath, skerryProgram, ...words, '--images', imagesDir];
 }
 
 let service: ServiceManager;
@@ -45,7 +46,7 @@ beforeAll(() => {
 });
 afterAll(async () => {
   service.stop();
-  await runProgram(program, ['down', '--data', data]);
+  await runProgram(skerryProgram, ['down', '--data', data]);
   reader[Symbol.dispose]();
   rmSync(folder, { recursive: true });
 });

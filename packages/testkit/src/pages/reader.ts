@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import type { StackAddress } from '../stack/stack-client.ts';
 import { workspaceRoot } from '../workspace/workspace-copy.ts';
 
@@ -45,8 +46,7 @@ export function createReader({ apiUrl, apiKey, domain, sandboxUrl }: StackAddres
   for (const [name, folder] of Object.entries(packages))
     symlinkSync(join(workspaceRoot, 'packages', folder), join(path, 'node_modules', name));
   mkdirSync(join(path, 'bin'));
-  const program = join(workspaceRoot, 'packages/cli/src/main.ts');
-  writeFileSync(join(path, 'bin/skerry'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
+  writeFileSync(join(path, 'bin/skerry'), `#!/bin/sh\nexec '${process.execPath}' '${skerryProgram}' "$@"\n`);
   chmodSync(join(path, 'bin/skerry'), 0o755);
   writeFileSync(join(path, 'package.json'), '{ "private": true, "type": "module" }\n');
   const service = {

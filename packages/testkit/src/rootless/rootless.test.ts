@@ -6,13 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { isIdOfUser } from '@skerry/runtime/suite-user';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { imagesDir } from '../stack/images-dir.ts';
 import { joinStack } from '../stack/shared-stack.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
 const program = fileURLToPath(new URL('./main.ts', import.meta.url));
-const cli = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));
-const imagesDir =
-  process.env.SKERRY_IMAGES_DIR ?? fileURLToPath(new URL('../../../../.skerry/images', import.meta.url));
 
 let dir: string;
 let through: string[];
@@ -182,11 +181,11 @@ describe('skerry up of an ordinary user', () => {
     // Where its socket is to be.
     const obstacle = join(dir, 'home/data/run/runtime.sock');
     asUser('mkdir', '-p', `${obstacle}/x`);
-    expect(asUser(process.execPath, cli, 'down', '--data', join(dir, 'home/data'))).toMatch(
+    expect(asUser(process.execPath, skerryProgram, 'down', '--data', join(dir, 'home/data'))).toMatch(
       /^stopped \d+ sandbox(es)?\n$/,
     );
     asUser('rm', '-r', obstacle);
-    await expect.poll(listProcesses, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(listProcesses).toEqual([]);
     expect(readdirSync(join(dir, 'home/data/sandboxes'))).toEqual([]);
     expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
     await start();
@@ -196,7 +195,7 @@ describe('skerry up of an ordinary user', () => {
   it('leaves nothing when it is taken down', async () => {
     await stack.down();
     // What a process has started to work for it ends a moment after it.
-    await expect.poll(listProcesses, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(listProcesses).toEqual([]);
     expect(readdirSync(join(dir, 'home/data/sandboxes'))).toEqual([]);
     expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
   });
@@ -221,7 +220,7 @@ describe('the rootless namespace of a command that only ends sandboxes', () => {
 describe('skerry doctor of an ordinary user', () => {
   it('starts a sandbox, names what root would add, and leaves nothing', async () => {
     const [file = '', ...args] = through;
-    const out = execFileSync(file, [...args, process.execPath, cli, 'doctor', '--json'], {
+    const out = execFileSync(file, [...args, process.execPath, skerryProgram, 'doctor', '--json'], {
       encoding: 'utf8',
     });
     const results = JSON.parse(out) as { name: string; ok: boolean; needed: boolean; found: string }[];
@@ -231,7 +230,7 @@ describe('skerry doctor of an ordinary user', () => {
     const isOfHost = (name: string): boolean => name === 'inotify' || name.endsWith(' version');
     const missing = results.filter(({ ok, name }) => !ok && !isOfHost(name));
     expect(missing.map(({ name }) => name)).toEqual(['root', 'limits', 'snapshots', 'memory']);
-    await expect.poll(listProcesses, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(listProcesses).toEqual([]);
     expect(existsSync(join(dir, 'home/.local/state/skerry'))).toBe(false);
   });
 });

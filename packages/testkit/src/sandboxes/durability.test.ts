@@ -7,15 +7,15 @@ import { findTraces } from '@skerry/runtime/suite-traces';
 import { Sandbox } from '@skerry/sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
-const program = join(import.meta.dirname, '../../../cli/src/main.ts');
 let dataDir: string;
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'skerry-durable-'));
 });
 afterEach(async () => {
-  await runProgram(program, ['down', '--data', dataDir]);
+  await runProgram(skerryProgram, ['down', '--data', dataDir]);
   rmSync(dataDir, { recursive: true });
 });
 
@@ -79,9 +79,7 @@ describe('a server that ends', () => {
       const sandbox = await Sandbox.connect(id, second.connection);
       expect((await sandbox.commands.run('echo usable')).stdout).toBe('usable\n');
     }
-    await expect
-      .poll(() => readdirSync(join(dataDir, 'sandboxes')).toSorted(), { timeout: 10_000 })
-      .toEqual(found.toSorted());
+    await expect.poll(() => readdirSync(join(dataDir, 'sandboxes')).toSorted()).toEqual(found.toSorted());
   });
 
   it('acts at its next start on what expired meanwhile', async () => {
@@ -91,7 +89,7 @@ describe('a server that ends', () => {
     await delay(2500);
     const second = await startStack({ dataDir });
     expect(await listed(second)).toEqual([]);
-    await expect.poll(() => findTraces({ dataDir, ids: [sandboxId] }), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => findTraces({ dataDir, ids: [sandboxId] })).toEqual([]);
   });
 });
 
@@ -114,7 +112,7 @@ describe('skerry down', () => {
     expect(interfaces.filter((name) => readdirSync('/sys/class/net').includes(name))).toEqual(interfaces);
     expect(interfaces).toHaveLength(2);
 
-    expect(await runProgram(program, ['down', '--data', dataDir])).toBe('stopped 2 sandboxes\n');
+    expect(await runProgram(skerryProgram, ['down', '--data', dataDir])).toBe('stopped 2 sandboxes\n');
 
     expect(await findTraces({ dataDir, ids })).toEqual([]);
     expect(processesOf(dataDir)).toEqual([]);
@@ -127,7 +125,7 @@ describe('skerry down', () => {
     if (!isHostShared())
       expect(execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' })).not.toContain('skerry');
     // Idempotent, and the folder can be used again.
-    expect(await runProgram(program, ['down', '--data', dataDir])).toBe(
+    expect(await runProgram(skerryProgram, ['down', '--data', dataDir])).toBe(
       `nothing to stop: ${dataDir} has no server and no sandbox\n`,
     );
     const again = await startStack({ dataDir });

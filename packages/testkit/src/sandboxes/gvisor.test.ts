@@ -6,9 +6,9 @@ import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fetchByHost } from '../stack/fetch-by-host.ts';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
-const program = join(import.meta.dirname, '../../../cli/src/main.ts');
 let dataDir: string;
 let stack: Stack;
 let sandbox: Sandbox;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   sandbox = await Sandbox.create({ ...stack.connection, timeoutMs: 300_000, envs: { GREETING: 'hallo' } });
 });
 afterAll(async () => {
-  await runProgram(program, ['down', '--data', dataDir]);
+  await runProgram(skerryProgram, ['down', '--data', dataDir]);
   rmSync(dataDir, { recursive: true });
 });
 
@@ -92,7 +92,7 @@ it('keeps its processes over a pause and the end of its server', async () => {
 
 it('goes on in forks and in sandboxes of a snapshot, each of which is one of its own', async () => {
   const { snapshotId } = await sandbox.createSnapshot();
-  const forks = (await sandbox.fork({ count: 2 })).map((made) => {
+  const forks = (await sandbox.fork({ count: 2, timeoutMs: 300_000 })).map((made) => {
     if (made instanceof Sandbox) return made;
     throw made;
   });

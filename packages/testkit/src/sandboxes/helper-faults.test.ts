@@ -6,21 +6,20 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { startStack } from '../stack/stack.ts';
 import type { StackAddress } from '../stack/stack-client.ts';
 
-const program = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));
 let dataDir: string;
 
 beforeAll(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'skerry-faults-'));
 });
 afterAll(async () => {
-  await runProgram(program, ['down', '--data', dataDir]);
+  await runProgram(skerryProgram, ['down', '--data', dataDir]);
   rmSync(dataDir, { recursive: true });
 });
 
@@ -38,13 +37,8 @@ const killHelper = async (server: number): Promise<void> => {
 };
 
 it('a helper that dies is started again without a call, and after 5 times within a minute the service ends with status 1', async () => {
-  const args = [program, 'up', '--port', '0', '--data', dataDir, '--json'];
-  const images =
-    process.env.SKERRY_IMAGES_DIR ?? fileURLToPath(new URL('../../../../.skerry/images', import.meta.url));
-  const server = spawn(process.execPath, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, SKERRY_IMAGES_DIR: images },
-  });
+  const args = [skerryProgram, 'up', '--port', '0', '--data', dataDir, '--json'];
+  const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const said = text(server.stderr);
   const exited = once(server, 'exit') as Promise<[number | null]>;
   const [line] = (await once(createInterface({ input: server.stdout }), 'line')) as [string];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import type { StackSandbox } from '../stack/stack-client.ts';
 
@@ -230,8 +231,8 @@ describe('the life of a sandbox', () => {
 });
 
 describe('skerry sandbox logs', () => {
-  const program = join(import.meta.dirname, '../../../cli/src/main.ts');
-  const logs = (...argv: string[]) => runProgram(program, ['sandbox', 'logs', '--data', dataDir, ...argv]);
+  const logs = (...argv: string[]) =>
+    runProgram(skerryProgram, ['sandbox', 'logs', '--data', dataDir, ...argv]);
 
   it('prints an entry a line, and only those that are asked for', async () => {
     const all = (await logs(sandbox.sandboxId)).trim().split('\n');

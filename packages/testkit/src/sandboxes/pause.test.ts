@@ -151,7 +151,7 @@ describe('a sandbox that is paused without its memory', () => {
     expect(await get(id)).toBeUndefined();
     const traces = async () =>
       (await findTraces({ dataDir: stack.dataDir, ids: [id] })).filter((trace) => trace.includes(id));
-    await expect.poll(traces, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(traces).toEqual([]);
   });
 
   it('goes through ten cycles and loses no file', async () => {

@@ -5,15 +5,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox } from '@skerry/sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
-const program = join(import.meta.dirname, '../../../cli/src/main.ts');
 let dataDir: string;
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'skerry-snapshots-'));
 });
 afterEach(async () => {
-  await runProgram(program, ['down', '--data', dataDir]);
+  await runProgram(skerryProgram, ['down', '--data', dataDir]);
   rmSync(dataDir, { recursive: true });
 });
 
@@ -38,7 +38,7 @@ it('snapshots outlive their server and its sandboxes', async () => {
   const { snapshotId } = await source.createSnapshot({ name: 'mark', memory: false });
   await source.kill();
   await first.kill();
-  await runProgram(program, ['down', '--data', dataDir]);
+  await runProgram(skerryProgram, ['down', '--data', dataDir]);
   const second = await startStack({ dataDir });
   expect(await list(second)).toEqual([snapshotId]);
   const copy = await create(second, 'mark');

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 
-const program = join(import.meta.dirname, '../../../cli/src/main.ts');
 let stack: Stack;
 beforeAll(async () => {
   stack = await startStack();
@@ -23,7 +23,7 @@ const create = async (template = 'base'): Promise<Sandbox> =>
 const capture = async (sandbox: Sandbox, name?: string): Promise<string> =>
   (await sandbox.createSnapshot({ memory: false, name })).snapshotId;
 const skerry = (...argv: string[]): Promise<string> =>
-  runProgram(program, [...argv.slice(0, 2), '--data', stack.dataDir, ...argv.slice(2)]);
+  runProgram(skerryProgram, [...argv.slice(0, 2), '--data', stack.dataDir, ...argv.slice(2)]);
 const inHome = async (to: string, from?: string): Promise<string[]> => {
   const found = await Sandbox.diffFiles(to, { ...stack.connection, from });
   return found

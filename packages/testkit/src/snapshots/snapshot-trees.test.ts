@@ -64,5 +64,4 @@ it.each([1, 2])(
     ]);
     await sandbox.kill();
   },
-  180_000,
 );

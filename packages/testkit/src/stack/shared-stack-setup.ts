@@ -1,5 +1,6 @@
 // Set-up of the project of tests that drive the service: servers that they may share, one of each level, each started
 // when one of them asks.
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -26,8 +27,18 @@ export interface SharedStackState {
   readonly log: string;
 }
 
+const workspace = join(import.meta.dirname, '../../../..');
+
+/** The tests run what is published, which must not be older than its sources. */
+const buildProgram = (): void => {
+  const turbo = join(workspace, 'node_modules/.bin/turbo');
+  const args = ['run', 'build', '--filter=skerry', '--output-logs=errors-only'];
+  execFileSync(turbo, args, { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] });
+};
+
 /** Called by vitest before the tests of the project; what it resolves with is called after them. */
 export default async function prepareSharedStack(project: TestProject): Promise<() => Promise<void>> {
+  buildProgram();
   const dir = await mkdtemp(join(tmpdir(), 'shared-stack-'));
   const leaving = await Promise.all(isolationLevels.map((level) => shareStack(level, join(dir, level))));
   project.provide('sharedStackDir', dir);

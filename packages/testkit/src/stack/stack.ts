@@ -6,11 +6,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { imagesDir } from './images-dir.ts';
+import { skerryProgram } from './skerry-program.ts';
 import { createStackClient, type StackAddress, type StackClient } from './stack-client.ts';
 import { refuseUndeclared } from './undeclared.ts';
 
 const answerCheck = new URL('./check-answers.ts', import.meta.url).href;
-const workspace = fileURLToPath(new URL('../../../..', import.meta.url));
+const _workspace = fileURLToPath(new URL('../../../..', import.meta.url));
 
 export interface StackOptions {
   /** Default: a new folder, which `down` deletes. */
@@ -48,9 +50,8 @@ export interface Stack extends StackClient, AsyncDisposable {
  * of the checkout, where they are made at the first start. Rejects with what the program wrote when it ends instead.
  */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  const program = options.program ?? join(workspace, 'packages/cli/src/main.ts');
+  const program = options.program ?? skerryProgram;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'skerry-stack-'));
-  const imagesDir = process.env.SKERRY_IMAGES_DIR ?? join(workspace, '.skerry/images');
   const env = { ...process.env, SKERRY_IMAGES_DIR: imagesDir };
   // Another user cannot read this checkout.
   const checksAnswers = options.through === undefined && options.checksAnswers !== false;

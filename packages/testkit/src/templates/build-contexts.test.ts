@@ -92,6 +92,11 @@ describe('an upload link', () => {
   it('is given for templates that are built, and for hashes', async () => {
     expect((await builds.getLink('unknown', hash)).response.status).toBe(404);
     expect((await builds.getLink('base', hash)).response.status).toBe(404);
+    const tagged = await builds.getLink('uploads:default', hash);
+    expect([tagged.response.status, tagged.error?.message]).toEqual([
+      400,
+      expect.stringContaining('without a tag'),
+    ]);
     for (const wrong of ['abc', hash.toUpperCase(), `${hash}0`])
       expect((await builds.getLink(templateID, wrong)).response.status).toBe(400);
   });
@@ -301,6 +306,8 @@ describe('a step that copies files', () => {
       writeFileSync(`/proc/${stack.pid}/clear_refs`, '5');
       return server.peakBytes();
     };
+    // The first makes the heap of a server as large as uploads need it.
+    expect(await builds.upload(registered.templateID, toFilesHash('first'), archive() as never)).toBe(204);
     const before = beforeBytes();
     expect(await builds.upload(registered.templateID, hash, archive() as never)).toBe(204);
     const step = copyStep(hash, 'large', '/srv/large', '', '');

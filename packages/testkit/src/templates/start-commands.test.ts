@@ -50,7 +50,9 @@ const served = () => ({
   ...fromBusybox(),
   steps: [
     { type: 'RUN', args: [`cat > /bin/serve <<'END'\n${script}\nEND`, 'root'] },
-    { type: 'ENV', args: ['GREETING', 'hello'] },
+    { type: 'ARG', args: ['PART', 'hel', 'LATE', 'argument'] },
+    { type: 'ENV', args: ['GREETING', `$\{PART}lo`] },
+    { type: 'RUN', args: ['test $LATE-$GREETING = argument-hello'] },
     { type: 'USER', args: ['worker'] },
     { type: 'WORKDIR', args: ['/srv/app'] },
   ],

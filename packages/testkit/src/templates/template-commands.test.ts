@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './debian-registry.ts';
 
-const program = join(import.meta.dirname, '../../../cli/src/main.ts');
 let stack: Stack;
 let registry: DebianRegistry;
 const busybox = makeBusyboxFolder([
@@ -33,7 +33,7 @@ interface Ended {
 }
 
 const skerry = (noun: string, verb: string, ...argv: string[]): Promise<Ended> =>
-  promisify(execFile)(process.execPath, [program, noun, verb, '--data', dataDir, ...argv]).then(
+  promisify(execFile)(process.execPath, [skerryProgram, noun, verb, '--data', dataDir, ...argv]).then(
     (ended) => ({ code: 0, ...ended }),
     (error: Ended) => error,
   );

@@ -111,4 +111,4 @@ it('leave nothing behind in the agent and in the server, wherever in a call they
   expect(after.rssBytes - before.rssBytes).toBeLessThan(48 * MEBIBYTE);
   expect((await sandbox.agent.files.GET('/health')).response.status).toBe(204);
   expect((await runScript(sandbox.agent, 'echo works')).stdout).toBe('works\n');
-}, 240_000);
+});

@@ -52,7 +52,7 @@ it('changes the client and breaks the platform types when the document gains an 
   expect(status).not.toBe(0);
 });
 
-it('changes the client and breaks the agent types when a service gains a call', { timeout: 120_000 }, () => {
+it('changes the client and breaks the agent types when a service gains a call', () => {
   using copy = copyWorkspace();
   const proto = join(copy.path, 'specs/process/process.proto');
   const addition = 'service Process {\n  rpc Renice(ListRequest) returns (ListResponse);\n';

@@ -23,7 +23,7 @@ function use(project: OutsideProject, program: string): string {
   });
 }
 
-describe('a packed tarball, installed alone outside the workspace', { timeout: 120_000 }, () => {
+describe('a packed tarball, installed alone outside the workspace', () => {
   it('of @skerry/platform-client creates and lists a sandbox', () => {
     using project = installAlone('platform-client');
     const { apiUrl, apiKey } = stack.address;

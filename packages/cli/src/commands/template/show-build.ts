@@ -12,6 +12,8 @@ import type { ProgressLine } from '../progress-line.ts';
 
 interface ShowOptions {
   json: boolean;
+  /** Shows no line of the log. */
+  quiet?: boolean;
   line: ProgressLine;
 }
 
@@ -35,13 +37,14 @@ export async function showBuild(handle: TemplateBuild, options: ShowOptions): Pr
   }
 }
 
-async function showLog(handle: TemplateBuild, { json, line }: ShowOptions): Promise<void> {
+async function showLog(handle: TemplateBuild, { json, quiet, line }: ShowOptions): Promise<void> {
   let shown: string | undefined;
   for await (const entry of handle) {
     if (json) {
       process.stdout.write(`${JSON.stringify(entry)}\n`);
       continue;
     }
+    if (quiet) continue;
     // The first line of a step says what it does, and has its time on a terminal.
     const isTitle = entry.step === undefined || entry.step !== shown;
     shown = entry.step;

@@ -86,11 +86,12 @@ export const createTagQueries = (db: Database): TagStore => ({
   retireImages: () =>
     db.transaction().execute(async (tx) => {
       await retireImages(tx);
+      // A union has each digest once.
       const rows = await tx
         .selectFrom('builds')
         .select('image')
-        .distinct()
         .where('image', 'is not', null)
+        .union(tx.selectFrom('build_cache').select('image').where('image', 'is not', null))
         .execute();
       return rows.flatMap(({ image }) => image ?? []);
     }),

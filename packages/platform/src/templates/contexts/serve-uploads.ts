@@ -1,13 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { invalid } from '@skerry/contract/error';
 import type { FastifyInstance } from 'fastify';
+import { receiveBody } from '../../http/receive-body.ts';
 import type { ContextStore } from './context-store.ts';
 import type { UploadLinks } from './upload-links.ts';
-
-/** As long as clients wait. */
-const MAX_UPLOAD_MS = 60 * 60_000;
-/** How long the rest of a refused body is read, so that the client gets the answer. */
-const MAX_REST_MS = 1_000;
 
 interface Route {
   Params: { templateId: string; hash: string };
@@ -35,20 +30,10 @@ export const serveUploads = (
         links.check(params, { expires: String(expires), signature: String(signature) });
         onLinked(raw);
       },
-      handler: async ({ params, headers, raw, body }, reply) => {
-        if (body === undefined || body === null) throw invalid('the body must be a tar archive');
-        const declared = headers['content-length'];
-        const late = setTimeout(() => raw.destroy(), MAX_UPLOAD_MS);
-        try {
-          await contexts.write(params.hash, raw.iterator({ destroyOnReturn: false }), {
-            ...(declared !== undefined && { declaredBytes: Number(declared) }),
-          });
-        } finally {
-          clearTimeout(late);
-          // An unread rest of the body would stay in the connection and be parsed as the next request.
-          raw.resume();
-          if (!raw.complete) setTimeout(() => raw.destroy(), MAX_REST_MS).unref();
-        }
+      handler: async (request, reply) => {
+        await receiveBody(request, 'a tar archive', (body, options) =>
+          contexts.write(request.params.hash, body, options),
+        );
         return reply.code(204).send();
       },
     });

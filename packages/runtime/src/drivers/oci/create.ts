@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { settleAll } from '../../concurrency/settle-all.ts';
 import { RuntimeError, toRuntimeError } from '../../error.ts';
 import { removeTree } from '../../kernel/remove-tree.ts';
@@ -14,7 +15,7 @@ import { endProcesses } from './container/end-processes.ts';
 import { releaseOciState } from './container/oci-runtime.ts';
 import { discardDisk } from './disk/disk.ts';
 import { requireRoom } from './disk/require-room.ts';
-import { toSandboxesDir, toSandboxFolder } from './folder.ts';
+import { type SandboxFolder, toSandboxesDir, toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { Run } from './instance.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
@@ -86,6 +87,7 @@ export const removeSandbox = async (host: OciHost, id: string): Promise<void> =>
     const removeRest = async (): Promise<void> => {
       await undo.agent(host, id);
       await settleAll([undo.container(host, id), undo.disk(host, id)]);
+      removeAllButRecord(toSandboxFolder(host.dataDir, id));
     };
     // Each takes the kernel some time, and neither depends on the other.
     await settleAll([removeRest(), detachSlots(host, id, slots)]);
@@ -124,6 +126,15 @@ const undo = {
     if (readdirSync(toSandboxesDir(host.dataDir)).length === 0)
       removeCgroupParent(host.cgroups, host.cgroupParent);
   },
+};
+
+/** While the kernel removes the links, which takes longest. Without the record the slot would have to be looked for. */
+const removeAllButRecord = ({ path, record }: SandboxFolder): void => {
+  if (!existsSync(path)) return;
+  for (const name of readdirSync(path)) {
+    const found = join(path, name);
+    if (found !== record) rmSync(found, { recursive: true, force: true });
+  }
 };
 
 /**

@@ -102,7 +102,7 @@ describe('an exported image', () => {
       argv: [dataDir, oci.agentDir, source.id, toPath()],
       moment: async () => {
         await expect
-          .poll(() => findMounts([join(dataDir, 'run')]).length, { timeout: 20_000, interval: 5 })
+          .poll(() => findMounts([join(dataDir, 'run')]).length, { interval: 5 })
           .toBeGreaterThan(1);
       },
     });

@@ -182,7 +182,7 @@ describe('the OCI driver when it is killed while it pauses and resumes', () => {
         moment: async (saidSoFar) => {
           if (round === 0) return;
           if (round === 1)
-            await vi.waitUntil(() => saidSoFar().includes('kept'), { timeout: 30_000, interval: 1 });
+            await vi.waitUntil(() => saidSoFar().includes('kept'), { timeout: 60_000, interval: 1 });
           else await sleep(moment(900));
         },
       });
@@ -201,8 +201,8 @@ describe('the OCI driver when it is killed while it pauses and resumes', () => {
       if (round % 2 === 0) await found.pause({ memory: false });
       await found.stop();
       await next.close();
-      await expect.poll(() => findTraces({ dataDir, ids: [id] }), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(() => findTraces({ dataDir, ids: [id] })).toEqual([]);
     }
     expect(Object.keys(outcomes).sort()).toEqual(['paused', 'running']);
-  }, 120_000);
+  });
 });

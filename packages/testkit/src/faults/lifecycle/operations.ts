@@ -162,7 +162,8 @@ export const deleteSnapshot = async (
   { stack, snapshots }: World,
   snapshot: KnownSnapshot,
 ): Promise<boolean> => {
-  snapshots.delete(snapshot.id);
+  // Two lanes may have chosen the same one: to the second it would look like one that is in use.
+  if (!snapshots.delete(snapshot.id)) return false;
   const isGone = await deleteUnused(stack, snapshot.id);
   if (!isGone) snapshots.set(snapshot.id, snapshot);
   return isGone;

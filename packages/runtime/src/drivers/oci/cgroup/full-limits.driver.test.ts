@@ -135,7 +135,7 @@ describe('a sandbox that has reached a limit', () => {
     for (let count = 0; count < 10; count++) await askHolder(source, '+').catch(() => '');
     await expect(askHolder(source, '?')).rejects.toMatchObject({ code: 'refused' });
     expect(await source.state()).toBe('running');
-  }, 120_000);
+  });
 
   it('is resumed and forked where that is processes', async () => {
     const source = await create();
@@ -162,7 +162,7 @@ except BlockingIOError: pass`,
     });
     for (let count = 0; count < 8; count++) await askHolder(source, '+').catch(() => '');
     await expect(askHolder(source, '?')).rejects.toMatchObject({ code: 'refused' });
-  }, 120_000);
+  });
 });
 
 describe('processes that exceed the memory of their sandbox when each has its own copy', () => {
@@ -187,5 +187,5 @@ os.wait()`,
     expect(await source.state()).toBe('paused');
     await source.resume({ memory: false });
     expect((await runInside(source, 'cat /root/ready')).output).toBe('x');
-  }, 60_000);
+  });
 });

@@ -91,7 +91,7 @@ it('a helper that can allocate no more memory, and may be killed for it, reports
       )
       .toBe(true);
   }
-}, 120_000);
+});
 
 it('a kill by the OOM killer is noticed by a process in the same cgroup', async (context) => {
   requireLimits(context);
@@ -115,4 +115,4 @@ process.stdout.write(JSON.stringify([before, signal, wasShort()]));`;
   } finally {
     await rmdir(group);
   }
-}, 30_000);
+});

@@ -54,7 +54,7 @@ describe('a socket of netlink', () => {
     await instance.pause({ memory: true });
     await instance.resume();
     expect(await act(instance)).toBe('True');
-  }, 60_000);
+  });
 
   it('with an unread answer prevents a pause until the answer is read', async () => {
     const instance = await oci.create();
@@ -66,5 +66,5 @@ describe('a socket of netlink', () => {
     await instance.pause({ memory: true });
     await instance.resume();
     expect(await act(instance)).toBe('False');
-  }, 60_000);
+  });
 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
     const place = ['--root', join(bundle, 'state'), 'run', '--bundle', bundle];
     return runCommand({ file: 'runc', args: [...place, `plain${process.pid}`] });
   });
-}, 180_000);
+});
 afterAll(() => rm(bundle, { recursive: true }));
 
 // The refusals of a sandbox prove something only if the hostile program of the suite can succeed elsewhere.

@@ -70,7 +70,7 @@ describe('a sandbox whose dump was interrupted', () => {
     await instance.pause({ memory: true });
     await instance.resume();
     await expectTalk(instance);
-  }, 30_000);
+  });
 
   it('leaves no process of a program that was killed while it wrote', async () => {
     const { id } = await create();
@@ -138,5 +138,5 @@ until [ "$(ls /root | grep -c opened-)" = 5 ]; do sleep 0.05; done`,
     await instance.pause({ memory: true });
     await instance.resume();
     await expectTalk(instance);
-  }, 120_000);
+  });
 });

@@ -47,7 +47,7 @@ setsid python3 /root/holder.py > /root/log 2>&1 < /dev/null & for i in $(seq 200
       expect((await runInside(one, read)).output).toBe(
         `[${kept}, True, True, True, True, True, 'of today', ['${'y'.repeat(255)}']]`,
       );
-  }, 60_000);
+  });
 
   it.each([
     ['is open', ''],
@@ -79,6 +79,5 @@ setsid python3 /root/linked.py > /root/log 2>&1 < /dev/null & until [ -s /root/c
       await instance.resume();
       expect((await runInside(instance, 'ls /root')).output).toContain('other');
     },
-    60_000,
   );
 });

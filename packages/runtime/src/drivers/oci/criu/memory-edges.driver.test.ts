@@ -48,7 +48,7 @@ describe('a process that is kept in memory', () => {
     await source.pause({ memory: true });
     await source.resume();
     expect(await Promise.all([source, fork].map(readFound))).toEqual([expected, expected]);
-  }, 60_000);
+  });
 });
 
 /** Each in Python, with the reason in the error. */
@@ -119,7 +119,7 @@ rm -f /root/count /root/close; setsid python3 /root/hold.py > /root/log 2>&1 < /
     await instance.pause({ memory: true });
     await instance.resume();
     expect((await runInside(instance, 'echo here')).output).toBe('here\n');
-  }, 60_000);
+  });
 });
 
 describe('a program that is a file in memory', () => {
@@ -139,7 +139,7 @@ setsid python3 /root/run.py > /root/log 2>&1 < /dev/null & echo $! > /root/pid; 
     await instance.pause({ memory: true });
     await instance.resume();
     expect((await runInside(instance, 'echo here')).output).toBe('here\n');
-  }, 30_000);
+  });
 });
 
 describe('a program that waits for a child to begin', () => {
@@ -166,7 +166,7 @@ setsid python3 /root/spawner.py > /root/log 2>&1 < /dev/null & until [ -s /root/
       'grep -l [s]pawner.py /proc/[0-9]*/cmdline | wc -l; cat /root/log',
     );
     expect(Number(output)).toBeGreaterThan(0);
-  }, 60_000);
+  });
 });
 
 describe('a process that is stopped', () => {
@@ -182,7 +182,7 @@ until grep -q 'State:.T' /proc/$!/status; do sleep 0.02; done`,
     await instance.resume();
     const state = async () => (await runInside(instance, 'grep State /proc/$(cat /root/pid)/status')).output;
     await expect.poll(state).toContain('S (sleeping)');
-  }, 30_000);
+  });
 });
 
 /** The processes of the CRIU that works on this sandbox: itself first, then its children. */
@@ -234,5 +234,5 @@ describe('CRIU', () => {
       await instance.stop();
     }
     expect(outcomes['refused running'] ?? 0, JSON.stringify(outcomes)).toBeGreaterThan(0);
-  }, 120_000);
+  });
 });

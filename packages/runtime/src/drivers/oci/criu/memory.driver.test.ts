@@ -110,7 +110,7 @@ while True:
   it('leaves nothing on the host but what keeps it', async () => {
     const instance = await create();
     await instance.pause({ memory: true });
-    await expect.poll(oci.traces, { timeout: 10_000 }).toEqual([`folder ${instance.id}`]);
+    await expect.poll(oci.traces).toEqual([`folder ${instance.id}`]);
     expect(await instance.usage()).toMatchObject({ memoryBytes: 0, processCount: 0 });
   });
 
@@ -279,7 +279,7 @@ while True:
         moment: async (saidSoFar) => {
           if (round === 0) return;
           if (round === 1)
-            await vi.waitUntil(() => saidSoFar().includes('kept'), { timeout: 30_000, interval: 1 });
+            await vi.waitUntil(() => saidSoFar().includes('kept'), { timeout: 60_000, interval: 1 });
           else await sleep(moment(1_500));
         },
       });
@@ -299,5 +299,5 @@ while True:
       await found.stop();
     }
     expect(Object.keys(outcomes).sort()).toEqual(['paused', 'running']);
-  }, 180_000);
+  });
 });

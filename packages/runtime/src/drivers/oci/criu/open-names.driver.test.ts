@@ -52,5 +52,5 @@ describe('a process that has /etc/hostname, /etc/hosts and /etc/resolv.conf open
     const online = await oci.create({ snapshot: again });
     expect((await runInside(online, 'cat /etc/resolv.conf')).output).toBe(resolvers);
     expect(await readFound(source)).toBe(`${expected(settings.hostname)}${resolvers}3 told`);
-  }, 60_000);
+  });
 });

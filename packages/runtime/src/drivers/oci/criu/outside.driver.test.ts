@@ -17,4 +17,4 @@ it('ends a connection to the outside on both ends in a pause, in a copy on its o
     afterPause: ['end'],
     afterResume: "'ENOTCONN'",
   });
-}, 90_000);
+});

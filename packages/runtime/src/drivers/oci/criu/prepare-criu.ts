@@ -11,6 +11,7 @@ import { requireOwnProgram, UntrustedFileError } from '../../own-files.ts';
 import { checkProgramHashes } from '../../program-hashes.ts';
 import { actAsOwner, actsAsOwner } from './workarounds/act-as-owner.ts';
 import { withPlainTmpfs } from './workarounds/plain-tmpfs.ts';
+import { skipsTracked, withoutTracked } from './workarounds/skip-tracked.ts';
 
 export interface CriuSource {
   /** The parent of the folder that is made. */
@@ -40,18 +41,22 @@ export const prepareCriu = async ({ targetDir, program, signal }: CriuSource): P
 
 /** The line of `skerry doctor` for such a folder: its version, and what was changed in the program. */
 export const describeCriu = async (dir: string): Promise<string> => {
+  const program = await readFile(join(dir, 'criu'));
   const [file = '', ...args] = toCriuCommand(dir, 'criu');
   const version = await runCommand({ file, args: [...args, '--version'] }).catch(() => '');
   const [, number = 'of unknown version'] = /^Version: (\S+)/m.exec(version) ?? [];
   const changes = [
-    actsAsOwner(await readFile(join(dir, 'criu')))
+    actsAsOwner(program)
       ? 'changed to run as the owner of a sandbox'
       : 'run unchanged, as root, since its code is not as expected',
     existsSync(join(dir, 'criu-plain'))
       ? 'changed to compress nothing'
       : 'slower with files in memory, which it compresses',
+    skipsTracked(program)
+      ? 'changed to skip tracked connections'
+      : 'slower, as it reads all tracked connections',
   ];
-  return `CRIU ${number} is ${changes.join(' and ')}`;
+  return `CRIU ${number} is ${changes.join(', ')}`;
 };
 
 /** The command for the program of that name in such a folder. A statically linked one needs no loader. */
@@ -133,7 +138,8 @@ const assemble = async ({ program, loader, libraries, to }: Parts): Promise<void
       await copySynced(path, join(to, 'lib', path === loader ? 'ld.so' : basename(path)));
   }
   const found = await readFile(program);
-  await writeFile(join(to, 'criu'), actAsOwner(found) ?? found, { flush: true });
+  const asOwner = actAsOwner(found) ?? found;
+  await writeFile(join(to, 'criu'), withoutTracked(asOwner) ?? asOwner, { flush: true });
   await chmod(join(to, 'criu'), 0o755);
   await addPlain(to);
 };

@@ -63,8 +63,8 @@ describe('an image that is a file', () => {
     expect(await listMounts()).toHaveLength(1);
     expect(countLoops()).toBe(1);
     for (const instance of sandboxes) await instance.stop();
-    await expect.poll(listMounts, { timeout: 10_000 }).toEqual([]);
-    await expect.poll(countLoops, { timeout: 10_000 }).toBe(0);
+    await expect.poll(listMounts).toEqual([]);
+    await expect.poll(countLoops).toBe(0);
   });
 
   it('stays untouched by what a sandbox writes, which a pause and a snapshot keep', async () => {
@@ -101,7 +101,7 @@ describe('an image that is a file', () => {
     expect(countLoops()).toBe(1);
     await (await oci.runtime.get(instance.id)).stop();
     await next.stop();
-    await expect.poll(listMounts, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(listMounts).toEqual([]);
   });
 
   it('is unmounted by the next process when a killed one has left it without sandboxes', async () => {

@@ -39,7 +39,7 @@ describe('a snapshot with memory at level gvisor', () => {
     expect(await look('python3 -c "import socket; socket.sethostname(\'mine\')" 2>&1 | tail -n 1')).toEqual(
       all.map(() => 'PermissionError: [Errno 1] Operation not permitted\n'),
     );
-  }, 60_000);
+  });
 
   it('outlives its source and the runtime, and a sandbox made from it is one like any other', async () => {
     const source = await create();
@@ -59,7 +59,7 @@ describe('a snapshot with memory at level gvisor', () => {
     await copy.resume();
     await expectOn(copy, before);
     await expectOn(await create({ snapshot: second }), before);
-  }, 60_000);
+  });
 
   it('that is ephemeral is usable for forks only', async () => {
     const source = await create();
@@ -74,7 +74,7 @@ describe('a snapshot with memory at level gvisor', () => {
     await fork.resume();
     await expectOn(fork, before);
     await expectOn(source, before);
-  }, 60_000);
+  });
 
   it('is not made while something cannot be checkpointed, and everything continues', async () => {
     const source = await create();
@@ -91,7 +91,7 @@ describe('a snapshot with memory at level gvisor', () => {
     await expectOn(source, before);
     expect(await readdir(join(dataDir, 'snapshots'))).toEqual([]);
     expect((await readCounter(source)).pid).toBe(before.pid);
-  }, 60_000);
+  });
 
   it('is refused on a server of level container', async () => {
     const snapshot = toId();

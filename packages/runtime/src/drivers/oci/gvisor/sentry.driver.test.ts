@@ -102,7 +102,7 @@ describe('a pause with memory at level gvisor', () => {
     });
     const isThere = async (): Promise<boolean> =>
       existsSync(folder.memory) && (await readRecord(folder.record))?.phase === phase;
-    await expect.poll(isThere, { timeout: 30_000, interval: 1 }).toBe(true);
+    await expect.poll(isThere, { interval: 1 }).toBe(true);
     child.kill('SIGKILL');
     await once(child, 'close');
     await reopen();

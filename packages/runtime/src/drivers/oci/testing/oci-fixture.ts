@@ -88,7 +88,7 @@ export const useOci = (options: {
       memory ? findCriu() : undefined,
     ]);
     runtime = open();
-  }, 180_000);
+  });
   beforeEach((context) => {
     if (!memory || runtime.features.pause.memory) return;
     console.warn(`skipped: ${missing}`);
@@ -97,7 +97,7 @@ export const useOci = (options: {
   afterEach(async () => {
     for await (const instance of runtime.list()) await instance.stop();
     for await (const { id } of runtime.snapshots.list()) await runtime.snapshots.delete(id);
-    await expect.poll(traces, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(traces).toEqual([]);
   });
   afterAll(async () => {
     await runtime?.close();

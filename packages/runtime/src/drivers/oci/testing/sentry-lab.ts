@@ -51,13 +51,11 @@ export const readCounter = async (instance: Instance): Promise<{ count: number; 
 
 export const startCounter = async (instance: Instance): Promise<{ count: number; pid: number }> => {
   await runInside(instance, `setsid ${counter} >/root/log 2>&1 </dev/null &`);
-  await expect.poll(async () => (await readCounter(instance)).count, { timeout: 10_000 }).toBeGreaterThan(3);
+  await expect.poll(async () => (await readCounter(instance)).count).toBeGreaterThan(3);
   return readCounter(instance);
 };
 
 export const expectOn = async (instance: Instance, since: { count: number; pid: number }): Promise<void> => {
-  await expect
-    .poll(async () => (await readCounter(instance)).count, { timeout: 10_000 })
-    .toBeGreaterThan(since.count + 3);
+  await expect.poll(async () => (await readCounter(instance)).count).toBeGreaterThan(since.count + 3);
   expect((await readCounter(instance)).pid).toBe(since.pid);
 };

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file skerry/images/v1/images.proto.
  */
 export const file_skerry_images_v1_images: GenFile = /*@__PURE__*/
-  fileDesc("Ch1za2VycnkvaW1hZ2VzL3YxL2ltYWdlcy5wcm90bxIQc2tlcnJ5LmltYWdlcy52MSKDAQoWRW5zdXJlQmFzZUltYWdlUmVxdWVzdBISCgppbWFnZXNfZGlyGAEgASgJEhsKDnJlZ2lzdHJ5X2ltYWdlGAIgASgJSACIAQESFAoMb3duZXJfb2Zmc2V0GAMgASgNEg8KB2FzX2ZpbGUYBCABKAhCEQoPX3JlZ2lzdHJ5X2ltYWdlIoABChdFbnN1cmVCYXNlSW1hZ2VSZXNwb25zZRIuCghwcm9ncmVzcxgBIAEoCzIaLnNrZXJyeS5pbWFnZXMudjEuUHJvZ3Jlc3NIABIsCgVpbWFnZRgCIAEoCzIbLnNrZXJyeS5pbWFnZXMudjEuQmFzZUltYWdlSABCBwoFZXZlbnQiZwoIUHJvZ3Jlc3MSJgoFcGhhc2UYASABKA4yFy5za2VycnkuaW1hZ2VzLnYxLlBoYXNlEg8KB21lc3NhZ2UYAiABKAkSFQoIZnJhY3Rpb24YAyABKAFIAIgBAUILCglfZnJhY3Rpb24iKwoJQmFzZUltYWdlEg4KBnJvb3RmcxgBIAEoCRIOCgZkaWdlc3QYAiABKAki7gEKGE1ha2VUZW1wbGF0ZUltYWdlUmVxdWVzdBIOCgZmb2xkZXIYASABKAkSEQoJcmVmZXJlbmNlGAIgASgJElAKC2NyZWRlbnRpYWxzGAMgASgLMjYuc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlcXVlc3QuQ3JlZGVudGlhbHNIAIgBARIaChJhbGxvd2VkX3JlZ2lzdHJpZXMYBCADKAkaMQoLQ3JlZGVudGlhbHMSEAoIdXNlcm5hbWUYASABKAkSEAoIcGFzc3dvcmQYAiABKAlCDgoMX2NyZWRlbnRpYWxzIoYBChlNYWtlVGVtcGxhdGVJbWFnZVJlc3BvbnNlEi4KCHByb2dyZXNzGAEgASgLMhouc2tlcnJ5LmltYWdlcy52MS5Qcm9ncmVzc0gAEjAKBWltYWdlGAIgASgLMh8uc2tlcnJ5LmltYWdlcy52MS5UZW1wbGF0ZUltYWdlSABCBwoFZXZlbnQipAEKDVRlbXBsYXRlSW1hZ2USDAoEcGF0aBgBIAEoCRIOCgZkaWdlc3QYAiABKAkSEgoKc2l6ZV9ieXRlcxgDIAEoBBI1CgNlbnYYBCADKAsyKC5za2VycnkuaW1hZ2VzLnYxLlRlbXBsYXRlSW1hZ2UuRW52RW50cnkaKgoIRW52RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJIChhLZWVwVGVtcGxhdGVJbWFnZVJlcXVlc3QSDgoGZm9sZGVyGAEgASgJEgwKBGZpbGUYAiABKAkSDgoGZGlnZXN0GAMgASgJIikKGUtlZXBUZW1wbGF0ZUltYWdlUmVzcG9uc2USDAoEcGF0aBgBIAEoCSIrChlMaXN0VGVtcGxhdGVJbWFnZXNSZXF1ZXN0Eg4KBmZvbGRlchgBIAEoCSIsChpMaXN0VGVtcGxhdGVJbWFnZXNSZXNwb25zZRIOCgZkaWdlc3QYASABKAkiPAoaUmVtb3ZlVGVtcGxhdGVJbWFnZVJlcXVlc3QSDgoGZm9sZGVyGAEgASgJEg4KBmRpZ2VzdBgCIAEoCSIdChtSZW1vdmVUZW1wbGF0ZUltYWdlUmVzcG9uc2UiPAoMSW1hZ2VGYWlsdXJlEgwKBGNvZGUYASABKAkSEwoGcmVtZWR5GAIgASgJSACIAQFCCQoHX3JlbWVkeSpjCgVQaGFzZRIVChFQSEFTRV9VTlNQRUNJRklFRBAAEg4KClBIQVNFX1dBSVQQARIOCgpQSEFTRV9QVUxMEAISEQoNUEhBU0VfSU5TVEFMTBADEhAKDFBIQVNFX0ZJTklTSBAEMr4ECg1JbWFnZXNTZXJ2aWNlEmgKD0Vuc3VyZUJhc2VJbWFnZRIoLnNrZXJyeS5pbWFnZXMudjEuRW5zdXJlQmFzZUltYWdlUmVxdWVzdBopLnNrZXJyeS5pbWFnZXMudjEuRW5zdXJlQmFzZUltYWdlUmVzcG9uc2UwARJuChFNYWtlVGVtcGxhdGVJbWFnZRIqLnNrZXJyeS5pbWFnZXMudjEuTWFrZVRlbXBsYXRlSW1hZ2VSZXF1ZXN0Gisuc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlc3BvbnNlMAESbAoRS2VlcFRlbXBsYXRlSW1hZ2USKi5za2VycnkuaW1hZ2VzLnYxLktlZXBUZW1wbGF0ZUltYWdlUmVxdWVzdBorLnNrZXJyeS5pbWFnZXMudjEuS2VlcFRlbXBsYXRlSW1hZ2VSZXNwb25zZRJxChJMaXN0VGVtcGxhdGVJbWFnZXMSKy5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1JlcXVlc3QaLC5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1Jlc3BvbnNlMAEScgoTUmVtb3ZlVGVtcGxhdGVJbWFnZRIsLnNrZXJyeS5pbWFnZXMudjEuUmVtb3ZlVGVtcGxhdGVJbWFnZVJlcXVlc3QaLS5za2VycnkuaW1hZ2VzLnYxLlJlbW92ZVRlbXBsYXRlSW1hZ2VSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("Ch1za2VycnkvaW1hZ2VzL3YxL2ltYWdlcy5wcm90bxIQc2tlcnJ5LmltYWdlcy52MSKDAQoWRW5zdXJlQmFzZUltYWdlUmVxdWVzdBISCgppbWFnZXNfZGlyGAEgASgJEhsKDnJlZ2lzdHJ5X2ltYWdlGAIgASgJSACIAQESFAoMb3duZXJfb2Zmc2V0GAMgASgNEg8KB2FzX2ZpbGUYBCABKAhCEQoPX3JlZ2lzdHJ5X2ltYWdlIoABChdFbnN1cmVCYXNlSW1hZ2VSZXNwb25zZRIuCghwcm9ncmVzcxgBIAEoCzIaLnNrZXJyeS5pbWFnZXMudjEuUHJvZ3Jlc3NIABIsCgVpbWFnZRgCIAEoCzIbLnNrZXJyeS5pbWFnZXMudjEuQmFzZUltYWdlSABCBwoFZXZlbnQiZwoIUHJvZ3Jlc3MSJgoFcGhhc2UYASABKA4yFy5za2VycnkuaW1hZ2VzLnYxLlBoYXNlEg8KB21lc3NhZ2UYAiABKAkSFQoIZnJhY3Rpb24YAyABKAFIAIgBAUILCglfZnJhY3Rpb24iKwoJQmFzZUltYWdlEg4KBnJvb3RmcxgBIAEoCRIOCgZkaWdlc3QYAiABKAkikAIKGE1ha2VUZW1wbGF0ZUltYWdlUmVxdWVzdBIOCgZmb2xkZXIYASABKAkSEQoJcmVmZXJlbmNlGAIgASgJElAKC2NyZWRlbnRpYWxzGAMgASgLMjYuc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlcXVlc3QuQ3JlZGVudGlhbHNIAIgBARIaChJhbGxvd2VkX3JlZ2lzdHJpZXMYBCADKAkSFAoHYXJjaGl2ZRgFIAEoCUgBiAEBGjEKC0NyZWRlbnRpYWxzEhAKCHVzZXJuYW1lGAEgASgJEhAKCHBhc3N3b3JkGAIgASgJQg4KDF9jcmVkZW50aWFsc0IKCghfYXJjaGl2ZSKGAQoZTWFrZVRlbXBsYXRlSW1hZ2VSZXNwb25zZRIuCghwcm9ncmVzcxgBIAEoCzIaLnNrZXJyeS5pbWFnZXMudjEuUHJvZ3Jlc3NIABIwCgVpbWFnZRgCIAEoCzIfLnNrZXJyeS5pbWFnZXMudjEuVGVtcGxhdGVJbWFnZUgAQgcKBWV2ZW50IrQBCg1UZW1wbGF0ZUltYWdlEgwKBHBhdGgYASABKAkSDgoGZGlnZXN0GAIgASgJEhIKCnNpemVfYnl0ZXMYAyABKAQSNQoDZW52GAQgAygLMiguc2tlcnJ5LmltYWdlcy52MS5UZW1wbGF0ZUltYWdlLkVudkVudHJ5Eg4KBm9yaWdpbhgFIAEoCRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIq4BChtSZXNvbHZlVGVtcGxhdGVJbWFnZVJlcXVlc3QSEQoJcmVmZXJlbmNlGAEgASgJElAKC2NyZWRlbnRpYWxzGAIgASgLMjYuc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlcXVlc3QuQ3JlZGVudGlhbHNIAIgBARIaChJhbGxvd2VkX3JlZ2lzdHJpZXMYAyADKAlCDgoMX2NyZWRlbnRpYWxzIi4KHFJlc29sdmVUZW1wbGF0ZUltYWdlUmVzcG9uc2USDgoGb3JpZ2luGAEgASgJIsABChhTYXZlVGVtcGxhdGVJbWFnZVJlcXVlc3QSDAoEcGF0aBgBIAEoCRINCgVpbWFnZRgCIAEoCRJACgNlbnYYAyADKAsyMy5za2VycnkuaW1hZ2VzLnYxLlNhdmVUZW1wbGF0ZUltYWdlUmVxdWVzdC5FbnZFbnRyeRIMCgRuYW1lGAQgASgJEgsKA3RhZxgFIAEoCRoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhsKGVNhdmVUZW1wbGF0ZUltYWdlUmVzcG9uc2UiSAoYS2VlcFRlbXBsYXRlSW1hZ2VSZXF1ZXN0Eg4KBmZvbGRlchgBIAEoCRIMCgRmaWxlGAIgASgJEg4KBmRpZ2VzdBgDIAEoCSIpChlLZWVwVGVtcGxhdGVJbWFnZVJlc3BvbnNlEgwKBHBhdGgYASABKAkiOwoZTGlzdFRlbXBsYXRlSW1hZ2VzUmVxdWVzdBIOCgZmb2xkZXIYASABKAkSDgoGc3BhcmVkGAIgAygJIiwKGkxpc3RUZW1wbGF0ZUltYWdlc1Jlc3BvbnNlEg4KBmRpZ2VzdBgBIAEoCSI8ChpSZW1vdmVUZW1wbGF0ZUltYWdlUmVxdWVzdBIOCgZmb2xkZXIYASABKAkSDgoGZGlnZXN0GAIgASgJIh0KG1JlbW92ZVRlbXBsYXRlSW1hZ2VSZXNwb25zZSI8CgxJbWFnZUZhaWx1cmUSDAoEY29kZRgBIAEoCRITCgZyZW1lZHkYAiABKAlIAIgBAUIJCgdfcmVtZWR5KmMKBVBoYXNlEhUKEVBIQVNFX1VOU1BFQ0lGSUVEEAASDgoKUEhBU0VfV0FJVBABEg4KClBIQVNFX1BVTEwQAhIRCg1QSEFTRV9JTlNUQUxMEAMSEAoMUEhBU0VfRklOSVNIEAQyowYKDUltYWdlc1NlcnZpY2USaAoPRW5zdXJlQmFzZUltYWdlEiguc2tlcnJ5LmltYWdlcy52MS5FbnN1cmVCYXNlSW1hZ2VSZXF1ZXN0Gikuc2tlcnJ5LmltYWdlcy52MS5FbnN1cmVCYXNlSW1hZ2VSZXNwb25zZTABEm4KEU1ha2VUZW1wbGF0ZUltYWdlEiouc2tlcnJ5LmltYWdlcy52MS5NYWtlVGVtcGxhdGVJbWFnZVJlcXVlc3QaKy5za2VycnkuaW1hZ2VzLnYxLk1ha2VUZW1wbGF0ZUltYWdlUmVzcG9uc2UwARJsChFTYXZlVGVtcGxhdGVJbWFnZRIqLnNrZXJyeS5pbWFnZXMudjEuU2F2ZVRlbXBsYXRlSW1hZ2VSZXF1ZXN0Gisuc2tlcnJ5LmltYWdlcy52MS5TYXZlVGVtcGxhdGVJbWFnZVJlc3BvbnNlEnUKFFJlc29sdmVUZW1wbGF0ZUltYWdlEi0uc2tlcnJ5LmltYWdlcy52MS5SZXNvbHZlVGVtcGxhdGVJbWFnZVJlcXVlc3QaLi5za2VycnkuaW1hZ2VzLnYxLlJlc29sdmVUZW1wbGF0ZUltYWdlUmVzcG9uc2USbAoRS2VlcFRlbXBsYXRlSW1hZ2USKi5za2VycnkuaW1hZ2VzLnYxLktlZXBUZW1wbGF0ZUltYWdlUmVxdWVzdBorLnNrZXJyeS5pbWFnZXMudjEuS2VlcFRlbXBsYXRlSW1hZ2VSZXNwb25zZRJxChJMaXN0VGVtcGxhdGVJbWFnZXMSKy5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1JlcXVlc3QaLC5za2VycnkuaW1hZ2VzLnYxLkxpc3RUZW1wbGF0ZUltYWdlc1Jlc3BvbnNlMAEScgoTUmVtb3ZlVGVtcGxhdGVJbWFnZRIsLnNrZXJyeS5pbWFnZXMudjEuUmVtb3ZlVGVtcGxhdGVJbWFnZVJlcXVlc3QaLS5za2VycnkuaW1hZ2VzLnYxLlJlbW92ZVRlbXBsYXRlSW1hZ2VSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message skerry.images.v1.EnsureBaseImageRequest
@@ -163,6 +163,13 @@ export type MakeTemplateImageRequest = Message<"skerry.images.v1.MakeTemplateIma
    * @generated from field: repeated string allowed_registries = 4;
    */
   allowedRegistries: string[];
+
+  /**
+   * The absolute path of an archive of an image, in place of the reference.
+   *
+   * @generated from field: optional string archive = 5;
+   */
+  archive?: string | undefined;
 };
 
 /**
@@ -250,6 +257,13 @@ export type TemplateImage = Message<"skerry.images.v1.TemplateImage"> & {
    * @generated from field: map<string, string> env = 4;
    */
   env: { [key: string]: string };
+
+  /**
+   * What it was made from, as `ResolveTemplateImage` returns it.
+   *
+   * @generated from field: string origin = 5;
+   */
+  origin: string;
 };
 
 /**
@@ -258,6 +272,110 @@ export type TemplateImage = Message<"skerry.images.v1.TemplateImage"> & {
  */
 export const TemplateImageSchema: GenMessage<TemplateImage> = /*@__PURE__*/
   messageDesc(file_skerry_images_v1_images, 6);
+
+/**
+ * As for `MakeTemplateImageRequest`.
+ *
+ * @generated from message skerry.images.v1.ResolveTemplateImageRequest
+ */
+export type ResolveTemplateImageRequest = Message<"skerry.images.v1.ResolveTemplateImageRequest"> & {
+  /**
+   * @generated from field: string reference = 1;
+   */
+  reference: string;
+
+  /**
+   * @generated from field: optional skerry.images.v1.MakeTemplateImageRequest.Credentials credentials = 2;
+   */
+  credentials?: MakeTemplateImageRequest_Credentials | undefined;
+
+  /**
+   * @generated from field: repeated string allowed_registries = 3;
+   */
+  allowedRegistries: string[];
+};
+
+/**
+ * Describes the message skerry.images.v1.ResolveTemplateImageRequest.
+ * Use `create(ResolveTemplateImageRequestSchema)` to create a new message.
+ */
+export const ResolveTemplateImageRequestSchema: GenMessage<ResolveTemplateImageRequest> = /*@__PURE__*/
+  messageDesc(file_skerry_images_v1_images, 7);
+
+/**
+ * @generated from message skerry.images.v1.ResolveTemplateImageResponse
+ */
+export type ResolveTemplateImageResponse = Message<"skerry.images.v1.ResolveTemplateImageResponse"> & {
+  /**
+   * Equal for equal images: the digest of the manifest, and the version of what is added to it.
+   *
+   * @generated from field: string origin = 1;
+   */
+  origin: string;
+};
+
+/**
+ * Describes the message skerry.images.v1.ResolveTemplateImageResponse.
+ * Use `create(ResolveTemplateImageResponseSchema)` to create a new message.
+ */
+export const ResolveTemplateImageResponseSchema: GenMessage<ResolveTemplateImageResponse> = /*@__PURE__*/
+  messageDesc(file_skerry_images_v1_images, 8);
+
+/**
+ * @generated from message skerry.images.v1.SaveTemplateImageRequest
+ */
+export type SaveTemplateImageRequest = Message<"skerry.images.v1.SaveTemplateImageRequest"> & {
+  /**
+   * The absolute path of the new folder.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * The absolute path of an image file.
+   *
+   * @generated from field: string image = 2;
+   */
+  image: string;
+
+  /**
+   * @generated from field: map<string, string> env = 3;
+   */
+  env: { [key: string]: string };
+
+  /**
+   * What the layout says of itself.
+   *
+   * @generated from field: string name = 4;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string tag = 5;
+   */
+  tag: string;
+};
+
+/**
+ * Describes the message skerry.images.v1.SaveTemplateImageRequest.
+ * Use `create(SaveTemplateImageRequestSchema)` to create a new message.
+ */
+export const SaveTemplateImageRequestSchema: GenMessage<SaveTemplateImageRequest> = /*@__PURE__*/
+  messageDesc(file_skerry_images_v1_images, 9);
+
+/**
+ * @generated from message skerry.images.v1.SaveTemplateImageResponse
+ */
+export type SaveTemplateImageResponse = Message<"skerry.images.v1.SaveTemplateImageResponse"> & {
+};
+
+/**
+ * Describes the message skerry.images.v1.SaveTemplateImageResponse.
+ * Use `create(SaveTemplateImageResponseSchema)` to create a new message.
+ */
+export const SaveTemplateImageResponseSchema: GenMessage<SaveTemplateImageResponse> = /*@__PURE__*/
+  messageDesc(file_skerry_images_v1_images, 10);
 
 /**
  * @generated from message skerry.images.v1.KeepTemplateImageRequest
@@ -286,7 +404,7 @@ export type KeepTemplateImageRequest = Message<"skerry.images.v1.KeepTemplateIma
  * Use `create(KeepTemplateImageRequestSchema)` to create a new message.
  */
 export const KeepTemplateImageRequestSchema: GenMessage<KeepTemplateImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 7);
+  messageDesc(file_skerry_images_v1_images, 11);
 
 /**
  * @generated from message skerry.images.v1.KeepTemplateImageResponse
@@ -303,7 +421,7 @@ export type KeepTemplateImageResponse = Message<"skerry.images.v1.KeepTemplateIm
  * Use `create(KeepTemplateImageResponseSchema)` to create a new message.
  */
 export const KeepTemplateImageResponseSchema: GenMessage<KeepTemplateImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 8);
+  messageDesc(file_skerry_images_v1_images, 12);
 
 /**
  * @generated from message skerry.images.v1.ListTemplateImagesRequest
@@ -313,6 +431,13 @@ export type ListTemplateImagesRequest = Message<"skerry.images.v1.ListTemplateIm
    * @generated from field: string folder = 1;
    */
   folder: string;
+
+  /**
+   * Paths in the folder that are in use.
+   *
+   * @generated from field: repeated string spared = 2;
+   */
+  spared: string[];
 };
 
 /**
@@ -320,7 +445,7 @@ export type ListTemplateImagesRequest = Message<"skerry.images.v1.ListTemplateIm
  * Use `create(ListTemplateImagesRequestSchema)` to create a new message.
  */
 export const ListTemplateImagesRequestSchema: GenMessage<ListTemplateImagesRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 9);
+  messageDesc(file_skerry_images_v1_images, 13);
 
 /**
  * @generated from message skerry.images.v1.ListTemplateImagesResponse
@@ -337,7 +462,7 @@ export type ListTemplateImagesResponse = Message<"skerry.images.v1.ListTemplateI
  * Use `create(ListTemplateImagesResponseSchema)` to create a new message.
  */
 export const ListTemplateImagesResponseSchema: GenMessage<ListTemplateImagesResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 10);
+  messageDesc(file_skerry_images_v1_images, 14);
 
 /**
  * @generated from message skerry.images.v1.RemoveTemplateImageRequest
@@ -359,7 +484,7 @@ export type RemoveTemplateImageRequest = Message<"skerry.images.v1.RemoveTemplat
  * Use `create(RemoveTemplateImageRequestSchema)` to create a new message.
  */
 export const RemoveTemplateImageRequestSchema: GenMessage<RemoveTemplateImageRequest> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 11);
+  messageDesc(file_skerry_images_v1_images, 15);
 
 /**
  * @generated from message skerry.images.v1.RemoveTemplateImageResponse
@@ -372,7 +497,7 @@ export type RemoveTemplateImageResponse = Message<"skerry.images.v1.RemoveTempla
  * Use `create(RemoveTemplateImageResponseSchema)` to create a new message.
  */
 export const RemoveTemplateImageResponseSchema: GenMessage<RemoveTemplateImageResponse> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 12);
+  messageDesc(file_skerry_images_v1_images, 16);
 
 /**
  * Detail of an error: what was thrown. The message is that of the error.
@@ -400,7 +525,7 @@ export type ImageFailure = Message<"skerry.images.v1.ImageFailure"> & {
  * Use `create(ImageFailureSchema)` to create a new message.
  */
 export const ImageFailureSchema: GenMessage<ImageFailure> = /*@__PURE__*/
-  messageDesc(file_skerry_images_v1_images, 13);
+  messageDesc(file_skerry_images_v1_images, 17);
 
 /**
  * @generated from enum skerry.images.v1.Phase
@@ -461,7 +586,7 @@ export const ImagesService: GenService<{
     output: typeof EnsureBaseImageResponseSchema;
   },
   /**
-   * Pulls an image and makes of it the file of a template: progress, then the image, which is the last message. Errors and cancelling
+   * Pulls an image, or takes it from an archive, and makes of it the file of a template: progress, then the image, which is the last message. Errors and cancelling
    * are as above.
    *
    * @generated from rpc skerry.images.v1.ImagesService.MakeTemplateImage
@@ -470,6 +595,26 @@ export const ImagesService: GenService<{
     methodKind: "server_streaming";
     input: typeof MakeTemplateImageRequestSchema;
     output: typeof MakeTemplateImageResponseSchema;
+  },
+  /**
+   * Writes the file of an image as an OCI image layout into a new folder, which the caller removes.
+   *
+   * @generated from rpc skerry.images.v1.ImagesService.SaveTemplateImage
+   */
+  saveTemplateImage: {
+    methodKind: "unary";
+    input: typeof SaveTemplateImageRequestSchema;
+    output: typeof SaveTemplateImageResponseSchema;
+  },
+  /**
+   * Finds out which image a reference names now, without pulling it. Errors are as above.
+   *
+   * @generated from rpc skerry.images.v1.ImagesService.ResolveTemplateImage
+   */
+  resolveTemplateImage: {
+    methodKind: "unary";
+    input: typeof ResolveTemplateImageRequestSchema;
+    output: typeof ResolveTemplateImageResponseSchema;
   },
   /**
    * Moves a finished file into the folder of all images, named by its digest.
@@ -482,7 +627,7 @@ export const ImagesService: GenService<{
     output: typeof KeepTemplateImageResponseSchema;
   },
   /**
-   * Lists the images of the folder, after the remains of killed calls are removed: nothing may be in progress in the folder.
+   * Lists the images of the folder, after the remains of killed calls are removed: nothing else may be in progress in the folder.
    *
    * @generated from rpc skerry.images.v1.ImagesService.ListTemplateImages
    */

@@ -37,7 +37,7 @@ ${leaders}`;
       await instance.pause({ memory: true });
       await instance.resume();
     }
-  }, 60_000);
+  });
 
   it('below a process that adopts orphans prevents a pause as long as that process lives', async () => {
     const instance = await create();
@@ -56,5 +56,5 @@ while not os.path.exists('/root/end'): time.sleep(0.02)`;
     await instance.pause({ memory: true });
     await instance.resume();
     expect((await runInside(instance, 'echo here')).output).toBe('here\n');
-  }, 60_000);
+  });
 });

@@ -28,7 +28,7 @@ describe('a connection that was closed before it was accepted', () => {
     }
     await instance.resume();
     expect((await runInside(instance, 'echo here')).output).toBe('here\n');
-  }, 60_000);
+  });
 
   it('to a program that accepts none prevents a pause with memory as long as it waits', async () => {
     const instance = await create();
@@ -55,5 +55,5 @@ setsid python3 /root/late.py > /root/log 2>&1 < /dev/null & until [ -s /root/rea
     await instance.pause({ memory: true });
     await instance.resume();
     expect((await runInside(instance, 'cat /root/got /root/log')).output).toBe('x');
-  }, 60_000);
+  });
 });

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { templates } from '@skerry/sdk/template';
+import { Command } from 'commander';
+import { CliError } from '../../cli-error.ts';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { createProgressLine } from '../progress-line.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & { output: string; json?: boolean; quiet?: boolean };
+
+/** `skerry image save NAME -o FILE`: an OCI image layout in a tar archive. */
+export function saveImageCommand(): Command {
+  return withConnectionFlags(
+    new Command('save')
+      .description('write a template as an OCI image into a file')
+      .argument('<template>', 'name or id of the template, optionally with a tag')
+      .requiredOption('-o, --output <file>', 'the archive to write; - writes to stdout')
+      .option('--json', 'one JSON object')
+      .option('-q, --quiet', 'show no progress'),
+  ).action(async (template: string, { output, json, quiet, ...flags }: Flags) => {
+    if (output === '-' && process.stdout.isTTY)
+      throw new CliError('this would write an archive to a terminal');
+    if (output === '-' && json) throw new CliError('--json does not go with -o -');
+    const connection = await resolveConnection(flags);
+    using line = createProgressLine(process.stderr);
+    const isShown = !json && !quiet;
+    if (isShown) line.show({ message: 'packing the image' });
+    const { archive, sizeBytes } = await templates.save(template, connection);
+    const hash = createHash('sha256');
+    let receivedBytes = 0;
+    let shownAt = 0;
+    const counted = new Transform({
+      transform(chunk: Uint8Array, _encoding, done) {
+        hash.update(chunk);
+        receivedBytes += chunk.length;
+        const fraction = receivedBytes / sizeBytes;
+        if (isShown && process.stderr.isTTY && fraction - shownAt > 0.01) {
+          shownAt = fraction;
+          line.show({ message: `writing ${output}`, fraction });
+        }
+        done(null, chunk);
+      },
+    });
+    const body = Readable.fromWeb(archive as never);
+    if (output === '-') await pipeline(body, counted, process.stdout, { end: false });
+    else await writeWhole(output, (part) => pipeline(body, counted, createWriteStream(part)));
+    if (!json) return;
+    const digest = `sha256:${hash.digest('hex')}`;
+    process.stdout.write(`${JSON.stringify({ template, file: output, sizeBytes: receivedBytes, digest })}\n`);
+  });
+}
+
+/** An archive that is cut off leaves nothing. */
+async function writeWhole(file: string, write: (part: string) => Promise<void>): Promise<void> {
+  const part = `${file}.part`;
+  try {
+    await write(part);
+    await rename(part, file);
+  } finally {
+    await rm(part, { force: true });
+  }
+}

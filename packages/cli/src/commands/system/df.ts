@@ -1,0 +1,32 @@
+import { type StorageUsage, storage } from '@skerry/sdk';
+import { Command } from 'commander';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { toTable } from '../../table.ts';
+import { formatBytes } from './format-bytes.ts';
+import { toTitle } from './to-title.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; quiet?: boolean };
+
+const HEAD = ['KIND', 'COUNT', 'SIZE', 'RECLAIMABLE'];
+
+/** `skerry system df`: a table, or one JSON object a line, or with -q the bytes of all together. */
+export function storageUsageCommand(): Command {
+  return withConnectionFlags(
+    new Command('df')
+      .description('show what the service keeps on its disk, and what "prune --all" would remove')
+      .option('--json', 'one JSON object a line')
+      .option('-q, --quiet', 'the bytes of all together only'),
+  ).action(async ({ json, quiet, ...flags }: Flags) => {
+    const all = await storage.usage(await resolveConnection(flags));
+    if (json) process.stdout.write(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
+    else if (quiet) process.stdout.write(`${all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)}\n`);
+    else process.stdout.write(toTable(HEAD, all.map(toRow)));
+  });
+}
+
+const toRow = ({ kind, count, sizeBytes, reclaimableCount, reclaimableBytes }: StorageUsage): string[] => [
+  toTitle(kind),
+  String(count),
+  formatBytes(sizeBytes),
+  reclaimableCount === 0 ? '-' : `${formatBytes(reclaimableBytes)} (${reclaimableCount})`,
+];

@@ -1,0 +1,64 @@
+import { createInterface } from 'node:readline/promises';
+import { storage } from '@skerry/sdk';
+import { Command } from 'commander';
+import { CliError } from '../../cli-error.ts';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { toPrintable } from '../../printable.ts';
+import { toTable } from '../../table.ts';
+import { formatBytes } from './format-bytes.ts';
+import { toTitle } from './to-title.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & {
+  all?: boolean;
+  force?: boolean;
+  json?: boolean;
+  quiet?: boolean;
+};
+
+const USUAL = 'uploaded files that no build needs, logs of builds without a tag, and files without a record';
+
+/** `skerry system prune`: asks before anything is removed, unless `--force` is given. */
+export function pruneStorageCommand(): Command {
+  return withConnectionFlags(
+    new Command('prune')
+      .description(`remove ${USUAL}`)
+      .option('--all', 'also built templates that no sandbox, snapshot or build uses')
+      .option('-f, --force', 'do not ask')
+      .option('--json', 'one JSON object')
+      .option('-q, --quiet', 'the names of the removed templates only'),
+  ).action(async ({ all = false, force, json, quiet, ...flags }: Flags) => {
+    const connection = await resolveConnection(flags);
+    if (!force && !(await confirm(all))) return;
+    const { templates, removed } = await storage.prune({ ...connection, all });
+    if (json) {
+      process.stdout.write(`${JSON.stringify({ templates, removed })}\n`);
+      return;
+    }
+    if (quiet) {
+      process.stdout.write(templates.map((name) => `${name}\n`).join(''));
+      return;
+    }
+    for (const name of templates) process.stdout.write(`deleted template ${toPrintable(name)}\n`);
+    const rows = removed.map(({ kind, count, sizeBytes }) => [
+      toTitle(kind),
+      String(count),
+      formatBytes(sizeBytes),
+    ]);
+    process.stdout.write(
+      rows.length === 0 ? 'nothing to remove\n' : toTable(['REMOVED', 'COUNT', 'SIZE'], rows),
+    );
+  });
+}
+
+/** Rejects with `CliError` where there is no terminal to ask on. */
+async function confirm(all: boolean): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new CliError('this asks before it removes anything: give --force where there is no terminal');
+  const what = all ? `${USUAL}, and all built templates that nothing uses` : USUAL;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`This removes ${what}. Continue? [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { ApiError, invalid, notFound, unimplemented } from '@skerry/contract/error';
+import type { components } from '@skerry/platform-client';
+import type { FastifyInstance } from 'fastify';
+import { readOperation } from '../../http/document.ts';
+import { receiveBody } from '../../http/receive-body.ts';
+import { createValidators } from '../../http/validate.ts';
+import type { ContextStore } from '../../templates/contexts/context-store.ts';
+import { type TemplateImages, UnusableImageError } from '../../templates/template-images.ts';
+import { createToRootfs } from '../../templates/to-rootfs.ts';
+import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from '../new-build.ts';
+import type { HandlerContext } from '../platform-handlers.ts';
+import { DEFAULT_TAG, parseTemplateReference, requireTemplate } from '../template-reference.ts';
+import { toBuildRequested } from '../template-replies.ts';
+
+export interface ImageServices extends Pick<HandlerContext, 'store' | 'building' | 'diskMb'> {
+  /** Archives that are uploaded; undefined where templates cannot be built. */
+  imports: ContextStore | undefined;
+  images: { base: { rootfs: string }; templates?: TemplateImages | undefined };
+  /** Rejects with `unauthenticated` for a request without a key that is known. */
+  authorise(request: IncomingMessage): Promise<void>;
+}
+
+/** Serves the operations on images, whose bodies are archives. */
+export const serveImages = (server: FastifyInstance, services: ImageServices): void => {
+  const validators = createValidators();
+  const checkLoad = validators.forRequest(readOperation('POST /skerry/v1/images'));
+  const onRequest = async ({ raw }: { raw: IncomingMessage }): Promise<void> => services.authorise(raw);
+
+  void server.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
+    scope.post('/skerry/v1/images', {
+      onRequest,
+      handler: async (request, reply) => {
+        const parts = { params: {}, query: request.query as Record<string, unknown>, headers: {} };
+        const { query } = checkLoad({ ...parts, body: undefined });
+        const load = createLoad(services, query as NewBuildBody & { name: string });
+        return reply.code(202).send(await load(request));
+      },
+    });
+    scope.get<{ Params: { templateID: string } }>('/skerry/v1/images/:templateID', {
+      onRequest,
+      handler: async ({ params }, reply) => {
+        const left = new AbortController();
+        reply.raw.once('close', () => left.abort(new ApiError('timeout', 'the caller disconnected')));
+        const { archive, sizeBytes } = await save(services, params.templateID, left.signal);
+        return reply
+          .headers({ 'content-type': 'application/x-tar', 'content-length': sizeBytes })
+          .send(archive);
+      },
+    });
+  });
+};
+
+/** Receives an archive, and begins a build of the image in it. */
+const createLoad = (
+  { store, building, diskMb, imports }: ImageServices,
+  query: NewBuildBody & { name: string },
+) => {
+  if (imports === undefined)
+    throw unimplemented('this server cannot build templates on its host: that needs root');
+  const request = parseNewBuild(query, toNewBuildBounds(diskMb), 'query');
+  return async (
+    upload: Parameters<typeof receiveBody>[0],
+  ): Promise<components['schemas']['BuildRequested']> => {
+    const known = await store.findTemplate(request.name);
+    // Before the archive is read, which may take long.
+    if (known !== undefined && known.kind !== 'build')
+      throw invalid(`query.name: "${request.name}" is the name of a template that is not built`);
+    const hash = randomBytes(32).toString('hex');
+    const hold = imports.hold([hash]);
+    const release = (): void => {
+      hold();
+      // What stays is removed at the next occasion.
+      imports.collect().catch(() => undefined);
+    };
+    try {
+      await receiveBody(upload, 'an archive of an image', (body, options) =>
+        imports.write(hash, body, options),
+      );
+      const build = await building.request(request);
+      const template = await store.findTemplate(build.templateId);
+      if (template === undefined) throw notFound(`template "${request.name}" was deleted meanwhile`);
+      const source = { kind: 'archive' as const, path: imports.toPath(hash), release };
+      const commands = { startCmd: undefined, readyCmd: undefined };
+      await building.start(build, { source, steps: [], cacheableSteps: 0, ...commands });
+      return toBuildRequested(build, template);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
+};
+
+const save = async (
+  { store, images }: ImageServices,
+  text: string,
+  signal: AbortSignal,
+): ReturnType<TemplateImages['save']> => {
+  const { template, snapshot, build } = await requireTemplate(store, text, 'path.templateID');
+  if (snapshot !== null)
+    throw invalid(`path.templateID: "${text}" is a snapshot, which cannot be saved as an image`);
+  if (images.templates === undefined)
+    throw unimplemented('this server has no image files on its host: that needs root');
+  const { tag = DEFAULT_TAG } = parseTemplateReference('path.templateID', text);
+  const { id, name } = template;
+  const image = createToRootfs(images)(build);
+  try {
+    return await images.templates.save({ image, env: build?.env ?? {}, name: name ?? id, tag, signal });
+  } catch (error) {
+    if (!(error instanceof UnusableImageError)) throw error;
+    throw new ApiError('insufficient_storage', error.message, { cause: error });
+  }
+};

@@ -1,0 +1,150 @@
+import { basename } from 'node:path';
+import { ApiError } from '@skerry/contract/error';
+import type { components } from '@skerry/platform-client';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { Snapshotting } from '../sandboxes/snapshotting.ts';
+import type { Store } from '../store/store.ts';
+import { type Building, FOLLOWED_MS } from '../templates/building.ts';
+import type { ContextStore } from '../templates/contexts/context-store.ts';
+import type { TemplateImages } from '../templates/template-images.ts';
+import { measureEntries } from './measure-entries.ts';
+
+export type StorageKind = components['schemas']['StorageKind'];
+
+/** What is kept of one kind. */
+export interface StorageUsage {
+  kind: StorageKind;
+  count: number;
+  sizeBytes: number;
+  /** What `prune` with `all` removes. */
+  reclaimableCount: number;
+  reclaimableBytes: number;
+}
+
+/** The folders that are measured. */
+export interface StorageFolders {
+  templates: string;
+  baseImages: string;
+  snapshots: string;
+  sandboxes: string;
+}
+
+/** What the server keeps on its disk. */
+export interface Storage {
+  /** One entry for each kind, in the order of the document. Work meanwhile makes it inexact. */
+  measure(): Promise<StorageUsage[]>;
+  /**
+   * Removes what nothing uses: uploaded files, logs of builds without a tag, images and snapshots without a record. With `all`,
+   * also the built templates that nothing uses. Resolves with the names of these, and with what has become less.
+   */
+  prune(options: { all: boolean }): Promise<{
+    templates: string[];
+    removed: Pick<StorageUsage, 'kind' | 'count' | 'sizeBytes'>[];
+  }>;
+}
+
+export interface StorageOptions {
+  store: Store;
+  building: Pick<Building, 'delete' | 'collect'>;
+  snapshotting: Pick<Snapshotting, 'collect'>;
+  contexts: ContextStore | undefined;
+  images: TemplateImages | undefined;
+  folders: StorageFolders | undefined;
+  clock: Pick<Clock, 'now'>;
+  log: Log;
+}
+
+const toSum = (sizes: Iterable<number>): number => [...sizes].reduce((sum, size) => sum + size, 0);
+
+const nothing = { count: 0, sizeBytes: 0, reclaimableCount: 0, reclaimableBytes: 0 };
+
+export const createStorage = (options: StorageOptions): Storage => {
+  const { store, building, snapshotting, contexts, images, folders, clock, log } = options;
+
+  const measureFolder = async (
+    kind: StorageKind,
+    isReclaimable: (name: string) => boolean = () => false,
+  ): Promise<StorageUsage> => {
+    const folder = folders?.[kind as keyof StorageFolders];
+    if (folder === undefined) return { kind, ...nothing };
+    // What is in the making has a name of that form.
+    const entries = [...(await measureEntries(folder))].filter(([name]) => !name.startsWith('.'));
+    const free = entries.filter(([name]) => isReclaimable(name));
+    return {
+      kind,
+      count: entries.length,
+      sizeBytes: toSum(entries.map(([, size]) => size)),
+      reclaimableCount: free.length,
+      reclaimableBytes: toSum(free.map(([, size]) => size)),
+    };
+  };
+
+  const measure = async (): Promise<StorageUsage[]> => {
+    const unused = new Set((await store.listUnusedTemplates()).map(({ id }) => id));
+    const kept = (await store.listKeptBuilds()).filter(({ templateId }) => !unused.has(templateId));
+    const keptFiles = new Set(kept.map(({ image }) => images && basename(images.toPath(image))));
+    const checkpoints = (await store.listKeptBuilds())
+      .filter(({ templateId }) => unused.has(templateId))
+      .map(({ checkpointId }) => checkpointId);
+    const known = new Set(
+      (await Promise.all([store.listSnapshotIds('making'), store.listSnapshotIds('ready')])).flat(),
+    );
+    const uploads = await contexts?.measure();
+    const logs = await store.measureLogs({ endedBefore: clock.now() - FOLLOWED_MS });
+    const { unneededCount, unneededBytes, ...buildLogs } = logs.builds;
+    return [
+      await measureFolder('templates', (name) => !keptFiles.has(name)),
+      await measureFolder('baseImages'),
+      uploads === undefined
+        ? { kind: 'contexts', ...nothing }
+        : {
+            kind: 'contexts',
+            count: uploads.count,
+            sizeBytes: uploads.sizeBytes,
+            reclaimableCount: uploads.unneededCount,
+            reclaimableBytes: uploads.unneededBytes,
+          },
+      await measureFolder('snapshots', (name) => checkpoints.includes(name) || !known.has(name)),
+      await measureFolder('sandboxes'),
+      { kind: 'buildLogs', ...buildLogs, reclaimableCount: unneededCount, reclaimableBytes: unneededBytes },
+      { kind: 'sandboxLogs', ...nothing, ...logs.sandboxes },
+    ];
+  };
+
+  const removeTemplates = async (): Promise<string[]> => {
+    const removed: string[] = [];
+    for (const { id, name } of await store.listUnusedTemplates()) {
+      try {
+        await building.delete({ templateId: id });
+        removed.push(name ?? id);
+      } catch (error) {
+        // A sandbox of it was created meanwhile, or it was deleted.
+        if (!(error instanceof ApiError)) throw error;
+      }
+    }
+    return removed;
+  };
+
+  return {
+    measure,
+    prune: async ({ all }) => {
+      const before = await measure();
+      await contexts?.prune();
+      await store.pruneBuildLogs({ keepPerTemplate: 0, endedBefore: clock.now() - FOLLOWED_MS });
+      const templates = all ? await removeTemplates() : [];
+      await snapshotting.collect();
+      await building.collect();
+      const after = new Map((await measure()).map((usage) => [usage.kind, usage]));
+      const removed = before
+        .map(({ kind, count, sizeBytes }) => ({
+          kind,
+          count: Math.max(0, count - (after.get(kind)?.count ?? 0)),
+          sizeBytes: Math.max(0, sizeBytes - (after.get(kind)?.sizeBytes ?? 0)),
+        }))
+        .filter(({ count }) => count > 0);
+      log.info('storage pruned', { all, templates: templates.length });
+      return { templates, removed };
+    },
+  };
+};

@@ -1,0 +1,150 @@
+import { type Instance, isRuntimeError, type Runtime, RuntimeLostError } from '@skerry/runtime';
+import type { Clock } from '../../clock.ts';
+import type { Limits } from '../../limits.ts';
+import type { Log } from '../../log.ts';
+import type { Snapshotting } from '../../sandboxes/snapshotting.ts';
+import type { BuildRow } from '../../store/build-store.ts';
+import type { CacheEntry, NewCacheEntry } from '../../store/cache/cache-store.ts';
+import type { Store } from '../../store/store.ts';
+import { toEvict } from './to-evict.ts';
+
+/** A result as its owner sees it. */
+export interface CachedResult extends CacheEntry {
+  /** What its removal frees, alone: an image that a template needs too does not count. */
+  sizeBytes: number;
+}
+
+type Place = Pick<NewCacheEntry, 'key' | 'parent' | 'description'>;
+type Image = { image: string; imageBytes: number };
+
+/** The results of steps of builds, and the images that builds begin with. */
+export interface BuildCache {
+  /** The last of these keys that has a result; it and those that it was made on are used now. */
+  findLast(keys: readonly string[]): Promise<{ index: number; entry: CacheEntry } | undefined>;
+  /**
+   * Keeps the files that a build's sandbox has now. Resolves with undefined, or with the reason why they are not kept, in which case no
+   * earlier result of that key is left either. Rejects when the runtime is lost or `signal` aborted.
+   */
+  keepFiles(
+    instance: Instance,
+    place: Place,
+    options: { build: BuildRow; signal: AbortSignal },
+  ): Promise<string | undefined>;
+  /** Keeps an image that was made after the last step of a build; `isNew` when that step ran for it. */
+  keepResult(image: Image, place: Place, options: { isNew: boolean }): Promise<void>;
+  /** Keeps an image with which builds begin. */
+  keepBase(base: Image & { env: Record<string, string> }, place: Omit<Place, 'parent'>): Promise<void>;
+  /** The one that was used last first. */
+  list(): Promise<CachedResult[]>;
+  /** Removes results, and all that were made on them. Resolves with the keys that it has removed. */
+  remove(keys: readonly string[]): Promise<string[]>;
+  /** Removes those that were not used for so long. Resolves with the keys that it has removed. */
+  prune(options: { unusedForMs: number }): Promise<string[]>;
+  /** Removes what is beyond the limits of space, number and age, the least recently used first. */
+  evict(): Promise<void>;
+}
+
+export interface BuildCacheOptions {
+  store: Store;
+  runtime: Runtime;
+  snapshotting: Pick<Snapshotting, 'captureFiles' | 'release'>;
+  clock: Clock;
+  log: Log;
+  limits: Pick<Limits, 'buildCacheMb'>;
+}
+
+const MAX_UNUSED_MS = 30 * 24 * 60 * 60_000;
+/** All of them are one answer of the API. */
+const MAX_COUNT = 1_000;
+const MAX_DESCRIPTION_LENGTH = 200;
+
+export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
+  const { store, runtime, snapshotting, clock, log, limits } = options;
+  const isOn = limits.buildCacheMb > 0;
+
+  const keep = (
+    { description, ...place }: Place,
+    what: Pick<NewCacheEntry, 'snapshotId' | 'image' | 'imageBytes'> & { env?: Record<string, string> },
+    { replaces }: { replaces: boolean },
+  ): Promise<boolean> => {
+    const shown = description.slice(0, MAX_DESCRIPTION_LENGTH).toWellFormed();
+    const entry = { env: {}, ...place, ...what, description: shown, createdAt: clock.now() };
+    return store.keepCached(entry, { replaces });
+  };
+
+  const list = async (): Promise<CachedResult[]> => {
+    const entries = await store.listCached();
+    const sizeOf = new Map<string, number>();
+    if (entries.some(({ snapshotId }) => snapshotId !== null))
+      for await (const { id, sizeBytes } of runtime.snapshots.list()) sizeOf.set(id, sizeBytes);
+    return entries.map((entry) => {
+      const { snapshotId, imageBytes, isImageShared } = entry;
+      const filesBytes = snapshotId === null ? 0 : (sizeOf.get(snapshotId) ?? 0);
+      return { ...entry, sizeBytes: filesBytes + (isImageShared ? 0 : (imageBytes ?? 0)) };
+    });
+  };
+
+  const toReason = (error: unknown): string => {
+    if (isRuntimeError(error, 'exhausted')) return 'the host has too little room';
+    if (isRuntimeError(error, 'unsupported')) return 'it has too many files, or folders nested too deeply';
+    return 'its files could not be captured';
+  };
+
+  return {
+    findLast: async (keys) => {
+      const entries = new Map((await store.findCached(keys)).map((entry) => [entry.key, entry]));
+      const index = keys.findLastIndex((key) => entries.has(key));
+      const entry = entries.get(keys[index] ?? '');
+      if (entry === undefined) return undefined;
+      await store.touchCached(entry.key, clock.now());
+      return { index, entry };
+    },
+    keepFiles: async (instance, place, { build, signal }) => {
+      if (!isOn) return 'this server keeps no results';
+      if (!runtime.features.snapshot.filesystem) return 'this host cannot capture files';
+      let snapshotId: string;
+      try {
+        snapshotId = await snapshotting.captureFiles(instance, build);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof RuntimeLostError) throw error;
+        await store.removeCached([place.key]);
+        log.warn('the files of a step could not be kept', { buildId: build.id, key: place.key, error });
+        return toReason(error);
+      }
+      try {
+        const kept = await keep(place, { snapshotId, image: null, imageBytes: null }, { replaces: true });
+        return kept ? undefined : 'what it was made on was removed meanwhile';
+      } finally {
+        await snapshotting.release(snapshotId);
+      }
+    },
+    keepResult: async (image, place, { isNew }) => {
+      if (isOn) await keep(place, { snapshotId: null, ...image }, { replaces: isNew });
+    },
+    keepBase: async ({ image, imageBytes, env }, place) => {
+      if (!isOn) return;
+      const [before] = await store.findCached([place.key]);
+      // The files of steps lie over the image of their base, and not over another one.
+      const replaces = before !== undefined && before.image !== image;
+      await keep({ ...place, parent: null }, { snapshotId: null, image, imageBytes, env }, { replaces });
+    },
+    list,
+    remove: (keys) => store.removeCached(keys),
+    prune: async ({ unusedForMs }) => {
+      const since = clock.now() - unusedForMs;
+      const entries = await store.listCached();
+      return store.removeCached(
+        entries.filter(({ lastUsedAt }) => lastUsedAt <= since).map(({ key }) => key),
+      );
+    },
+    evict: async () => {
+      const bounds = {
+        maxBytes: limits.buildCacheMb * 2 ** 20,
+        maxCount: isOn ? MAX_COUNT : 0,
+        usedSince: clock.now() - MAX_UNUSED_MS,
+      };
+      await store.removeCached(toEvict(await list(), bounds));
+    },
+  };
+};

@@ -1,0 +1,57 @@
+import { createHmac } from 'node:crypto';
+import type { BuildStep } from '../build-plan.ts';
+import { type Place, toFirstPlace, toNextPlace } from '../place.ts';
+
+/** The state between two steps of a build: before the first one, and after each. */
+export interface ChainPoint {
+  /** Under which its files are kept: equal for equal work. 32 hex digits. */
+  key: string;
+  /** Where the next step runs. */
+  place: Place;
+}
+
+/** What the keys of a build depend on beside its steps. */
+export interface ChainBase {
+  /** The digest of the image, or what else shows that it is another one. */
+  image: string;
+  /** The variables of the image. */
+  env: Record<string, string>;
+  /** The level at which the steps run. */
+  level: string;
+  /** The disk on which they run. */
+  diskMb: number;
+}
+
+/** Raise it when a step of the same words does something else. */
+const VERSION = 1;
+const KEY_LENGTH = 32;
+
+/** A key of the cache. Only the owner of the secret can find the value of a variable again by trying. */
+export const toCacheKey = (secret: string, content: readonly unknown[]): string =>
+  createHmac('sha256', secret)
+    .update(`build-cache:${JSON.stringify(content)}`)
+    .digest('hex')
+    .slice(0, KEY_LENGTH);
+
+const sortEnv = (env: Record<string, string>): [string, string][] =>
+  Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
+
+/**
+ * The states of a build, one more than its steps. Each key covers the base, all steps before it with their
+ * arguments and the hashes of their files, and user, folder and variables at that place.
+ */
+export const toKeyChain = (
+  steps: readonly BuildStep[],
+  { base, secret }: { base: ChainBase; secret: string },
+): ChainPoint[] => {
+  let place = toFirstPlace(base.env);
+  let key = toCacheKey(secret, ['base', VERSION, base.image, sortEnv(base.env), base.level, base.diskMb]);
+  const points = [{ key, place }];
+  for (const step of steps) {
+    const { user, workdir, env, buildArgs } = place;
+    key = toCacheKey(secret, ['step', key, step, user, workdir, sortEnv(env), sortEnv(buildArgs)]);
+    place = toNextPlace(step, place);
+    points.push({ key, place });
+  }
+  return points;
+};

@@ -1,0 +1,164 @@
+import type { InstanceOrigin, Runtime } from '@skerry/runtime';
+import type { Clock } from '../../clock.ts';
+import type { Log } from '../../log.ts';
+import type { BuildRow } from '../../store/build-store.ts';
+import type { CacheEntry } from '../../store/cache/cache-store.ts';
+import type { BuildLog } from '../build-log.ts';
+import type { BuildPlan, BuildStep } from '../build-plan.ts';
+import { buildInSandbox, type PlacedStep } from '../build-sandbox.ts';
+import { describeStep } from '../build-steps.ts';
+import type { ContextStore } from '../contexts/context-store.ts';
+import type { Place } from '../place.ts';
+import type { TemplateImages } from '../template-images.ts';
+import { type BuildSandbox, LostSnapshotError } from '../with-sandbox.ts';
+import type { BuildCache } from './build-cache.ts';
+import { type ChainBase, type ChainPoint, toKeyChain } from './key-chain.ts';
+import type { WorkShare } from './shared-work.ts';
+
+export interface FilesBuild extends Pick<BuildSandbox, 'instanceId' | 'limits' | 'signal'> {
+  build: BuildRow;
+  plan: Pick<BuildPlan, 'steps' | 'cacheableSteps'>;
+  base: ChainBase & { rootfs: string; cacheKey: string | null };
+  log: BuildLog;
+  share: WorkShare;
+}
+
+export interface FilesOptions {
+  runtime: Runtime;
+  images: TemplateImages;
+  contexts: ContextStore | undefined;
+  cache: BuildCache;
+  secret: string;
+  clock: Clock;
+  log: Log;
+}
+
+/** The image of a build, and where a further step would run. */
+export interface MadeFiles {
+  image: string;
+  imageBytes: number;
+  place: Place;
+}
+
+type Found = { index: number; entry: CacheEntry } | undefined;
+
+/** The others only prepare what follows, and take less time than a capture. */
+const changesFiles = (step: BuildStep | undefined): boolean => step?.type === 'RUN' || step?.type === 'COPY';
+
+/**
+ * Makes the files of a build: begins with the last result that the cache has for its steps, or another build is making
+ * now, runs the steps after that, and keeps what each makes. Rejects as `buildInSandbox` does; the results of steps that succeeded stay
+ * in the cache.
+ */
+export const makeFiles = async (build: FilesBuild, options: FilesOptions): Promise<MadeFiles> => {
+  const { plan, base, log, share, signal } = build;
+  const { cache, secret } = options;
+  const points = toKeyChain(plan.steps, { base, secret });
+  const keys = points.map(({ key }) => key);
+  const usable = plan.cacheableSteps === null ? [] : keys.slice(0, plan.cacheableSteps + 1);
+  const look = async () => {
+    const found: Found = await cache.findLast(usable);
+    const next = (found?.index ?? 0) + 1;
+    const makes = keys.filter(
+      (_, index) => index >= next && (index === plan.steps.length || changesFiles(plan.steps[index - 1])),
+    );
+    return { found, wanted: usable.slice(next), makes };
+  };
+  const onWait = (): void =>
+    log.add({ level: 'info', message: 'waiting for another build, which runs the same steps now' });
+  for (;;) {
+    const found = await share.settle(look, { onWait, signal });
+    try {
+      return await makeFrom(found, { ...build, points }, options);
+    } catch (error) {
+      if (!(error instanceof LostSnapshotError) || found === undefined) throw error;
+      options.log.warn('a result in the cache of builds cannot be used', { key: found.entry.key, error });
+      await cache.remove([found.entry.key]);
+      log.add({ level: 'warn', message: `cached ${found.entry.key} cannot be used, and is removed` });
+    }
+  }
+};
+
+const makeFrom = async (
+  found: Found,
+  build: FilesBuild & { points: readonly ChainPoint[] },
+  options: FilesOptions,
+): Promise<MadeFiles> => {
+  const { plan, base, log, share, signal, points } = build;
+  const { cache, images } = options;
+  const { index: first, entry } = found ?? { index: 0, entry: undefined };
+  const at = (index: number): ChainPoint => points[index] as ChainPoint;
+  const last = plan.steps.length;
+  for (const [index, step] of plan.steps.slice(0, first).entries()) {
+    const message = `CACHED ${at(index + 1).key} step ${index + 1}: ${describeStep(step)}`;
+    log.add({ level: 'info', message, step: String(index + 1) });
+  }
+  if (entry !== undefined && first > 0) {
+    const since = new Date(entry.createdAt).toISOString();
+    const message = `taken: the base, the steps to here and their files are those of the result of ${since}`;
+    log.add({ level: 'info', message, step: String(first) });
+  }
+  const { place, key } = at(last);
+  if (first === last && entry?.image != null && entry.imageBytes !== null)
+    return { image: entry.image, imageBytes: entry.imageBytes, place };
+
+  /** The result that the next one is made on. */
+  let parent = entry?.key ?? base.cacheKey;
+  const toReason = createReasons(plan, first);
+  const steps = plan.steps.slice(first).map((step, index): PlacedStep => {
+    const number = first + index + 1;
+    return { step, place: at(number - 1).place, number };
+  });
+  const made = await buildInSandbox(
+    {
+      ...build,
+      buildId: build.build.id,
+      templateId: build.build.templateId,
+      origin: toOrigin(entry, { rootfs: base.rootfs, images }),
+      steps,
+      beforeStep: ({ step, number }) => {
+        const name = String(number);
+        log.add({ level: 'info', message: `step ${name}: ${describeStep(step)}`, step: name });
+        if (number < last && !changesFiles(step)) return;
+        log.add({ level: 'info', message: `not CACHED ${at(number).key}: ${toReason(number)}`, step: name });
+      },
+      afterStep: async ({ step, number }, instance) => {
+        if (number === last || !changesFiles(step)) return;
+        const result = { key: at(number).key, parent, description: describeStep(step) };
+        const problem = await cache.keepFiles(instance, result, { build: build.build, signal });
+        share.done(result.key);
+        if (problem === undefined) parent = result.key;
+        else log.add({ level: 'info', message: `not kept: ${problem}`, step: String(number) });
+      },
+    },
+    options,
+  );
+  const image = { image: made.digest, imageBytes: made.sizeBytes };
+  const isNew = first < last || entry === undefined;
+  const step = plan.steps.at(-1);
+  const description = step === undefined ? 'FROM base' : describeStep(step);
+  await cache.keepResult(image, { key, parent: isNew ? parent : entry.parent, description }, { isNew });
+  share.done(key);
+  return { ...image, place };
+};
+
+const toOrigin = (
+  entry: CacheEntry | undefined,
+  { rootfs, images }: { rootfs: string; images: TemplateImages },
+): InstanceOrigin => {
+  if (entry?.snapshotId != null) return { snapshot: entry.snapshotId };
+  return { rootfs: entry?.image == null ? rootfs : images.toPath(entry.image) };
+};
+
+/** Why a step runs. */
+const createReasons =
+  ({ steps, cacheableSteps }: FilesBuild['plan'], first: number) =>
+  (number: number): string => {
+    if (cacheableSteps === null) return 'the build is forced';
+    if (number === cacheableSteps + 1) return 'the step is forced';
+    if (number > cacheableSteps) return `step ${cacheableSteps + 1} is forced`;
+    const changed = steps.findIndex((step, index) => index >= first && changesFiles(step)) + 1;
+    if (changed === 0 || number <= changed)
+      return 'no result of it; the step, its files or what is before it has changed, or the result was removed';
+    return `step ${changed} runs before it`;
+  };

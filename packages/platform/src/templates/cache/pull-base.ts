@@ -1,0 +1,56 @@
+import type { BuildLog } from '../build-log.ts';
+import type { BuildSource } from '../build-plan.ts';
+import type { TemplateImages } from '../template-images.ts';
+import type { BuildCache } from './build-cache.ts';
+import { toCacheKey } from './key-chain.ts';
+import type { WorkShare } from './shared-work.ts';
+
+export interface BaseWork {
+  log: BuildLog;
+  share: WorkShare;
+  signal: AbortSignal;
+}
+
+/** An image with which a build begins. */
+export interface PulledBase {
+  image: string;
+  imageBytes: number;
+  env: Record<string, string>;
+  cacheKey: string;
+}
+
+/**
+ * Resolves with the image of a registry as the file of a template: one of the cache, when the registry still has the
+ * same under that name, or one that another build is making now; otherwise, and with `force`, it is pulled. The registry is asked with the
+ * credentials in any case. Rejects with `UnusableImageError`, the reason of `signal`, or any error of the making.
+ */
+export const pullBase = async (
+  { reference, credentials }: Extract<BuildSource, { kind: 'image' }>,
+  { log, share, signal, force }: BaseWork & { force: boolean },
+  { images, cache, secret }: { images: TemplateImages; cache: BuildCache; secret: string },
+): Promise<PulledBase> => {
+  const addLine = (message: string): void => log.add({ level: 'info', message, step: 'base' });
+  const toKey = (origin: string): string => toCacheKey(secret, ['image', origin]);
+  const key = toKey(await images.findOrigin({ reference, credentials, signal }));
+  const look = async () => {
+    const found = force ? undefined : (await cache.findLast([key]))?.entry;
+    const isMissing = !force && found === undefined;
+    return { found, wanted: isMissing ? [key] : [], makes: found === undefined ? [key] : [] };
+  };
+  const onWait = (): void => addLine('waiting for another build, which pulls the same image now');
+  const found = await share.settle(look, { onWait, signal });
+  if (found !== undefined && found.image !== null && found.imageBytes !== null) {
+    addLine(`CACHED ${key} FROM ${reference}`);
+    return { image: found.image, imageBytes: found.imageBytes, env: found.env, cacheKey: key };
+  }
+  addLine(
+    `not CACHED ${key}: ${force ? 'the build is forced' : 'the image was not pulled before, or has changed'}`,
+  );
+  const { origin, ...made } = await images.make({ reference, credentials, onMessage: addLine, signal });
+  const pulled = { image: made.digest, imageBytes: made.sizeBytes, env: made.env };
+  // The name may have been given to another image meanwhile.
+  const cacheKey = toKey(origin);
+  await cache.keepBase(pulled, { key: cacheKey, description: `FROM ${reference}` });
+  share.done(key);
+  return { ...pulled, cacheKey };
+};

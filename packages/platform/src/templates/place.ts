@@ -1,0 +1,62 @@
+import { posix } from 'node:path';
+import type { BuildStep } from './build-plan.ts';
+
+/** Where the next step runs. */
+export interface Place {
+  user: string;
+  workdir: string;
+  /** What a start command gets, too. */
+  env: Record<string, string>;
+  /** For steps alone. */
+  buildArgs: Record<string, string>;
+}
+
+/** The variables of a step: those of `ENV` hide build arguments. */
+export const toStepEnv = ({ env, buildArgs }: Place): Record<string, string> => ({ ...buildArgs, ...env });
+
+/** Where the first step runs, with the variables of the image. */
+export const toFirstPlace = (env: Record<string, string>): Place => ({
+  user: 'user',
+  workdir: '/home/user',
+  env,
+  buildArgs: {},
+});
+
+/** Where the step after this one runs, when this one succeeds at that place. */
+export const toNextPlace = (step: BuildStep, place: Place): Place => {
+  switch (step.type) {
+    case 'ENV':
+      return { ...place, env: setVariables(place.env, step, (env) => toStepEnv({ ...place, env })) };
+    case 'ARG': {
+      const toKnown = (buildArgs: Place['buildArgs']) => toStepEnv({ ...place, buildArgs });
+      return { ...place, buildArgs: setVariables(place.buildArgs, step, toKnown) };
+    }
+    case 'WORKDIR':
+      return { ...place, workdir: posix.resolve(place.workdir, expand(step.path, toStepEnv(place))) };
+    case 'USER':
+      return { ...place, user: step.name };
+    case 'RUN':
+    case 'COPY':
+      return place;
+  }
+};
+
+/** `toKnown` returns the variables that a value may name. */
+const setVariables = (
+  before: Record<string, string>,
+  { variables }: Extract<BuildStep, { type: 'ENV' | 'ARG' }>,
+  toKnown: (next: Record<string, string>) => Record<string, string>,
+): Record<string, string> => {
+  let next = before;
+  // A definition, as an assignment to "__proto__" would be lost.
+  for (const [name, value] of variables)
+    next = Object.fromEntries([...Object.entries(next), [name, expand(value, toKnown(next))]]);
+  return next;
+};
+
+/** `$NAME` and `${NAME}` become values, empty when unset. Nothing is run. */
+export const expand = (text: string, env: Record<string, string>): string =>
+  text.replace(/\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g, (_, braced?: string, plain?: string) => {
+    const name = braced ?? plain ?? '';
+    return Object.hasOwn(env, name) ? (env[name] ?? '') : '';
+  });

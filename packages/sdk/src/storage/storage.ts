@@ -1,0 +1,54 @@
+import { callApi, createConnection } from '../transport/connection.ts';
+import type { ConnectionOptions } from '../transport/connection-options.ts';
+
+/** Sandboxes with their disks, templates with their file systems, and so on. Logs are counted by entry. */
+export type StorageKind =
+  | 'templates'
+  | 'baseImages'
+  | 'contexts'
+  | 'snapshots'
+  | 'sandboxes'
+  | 'buildLogs'
+  | 'sandboxLogs';
+
+/** What the service keeps of one kind. */
+export interface StorageUsage {
+  kind: StorageKind;
+  /** How many there are; of logs, entries. */
+  count: number;
+  sizeBytes: number;
+  /** What `storage.prune` with `all` removes. */
+  reclaimableCount: number;
+  reclaimableBytes: number;
+}
+
+/** What was removed. */
+export interface StoragePruned {
+  /** Names of templates, or their ids. */
+  templates: string[];
+  removed: { kind: StorageKind; count: number; sizeBytes: number }[];
+}
+
+export interface PruneOptions extends ConnectionOptions {
+  /** Also built templates that no sandbox, no snapshot and no build uses. Default false. */
+  all?: boolean | undefined;
+}
+
+/** The disk of the service. */
+export const storage = {
+  /** What the service keeps, one entry for each kind. */
+  async usage(options: ConnectionOptions = {}): Promise<StorageUsage[]> {
+    const { data } = await callApi(createConnection(options), options, (api, signal) =>
+      api.GET('/skerry/v1/system/usage', { signal }),
+    );
+    return data;
+  },
+
+  /** Removes uploaded files that no build needs, logs of builds without a tag, and what no record names. */
+  async prune({ all = false, ...options }: PruneOptions = {}): Promise<StoragePruned> {
+    const { data } = await callApi(createConnection(options), options, (api, signal) =>
+      api.POST('/skerry/v1/system/prune', { body: { all }, signal }),
+    );
+    return data;
+  },
+};
