@@ -53,6 +53,9 @@ export const startPostgres = async (): Promise<PostgresServer> => {
     'trust',
     '-U',
     'skerry',
+    // The defaults are those of the environment, which may have no encoding.
+    '--encoding=UTF8',
+    '--no-locale',
     '--no-sync',
   ];
   await run(file, args, { cwd: folder });
@@ -72,6 +75,7 @@ export const startPostgres = async (): Promise<PostgresServer> => {
       'log_min_messages=log',
       // A process that ends keeps what it wrote: only a host that stops would lose it.
       'fsync=off',
+      'full_page_writes=off',
     ];
     const [file = '', ...args] = [
       ...through,

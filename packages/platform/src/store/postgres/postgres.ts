@@ -11,6 +11,8 @@ import { takeServerLock } from './server-lock.ts';
 
 const CONNECT_MS = 5_000;
 const LOCK_WAIT_MS = 10_000;
+/** The database may notice the death of the previous server only after a moment. */
+const SERVER_WAIT_MS = 5_000;
 const MAX_CONNECTIONS = 10;
 
 // pg_type.dat. Times and sizes fit into a double; as a text, `pg`'s default, they would be concatenated.
@@ -43,15 +45,18 @@ const toConfig = (url: string): ClientConfig => ({
  */
 export const createPostgresStore = async ({
   url,
+  serverWaitMs = SERVER_WAIT_MS,
   now = Date.now,
 }: {
   url: string;
+  /** How long another server may still have the database before the call rejects. */
+  serverWaitMs?: number;
   /** The time of the entries that the store itself writes into the log of a sandbox. */
   now?: () => number;
 }): Promise<Store> => {
   const name = toDatabaseName(url);
   const config = toConfig(url);
-  const lock = await takeServerLock(config, name).catch((error: unknown) => {
+  const lock = await takeServerLock(config, { name, waitMs: serverWaitMs }).catch((error: unknown) => {
     throw new Error(`cannot open the database ${name}`, { cause: error });
   });
   const pool = new pg.Pool({ ...config, max: MAX_CONNECTIONS });

@@ -6,8 +6,6 @@ import { toUnavailable } from './database-error.ts';
 const SERVER_LOCK = 7_365_727_200;
 
 const RETRY_MS = 200;
-/** The database may notice the death of the previous server only after a moment. */
-const TAKE_MS = 5_000;
 
 export interface ServerLock {
   /** Throws `unavailable` while the lock is not held. */
@@ -25,9 +23,13 @@ const tryLock = async (client: Client): Promise<boolean> => {
 
 /**
  * Takes the lock of a database on a connection of its own, so that two servers do not share it by accident. When that
- * connection ends, the lock is taken again as soon as that is possible. Rejects when another server has it.
+ * connection ends, the lock is taken again as soon as that is possible. Rejects when another server still has it after
+ * `waitMs`.
  */
-export const takeServerLock = async (config: ClientConfig, name: string): Promise<ServerLock> => {
+export const takeServerLock = async (
+  config: ClientConfig,
+  { name, waitMs }: { name: string; waitMs: number },
+): Promise<ServerLock> => {
   let held: Client | undefined;
   let isClosing = false;
 
@@ -63,7 +65,7 @@ export const takeServerLock = async (config: ClientConfig, name: string): Promis
     if (isClosing) await held?.end();
   };
 
-  const until = performance.now() + TAKE_MS;
+  const until = performance.now() + waitMs;
   while (!(await attempt())) {
     if (performance.now() > until) throw new Error(`another server uses the database ${name}`);
     await sleep(RETRY_MS);

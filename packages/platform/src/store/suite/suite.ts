@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewSandbox, Store } from '../store.ts';
+import { describeBuilds } from './build-suite.ts';
+import { describeCache } from './cache-suite.ts';
 import { describeObservations } from './observation-suite.ts';
 import { describeSnapshots } from './snapshot-suite.ts';
+import { describeTags } from './tag-suite.ts';
+import { describeUsage } from './usage-suite.ts';
 
 const day = 86_400_000;
 const start = Date.UTC(2026, 0, 1);
@@ -289,6 +293,8 @@ export const describeStore = (
     describeObservations(() => store, { run: (id) => run(sandbox(id)), reopen: () => opened.reopen() });
 
     describeSnapshots(() => store, { sandbox, reopen: () => opened.reopen() });
+
+    for (const part of [describeBuilds, describeTags, describeUsage, describeCache]) part(() => store);
 
     describe('api keys', () => {
       const key = {
