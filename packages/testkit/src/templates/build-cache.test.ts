@@ -190,9 +190,7 @@ describe('skerry template cache', () => {
     const { stdout } = await skerry('prune', '--unused-for', '1h');
     expect(stdout).toBe('KEY  SIZE  USED  STEP\n');
     const pruned = (await skerry('prune', '--json')).stdout.trim().split('\n');
-    expect(pruned.map((text) => JSON.parse(text).key).toSorted()).toEqual(
-      kept.map(({ key }) => key).toSorted(),
-    );
+    expect(new Set(pruned.map((text) => JSON.parse(text).key))).toEqual(new Set(kept.map(({ key }) => key)));
     expect(await listKept()).toEqual([]);
     expect(list('snapshots')).toEqual([]);
     expect(await read('listed', 'cat /home/user/c')).toBe('third\n');
