@@ -6,7 +6,7 @@ import { createProgram } from './program.ts';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
-// Files of images and sandboxes have other users too, so the umask of the caller must not apply: private files set
+// The umask of the caller must not apply: users of other ids read files of images and of sandboxes. Private files set
 // their mode.
 process.umask(0o022);
 endOnBrokenPipe();

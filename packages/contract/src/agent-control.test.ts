@@ -24,7 +24,8 @@ describe('the query of GET /logs', () => {
 describe('the query of POST /unpack', () => {
   it.each([undefined, 0, 0o4755])('parses what it wrote, with the mode %s', (mode) => {
     const source = 'a folder/[id]&x=%20+é';
-    const request = { source, destination: '/to', intoFolder: true, owner: 'user:2001', mode };
+    const flags = { intoFolder: true, keepsOwners: mode === 0, overwritesFolders: mode === undefined };
+    const request = { source, destination: '/to', ...flags, owner: 'user:2001', mode };
     expect(parseUnpackQuery(toUnpackQuery(request))).toEqual(request);
   });
 });

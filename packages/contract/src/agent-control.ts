@@ -9,6 +9,7 @@ export const controlPaths = {
   logs: '/logs',
   selfTest: '/self-test',
   unpack: '/unpack',
+  pack: '/pack',
 } as const;
 
 /** Paths of the host's POST requests. The agent answers 204 when it has applied the whole body. */
@@ -119,15 +120,24 @@ export interface UnpackRequest {
   owner: string;
   /** The mode of all files and folders, instead of that in the archive. */
   mode: number | undefined;
+  /** Whether entries have the owners and the extended attributes of the archive. `owner` is then for folders that it lacks. */
+  keepsOwners: boolean;
+  /**
+   * Whether folders below the destination that exist get the owner and the mode of the entry, and a new destination those of any
+   * folder that is missing.
+   */
+  overwritesFolders: boolean;
 }
 
 /** Writes a request as the query of `POST /unpack`, without its `?`. */
-export const toUnpackQuery = ({ source, destination, intoFolder, owner, mode }: UnpackRequest): string =>
+export const toUnpackQuery = ({ mode, ...request }: UnpackRequest): string =>
   new URLSearchParams({
-    source,
-    destination,
-    intoFolder: String(intoFolder),
-    owner,
+    source: request.source,
+    destination: request.destination,
+    intoFolder: String(request.intoFolder),
+    owner: request.owner,
+    keepsOwners: String(request.keepsOwners),
+    overwritesFolders: String(request.overwritesFolders),
     ...(mode !== undefined && { mode: String(mode) }),
   }).toString();
 
@@ -141,7 +151,42 @@ export const parseUnpackQuery = (query: string | undefined): UnpackRequest => {
     intoFolder: given.get('intoFolder') === 'true',
     owner: given.get('owner') ?? '',
     mode: mode === null ? undefined : Number(mode),
+    keepsOwners: given.get('keepsOwners') === 'true',
+    overwritesFolders: given.get('overwritesFolders') === 'true',
   };
+};
+
+/**
+ * `GET /pack` responds with files of the sandbox as a plain tar archive, for `POST /unpack` of another. Its query has the path or
+ * pattern of the files; this is the part of the response's headers that the request to unpack needs.
+ */
+export interface PackedArchive {
+  /** For `UnpackRequest`. */
+  source: string;
+  /** Whether the destination must be a folder. */
+  isSeveral: boolean;
+}
+
+const PACKED_HEADER = 'x-skerry-packed';
+
+/** Writes the query of `GET /pack`, without its `?`. */
+export const toPackQuery = (source: string): string => new URLSearchParams({ source }).toString();
+
+/** Reads the query of `GET /pack`. */
+export const parsePackQuery = (query: string | undefined): string =>
+  new URLSearchParams(query).get('source') ?? '';
+
+/** Writes the headers of the response to `GET /pack`. */
+export const toPackHeaders = ({ source, isSeveral }: PackedArchive): Record<string, string> => ({
+  [PACKED_HEADER]: new URLSearchParams({ source, isSeveral: String(isSeveral) }).toString(),
+});
+
+/** Reads the headers of the response to `GET /pack`. */
+export const parsePackHeaders = (
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): PackedArchive => {
+  const given = new URLSearchParams(String(headers[PACKED_HEADER] ?? ''));
+  return { source: given.get('source') ?? '', isSeveral: given.get('isSeveral') === 'true' };
 };
 
 const parsePosition = (text: string | null): LogPosition | undefined => {

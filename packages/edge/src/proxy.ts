@@ -149,7 +149,7 @@ const passBack = (answer: IncomingMessage, { request, response, checked }: Excha
   if (sizeBytes === undefined || reader === undefined || request.method === 'HEAD')
     answer.on('data', notePassed).pipe(response);
   else passLargeBody(answer, response, { reader, sizeBytes });
-  // A head is flushed now unless the first bytes of its body are here: then both share a packet.
+  // Waits for one turn of the event loop: the first bytes of the body, if they are here, share a packet with the head.
   setImmediate(() => {
     if (!response.writableEnded && !response.destroyed) response.flushHeaders();
   });

@@ -1,5 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { controlPaths, parseLogQuery, parseUnpackQuery } from '@skerry/contract/agent-control';
+import {
+  controlPaths,
+  parseLogQuery,
+  parsePackQuery,
+  parseUnpackQuery,
+  toPackHeaders,
+} from '@skerry/contract/agent-control';
 import { notFound } from '@skerry/contract/error';
 import { createHttpServer } from '../http/listen.ts';
 import { readJson } from '../http/read-json.ts';
@@ -17,8 +23,8 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_USAGE_BYTES = 4 * 1024;
 
 /**
- * The private channel of the host: initialisation, the log of the sandbox, what it uses, a self-test, the unpacking of
- * archives, and tunnels to ports inside. It listens on a socket that only the host and the sandbox's own root can open, so a connection to it is the
+ * The private channel of the host: initialisation, the log of the sandbox, what it uses, a self-test, the packing and
+ * unpacking of archives, and tunnels to ports inside. It listens on a socket that only the host and the sandbox's own root can open, so a connection to it is the
  * authorization to set the hash of the token and the nonce of the edge.
  */
 export const createControlServer = (options: {
@@ -64,6 +70,17 @@ export const createControlServer = (options: {
     }
   };
 
+  const pack = async (res: ServerResponse, query: string | undefined): Promise<void> => {
+    const [{ findSources }, { packFiles, sendPacked }] = await Promise.all([
+      import('./pack/find-sources.ts'),
+      import('./pack/pack.ts'),
+    ]);
+    const found = findSources(parsePackQuery(query));
+    const archive = packFiles(found);
+    res.writeHead(200, toPackHeaders({ source: found.root, isSeveral: found.isSeveral }));
+    await sendPacked(archive, res);
+  };
+
   const dispatch = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const [path, query] = (req.url ?? '').split('?', 2);
     switch (`${req.method} ${path}`) {
@@ -86,6 +103,8 @@ export const createControlServer = (options: {
         await unpack(req, query);
         res.writeHead(204).end();
         return;
+      case `GET ${controlPaths.pack}`:
+        return pack(res, query);
       default:
         throw notFound(`no route ${req.method} ${req.url}`);
     }

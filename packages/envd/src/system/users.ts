@@ -19,7 +19,10 @@ export interface AccountNames {
 }
 
 export interface Users {
-  /** Throws `unauthenticated` when the sandbox has no such user. */
+  /**
+   * A user by name, or by a number, which needs no account, optionally with a slash and a group, by name or number, that replaces
+   * all groups. Throws `unauthenticated` when the sandbox has no such user or group.
+   */
   get(name: string): User;
   /** The id of a group; undefined when the sandbox has no such group. `root` exists even without a group file. */
   findGroup(name: string): number | undefined;
@@ -31,6 +34,18 @@ const ROOT: readonly string[] = ['root', 'x', '0', '0', 'root', '/root', ''];
 
 const parseId = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined;
+
+/** One less than the "unchanged" of chown(2). */
+const MAX_ID = 2 ** 32 - 2;
+
+/** The account of a name, or of a number; one for itself for a number without account. */
+const findRow = (rows: readonly (readonly string[])[], text: string): readonly string[] | undefined => {
+  const named = rows.find(([name]) => name === text) ?? (text === 'root' ? ROOT : undefined);
+  const id = parseId(text);
+  if (named !== undefined || id === undefined || id > MAX_ID) return named;
+  const numbered = rows.find(([, , own]) => parseId(own) === id) ?? (id === 0 ? ROOT : undefined);
+  return numbered ?? [text, 'x', text, '0', '', '/'];
+};
 
 const toNames = (rows: readonly (readonly string[])[]): Map<number, string> => {
   const names = new Map<number, string>();
@@ -56,31 +71,36 @@ const memoize = <T>(compute: (rows: readonly (readonly string[])[]) => T) => {
 /** The accounts of the sandbox, read from its own files on each use. `root` exists even without a passwd file. */
 export const createUsers = ({ passwdPath = '/etc/passwd', groupPath = '/etc/group' } = {}): Users => {
   const passwd = createAccountFile(passwdPath);
-  const group = createAccountFile(groupPath);
+  const groupFile = createAccountFile(groupPath);
   const userNames = memoize(toNames);
   const groupNames = memoize(toNames);
+  const findGroup = (name: string): number | undefined => {
+    const row = groupFile.rows().find(([candidate]) => candidate === name);
+    return parseId(row?.[2]) ?? (name === 'root' ? 0 : undefined);
+  };
   return {
-    get(name) {
-      const row =
-        passwd.rows().find(([candidate]) => candidate === name) ?? (name === 'root' ? ROOT : undefined);
-      const uid = parseId(row?.[2]);
-      const gid = parseId(row?.[3]);
-      if (row === undefined || uid === undefined || gid === undefined) {
-        throw new ApiError('unauthenticated', `invalid username: '${name}'`);
-      }
-      const groups = group
+    get(text) {
+      const [given = '', group] = text.split('/', 2);
+      const refuse = (): never => {
+        throw new ApiError('unauthenticated', `invalid username: '${text}'`);
+      };
+      const row = findRow(passwd.rows(), given) ?? refuse();
+      const uid = parseId(row[2]) ?? refuse();
+      const name = row[0] ?? given;
+      const user = { name, uid, home: row[5]?.startsWith('/') ? row[5] : '/' };
+      if (group !== undefined)
+        return { ...user, gid: findGroup(group) ?? parseId(group) ?? refuse(), groups: [] };
+      const gid = parseId(row[3]) ?? refuse();
+      const groups = groupFile
         .rows()
         .filter(([, , , members]) => members?.split(',').includes(name))
         .map(([, , id]) => parseId(id))
         .filter((id) => id !== undefined && id !== gid);
-      return { name, uid, gid, home: row[5]?.startsWith('/') ? row[5] : '/', groups: groups as number[] };
+      return { ...user, gid, groups: groups as number[] };
     },
-    findGroup(name) {
-      const row = group.rows().find(([candidate]) => candidate === name);
-      return parseId(row?.[2]) ?? (name === 'root' ? 0 : undefined);
-    },
+    findGroup,
     names() {
-      const [users, groups] = [userNames(passwd.rows()), groupNames(group.rows())];
+      const [users, groups] = [userNames(passwd.rows()), groupNames(groupFile.rows())];
       return {
         userName: (uid) => users.get(uid) ?? (uid === 0 ? 'root' : String(uid)),
         groupName: (gid) => groups.get(gid) ?? (gid === 0 ? 'root' : String(gid)),

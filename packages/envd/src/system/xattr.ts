@@ -24,16 +24,20 @@ export const listAttributes = (target: number | string): string[] => {
 };
 
 /** Undefined when the attribute or the file is gone meanwhile. */
-export const getAttribute = (target: number | string, name: string): string | undefined => {
+export const getAttribute = (target: number | string, name: string): string | undefined =>
+  getAttributeBytes(target, name)?.toString('utf8');
+
+/** As `getAttribute`, for a value that may be no text. */
+export const getAttributeBytes = (target: number | string, name: string): Buffer | undefined => {
   const get = typeof target === 'number' ? calls.fget : calls.lget;
   const size: number = get(target, name, buffer, buffer.length);
-  if (size >= 0) return buffer.toString('utf8', 0, size);
+  if (size >= 0) return Buffer.from(buffer.subarray(0, size));
   const error = createErrnoError('getxattr');
   if (isGone(error.code)) return undefined;
   throw error;
 };
 
-export const setAttribute = (fd: number, name: string, value: string): void => {
+export const setAttribute = (fd: number, name: string, value: string | Buffer): void => {
   const bytes = Buffer.from(value);
   if (calls.fset(fd, name, bytes, bytes.length, 0) < 0) throw createErrnoError('setxattr');
 };

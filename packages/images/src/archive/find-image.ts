@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { ImageError } from '../image-error.ts';
-import { type ImageConfig, parseImageConfig } from '../oci/image-config.ts';
+import { emptyConfig, type ImageConfig, parseImageConfig } from '../oci/image-config.ts';
 import {
   type BlobReference,
   type LayerDescriptor,
@@ -58,7 +58,7 @@ async function readLayout(content: ArchiveContent, index: ArchivedFile): Promise
   const { config } = image;
   return {
     layers,
-    config: config === undefined ? { env: {} } : parseImageConfig(await readBlob(content, config)),
+    config: config === undefined ? emptyConfig() : parseImageConfig(await readBlob(content, config)),
   };
 }
 

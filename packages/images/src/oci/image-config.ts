@@ -1,21 +1,42 @@
+import { posix } from 'node:path';
 import { ImageError } from '../image-error.ts';
 
 /** What the author of an image wants for its processes. */
 export interface ImageConfig {
   /** Environment variables. */
   env: Record<string, string>;
+  /** A name or a number, optionally with `:` and a group. Empty: root. */
+  user: string;
+  /** Absolute, or empty for `/`. */
+  workdir: string;
+  /** The words of its command, which begin with those of the entry point. */
+  entrypoint: string[];
+  command: string[];
 }
+
+/** What an image without a config wants. */
+export const emptyConfig = (): ImageConfig => ({
+  env: {},
+  user: '',
+  workdir: '',
+  entrypoint: [],
+  command: [],
+});
 
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** All variables together: they become part of every start. */
 const maxEnvBytes = 64 << 10;
+/** Of a path of the kernel, with its end. */
+const maxTextLength = 4_095;
 
 /**
  * Parses the config of the OCI image specification, config.md. Variables whose names no shell accepts are left out.
  * Throws `corrupt` for an invalid format and `too_large`.
  */
 export function parseImageConfig(bytes: Buffer): ImageConfig {
-  const lines = readEnv(parseJson(bytes));
+  const { config } = (parseJson(bytes) ?? {}) as { config?: unknown };
+  const { Env, User, WorkingDir, Entrypoint, Cmd } = (config ?? {}) as Record<string, unknown>;
+  const lines = readList(Env, 'variables');
   const env = new Map<string, string>();
   let length = 0;
   for (const line of lines) {
@@ -27,7 +48,14 @@ export function parseImageConfig(bytes: Buffer): ImageConfig {
       throw new ImageError('too_large', 'the image sets more than 64 KiB of variables');
     env.set(name, line.slice(equals + 1));
   }
-  return { env: Object.fromEntries(env) };
+  const workdir = readText(WorkingDir, 'a folder');
+  return {
+    env: Object.fromEntries(env),
+    user: readText(User, 'a user'),
+    workdir: workdir === '' ? '' : posix.resolve('/', workdir),
+    entrypoint: readList(Entrypoint, 'an entry point'),
+    command: readList(Cmd, 'a command'),
+  };
 }
 
 function parseJson(bytes: Buffer): unknown {
@@ -38,10 +66,14 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-function readEnv(document: unknown): string[] {
-  const { config } = (document ?? {}) as { config?: unknown };
-  const { Env: env } = (config ?? {}) as { Env?: unknown };
-  if (env === undefined || env === null) return [];
-  if (Array.isArray(env) && env.every((line) => typeof line === 'string')) return env;
-  throw new ImageError('corrupt', 'the config of the image has variables of another form');
+function readList(list: unknown, what: string): string[] {
+  if (list === undefined || list === null) return [];
+  if (Array.isArray(list) && list.every((word) => typeof word === 'string')) return list;
+  throw new ImageError('corrupt', `the config of the image has ${what} of another form`);
+}
+
+function readText(text: unknown, what: string): string {
+  if (text === undefined || text === null) return '';
+  if (typeof text === 'string' && text.length <= maxTextLength && !text.includes('\0')) return text;
+  throw new ImageError('corrupt', `the config of the image has ${what} of another form`);
 }

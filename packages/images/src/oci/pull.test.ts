@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findProgram } from '../base/run-program.ts';
+import { emptyConfig } from './image-config.ts';
 import { pullImage } from './pull.ts';
 import {
   type LayerEntry,
@@ -88,7 +89,7 @@ describe('pullImage', () => {
       await registry.addLayer([{ name: 'c', content: 'c' }], 'none'),
     ];
     const digest = registry.addImage('v1', layers, { viaIndex: true });
-    expect(await pullTag('v1')).toEqual({ manifestDigest: digest, config: { env: {} } });
+    expect(await pullTag('v1')).toEqual({ manifestDigest: digest, config: emptyConfig() });
     expect(['a', 'b', 'c'].map(read)).toEqual(['a', 'b', 'c']);
   });
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
-import { type ImageConfig, parseImageConfig } from './image-config.ts';
+import { emptyConfig, type ImageConfig, parseImageConfig } from './image-config.ts';
 import { type LayerDescriptor, parseImageManifest } from './image-manifest.ts';
 import type { Reach } from './reach.ts';
 import { parseReference } from './reference.ts';
@@ -96,6 +96,6 @@ async function fetchParts(
 ): Promise<{ layers: LayerDescriptor[]; manifestDigest: string; config: ImageConfig }> {
   const { image, digest: manifestDigest } = await fetchManifest(registry, version);
   const { layers, config: blob } = image;
-  const config = blob === undefined ? { env: {} } : parseImageConfig(await registry.smallBlob(blob));
+  const config = blob === undefined ? emptyConfig() : parseImageConfig(await registry.smallBlob(blob));
   return { layers, manifestDigest, config };
 }

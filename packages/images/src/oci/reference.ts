@@ -51,6 +51,9 @@ export function parseReference(text: string): ImageReference {
   };
 }
 
+/** Whether a reference is the reserved name of the image without files, which no registry has. */
+export const isEmptyImage = (text: string): boolean => text === 'scratch';
+
 /** Whether a URL is allowed: https anywhere, http only when it stays on this host. */
 export function isAllowedUrl(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.host));

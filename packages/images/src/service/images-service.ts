@@ -97,7 +97,7 @@ const makeTemplate = (
       onProgress,
       signal,
     });
-    return { path, digest, sizeBytes: BigInt(sizeBytes), env: config.env, origin: origin ?? '' };
+    return { path, digest, sizeBytes: BigInt(sizeBytes), ...config, origin: origin ?? '' };
   });
 
 const resolveTemplate = async (

@@ -5,11 +5,17 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { type PackedLayout, packLayout } from '../archive/pack-layout.ts';
 import { ImagesService, type MakeTemplateImageRequestSchema } from '../gen/skerry/images/v1/images_pb.ts';
 import { toImageFile } from '../image-file.ts';
+import type { ImageConfig } from '../oci/image-config.ts';
 import { parseReference } from '../oci/reference.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
 import { toUnfinishedFile, toUnfinishedFolder } from '../template/template-image.ts';
 import { fromConnectError } from './failure.ts';
 import { readProgress } from './read-progress.ts';
+
+interface MadeImage extends ImageConfig {
+  digest: string;
+  sizeBytes: number;
+}
 
 /** The images of templates, in one folder of the process that the transport leads to. */
 export interface TemplateImages {
@@ -24,7 +30,7 @@ export interface TemplateImages {
     credentials?: RegistryCredentials | undefined;
     onMessage: (message: string) => void;
     signal: AbortSignal;
-  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string>; origin: string }>;
+  }): Promise<MadeImage & { origin: string }>;
   /** The origin that `make` would report now, without making the image. Rejects as `make`. */
   findOrigin(options: {
     reference: string;
@@ -36,7 +42,7 @@ export interface TemplateImages {
     archive: string;
     onMessage: (message: string) => void;
     signal: AbortSignal;
-  }): Promise<{ digest: string; sizeBytes: number; env: Record<string, string> }>;
+  }): Promise<MadeImage>;
   /**
    * Packs an image file as an OCI image layout with those variables and that name. Nothing is left when the archive has been
    * read or destroyed. Rejects as `make` does.
@@ -86,8 +92,9 @@ export const createTemplateImages = (
     };
     const request = { folder, allowedRegistries: [...allowedRegistries], ...source };
     const messages = client.makeTemplateImage(request, { signal });
-    const { digest, sizeBytes, env, origin } = await readProgress(messages, { onProgress, signal });
-    return { digest, sizeBytes: Number(sizeBytes), env, origin };
+    const image = await readProgress(messages, { onProgress, signal });
+    const { digest, sizeBytes, env, user, workdir, entrypoint, command, origin } = image;
+    return { digest, sizeBytes: Number(sizeBytes), env, user, workdir, entrypoint, command, origin };
   };
 
   return {

@@ -6,9 +6,10 @@ import { prepareForSandboxes } from '../base/finish.ts';
 import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
 import { keepImageFile, listFolder, type MakeImageFile } from '../image-file.ts';
-import type { ImageConfig } from '../oci/image-config.ts';
+import { emptyConfig, type ImageConfig } from '../oci/image-config.ts';
 import { pullImage, resolveImage } from '../oci/pull.ts';
 import type { Reach } from '../oci/reach.ts';
+import { isEmptyImage } from '../oci/reference.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
 
 /** What the file system of a folder can take beside what it keeps in reserve. */
@@ -26,7 +27,7 @@ export interface TemplateImageOptions {
 
 interface RegistrySource {
   kind: 'registry';
-  /** OCI reference of the image. */
+  /** OCI reference of the image; `scratch` for the empty one. */
   reference: string;
   credentials?: RegistryCredentials | undefined;
   /** Sends the requests to registries. */
@@ -60,7 +61,8 @@ const toOrigin = (manifestDigest: string): string => `${manifestDigest} ${recipe
 export async function findOrigin(
   options: Omit<RegistrySource, 'kind'> & Pick<TemplateImageOptions, 'signal'>,
 ): Promise<string> {
-  return toOrigin(await resolveImage(options));
+  const { reference } = options;
+  return toOrigin(isEmptyImage(reference) ? reference : await resolveImage(options));
 }
 
 const buildPrefix = '.building-';
@@ -145,6 +147,10 @@ const pullFrom = async (
   source: RegistrySource,
   into: Omit<Parameters<typeof pullImage>[0], keyof RegistrySource>,
 ): Promise<{ config: ImageConfig; origin: string }> => {
+  if (isEmptyImage(source.reference)) {
+    await mkdir(into.rootfs);
+    return { config: emptyConfig(), origin: toOrigin(source.reference) };
+  }
   const { config, manifestDigest } = await pullImage({ ...source, ...into });
   return { config, origin: toOrigin(manifestDigest) };
 };

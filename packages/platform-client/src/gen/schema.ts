@@ -1176,28 +1176,73 @@ export interface components {
              */
             teamID?: string;
         };
+        /**
+         * @description One stage of a build, an extension. It begins with an image, a template or an earlier stage. It is built once, beside
+         *     others that do not need it, and its files are removed after the build.
+         */
+        BuildStage: {
+            /** @description Base image. `scratch` is the empty one. */
+            fromImage?: string;
+            fromImageRegistry?: components["schemas"]["ImageRegistry"];
+            /** @description Index of the stage to continue, with its user, directory and variables. */
+            fromStage?: number;
+            /** @description Base template. */
+            fromTemplate?: string;
+            /**
+             * @description Begin as the user and in the directory of the image, by default as `root` in `/`. Without start command, entrypoint
+             *     and command, those of the image are started.
+             * @default false
+             */
+            imageConfig?: boolean;
+            /** @description Steps to run, in this order. */
+            steps?: components["schemas"]["BuildStep"][];
+        } & (unknown | unknown | unknown);
         /** @description The base and the steps of a build. */
         BuildStart: {
+            /**
+             * @description An extension: the words after `entrypoint`. Default: those of the image with `imageConfig`, unless there is
+             *     `entrypoint`.
+             */
+            command?: string[];
+            /**
+             * @description An extension, in place of `startCmd`: the first words of the start command, which need no shell. Default: those of
+             *     the image with `imageConfig`, unless there is `command`.
+             */
+            entrypoint?: string[];
             /**
              * @description Run the whole build regardless of the cache.
              * @default false
              */
             force?: boolean;
-            /** @description Base image. Either this or `fromTemplate`. */
+            /** @description Base image. Either this or `fromTemplate`. `scratch` is the empty one. */
             fromImage?: string;
             fromImageRegistry?: components["schemas"]["ImageRegistry"];
+            /** @description An extension, in place of an image or a template, as in `BuildStage`. */
+            fromStage?: number;
             /** @description Base template. Either this or `fromImage`. */
             fromTemplate?: string;
+            /** @description An extension, in place of `readyCmd`: the words of the check. */
+            healthcheck?: string[];
+            /**
+             * @description An extension, as in `BuildStage`.
+             * @default false
+             */
+            imageConfig?: boolean;
             /**
              * @description A check that is repeated every 2 seconds until it succeeds. Without it, the template is ready 20 seconds
              *     after a start command, or at once if there is none.
              */
             readyCmd?: string;
+            /**
+             * @description An extension: what is built before, for steps with `fromStage`. The numbers of steps in the log count the steps of
+             *     the stages first.
+             */
+            stages?: components["schemas"]["BuildStage"][];
             /** @description Command started after the steps and captured running. */
             startCmd?: string;
             /** @description Steps to run, in this order. */
             steps?: components["schemas"]["BuildStep"][];
-        } & (unknown | unknown);
+        } & (unknown | unknown | unknown);
         /**
          * @description The state of a build.
          * @enum {string}
@@ -1207,6 +1252,15 @@ export interface components {
         BuildStep: {
             /** @description Arguments of the step, by `type`. */
             args: string[];
+            /**
+             * @description An extension. The step does what the instruction of a Dockerfile does:
+             *
+             *     - `COPY`, `ADD`: without a user, what is copied keeps its owners and its extended attributes of the namespace
+             *       `user`; directories that exist get the mode and the owner of those that are copied
+             *     - `USER`: a name or number that is not created, optionally with `:` and a group
+             * @default false
+             */
+            dockerfile?: boolean;
             /** @description Hash of the uploaded files. */
             filesHash?: string;
             /**
@@ -1214,6 +1268,16 @@ export interface components {
              * @default false
              */
             force?: boolean;
+            /**
+             * @description An extension, for `COPY`, in place of `filesHash`: the index of the stage whose files are copied. The source is a
+             *     path in it, which may have `*`, `?` and `[…]`.
+             */
+            fromStage?: number;
+            /**
+             * @description An extension, for `RUN`: the words before the command, which is then the last word. They need no shell. The
+             *     default is `/bin/bash`, `-l`, `-c`.
+             */
+            shell?: string[];
             /**
              * @description - `COPY`, `ADD`: source, destination, user or empty, octal mode or empty; requires `filesHash`
              *     - `RUN`: a command for `/bin/bash -l -c`, and optionally a user

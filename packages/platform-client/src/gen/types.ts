@@ -19,6 +19,9 @@ export type BuildRequestV2 = components['schemas']['BuildRequestV2'];
 /** The build that was registered. */
 export type BuildRequested = components['schemas']['BuildRequested'];
 
+/** One stage of a build, an extension. It begins with an image, a template or an earlier stage. It is built once, beside others that do not need it, and its files are removed after the build. */
+export type BuildStage = components['schemas']['BuildStage'];
+
 /** The base and the steps of a build. */
 export type BuildStart = components['schemas']['BuildStart'];
 

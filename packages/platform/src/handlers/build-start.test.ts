@@ -61,3 +61,49 @@ describe('parseBuildStart', () => {
     await expect(parse({ fromImage: 'a', steps: [step] })).rejects.toThrow(`body.steps[0].args: ${message}`);
   });
 });
+
+describe('stages', () => {
+  const image = { fromImage: 'a' };
+  const parse = (body: object) => parseBuildStart(body as Body, {} as Store);
+  const copy = (fromStage: number) => ({ type: 'COPY', args: ['/a', '/b'], fromStage });
+
+  it('may be continued and copied from by what stands after them, and count the steps before', async () => {
+    const run = { type: 'RUN', args: ['x'], shell: [] };
+    const plan = await parse({
+      stages: [
+        { ...image, imageConfig: true, steps: [run] },
+        { fromStage: 0, steps: [copy(0)] },
+      ],
+      fromImage: 'scratch',
+      steps: [copy(1), { type: 'USER', args: ['1:g'], dockerfile: true }],
+      command: ['a'],
+    });
+    expect(plan).toMatchObject({
+      stages: [
+        { usesConfig: true, stepsBefore: 0, steps: [{ type: 'RUN', shell: [], command: 'x' }] },
+        { source: { kind: 'stage', index: 0 }, stepsBefore: 1 },
+      ],
+      stepsBefore: 2,
+      steps: [{ from: { kind: 'stage', index: 1 } }, { name: '1:g', isCreated: false }],
+      command: ['a'],
+    });
+  });
+
+  it.each<[object, string]>([
+    [{ stages: [{ fromStage: 0 }], ...image }, 'body.stages[0].fromStage: there is no stage 0 before'],
+    [{ fromStage: 0 }, 'body.fromStage: there is no stage 0 before'],
+    [{ ...image, steps: [copy(0)] }, 'body.steps[0].fromStage: there is no stage 0 before'],
+    [{ ...image, steps: [{ ...copy(0), type: 'ADD' }] }, 'body.steps[0].fromStage is for COPY'],
+    [{ ...image, steps: [{ type: 'USER', args: ['a'], shell: [] }] }, 'body.steps[0].shell is for RUN'],
+    [
+      { ...image, steps: [{ type: 'RUN', args: ['a'], dockerfile: true }] },
+      'body.steps[0].dockerfile is for',
+    ],
+    [{ ...image, steps: [{ type: 'USER', args: ['a:b'] }] }, 'a user must match'],
+    [{ ...image, startCmd: 'a', entrypoint: ['b'] }, 'body.entrypoint does not go with body.startCmd'],
+    [{ ...image, readyCmd: 'a', healthcheck: ['b'] }, 'body.healthcheck does not go with body.readyCmd'],
+    [{ ...image, command: ['a\0'] }, 'body.command must not contain NUL'],
+  ])('and their like are refused by name: %j', async (body, message) => {
+    await expect(parse(body)).rejects.toThrow(message);
+  });
+});

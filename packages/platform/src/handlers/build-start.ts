@@ -1,13 +1,13 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { Store } from '../store/store.ts';
-import type { BuildPlan, BuildSource, BuildStep } from '../templates/build-plan.ts';
-import { parseCopyStep } from '../templates/contexts/copy-step.ts';
+import type { BuildPlan, BuildSource, StagePlan } from '../templates/build-plan.ts';
 import type { RegistryCredentials } from '../templates/template-images.ts';
 import { requireTemplate } from './template-reference.ts';
+import { parseBuildStep } from './templates/build-step.ts';
 
 type Body = components['schemas']['BuildStart'];
-type Step = components['schemas']['BuildStep'];
+type Stage = components['schemas']['BuildStage'];
 type Registry = components['schemas']['ImageRegistry'];
 
 /** The image that clients begin with when nothing else is asked for: here it is the base template. */
@@ -22,19 +22,55 @@ const unsupported = (field: string): Error => invalid(`${field}: not supported b
  * template.
  */
 export const parseBuildStart = async (body: Body, store: Store): Promise<BuildPlan> => {
-  const steps = (body.steps ?? []).map((step, index) => parseStep(step, `body.steps[${index}]`));
+  const stages: StagePlan[] = [];
+  const { force } = body;
+  for (const [index, stage] of (body.stages ?? []).entries())
+    stages.push(await parseStage(stage, { store, stages, force, field: `body.stages[${index}]` }));
+  const final = await parseStage(body as Stage, { store, stages, force, field: 'body' });
+  return { ...final, stages, ...parseStart(body) };
+};
+
+interface StageContext {
+  store: Store;
+  stages: readonly StagePlan[];
+  field: string;
+}
+
+const parseStage = async (
+  stage: Stage,
+  { force = false, ...context }: StageContext & { force: boolean | undefined },
+): Promise<StagePlan> => {
+  const { stages, field } = context;
+  const { steps = [], imageConfig = false } = stage;
   return {
-    source: await parseSource(body, store),
-    steps,
-    cacheableSteps: countCacheable(body),
-    startCmd: parseCommand(body.startCmd, 'body.startCmd'),
-    readyCmd: parseCommand(body.readyCmd, 'body.readyCmd'),
+    source: await parseSource(stage, context),
+    steps: steps.map((step, index) => parseBuildStep(step, `${field}.steps[${index}]`, stages.length)),
+    stepsBefore: stages.reduce((count, before) => count + before.steps.length, 0),
+    cacheableSteps: force ? null : countCacheable(steps),
+    usesConfig: imageConfig,
   };
 };
 
+const parseStart = ({
+  entrypoint,
+  command,
+  healthcheck,
+  ...body
+}: Body): Omit<BuildPlan, keyof StagePlan | 'stages'> => {
+  const startCmd = parseCommand(body.startCmd, 'body.startCmd');
+  const readyCmd = parseCommand(body.readyCmd, 'body.readyCmd');
+  const both = (field: string, other: string) => invalid(`body.${field} does not go with body.${other}`);
+  if (startCmd !== undefined && (entrypoint ?? command) !== undefined)
+    throw both(entrypoint ? 'entrypoint' : 'command', 'startCmd');
+  if (readyCmd !== undefined && healthcheck !== undefined) throw both('healthcheck', 'readyCmd');
+  for (const [field, words] of Object.entries({ entrypoint, command, healthcheck }))
+    if (words?.some((word) => word.includes('\0'))) throw invalid(`body.${field} must not contain NUL`);
+  if (healthcheck?.length === 0) throw invalid('body.healthcheck must have a word');
+  return { startCmd, readyCmd, entrypoint, command, healthcheck };
+};
+
 /** A step that is forced forces all later ones. */
-const countCacheable = ({ force = false, steps = [] }: Body): number | null => {
-  if (force) return null;
+const countCacheable = (steps: NonNullable<Stage['steps']>): number => {
   const forced = steps.findIndex((step) => step.force === true);
   return forced === -1 ? steps.length : forced;
 };
@@ -45,80 +81,40 @@ const parseCommand = (text: string | undefined, field: string): string | undefin
   return text === '' ? undefined : text;
 };
 
-const parseSource = async (body: Body, store: Store): Promise<BuildSource> => {
-  const { fromImage, fromTemplate, fromImageRegistry } = body as Partial<Record<keyof Body, unknown>> as {
+const parseSource = async (stage: Stage, { store, stages, field }: StageContext): Promise<BuildSource> => {
+  // The document checks that there is exactly one, but its alternatives have no type.
+  const { fromImage, fromTemplate, fromStage, fromImageRegistry } = stage as Partial<
+    Record<keyof Stage, unknown>
+  > as {
     fromImage?: string;
     fromTemplate?: string;
+    fromStage?: number;
     fromImageRegistry?: Registry;
   };
   if (fromImage !== undefined && !defaultImage.test(fromImage)) {
-    const credentials = fromImageRegistry && parseCredentials(fromImageRegistry);
+    const credentials = fromImageRegistry && parseCredentials(fromImageRegistry, field);
     return { kind: 'image', reference: fromImage, credentials };
   }
   if (fromImageRegistry !== undefined)
     throw invalid(
-      'body.fromImageRegistry is for an image that is pulled, and this build begins with a template',
+      `${field}.fromImageRegistry is for an image that is pulled, and this build begins with ${fromStage === undefined ? 'a template' : 'a stage'}`,
     );
+  if (fromStage !== undefined) {
+    if (fromStage < stages.length) return { kind: 'stage', index: fromStage };
+    throw invalid(`${field}.fromStage: there is no stage ${fromStage} before`);
+  }
   const name = fromTemplate ?? BASE;
-  const { build, snapshot } = await requireTemplate(store, name, 'body.fromTemplate');
+  const { build, snapshot } = await requireTemplate(store, name, `${field}.fromTemplate`);
   if (snapshot !== null)
-    throw invalid(`body.fromTemplate: "${name}" is a snapshot, which cannot be built on`);
+    throw invalid(`${field}.fromTemplate: "${name}" is a snapshot, which cannot be built on`);
   return { kind: 'template', name, build };
 };
 
-const parseCredentials = (registry: Registry): RegistryCredentials => {
+const parseCredentials = (registry: Registry, field: string): RegistryCredentials => {
   const { type, username, password } = registry;
   // Without a type, the document says, the fields of AWS apply.
-  if (type !== 'registry') throw unsupported(`body.fromImageRegistry.type "${type ?? 'aws'}"`);
+  if (type !== 'registry') throw unsupported(`${field}.fromImageRegistry.type "${type ?? 'aws'}"`);
   if (username === undefined || password === undefined)
-    throw invalid('body.fromImageRegistry must have username and password');
+    throw invalid(`${field}.fromImageRegistry must have username and password`);
   return { username, password };
-};
-
-const VARIABLE = '[A-Za-z_][A-Za-z0-9_]*';
-const USER = '[A-Za-z_][A-Za-z0-9_-]{0,31}';
-const variableName = new RegExp(`^${VARIABLE}$`);
-const userName = new RegExp(`^${USER}$`);
-
-const parseStep = ({ type, args, filesHash }: Step, field: string): BuildStep => {
-  const [first, second, ...more] = args;
-  const requireFirst = (): string => {
-    if (first) return first;
-    throw invalid(`${field}.args must have a value`);
-  };
-  if (args.some((arg) => arg.includes('\0'))) throw invalid(`${field}.args must not contain NUL`);
-  switch (type) {
-    case 'RUN':
-      if (more.length > 0) throw invalid(`${field}.args must be a command and optionally a user`);
-      return { type, command: requireFirst(), user: second ? parseUser(second, field) : undefined };
-    case 'ENV':
-    case 'ARG':
-      return { type, variables: parseVariables(args, field) };
-    case 'WORKDIR':
-      if (second !== undefined) throw invalid(`${field}.args must be one path`);
-      return { type, path: requireFirst() };
-    case 'USER':
-      if (second !== undefined) throw invalid(`${field}.args must be one name`);
-      return { type, name: parseUser(requireFirst(), field) };
-    case 'COPY':
-    case 'ADD':
-      return parseCopyStep({ args, filesHash }, field);
-  }
-};
-
-const parseVariables = (args: readonly string[], field: string): [string, string][] => {
-  if (args.length === 0 || args.length % 2 !== 0)
-    throw invalid(`${field}.args must be names and values in turn`);
-  return Array.from({ length: args.length / 2 }, (_, index) => {
-    const [name = '', value = ''] = args.slice(2 * index, 2 * index + 2);
-    if (!variableName.test(name))
-      throw invalid(`${field}.args: a variable must match ${VARIABLE}, got "${name}"`);
-    return [name, value];
-  });
-};
-
-/** It becomes a word of a command, and part of a header. */
-const parseUser = (name: string, field: string): string => {
-  if (userName.test(name)) return name;
-  throw invalid(`${field}.args: a user must match ${USER}, got "${name}"`);
 };

@@ -83,6 +83,10 @@ export interface StartCommands {
   startCmd: string | null;
   /** Succeeds when the start command serves; null: some time has to pass instead. */
   readyCmd: string | null;
+  /** What is run, in place of a login shell with the text. */
+  startWords?: readonly string[];
+  readyWords?: readonly string[];
+  /** By name or number, optionally with `:` and a group. */
   user: string;
   workdir: string;
   env: Record<string, string>;

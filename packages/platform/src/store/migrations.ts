@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { builds, startCommands } from './build-tables.ts';
-import { buildCache } from './cache/cache-tables.ts';
+import { buildCache, imageConfig } from './cache/cache-tables.ts';
 import { logs } from './log-tables.ts';
 import { metrics } from './metric-tables.ts';
 import type { Schema } from './schema.ts';
@@ -100,6 +100,7 @@ export const migrations: Record<string, Migration> = {
   '0009_tags': tags,
   '0010_start_commands': startCommands,
   '0011_build_cache': buildCache,
+  '0012_image_config': imageConfig,
 };
 
 export type Database = Kysely<Schema>;

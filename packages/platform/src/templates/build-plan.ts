@@ -2,17 +2,32 @@ import type { BuildRow } from '../store/build-store.ts';
 import type { RegistryCredentials } from './template-images.ts';
 
 /** The base and the steps of one build, validated. */
-export interface BuildPlan {
+export interface BuildPlan extends StagePlan {
+  /** What is built before, each from what stands before it. */
+  stages: readonly StagePlan[];
+  /** Undefined: that of the base, if it has any. */
+  startCmd: string | undefined;
+  readyCmd: string | undefined;
+  /** The start command as words, in two parts; without both that of the image, if `usesConfig`. */
+  entrypoint: readonly string[] | undefined;
+  command: readonly string[] | undefined;
+  /** The check as words, in place of `readyCmd`. */
+  healthcheck: readonly string[] | undefined;
+}
+
+/** One stage of a build. */
+export interface StagePlan {
   source: BuildSource;
   steps: readonly BuildStep[];
+  /** How many steps the stages before it have. */
+  stepsBefore: number;
   /**
-   * How many of the first steps the cache may answer, which leaves at least those out that have to run; null: none, and
+   * How many of its first steps the cache may answer, which leaves at least those out that have to run; null: none, and
    * the base is pulled again.
    */
   cacheableSteps: number | null;
-  /** Undefined: those of the base, if it has any. */
-  startCmd: string | undefined;
-  readyCmd: string | undefined;
+  /** Whether it begins as the user and in the folder of the image, by default as root in `/`. */
+  usesConfig: boolean;
 }
 
 export type BuildSource =
@@ -20,29 +35,39 @@ export type BuildSource =
   /** An archive that a client has uploaded; `release` is called when it is needed no more. */
   | { kind: 'archive'; path: string; release: () => void }
   /** Null: the image of the installation. */
-  | { kind: 'template'; name: string; build: BuildRow | null };
+  | { kind: 'template'; name: string; build: BuildRow | null }
+  | { kind: 'stage'; index: number };
 
 export type BuildStep =
-  /** A command for `/bin/bash -l -c`, of that user or of the current one. */
-  | { type: 'RUN'; command: string; user: string | undefined }
+  /** A command after the words of the shell, of that user or of the current one. */
+  | { type: 'RUN'; command: string; user: string | undefined; shell: readonly string[] }
   /** `ARG`: for the steps alone, and hidden by `ENV`. */
   | { type: 'ENV' | 'ARG'; variables: readonly (readonly [name: string, value: string])[] }
   | { type: 'WORKDIR'; path: string }
-  | { type: 'USER'; name: string }
+  /** `user` or `user:group`, by name or number, unless the user is created. */
+  | { type: 'USER'; name: string; isCreated: boolean }
   | CopyStep;
 
-/** Copies uploaded files. */
+/** Copies uploaded files, or those of a stage. */
 export interface CopyStep {
   type: 'COPY';
   /** As the owner of the build wrote it. */
   source: string;
-  /** Its beginning without a pattern, and without `.` and `..`; empty for the folder of everything. */
-  root: string;
-  isPattern: boolean;
+  from: UploadedFiles | { kind: 'stage'; index: number };
   destination: string;
-  /** `user` or `user:group`; the default is the current user. */
+  /** `user` or `user:group`; the default is the current user, or with `keepsOwners` the owner of each file. */
   owner: string | undefined;
   mode: number | undefined;
+  keepsOwners: boolean;
+  /** Whether folders that exist get owner and mode of those that are copied. */
+  overwritesFolders: boolean;
+}
+
+export interface UploadedFiles {
+  kind: 'upload';
+  /** The beginning of the source without a pattern, and without `.` and `..`; empty for the folder of everything. */
+  root: string;
+  isPattern: boolean;
   /** Of the archive. */
   filesHash: string;
 }

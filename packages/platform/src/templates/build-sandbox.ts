@@ -1,30 +1,20 @@
 import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { BuildLog } from './build-log.ts';
-import type { BuildStep } from './build-plan.ts';
 import { runBuildStep } from './build-steps.ts';
 import type { ContextStore } from './contexts/context-store.ts';
-import { createCopying } from './contexts/run-copy.ts';
-import type { Place } from './place.ts';
+import { createCopying, type WithStage } from './contexts/run-copy.ts';
+import type { PlacedStep } from './place.ts';
 import { createSandboxRunner } from './run-in-sandbox.ts';
 import type { TemplateImages } from './template-images.ts';
 import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
 
 export interface SandboxBuild extends BuildSandbox {
-  buildId: string;
   steps: readonly PlacedStep[];
   log: BuildLog;
   beforeStep: (step: PlacedStep) => void;
   /** Called with the sandbox as the step has left it. */
   afterStep: (step: PlacedStep, instance: Instance) => Promise<void>;
-}
-
-/** A step and where it runs. */
-export interface PlacedStep {
-  step: BuildStep;
-  place: Place;
-  /** Its number in the build, from 1. */
-  number: number;
 }
 
 /**
@@ -37,22 +27,29 @@ export const buildInSandbox = async (
     runtime,
     images,
     contexts,
+    withStage,
     clock,
-  }: { runtime: Runtime; images: TemplateImages; contexts: ContextStore | undefined; clock: Clock },
+  }: {
+    runtime: Runtime;
+    images: TemplateImages;
+    contexts: ContextStore | undefined;
+    withStage: WithStage;
+    clock: Clock;
+  },
 ): Promise<{ digest: string; sizeBytes: number }> => {
-  const { buildId, steps, log, signal, beforeStep, afterStep } = build;
+  const { steps, log, signal, beforeStep, afterStep } = build;
   return withSandbox(build, { runtime, clock }, async (instance) => {
     const runner = createSandboxRunner(instance);
-    const copying = createCopying(instance, { contexts });
+    const copying = createCopying(instance, { contexts, withStage });
     for (const placed of steps) {
-      const { step, place, number } = placed;
+      const { number } = placed;
       beforeStep(placed);
-      await runBuildStep(step, { runner, copying, place, log, name: String(number), signal });
+      await runBuildStep(placed, { runner, copying, log, name: String(number), signal });
       await afterStep(placed, instance);
     }
     log.add({ level: 'info', message: 'writing the image', step: 'finalize' });
     await instance.pause({ memory: false });
-    const file = images.toUnfinished(buildId);
+    const file = images.toUnfinished(build.instanceId);
     const made = await instance.exportImage({ path: file, signal });
     await images.keep({ file, digest: made.digest });
     return made;

@@ -2,7 +2,7 @@ import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildStep } from './build-plan.ts';
 import type { Copying } from './contexts/run-copy.ts';
-import { expand, type Place, toNextPlace, toStepEnv } from './place.ts';
+import { expand, type Place, type PlacedStep, toNextPlace, toStepEnv } from './place.ts';
 import {
   RefusedCommandError,
   type SandboxRunner,
@@ -41,23 +41,24 @@ export const describeStep = (step: BuildStep): string => {
 };
 
 /**
- * Runs one step of a build in its sandbox, at that place; `name` is its number. Rejects with `BuildError` when the step
+ * Runs one step of a build in its sandbox, at its place; `name` is its number. Rejects with `BuildError` when the step
  * fails, and otherwise with the reason of `signal`, or what the connection to the sandbox fails with.
  */
 export const runBuildStep = async (
-  step: BuildStep,
+  { step, place, makesWorkdir }: Pick<PlacedStep, 'step' | 'place' | 'makesWorkdir'>,
   options: {
     runner: SandboxRunner;
     copying: Copying;
-    place: Place;
     log: BuildLog;
     name: string;
     signal: AbortSignal;
   },
 ): Promise<void> => {
-  const { runner, place, log, name, signal } = options;
+  const { runner, log, name, signal } = options;
   const onLine = (message: string): void => log.add({ level: 'info', message, step: name });
   const env = toStepEnv(place);
+  // As container tools do.
+  if (makesWorkdir) await makeWorkdir(place, { runner, name, onLine: () => undefined, signal });
   switch (step.type) {
     case 'ENV':
     case 'ARG':
@@ -68,20 +69,11 @@ export const runBuildStep = async (
       return;
     }
     case 'WORKDIR': {
-      const { workdir } = toNextPlace(step, place);
-      const isNew = await runner.makeFolder(workdir, { signal }).catch((error: unknown) => {
-        if (!(error instanceof UnusablePathError)) throw error;
-        throw new BuildError(name, `cannot make the folder '${workdir}': ${error.message}`, { cause: error });
-      });
-      if (!isNew) return;
-      const args = ['-c', 'chown "$1" "$2"', 'sh', place.user, workdir];
-      const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env };
-      const status = await runner.run(command, { onLine, signal });
-      if (status !== 0)
-        throw new BuildError(name, `cannot give the folder '${workdir}' to the user '${place.user}'`);
+      await makeWorkdir(toNextPlace(step, place), { runner, name, onLine, signal });
       return;
     }
     case 'USER': {
+      if (!step.isCreated) return;
       const args = ['-c', ADD_USER, 'sh', step.name];
       const command = { file: '/bin/sh', args, user: 'root', cwd: '/', env };
       const status = await runner.run(command, { onLine, signal });
@@ -89,18 +81,42 @@ export const runBuildStep = async (
       return;
     }
     case 'RUN': {
-      const { command, user = place.user } = step;
+      const { command, user = place.user, shell } = step;
+      const [file, ...args] = [...shell, command];
       const status = await rejectUnstartable(name, `failed to run command '${command}': command failed`, () =>
-        runner.run(
-          { file: '/bin/bash', args: ['-l', '-c', command], user, cwd: place.workdir, env },
-          { onLine, signal },
-        ),
+        runner.run({ file, args, user, cwd: place.workdir, env }, { onLine, signal }),
       );
       if (status !== 0)
         throw new BuildError(name, `failed to run command '${command}': exit status ${status}`);
     }
   }
 };
+
+/**
+ * Makes the folder of a place where it is missing, for its user. Rejects with `BuildError` of the step `name`, the reason of
+ * `signal`, or what the connection to the sandbox fails with.
+ */
+const makeWorkdir = async (
+  { user, workdir, ...variables }: Place,
+  options: { runner: SandboxRunner; name: string; onLine: (line: string) => void; signal: AbortSignal },
+): Promise<void> => {
+  const { runner, name, onLine, signal } = options;
+  const env = toStepEnv(variables);
+  const isNew = await runner.makeFolder(workdir, { signal }).catch((error: unknown) => {
+    if (!(error instanceof UnusablePathError)) throw error;
+    throw new BuildError(name, `cannot make the folder '${workdir}': ${error.message}`, { cause: error });
+  });
+  // It belongs to root as it is, also where no shell could change that.
+  if (!isNew || isRoot(user)) return;
+  const args = ['-c', 'chown "$1" "$2"', 'sh', toOwner(user), workdir];
+  const status = await runner.run({ file: '/bin/sh', args, user: 'root', cwd: '/', env }, { onLine, signal });
+  if (status !== 0) throw new BuildError(name, `cannot give the folder '${workdir}' to the user '${user}'`);
+};
+
+/** As container tools do for a number. */
+const toOwner = (user: string): string => (/^\d+$/.test(user) ? `${user}:${user}` : user);
+
+const isRoot = (user: string): boolean => ['root', 'root:root', '0', '0:0'].includes(user);
 
 /** A user that does not exist is the fault of the step, and so is a folder that an earlier one removed. */
 const rejectUnstartable = async <T>(name: string, what: string, work: () => Promise<T>): Promise<T> => {

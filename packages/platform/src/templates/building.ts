@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { createTurns } from '../turns.ts';
 import { BuildError } from './build-error.ts';
 import { createBuildLog } from './build-log.ts';
-import type { BuildPlan } from './build-plan.ts';
+import type { BuildPlan, StagePlan } from './build-plan.ts';
 import { type CachedResult, createBuildCache } from './cache/build-cache.ts';
 import type { ContextStore } from './contexts/context-store.ts';
 import { createMaking } from './making.ts';
@@ -97,24 +97,26 @@ export const createBuilding = (options: BuildingOptions): Building => {
   const cache = createBuildCache(options);
   const making = createMaking({ ...options, base: images.base, cache, requireImages });
 
-  const requireUsable = (source: BuildPlan['source']): void => {
+  const requireUsable = ({ source }: StagePlan, field: string): void => {
     const all = requireImages();
     if (source.kind !== 'image') return;
     try {
       all.check(source.reference);
     } catch (error) {
       if (!(error instanceof UnusableImageError)) throw error;
-      throw invalid(`body.fromImage: ${error.message}`, { cause: error });
+      throw invalid(`${field}.fromImage: ${error.message}`, { cause: error });
     }
   };
 
   /** They stay: those that were just asked for are needed. */
-  const requireContexts = async (steps: BuildPlan['steps']): Promise<void> => {
-    for (const [index, step] of steps.entries())
-      if (step.type === 'COPY' && !(await contexts?.has(step.filesHash)))
+  const requireContexts = async ({ steps }: StagePlan, field: string): Promise<void> => {
+    for (const [index, step] of steps.entries()) {
+      if (step.type !== 'COPY' || step.from.kind !== 'upload') continue;
+      if (!(await contexts?.has(step.from.filesHash)))
         throw invalid(
-          `body.steps[${index}].filesHash: the files of '${step.source}' were not uploaded to the link of GET /templates/{templateID}/files/{hash}`,
+          `${field}.steps[${index}].filesHash: the files of '${step.source}' were not uploaded to the link of GET /templates/{templateID}/files/{hash}`,
         );
+    }
   };
 
   const fail = async (id: string, reason: BuildReason): Promise<void> => {
@@ -203,8 +205,13 @@ export const createBuilding = (options: BuildingOptions): Building => {
       return row;
     },
     start: async (build, plan) => {
-      requireUsable(plan.source);
-      await requireContexts(plan.steps);
+      for (const [stage, field] of [
+        ...plan.stages.map((one, index) => [one, `body.stages[${index}]`] as const),
+        [plan, 'body'] as const,
+      ]) {
+        requireUsable(stage, field);
+        await requireContexts(stage, field);
+      }
       if (clock.now() - build.createdAt > MAX_WAIT_MS)
         await fail(build.id, { message: 'the build was not started within 40 minutes' });
       const notWaiting = invalid(`build "${toBuildId(build.id)}" is not waiting for its start`);
@@ -213,9 +220,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
       const { promise: done, resolve: end } = Promise.withResolvers<void>();
       // Before its state changes: the removal of a template ends it, and that of images waits for it.
       running.set(build.id, { templateId: build.templateId, abort, done });
-      const releaseContexts = contexts?.hold(
-        plan.steps.flatMap((step) => (step.type === 'COPY' ? [step.filesHash] : [])),
-      );
+      const releaseContexts = contexts?.hold(listUploads(plan));
       const release = (): void => {
         releaseContexts?.();
         if (plan.source.kind === 'archive') plan.source.release();
@@ -280,6 +285,12 @@ export const createBuilding = (options: BuildingOptions): Building => {
     },
   };
 };
+
+/** The hashes of the files that the steps of a build copy from its context. */
+const listUploads = (plan: BuildPlan): string[] =>
+  [...plan.stages, plan]
+    .flatMap(({ steps }) => steps)
+    .flatMap((step) => (step.type === 'COPY' && step.from.kind === 'upload' ? [step.from.filesHash] : []));
 
 const nameTaken = (name: string): ApiError =>
   conflict(`the name "${name}" belongs to a template that is not built`);

@@ -1,15 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import { inheritStart } from './inherit-start.ts';
+import type { StartCommands } from '../store/build-store.ts';
+import type { BuildPlan } from './build-plan.ts';
+import { type ImageCommand, inheritStart } from './inherit-start.ts';
 
 const place = { user: 'worker', workdir: '/srv', env: { A: 'b' } };
 const inherited = { startCmd: 'serve', readyCmd: 'check', user: 'user', workdir: '/home/user', env: {} };
-const inherit = (own: { startCmd?: string; readyCmd?: string }, from: typeof inherited | null = inherited) =>
+const none = {
+  startCmd: undefined,
+  readyCmd: undefined,
+  entrypoint: undefined,
+  command: undefined,
+  healthcheck: undefined,
+};
+const noCommand = { entrypoint: [], command: [] };
+const inherit = (
+  own: Partial<typeof none | BuildPlan>,
+  from: StartCommands | null = inherited,
+  image: ImageCommand = noCommand,
+) =>
   inheritStart(
-    { startCmd: undefined, readyCmd: undefined, ...own },
-    {
-      place: { ...place, buildArgs: { SECRET: 's' } },
-      inherited: from,
-    },
+    { ...none, ...own },
+    { place: { ...place, buildArgs: { SECRET: 's' } }, inherited: from, image },
   );
 
 describe('inheritStart', () => {
@@ -25,6 +36,24 @@ describe('inheritStart', () => {
       readyCmd: 'ready',
       ...place,
     });
+  });
+
+  it('joins the words of its own with those of the image as container tools do', () => {
+    const image = { entrypoint: ['enter', 'in'], command: ['serve', 'a b'] };
+    const words = (own: Parameters<typeof inherit>[0]) => inherit(own, null, image)?.startWords;
+    expect(words({})).toEqual(['enter', 'in', 'serve', 'a b']);
+    expect(words({ command: ['own'] })).toEqual(['enter', 'in', 'own']);
+    expect(words({ entrypoint: ['own'] })).toEqual(['own']);
+    expect(words({ entrypoint: [], command: ['own'] })).toEqual(['own']);
+    expect(inherit({ entrypoint: [] }, null, image)).toBeNull();
+    expect(inherit({ healthcheck: ['test', '-e', '/a'] }, null, image)).toEqual({
+      startCmd: 'enter in serve "a b"',
+      startWords: ['enter', 'in', 'serve', 'a b'],
+      readyCmd: 'test -e /a',
+      readyWords: ['test', '-e', '/a'],
+      ...place,
+    });
+    expect(inherit({ startCmd: 'own' }, null, image)).toEqual({ startCmd: 'own', readyCmd: null, ...place });
   });
 
   it('replaces only the check by a check of its own', () => {

@@ -2,17 +2,63 @@ import type { StartCommands } from '../store/build-store.ts';
 import type { BuildPlan } from './build-plan.ts';
 import type { Place } from './place.ts';
 
+/** The command of an image; both empty for none. */
+export interface ImageCommand {
+  entrypoint: readonly string[];
+  command: readonly string[];
+}
+
+type OwnStart = Pick<BuildPlan, 'startCmd' | 'readyCmd' | 'entrypoint' | 'command' | 'healthcheck'>;
+
 /**
  * The start commands of a build: its own run where a further step would. Without any, those of its base remain, where
  * they run there. Build arguments are not among its variables. A check of its own alone replaces that of its base; a start command replaces both.
  */
 export const inheritStart = (
-  { startCmd, readyCmd }: Pick<BuildPlan, 'startCmd' | 'readyCmd'>,
-  { place, inherited }: { place: Place; inherited: StartCommands | null },
+  own: OwnStart,
+  { place, inherited, image }: { place: Place; inherited: StartCommands | null; image: ImageCommand },
 ): StartCommands | null => {
-  if (startCmd === undefined && readyCmd === undefined) return inherited;
-  if (startCmd === undefined && readyCmd !== undefined && inherited !== null)
-    return { ...inherited, readyCmd };
+  const start = toStart(own, image);
+  const ready = toReady(own);
   const { user, workdir, env } = place;
-  return { startCmd: startCmd ?? null, readyCmd: readyCmd ?? null, user, workdir, env };
+  const where = { user, workdir, env };
+  if (start === undefined) {
+    if (ready === undefined) return inherited;
+    const { readyWords: _, ...rest }: StartCommands = inherited ?? {
+      startCmd: null,
+      readyCmd: null,
+      ...where,
+    };
+    return { ...rest, ...ready };
+  }
+  return { ...start, readyCmd: null, ...ready, ...where };
 };
+
+/** Whether what is started is only what the image starts. */
+export const isOfImage = ({ startCmd, entrypoint, command }: OwnStart): boolean =>
+  startCmd === undefined && entrypoint === undefined && command === undefined;
+
+/** As container tools join the two: an entry point of its own hides the command of the image. */
+const toStart = (
+  { startCmd, entrypoint, command }: OwnStart,
+  image: ImageCommand,
+): Pick<StartCommands, 'startCmd' | 'startWords'> | undefined => {
+  if (startCmd !== undefined) return { startCmd };
+  const words = [
+    ...(entrypoint ?? image.entrypoint),
+    ...(command ?? (entrypoint === undefined ? image.command : [])),
+  ];
+  return words.length === 0 ? undefined : { startCmd: toText(words), startWords: words };
+};
+
+const toReady = ({
+  readyCmd,
+  healthcheck,
+}: OwnStart): Pick<StartCommands, 'readyCmd' | 'readyWords'> | undefined => {
+  if (healthcheck !== undefined) return { readyCmd: toText(healthcheck), readyWords: healthcheck };
+  return readyCmd === undefined ? undefined : { readyCmd };
+};
+
+/** For people. */
+const toText = (words: readonly string[]): string =>
+  words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');

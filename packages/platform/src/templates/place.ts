@@ -11,8 +11,21 @@ export interface Place {
   buildArgs: Record<string, string>;
 }
 
+/** A step and where it runs. */
+export interface PlacedStep {
+  step: BuildStep;
+  place: Place;
+  /** Its number in the build, from 1. */
+  number: number;
+  /** Whether the folder of that place may be missing, as an image may name one that it does not have. */
+  makesWorkdir: boolean;
+}
+
 /** The variables of a step: those of `ENV` hide build arguments. */
-export const toStepEnv = ({ env, buildArgs }: Place): Record<string, string> => ({ ...buildArgs, ...env });
+export const toStepEnv = ({ env, buildArgs }: Pick<Place, 'env' | 'buildArgs'>): Record<string, string> => ({
+  ...buildArgs,
+  ...env,
+});
 
 /** Where the first step runs, with the variables of the image. */
 export const toFirstPlace = (env: Record<string, string>): Place => ({

@@ -50,7 +50,8 @@ export const createSandboxRunner = (
 ): SandboxRunner => {
   const client = createEnvdClient({ baseUrl: 'http://localhost', fetch: createAgentFetch(instance) });
   const toHeaders = (user: string) => ({
-    Authorization: toBasic(user),
+    // A name in it cannot have a colon, as before a group.
+    Authorization: toBasic(user.replace(':', '/')),
     ...(edgeNonce !== undefined && { [EDGE_ACCESS]: toEdgeAccess('full', edgeNonce) }),
   });
 

@@ -14,7 +14,12 @@ const RETRY_MS = 2_000;
 const UNCHECKED_WAIT_MS = 20_000;
 const MAX_READY_MS = 10 * 60_000;
 
+/** The start command has ended with status 0, and `mayEnd` is not set. */
+export class StartEndedError extends Error {}
+
 export interface StartOptions {
+  /** Whether a start command that ends with 0 is ready when the check says so, as one that leaves its work to a daemon. */
+  mayEnd?: boolean;
   runner: SandboxRunner;
   onLine: (line: string) => void;
   /** Lines of the check, which fails until the command is ready. */
@@ -62,14 +67,18 @@ interface RunningStart {
   closed: Promise<unknown>;
 }
 
-const runStart = (commands: StartCommands, { runner, onLine, signal }: StartOptions): RunningStart => {
+const runStart = (
+  commands: StartCommands,
+  { runner, onLine, mayEnd = true, signal }: StartOptions,
+): RunningStart => {
   const text = commands.startCmd ?? '';
   const { promise: begun, resolve: onStart } = Promise.withResolvers<void>();
-  const ended = runner.run(toCommand(commands, text), { onLine, onStart, signal });
+  const ended = runner.run(toCommand(commands, text, commands.startWords), { onLine, onStart, signal });
   const failed = ended.then(
     (status) => {
       if (status !== 0)
         throw new StartFailedError(`failed to run start command '${text}': exit status ${status}`);
+      if (!mayEnd) throw new StartEndedError('the start command has ended');
       // It has left its work to others, as a daemon does.
       return new Promise<never>(() => undefined);
     },
@@ -93,7 +102,7 @@ const waitUntilReady = async (
   }
   for (;;) {
     const status = await runner
-      .run(toCommand(commands, readyCmd), { onLine: onCheckLine, signal })
+      .run(toCommand(commands, readyCmd, commands.readyWords), { onLine: onCheckLine, signal })
       .catch((error: unknown) => {
         throw toStartFailure(`failed to run ready command '${readyCmd}'`, error);
       });
@@ -102,13 +111,11 @@ const waitUntilReady = async (
   }
 };
 
-const toCommand = ({ user, workdir, env }: StartCommands, text: string) => ({
-  file: '/bin/bash',
-  args: ['-l', '-c', text],
-  user,
-  cwd: workdir,
-  env,
-});
+const toCommand = (
+  { user, workdir, env }: StartCommands,
+  text: string,
+  [file = '/bin/bash', ...args]: readonly string[] = ['/bin/bash', '-l', '-c', text],
+) => ({ file, args, user, cwd: workdir, env });
 
 /** A user or a folder that does not exist is the fault of the template. */
 const toStartFailure = (what: string, error: unknown): unknown =>

@@ -15,6 +15,8 @@ import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
 export interface BuildStartPhase extends Pick<BuildSandbox, 'instanceId' | 'origin' | 'limits' | 'signal'> {
   build: BuildRow;
   commands: StartCommands;
+  /** As in `StartOptions`. */
+  mayEnd: boolean;
   log: BuildLog;
 }
 
@@ -28,13 +30,13 @@ export interface StartPhaseOptions {
 /**
  * Starts the commands of a build in a sandbox of its image, and resolves when they are ready: with the id of a checkpoint
  * in which they run, which the caller has to release, or with null where their processes cannot be kept. The sandbox is
- * gone when it settles. Rejects with `BuildError`, the reason of `signal`, or what the runtime fails with.
+ * gone when it settles. Rejects with `BuildError`, `StartEndedError`, the reason of `signal`, or what the runtime fails with.
  */
 export const startInSandbox = async (
   phase: BuildStartPhase,
   options: StartPhaseOptions,
 ): Promise<string | null> => {
-  const { build, commands, log, signal } = phase;
+  const { build, commands, mayEnd, log, signal } = phase;
   const addLine = (level: 'debug' | 'info') => (message: string) =>
     log.add({ level, message, step: 'finalize' });
   const info = addLine('info');
@@ -47,7 +49,7 @@ export const startInSandbox = async (
     if (commands.readyCmd !== null) info(`waiting for ${commands.readyCmd}`);
     const runner = createSandboxRunner(instance, { edgeNonce });
     try {
-      await startAndWait(commands, { runner, onLine: info, onCheckLine: addLine('debug'), signal });
+      await startAndWait(commands, { runner, onLine: info, onCheckLine: addLine('debug'), mayEnd, signal });
     } catch (error) {
       if (!(error instanceof StartFailedError)) throw error;
       throw new BuildError('finalize', error.message, { cause: error });

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { ImageConfig } from '../store/cache/cache-store.ts';
 
 /** Makes and keeps the images of templates. The port of the platform; the composition root implements it. */
 export interface TemplateImages {
@@ -54,10 +55,9 @@ export interface TemplateImages {
 }
 
 /** An image that was made from one of a registry. */
-export interface RegistryImage {
+export interface RegistryImage extends ImageConfig {
   digest: string;
   sizeBytes: number;
-  env: Record<string, string>;
   origin: string;
 }
 

@@ -2,9 +2,18 @@ import type { components } from '@skerry/platform-client';
 import { type Connection, callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 import type { BuildProgress, BuildResult, TemplateBuild } from './build-handle.ts';
-import { openContext } from './context/open-context.ts';
+import { type Context, openContext } from './context/open-context.ts';
 import { type PreparedCopy, prepareCopy, uploadFiles } from './context/upload-files.ts';
-import { type TemplateDefinition, type TemplateSource, toForce } from './definition.ts';
+import {
+  type StageDefinition,
+  type StageSource,
+  type TemplateDefinition,
+  type TemplateStep,
+  type TemplateStepJson,
+  toForce,
+  toStartJson,
+  toStepJson,
+} from './definition.ts';
 import type { TemplateBuilder } from './template.ts';
 import { startBuild, waitForBuild } from './wait-for-build.ts';
 
@@ -50,42 +59,50 @@ async function runBuild(connection: Connection, run: Run): Promise<BuildResult> 
   const { definition, name, options, onProgress } = run;
   const { force = false } = options;
   // Before the service is asked for anything, so that a missing file leaves nothing behind.
-  const steps = await prepareSteps(definition, options);
+  const stages = await prepareStages(definition, options);
+  const steps = stages.flat();
   const { data: requested } = await callApi(connection, options, (api, signal) =>
     api.POST('/v3/templates', { body: toRequest(name, options), signal }),
   );
   const { templateID: templateId, buildID: buildId, tags, aliases } = requested;
   for (const [index, copy] of steps.entries()) {
-    if (!('contents' in copy) || !(await uploadFiles(connection, { templateId, copy, force }, options)))
-      continue;
+    if (!('hash' in copy) || !(await uploadFiles(connection, { templateId, copy, force }, options))) continue;
     const message = `sent the files of COPY ${copy.args.slice(0, 2).join(' ')} (${copy.files.length})`;
     onProgress({ step: String(index + 1), level: 'info', message, time: new Date() });
   }
   await callApi(connection, options, (api, signal) =>
     api.POST('/v2/templates/{templateID}/builds/{buildID}', {
       params: { path: { templateID: templateId, buildID: buildId } },
-      body: toStart(definition, steps, force),
+      body: toStart(definition, stages, force),
       signal,
     }),
   );
-  const toLine = (step: string | undefined) => definition.steps[Number(step) - 1]?.line;
+  const toLine = (step: string | undefined) => steps[Number(step) - 1]?.line;
   await waitForBuild(connection, { ...options, templateId, buildId, onProgress, toLine });
   return { templateId, buildId, name: aliases[0] ?? name, tags };
 }
 
-type PreparedStep =
-  | { type: Schemas['BuildStep']['type']; args: string[] }
-  | (PreparedCopy & { type: 'COPY' });
+type PreparedStep = (TemplateStepJson & { line: number | undefined }) | (PreparedCopy & { force?: true });
 
-async function prepareSteps(
-  { steps, ignoreFile }: TemplateDefinition,
+/** The steps of all stages, those of the template last. */
+async function prepareStages(
+  { stages = [], ...definition }: TemplateDefinition,
   { context = '.', signal }: Run['options'],
-): Promise<PreparedStep[]> {
-  const opened = steps.some(({ type }) => type === 'COPY') ? openContext(context, ignoreFile) : undefined;
-  const prepared: PreparedStep[] = [];
-  for (const step of steps) {
-    if (step.type !== 'COPY' || opened === undefined) prepared.push(step as PreparedStep);
-    else prepared.push({ type: 'COPY', ...(await prepareCopy(step, opened, signal)) });
+): Promise<PreparedStep[][]> {
+  let opened: Context | undefined;
+  const prepare = async (step: TemplateStep): Promise<PreparedStep[]> => {
+    if (!('src' in step)) return [{ ...toStepJson(step), line: step.line }];
+    opened ??= openContext(context, definition.ignoreFile);
+    return prepareCopy(step, opened, signal);
+  };
+  const prepared: PreparedStep[][] = [];
+  for (const stage of [...stages, definition]) {
+    const steps: PreparedStep[] = [];
+    for (const [index, step] of stage.steps.entries()) {
+      const force = toForce(index, stage.cacheableSteps);
+      steps.push(...(await prepare(step)).map((one) => ({ ...one, ...force })));
+    }
+    prepared.push(steps);
   }
   return prepared;
 }
@@ -100,25 +117,35 @@ function toRequest(name: string, { cpuCount, memoryMb, tags }: BuildOptions): Sc
 }
 
 function toStart(
-  { source, startCommand, readyCommand, cacheableSteps }: TemplateDefinition,
-  steps: readonly PreparedStep[],
+  definition: TemplateDefinition,
+  steps: readonly PreparedStep[][],
   force: boolean,
 ): Schemas['BuildStart'] {
+  const { stages = [] } = definition;
+  const toStage = (stage: StageDefinition, own: readonly PreparedStep[]) => ({
+    ...toSourceFields(stage.source),
+    ...(stage.imageConfig && { imageConfig: true }),
+    steps: own.map(toWireStep),
+  });
   return {
-    ...toSourceFields(source),
+    ...(stages.length > 0 && { stages: stages.map((stage, index) => toStage(stage, steps[index] ?? [])) }),
+    ...toStage(definition, steps.at(-1) ?? []),
     force,
-    steps: steps.map((step, index) => ({
-      type: step.type,
-      args: step.args,
-      ...('hash' in step ? { filesHash: step.hash } : {}),
-      ...toForce(index, cacheableSteps),
-    })),
-    ...(startCommand === undefined ? {} : { startCmd: startCommand }),
-    ...(readyCommand === undefined ? {} : { readyCmd: readyCommand }),
+    ...toStartJson(definition),
   };
 }
 
-function toSourceFields(source: TemplateSource) {
+function toWireStep(step: PreparedStep): Schemas['BuildStep'] {
+  if (!('hash' in step)) {
+    const { line: _, ...rest } = step;
+    return rest;
+  }
+  const { type, args, dockerfile, hash, force } = step;
+  return { type, args, filesHash: hash, ...(dockerfile && { dockerfile }), ...(force && { force }) };
+}
+
+function toSourceFields(source: StageSource) {
+  if (source.kind === 'stage') return { fromStage: source.index };
   if (source.kind === 'template') return { fromTemplate: source.template };
   const { image, credentials } = source;
   return {

@@ -10,6 +10,9 @@ export type TemplateSource =
   | { kind: 'template'; template: string };
 
 /** @internal */
+export type StageSource = TemplateSource | { kind: 'stage'; index: number };
+
+/** @internal */
 export interface CopyStep {
   type: 'COPY';
   /** Below the context, with `/`. May have `*`, `?`, `[…]` and, in the layout `paths`, `**`. */
@@ -22,62 +25,134 @@ export interface CopyStep {
    * named alone, as a Dockerfile does.
    */
   layout: 'paths' | 'flat';
+  /** Copied as in a Dockerfile; by `add`, archives are unpacked. */
+  dockerfile?: 'copy' | 'add';
+  /** What is copied, as a file with the name of `src`, in place of one of the context. */
+  content?: string;
+}
+
+/** Copies files of a stage. @internal */
+export interface StageCopyStep {
+  type: 'COPY';
+  /** Source, destination, owner and mode; the last two may be empty. */
+  args: string[];
+  fromStage: number;
 }
 
 /** @internal */
 export type TemplateStep = (
   | CopyStep
-  | { type: 'RUN' | 'ENV' | 'ARG' | 'WORKDIR' | 'USER'; args: string[] }
+  | StageCopyStep
+  | { type: 'RUN'; args: string[]; shell?: readonly string[] }
+  | { type: 'USER'; args: string[]; dockerfile?: 'user' }
+  | { type: 'ENV' | 'ARG' | 'WORKDIR'; args: string[] }
 ) & {
   /** The line of the Dockerfile that it comes from, from 1. */
   line?: number;
 };
 
 /** @internal */
-export interface TemplateDefinition {
-  source: TemplateSource;
+export interface StageDefinition {
+  source: StageSource;
   steps: readonly TemplateStep[];
-  startCommand: string | undefined;
-  readyCommand: string | undefined;
+  /** Begins as the user and in the folder of the image. */
+  imageConfig?: boolean | undefined;
   /** How many of the first steps the cache may answer. Default: all. */
   cacheableSteps?: number | undefined;
+}
+
+/** @internal */
+export interface TemplateDefinition extends StageDefinition {
+  /** What is built before, each from what stands before it. */
+  stages?: readonly StageDefinition[] | undefined;
+  startCommand: string | undefined;
+  readyCommand: string | undefined;
+  /** As words, in place of `startCommand` and `readyCommand`. */
+  entrypoint?: readonly string[] | undefined;
+  command?: readonly string[] | undefined;
+  healthcheck?: readonly string[] | undefined;
   /** A file with rules for the context, which replaces `.dockerignore` if it exists. */
   ignoreFile?: string | undefined;
 }
 
-/** The start of a build as the service reads it, without credentials and hashes of files. */
-export interface TemplateJson {
+/** A step as the service reads it, without hashes of files. */
+export interface TemplateStepJson {
+  force?: true;
+  type: 'COPY' | 'ADD' | 'RUN' | 'ENV' | 'ARG' | 'WORKDIR' | 'USER';
+  args: string[];
+  dockerfile?: boolean;
+  fromStage?: number;
+  shell?: string[];
+}
+
+/** What a build begins with and its steps, without credentials and hashes of files. */
+export interface TemplateStageJson {
   fromImage?: string;
   fromTemplate?: string;
-  steps: { type: string; args: string[]; force?: true }[];
+  fromStage?: number;
+  imageConfig?: boolean;
+  steps: TemplateStepJson[];
+}
+
+/** The start of a build as the service reads it, without credentials and hashes of files. */
+export interface TemplateJson extends TemplateStageJson {
+  stages?: TemplateStageJson[];
   startCmd?: string;
   readyCmd?: string;
+  entrypoint?: string[];
+  command?: string[];
+  healthcheck?: string[];
 }
 
 /** @internal */
-export const toStepArgs = (step: TemplateStep): string[] =>
-  step.type === 'COPY' ? [step.src, step.dest, step.user, step.mode] : step.args;
+export function toStepJson(step: TemplateStep): TemplateStepJson {
+  if ('src' in step) {
+    const { src, dest, user, mode, dockerfile } = step;
+    return { type: 'COPY', args: [src, dest, user, mode], ...(dockerfile && { dockerfile: true }) };
+  }
+  const { type, args } = step;
+  return {
+    type,
+    args,
+    ...('fromStage' in step && { fromStage: step.fromStage, dockerfile: true }),
+    ...('dockerfile' in step && { dockerfile: true }),
+    ...('shell' in step && { shell: [...(step.shell ?? [])] }),
+  };
+}
 
 /** @internal A step that is forced forces all later ones. */
 export const toForce = (index: number, cacheableSteps: number | undefined): { force?: true } =>
   index === cacheableSteps ? { force: true } : {};
 
+const toStageJson = ({ source, steps, imageConfig, cacheableSteps }: StageDefinition): TemplateStageJson => ({
+  ...toSourceJson(source),
+  ...(imageConfig && { imageConfig }),
+  steps: steps.map((step, index) => ({ ...toStepJson(step), ...toForce(index, cacheableSteps) })),
+});
+
+const toSourceJson = (source: StageSource) => {
+  if (source.kind === 'image') return { fromImage: source.image };
+  return source.kind === 'template' ? { fromTemplate: source.template } : { fromStage: source.index };
+};
+
 /** @internal */
-export function toJson({
-  source,
-  steps,
-  startCommand,
-  readyCommand,
-  cacheableSteps,
-}: TemplateDefinition): TemplateJson {
+export function toJson(definition: TemplateDefinition): TemplateJson {
+  const { stages = [] } = definition;
   return {
-    ...(source.kind === 'image' ? { fromImage: source.image } : { fromTemplate: source.template }),
-    steps: steps.map((step, index) => ({
-      type: step.type,
-      args: toStepArgs(step),
-      ...toForce(index, cacheableSteps),
-    })),
-    ...(startCommand === undefined ? {} : { startCmd: startCommand }),
-    ...(readyCommand === undefined ? {} : { readyCmd: readyCommand }),
+    ...(stages.length > 0 && { stages: stages.map(toStageJson) }),
+    ...toStageJson(definition),
+    ...toStartJson(definition),
+  };
+}
+
+/** @internal */
+export function toStartJson(definition: TemplateDefinition) {
+  const { startCommand, readyCommand, entrypoint, command, healthcheck } = definition;
+  return {
+    ...(startCommand !== undefined && { startCmd: startCommand }),
+    ...(readyCommand !== undefined && { readyCmd: readyCommand }),
+    ...(entrypoint && { entrypoint: [...entrypoint] }),
+    ...(command && { command: [...command] }),
+    ...(healthcheck && { healthcheck: [...healthcheck] }),
   };
 }

@@ -9,7 +9,12 @@ export {
   type TemplateBuild,
   TemplateBuildError,
 } from './build-handle.ts';
-export type { RegistryCredentials, TemplateJson } from './definition.ts';
+export type {
+  RegistryCredentials,
+  TemplateJson,
+  TemplateStageJson,
+  TemplateStepJson,
+} from './definition.ts';
 export type { DockerfileOptions } from './dockerfile/from-dockerfile.ts';
 export { DockerfileError } from './dockerfile/refused.ts';
 export type { LoadOptions, SavedImage } from './image-archive.ts';

@@ -88,7 +88,8 @@ export class TemplateBuilder {
    * replaces both.
    */
   start(command: string, { ready }: StartOptions = {}): TemplateBuilder {
-    return this.#with({ startCommand: requireText('command', command), readyCommand: ready });
+    const parts = { entrypoint: undefined, command: undefined, healthcheck: undefined };
+    return this.#with({ ...parts, startCommand: requireText('command', command), readyCommand: ready });
   }
 
   /** What a build sends, without credentials and hashes of files. */

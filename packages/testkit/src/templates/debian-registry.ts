@@ -12,8 +12,8 @@ import { promisify } from 'node:util';
 export interface DebianRegistry extends AsyncDisposable {
   /** `127.0.0.1:port`. */
   readonly host: string;
-  /** Pushes an image of one layer, the content of a folder, as `{name}:latest`. */
-  push(name: string, image: { folder: string; env?: readonly string[] }): Promise<void>;
+  /** Pushes an image of one layer, the content of a folder, as `{name}:latest`. `config` has `User`, `Cmd` and others. */
+  push(name: string, image: { folder: string; env?: readonly string[]; config?: object }): Promise<void>;
 }
 
 const START_MS = 10_000;
@@ -40,12 +40,17 @@ export async function startDebianRegistry(): Promise<DebianRegistry> {
 
   return {
     host,
-    push: async (name, { folder: content, env = [] }) => {
+    push: async (name, { folder: content, env = [], config: more = {} }) => {
       const tar = ['-C', content, '--numeric-owner', '--owner=0', '--group=0', '-cz', '.'];
       const { stdout } = await promisify(execFile)('tar', tar, { encoding: 'buffer', maxBuffer: 1 << 28 });
       const layer = await pushBlob(name, stdout);
       const architecture = { x64: 'amd64' }[arch() as string] ?? arch();
-      const document = { architecture, os: 'linux', config: { Env: env }, rootfs: { type: 'layers' } };
+      const document = {
+        architecture,
+        os: 'linux',
+        config: { Env: env, ...more },
+        rootfs: { type: 'layers' },
+      };
       const configBlob = await pushBlob(name, Buffer.from(JSON.stringify(document)));
       const type = 'application/vnd.oci.image.manifest.v1+json';
       const manifest = {

@@ -143,7 +143,7 @@ it('fails with the step, its message and the last lines, in the result and in th
 it('names the line of a Dockerfile whose step failed', async () => {
   const file = `FROM ${registry.host}/test/busybox\n\n# first\nRUN true\nRUN echo why && \\\n  exit 3\n`;
   const handle = build(Template.fromDockerfile(file), 'failing-file', stack.connection);
-  await expect(handle.result()).rejects.toMatchObject({ line: 5, step: '4' });
+  await expect(handle.result()).rejects.toMatchObject({ line: 5, step: '2' });
 });
 
 it('stops waiting when the signal aborts, and the build goes on', async () => {

@@ -65,6 +65,7 @@ echo "$GREETING" > greeting
 id -un >> greeting
 EOF
 ENV VERSION=1
+RUN echo worker:x:1500:1500::/home/worker:/bin/sh >> /etc/passwd && mkdir /home/worker && chown worker /home/worker
 USER worker
 RUN echo "$VERSION" > "/home/worker/version"
 LABEL kept=no
@@ -118,7 +119,7 @@ WORKDIR $ROOT
 COPY --chmod=0644 site/*.html site/assets ./
 COPY . /srv/all/
 EXPOSE 8000
-USER server
+USER 1500
 HEALTHCHECK --interval=1s CMD wget -q -O /dev/null http://127.0.0.1:8000/index.html
 ENTRYPOINT ["httpd", "-f", "-p", "8000"]
 CMD ["-h", "/srv/www"]
@@ -159,24 +160,28 @@ it('prints each line of a log and the result as JSON, also an error', async () =
   const failed = await skerry('template', 'build', '--json', 'failed', folder);
   expect(failed).toMatchObject({ code: 1, stderr: '' });
   expect(parseLines(failed.stdout).at(-1)).toEqual({
-    error: { code: 'build_failed', message: expect.stringContaining('exit status 3'), step: '3', line: 2 },
+    error: { code: 'build_failed', message: expect.stringContaining('exit status 3'), step: '1', line: 2 },
   });
 });
 
 it('ends with 1 and one line for a build that fails, and for what is asked wrongly', async () => {
   const folder = makeProject({
     Dockerfile: `FROM ${registry.host}/test/busybox\nRUN echo why >&2; exit 3\n`,
-    Refused: 'FROM a\nFROM b\n',
+    Refused: 'FROM a\nRUN --mount=type=secret,id=a true\n',
   });
   const failed = await skerry('template', 'build', 'failed', folder);
   expect(failed).toMatchObject({ code: 1, stdout: '' });
   expect(failed.stderr).toContain('  why\n');
   expect(failed.stderr).toMatch(/skerry: line 2 of the Dockerfile: failed to run command .*exit status 3\n$/);
   for (const [argv, stderr] of [
-    [['x', folder, '--file', join(folder, 'Refused')], /^skerry: line 2: a second FROM/],
+    [
+      ['x', folder, '--file', join(folder, 'Refused')],
+      /^skerry: line 2: RUN --mount=type=secret,id=a is not supported/,
+    ],
     [['x', folder, '--build-arg', 'A=1'], /no ARG for the build arguments A/],
     [['x', join(folder, 'none')], /^skerry: no file .*none\/Dockerfile/],
     [['x', '--from', 'a', '--file', 'b'], /--from does not go with --file/],
+    [['x', folder, '--target', 'none'], /the Dockerfile has no stage "none"/],
   ] as const)
     expect(await skerry('template', 'build', ...argv)).toMatchObject({
       code: 1,

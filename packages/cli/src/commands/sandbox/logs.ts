@@ -50,13 +50,12 @@ async function* readLog(
     yield* fresh;
     if (fresh.some(isEnd)) return;
     const last = page.at(-1)?.timestamp ?? from;
-    seen = new Set(
-      page.filter(({ timestamp }) => +timestamp === +last).map((entry) => JSON.stringify(entry)),
-    );
+    const newest = page.filter(({ timestamp }) => +timestamp === +last);
+    seen = new Set(newest.map((entry) => JSON.stringify(entry)));
     from = last;
     if (page.length === PAGE_ENTRIES) {
       // A millisecond that fills a page would be requested again and again.
-      if (seen.size === PAGE_ENTRIES) from = new Date(+last + 1);
+      if (newest.length === PAGE_ENTRIES) from = new Date(+last + 1);
       continue;
     }
     if (!follow) return;

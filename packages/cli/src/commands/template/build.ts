@@ -14,6 +14,7 @@ type Flags = Parameters<typeof resolveConnection>[0] & {
   file?: string;
   from?: string;
   buildArg?: Record<string, string>;
+  target?: string;
   cpu?: number;
   memory?: number;
   cache: boolean;
@@ -31,6 +32,7 @@ export function buildTemplateCommand(): Command {
       .option('--file <path>', 'the Dockerfile (default: Dockerfile in the folder)')
       .option('--from <image>', 'image of a registry, in place of a Dockerfile')
       .option('--build-arg <name=value>', 'value for an ARG, may be repeated', parseEnvironment)
+      .option('--target <stage>', 'stage of the Dockerfile, by name or number (default: the last)')
       .option('--cpu <count>', 'processors of each sandbox, 1 or an even number (default: 2)', parseCount)
       .option('--memory <MiB>', 'memory of each sandbox (default: 1024)', parseMebibytes)
       .option('--no-cache', 'run all steps, and upload all files again')
@@ -51,15 +53,16 @@ export function buildTemplateCommand(): Command {
   });
 }
 
-function toTemplate(context: string, { file, from, buildArg }: Flags): TemplateBuilder {
+function toTemplate(context: string, { file, from, buildArg, target }: Flags): TemplateBuilder {
   if (from !== undefined) {
-    if (file !== undefined || buildArg) throw new CliError('--from does not go with --file and --build-arg');
+    if (file !== undefined || buildArg || target !== undefined)
+      throw new CliError('--from does not go with --file, --build-arg and --target');
     return Template().fromImage(from);
   }
   const path = file ?? join(context, 'Dockerfile');
   if (!existsSync(path))
     throw new CliError(`no file ${path}: name a Dockerfile with --file, or an image with --from`);
-  return Template.fromDockerfile(path, { buildArgs: buildArg });
+  return Template.fromDockerfile(path, { buildArgs: buildArg, target });
 }
 
 const addTag = (tag: string, before: readonly string[] = []): string[] => [...before, tag];

@@ -1,23 +1,30 @@
 import type { Header } from 'tar-stream';
+import { type Attributes, parseAttributes } from './entry-attributes.ts';
 import { RefusedEntryError } from './entry-error.ts';
+import { MAX_ID, type Owner } from './owner.ts';
 
 /** One entry of an archive. Its path is relative, without `.` and `..`, and may still pass through links. */
 export interface ArchiveEntry {
   path: readonly string[];
   mode: number;
+  owner: Owner;
+  attributes: Attributes;
   modifiedAtSeconds: number;
   content: { kind: 'file' | 'folder' } | { kind: 'symlink'; target: string } | { kind: 'link'; to: string[] };
 }
 
 /** Throws `RefusedEntryError` for an absolute path, one with `..`, and for what is no file, folder or link. */
 export const parseEntry = (header: Header): ArchiveEntry => {
-  if (Object.keys(header.pax ?? {}).some((key) => key.startsWith('GNU.sparse.')))
+  const pax = (header.pax ?? {}) as Record<string, string>;
+  if (Object.keys(pax).some((key) => key.startsWith('GNU.sparse.')))
     throw new RefusedEntryError('is stored sparse');
   const path = parsePath(header.name);
   if (path.length === 0 && header.type !== 'directory') throw new RefusedEntryError('has no name');
   return {
     path,
     mode: header.mode & 0o7777,
+    owner: { uid: parseId(pax.uid ?? header.uid), gid: parseId(pax.gid ?? header.gid) },
+    attributes: parseAttributes(pax),
     modifiedAtSeconds: header.mtime.getTime() / 1000,
     content: parseContent(header),
   };
@@ -38,6 +45,12 @@ const parseContent = ({ type, linkname }: Header): ArchiveEntry['content'] => {
     default:
       throw new RefusedEntryError(`is a ${type ?? 'thing'}, not a file, folder or link`);
   }
+};
+
+const parseId = (value: string | number | undefined): number => {
+  const id = Number(value ?? 0);
+  if (Number.isInteger(id) && id >= 0 && id <= MAX_ID) return id;
+  throw new RefusedEntryError('has an owner out of range');
 };
 
 const parsePath = (path: string): string[] => {

@@ -17,6 +17,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { isErrno } from '../../system/errno.ts';
+import { setAttribute } from '../../system/xattr.ts';
+import type { Attributes } from './entry-attributes.ts';
 import { RefusedEntryError } from './entry-error.ts';
 import type { Owner } from './owner.ts';
 
@@ -27,6 +29,13 @@ const FOLDER_MODE = 0o755;
 
 type Path = readonly string[];
 
+interface EntryOptions {
+  mode: number;
+  /** Default: the owner of the tree. */
+  owner?: Owner | undefined;
+  attributes?: Attributes | undefined;
+}
+
 /**
  * A folder, and what is written below it. Paths are relative to it. Links on the way are followed inside of the folder,
  * whatever else changes them meanwhile; one that leaves it is refused. Missing folders are made. All that is new belongs
@@ -35,15 +44,18 @@ type Path = readonly string[];
 export interface FolderTree {
   /** A folder below this one, as a tree of its own. */
   open(path: Path): FolderTree;
-  /** A folder that was here already keeps its mode. */
-  makeFolder(path: Path, options: { mode: number }): void;
+  /** A folder that was here already keeps mode, owner and attributes unless `overwrite` is set. */
+  makeFolder(path: Path, options: EntryOptions & { overwrite?: boolean }): void;
   /** Replaces a file or a link; reads the content to its end. */
   writeFile(
     path: Path,
-    options: { mode: number; modifiedAtSeconds: number },
+    options: EntryOptions & { modifiedAtSeconds: number },
     content: AsyncIterable<Uint8Array>,
   ): Promise<void>;
-  makeSymlink(path: Path, options: { target: string; modifiedAtSeconds: number }): void;
+  makeSymlink(
+    path: Path,
+    options: { target: string; modifiedAtSeconds: number; owner?: Owner | undefined },
+  ): void;
   /** A further name of a file that is below this folder. */
   makeLink(path: Path, options: { to: Path }): void;
   close(): void;
@@ -166,34 +178,39 @@ const createTree = (root: number, options: { owner: Owner; made: Set<string> }):
     return make();
   };
 
+  const setMetadata = (fd: number, { mode, owner: own = owner, attributes = [] }: EntryOptions): void => {
+    fchownSync(fd, own.uid, own.gid);
+    // After the owner: chown(2) clears setuid.
+    fchmodSync(fd, mode);
+    for (const [name, value] of attributes) setAttribute(fd, name, value);
+  };
+
   return {
     open: (path) => createTree(enter(path), options),
-    makeFolder: (path, { mode }) => {
+    makeFolder: (path, { overwrite = false, ...entry }) => {
       const folder = enter(path);
       try {
-        if (made.has(identify(folder))) fchmodSync(folder, mode);
+        if (overwrite || made.has(identify(folder))) setMetadata(folder, entry);
       } finally {
         closeSync(folder);
       }
     },
-    writeFile: async (path, { mode, modifiedAtSeconds }, content) => {
+    writeFile: async (path, { modifiedAtSeconds, ...entry }, content) => {
       const place = enterParent(path);
       const file = replace(place, () => openSync(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600));
       try {
         for await (const piece of content)
           for (let done = 0; done < piece.length; ) done += writeSync(file, piece, done);
-        fchownSync(file, owner.uid, owner.gid);
-        // After the owner: chown(2) clears setuid.
-        fchmodSync(file, mode);
+        setMetadata(file, entry);
         futimesSync(file, modifiedAtSeconds, modifiedAtSeconds);
       } finally {
         closeSync(file);
       }
     },
-    makeSymlink: (path, { target, modifiedAtSeconds }) => {
+    makeSymlink: (path, { target, modifiedAtSeconds, owner: own = owner }) => {
       const place = enterParent(path);
       replace(place, () => symlinkSync(target, place));
-      lchownSync(place, owner.uid, owner.gid);
+      lchownSync(place, own.uid, own.gid);
       lutimesSync(place, modifiedAtSeconds, modifiedAtSeconds);
       // Later entries may pass through it.
       forgetLast();

@@ -8,7 +8,7 @@ export interface Owner {
 }
 
 /** One less than the "unchanged" of chown(2). */
-const MAX_ID = 2 ** 32 - 2;
+export const MAX_ID = 2 ** 32 - 2;
 
 const parseId = (text: string): number | undefined => {
   if (!/^\d{1,10}$/.test(text)) return undefined;

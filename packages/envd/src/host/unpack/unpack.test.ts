@@ -26,8 +26,18 @@ beforeEach(() => {
   destination = join(mkdtempSync(join(agent.dir, 'case-')), 'to');
 });
 
+const asBefore = { keepsOwners: false, overwritesFolders: false };
+
 const send = (body: Uint8Array, request: Partial<UnpackRequest> = {}): Promise<Answer> => {
-  const whole = { source: '', destination, intoFolder: false, owner: 'user', mode: undefined, ...request };
+  const whole = {
+    source: '',
+    destination,
+    intoFolder: false,
+    owner: 'user',
+    mode: undefined,
+    ...asBefore,
+    ...request,
+  };
   const path = `${controlPaths.unpack}?${toUnpackQuery(whole)}`;
   return agent.http({ method: 'POST', path, socket: 'control.sock', body });
 };

@@ -68,7 +68,7 @@ interface Writer extends Disposable {
 }
 
 const createWriter = (request: UnpackRequest, users: Users): Writer => {
-  const { destination, intoFolder, mode } = request;
+  const { destination, intoFolder, mode, keepsOwners, overwritesFolders: overwrites } = request;
   if (!destination.startsWith('/') || destination.includes('\0'))
     throw invalid('the destination must be absolute');
   if (mode !== undefined && !(Number.isInteger(mode) && mode >= 0 && mode <= MAX_MODE))
@@ -104,6 +104,8 @@ const createWriter = (request: UnpackRequest, users: Users): Writer => {
   return {
     add: async (entry, content) => {
       const { path, modifiedAtSeconds } = entry;
+      const kept = keepsOwners ? { owner: entry.owner, attributes: entry.attributes } : {};
+      const metadata = { mode: mode ?? entry.mode, ...kept };
       const place = toPlace(entry);
       if (place === undefined) return;
       isEmpty = false;
@@ -114,11 +116,17 @@ const createWriter = (request: UnpackRequest, users: Users): Writer => {
       const name = isAlone ? target.slice(-1) : place;
       switch (entry.content.kind) {
         case 'folder':
-          return tree.makeFolder(name, { mode: mode ?? entry.mode });
+          // Container tools make the destination without the mode of what they copy into it.
+          if (overwrites && name.length === 0) return;
+          return tree.makeFolder(name, { ...metadata, overwrite: overwrites });
         case 'file':
-          return await tree.writeFile(name, { mode: mode ?? entry.mode, modifiedAtSeconds }, content);
+          return await tree.writeFile(name, { ...metadata, modifiedAtSeconds }, content);
         case 'symlink':
-          return tree.makeSymlink(name, { target: entry.content.target, modifiedAtSeconds });
+          return tree.makeSymlink(name, {
+            target: entry.content.target,
+            modifiedAtSeconds,
+            owner: kept.owner,
+          });
         case 'link':
           return tree.makeLink(name, { to: toOther(entry.content.to) });
       }

@@ -54,6 +54,14 @@ export const serveImages = (server: FastifyInstance, services: ImageServices): v
   });
 };
 
+const noCommands = {
+  startCmd: undefined,
+  readyCmd: undefined,
+  entrypoint: undefined,
+  command: undefined,
+  healthcheck: undefined,
+};
+
 /** Receives an archive, and begins a build of the image in it. */
 const createLoad = (
   { store, building, diskMb, imports }: ImageServices,
@@ -84,8 +92,8 @@ const createLoad = (
       const template = await store.findTemplate(build.templateId);
       if (template === undefined) throw notFound(`template "${request.name}" was deleted meanwhile`);
       const source = { kind: 'archive' as const, path: imports.toPath(hash), release };
-      const commands = { startCmd: undefined, readyCmd: undefined };
-      await building.start(build, { source, steps: [], cacheableSteps: 0, ...commands });
+      const stage = { source, steps: [], stepsBefore: 0, cacheableSteps: 0, usesConfig: false };
+      await building.start(build, { ...stage, stages: [], ...noCommands });
       return toBuildRequested(build, template);
     } catch (error) {
       release();

@@ -10,7 +10,7 @@ const toEntry = (row: Selectable<BuildCacheTable>, shared: ReadonlySet<string>):
   snapshotId: row.snapshot_id,
   image: row.image,
   imageBytes: row.image_bytes,
-  env: JSON.parse(row.env) as Record<string, string>,
+  config: JSON.parse(row.config) as CacheEntry['config'],
   createdAt: row.created_at,
   lastUsedAt: row.last_used_at,
   isImageShared: row.image !== null && shared.has(row.image),
@@ -71,7 +71,7 @@ export const createCacheQueries = (db: Database): CacheStore => ({
           snapshot_id: entry.snapshotId ?? before?.snapshot_id ?? null,
           image: entry.image ?? before?.image ?? null,
           image_bytes: entry.imageBytes ?? before?.image_bytes ?? null,
-          env: JSON.stringify(entry.env),
+          config: JSON.stringify(entry.config),
           created_at: before?.created_at ?? entry.createdAt,
           last_used_at: entry.createdAt,
         })

@@ -30,9 +30,21 @@ export interface NewCacheEntry {
   /** The digest of an image of the same files. */
   image: string | null;
   imageBytes: number | null;
-  /** The environment that the image sets, for one of a registry. */
-  env: Record<string, string>;
+  /** For an image of a registry. */
+  config: ImageConfig | null;
   createdAt: number;
+}
+
+/** What the author of an image wants for its processes. */
+export interface ImageConfig {
+  env: Record<string, string>;
+  /** A name or a number, optionally with `:` and a group. Empty: root. */
+  user: string;
+  /** Absolute, or empty for `/`. */
+  workdir: string;
+  /** The words of its command, which begin with those of the entry point. */
+  entrypoint: string[];
+  command: string[];
 }
 
 export interface CacheEntry extends NewCacheEntry {

@@ -9,7 +9,7 @@ export interface BuildCacheTable {
   image: string | null;
   image_bytes: number | null;
   /** JSON text. */
-  env: string;
+  config: string;
   created_at: number;
   last_used_at: number;
 }
@@ -29,5 +29,13 @@ export const buildCache: Migration = {
       .addColumn('last_used_at', 'bigint', (column) => column.notNull())
       .execute();
     await db.schema.createIndex('build_cache_by_parent').on('build_cache').column('parent').execute();
+  },
+};
+
+/** What was kept before lacks the user, folder and command of its image, and its keys are those of other steps. */
+export const imageConfig: Migration = {
+  async up(db: Kysely<{ build_cache: object }>) {
+    await db.deleteFrom('build_cache').execute();
+    await db.schema.alterTable('build_cache').renameColumn('env', 'config').execute();
   },
 };

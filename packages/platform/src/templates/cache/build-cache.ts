@@ -4,7 +4,7 @@ import type { Limits } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import type { Snapshotting } from '../../sandboxes/snapshotting.ts';
 import type { BuildRow } from '../../store/build-store.ts';
-import type { CacheEntry, NewCacheEntry } from '../../store/cache/cache-store.ts';
+import type { CacheEntry, ImageConfig, NewCacheEntry } from '../../store/cache/cache-store.ts';
 import type { Store } from '../../store/store.ts';
 import { toEvict } from './to-evict.ts';
 
@@ -33,7 +33,7 @@ export interface BuildCache {
   /** Keeps an image that was made after the last step of a build; `isNew` when that step ran for it. */
   keepResult(image: Image, place: Place, options: { isNew: boolean }): Promise<void>;
   /** Keeps an image with which builds begin. */
-  keepBase(base: Image & { env: Record<string, string> }, place: Omit<Place, 'parent'>): Promise<void>;
+  keepBase(base: Image & { config: ImageConfig | null }, place: Omit<Place, 'parent'>): Promise<void>;
   /** The one that was used last first. */
   list(): Promise<CachedResult[]>;
   /** Removes results, and all that were made on them. Resolves with the keys that it has removed. */
@@ -64,11 +64,11 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
 
   const keep = (
     { description, ...place }: Place,
-    what: Pick<NewCacheEntry, 'snapshotId' | 'image' | 'imageBytes'> & { env?: Record<string, string> },
+    what: Pick<NewCacheEntry, 'snapshotId' | 'image' | 'imageBytes'> & { config?: ImageConfig | null },
     { replaces }: { replaces: boolean },
   ): Promise<boolean> => {
     const shown = description.slice(0, MAX_DESCRIPTION_LENGTH).toWellFormed();
-    const entry = { env: {}, ...place, ...what, description: shown, createdAt: clock.now() };
+    const entry = { config: null, ...place, ...what, description: shown, createdAt: clock.now() };
     return store.keepCached(entry, { replaces });
   };
 
@@ -122,12 +122,12 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
     keepResult: async (image, place, { isNew }) => {
       if (isOn) await keep(place, { snapshotId: null, ...image }, { replaces: isNew });
     },
-    keepBase: async ({ image, imageBytes, env }, place) => {
+    keepBase: async ({ image, imageBytes, config }, place) => {
       if (!isOn) return;
       const [before] = await store.findCached([place.key]);
       // The files of steps lie over the image of their base, and not over another one.
       const replaces = before !== undefined && before.image !== image;
-      await keep({ ...place, parent: null }, { snapshotId: null, image, imageBytes, env }, { replaces });
+      await keep({ ...place, parent: null }, { snapshotId: null, image, imageBytes, config }, { replaces });
     },
     list,
     remove: (keys) => store.removeCached(keys),

@@ -1,26 +1,34 @@
 import { expect, it } from 'vitest';
-import type { BuildStep } from '../build-plan.ts';
+import type { BuildStep, CopyStep } from '../build-plan.ts';
+import { toFirstPlace } from '../place.ts';
 import { type ChainBase, toKeyChain } from './key-chain.ts';
 
-const base: ChainBase = { image: 'sha256:1', env: { A: '1', B: '2' }, level: 'container', diskMb: 1 };
+const place = toFirstPlace({ A: '1', B: '2' });
+const base: ChainBase = { image: 'sha256:1', place, level: 'container', diskMb: 1 };
+const noStages = new Map<number, { identity: string }>();
 const steps: BuildStep[] = [
   { type: 'ENV', variables: [['TOKEN', 'a-secret']] },
   { type: 'WORKDIR', path: 'app' },
-  { type: 'RUN', command: 'make', user: undefined },
+  { type: 'RUN', command: 'make', user: undefined, shell: ['/bin/sh', '-c'] },
 ];
-const toKeys = (of = steps, changes: Partial<ChainBase> = {}, secret = 's'): string[] =>
-  toKeyChain(of, { base: { ...base, ...changes }, secret }).map(({ key }) => key);
+const toKeys = (of = steps, changes: Partial<ChainBase> = {}, secret = 's', stages = noStages): string[] =>
+  toKeyChain(of, { base: { ...base, ...changes }, stages, secret }).map(({ key }) => key);
+const toCopyStep = (from: CopyStep['from']): CopyStep => ({
+  ...{ type: 'COPY', source: 'a', destination: '/a', owner: undefined, mode: undefined },
+  ...{ from, keepsOwners: false, overwritesFolders: false },
+});
 /** How many of the first keys are equal. */
 const countEqual = (one: string[], other: string[]): number =>
   one.findIndex((key, index) => key !== other[index]);
 
 it('is equal for equal work, whatever the order of the variables of the image', () => {
-  expect(toKeys()).toEqual(toKeys(structuredClone(steps), { env: { B: '2', A: '1' } }));
+  expect(toKeys()).toEqual(toKeys(structuredClone(steps), { place: toFirstPlace({ B: '2', A: '1' }) }));
   expect(new Set(toKeys()).size).toBe(4);
-  expect(toKeyChain(steps, { base, secret: 's' }).at(-1)?.place).toEqual({
+  expect(toKeyChain(steps, { base, stages: noStages, secret: 's' }).at(-1)?.place).toEqual({
     user: 'user',
     workdir: '/home/user/app',
-    env: { ...base.env, TOKEN: 'a-secret' },
+    env: { ...place.env, TOKEN: 'a-secret' },
+    buildArgs: {},
   });
 });
 
@@ -30,17 +38,20 @@ it('differs from the first changed step on', () => {
     countEqual(toKeys(), toKeys([{ type: 'ENV', variables: [['TOKEN', 'x']] }, ...steps.slice(1)])),
   ).toBe(1);
   expect(countEqual(toKeys(), toKeys([...steps.slice(0, 2), { ...run, user: 'root' } as BuildStep]))).toBe(3);
-  const copy = { type: 'COPY', source: 'a', root: 'a', isPattern: false, destination: '/a' } as const;
-  const toCopy = (filesHash: string): BuildStep => ({
-    ...copy,
-    owner: undefined,
-    mode: undefined,
-    filesHash,
-  });
+  expect(countEqual(toKeys(), toKeys([...steps.slice(0, 2), { ...run, shell: ['x'] } as BuildStep]))).toBe(3);
+  const toCopy = (filesHash: string) =>
+    toCopyStep({ kind: 'upload', root: 'a', isPattern: false, filesHash });
   expect(countEqual(toKeys([toCopy('1')]), toKeys([toCopy('2')]))).toBe(1);
 });
 
-it.each([{ image: 'sha256:2' }, { env: {} }, { level: 'gvisor' }, { diskMb: 2 }])(
+it('covers the image of a stage that a step copies from, and not its number', () => {
+  const toStageKeys = (index: number, identity: string): string[] =>
+    toKeys([toCopyStep({ kind: 'stage', index })], {}, 's', new Map([[index, { identity }]]));
+  expect(toStageKeys(0, 'sha256:2')).toEqual(toStageKeys(1, 'sha256:2'));
+  expect(countEqual(toStageKeys(0, 'sha256:2'), toStageKeys(0, 'sha256:3'))).toBe(1);
+});
+
+it.each([{ image: 'sha256:2' }, { place: toFirstPlace({}) }, { level: 'gvisor' }, { diskMb: 2 }])(
   'differs everywhere with the base %j',
   (changes) => expect(countEqual(toKeys(), toKeys(steps, changes))).toBe(0),
 );

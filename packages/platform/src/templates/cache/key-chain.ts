@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { BuildStep } from '../build-plan.ts';
-import { type Place, toFirstPlace, toNextPlace } from '../place.ts';
+import { type Place, toNextPlace } from '../place.ts';
 
 /** The state between two steps of a build: before the first one, and after each. */
 export interface ChainPoint {
@@ -14,16 +14,19 @@ export interface ChainPoint {
 export interface ChainBase {
   /** The digest of the image, or what else shows that it is another one. */
   image: string;
-  /** The variables of the image. */
-  env: Record<string, string>;
+  /** Where the first step runs. */
+  place: Place;
   /** The level at which the steps run. */
   level: string;
   /** The disk on which they run. */
   diskMb: number;
 }
 
+/** The images of the stages from which steps copy, by the numbers of the stages: as `image` of `ChainBase`. */
+export type StageImages = ReadonlyMap<number, { identity: string }>;
+
 /** Raise it when a step of the same words does something else. */
-const VERSION = 1;
+const VERSION = 2;
 const KEY_LENGTH = 32;
 
 /** A key of the cache. Only the owner of the secret can find the value of a variable again by trying. */
@@ -36,20 +39,37 @@ export const toCacheKey = (secret: string, content: readonly unknown[]): string 
 const sortEnv = (env: Record<string, string>): [string, string][] =>
   Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
 
+/** The numbers of stages mean nothing in another build; their files do. */
+const toKeyed = (step: BuildStep, stages: StageImages): unknown => {
+  if (step.type !== 'COPY' || step.from.kind !== 'stage') return step;
+  const { index } = step.from;
+  const stage = stages.get(index);
+  if (stage === undefined) throw new Error(`stage ${index} has not been made`);
+  return { ...step, from: { kind: 'stage', image: stage.identity } };
+};
+
 /**
  * The states of a build, one more than its steps. Each key covers the base, all steps before it with their
- * arguments and the hashes of their files, and user, folder and variables at that place.
+ * arguments, the hashes of their files and the images of the stages that they copy from, and user, folder and variables at that place.
  */
 export const toKeyChain = (
   steps: readonly BuildStep[],
-  { base, secret }: { base: ChainBase; secret: string },
+  { base, stages, secret }: { base: ChainBase; stages: StageImages; secret: string },
 ): ChainPoint[] => {
-  let place = toFirstPlace(base.env);
-  let key = toCacheKey(secret, ['base', VERSION, base.image, sortEnv(base.env), base.level, base.diskMb]);
+  let { place } = base;
+  let key = toCacheKey(secret, ['base', VERSION, base.image, sortEnv(place.env), base.level, base.diskMb]);
   const points = [{ key, place }];
   for (const step of steps) {
     const { user, workdir, env, buildArgs } = place;
-    key = toCacheKey(secret, ['step', key, step, user, workdir, sortEnv(env), sortEnv(buildArgs)]);
+    key = toCacheKey(secret, [
+      'step',
+      key,
+      toKeyed(step, stages),
+      user,
+      workdir,
+      sortEnv(env),
+      sortEnv(buildArgs),
+    ]);
     place = toNextPlace(step, place);
     points.push({ key, place });
   }

@@ -4,20 +4,23 @@ import type { Log } from '../../log.ts';
 import type { BuildRow } from '../../store/build-store.ts';
 import type { CacheEntry } from '../../store/cache/cache-store.ts';
 import type { BuildLog } from '../build-log.ts';
-import type { BuildPlan, BuildStep } from '../build-plan.ts';
-import { buildInSandbox, type PlacedStep } from '../build-sandbox.ts';
+import type { BuildStep, StagePlan } from '../build-plan.ts';
+import { buildInSandbox } from '../build-sandbox.ts';
 import { describeStep } from '../build-steps.ts';
 import type { ContextStore } from '../contexts/context-store.ts';
-import type { Place } from '../place.ts';
+import type { WithStage } from '../contexts/run-copy.ts';
+import type { Place, PlacedStep } from '../place.ts';
 import type { TemplateImages } from '../template-images.ts';
 import { type BuildSandbox, LostSnapshotError } from '../with-sandbox.ts';
 import type { BuildCache } from './build-cache.ts';
-import { type ChainBase, type ChainPoint, toKeyChain } from './key-chain.ts';
+import { type ChainBase, type ChainPoint, type StageImages, toKeyChain } from './key-chain.ts';
 import type { WorkShare } from './shared-work.ts';
 
 export interface FilesBuild extends Pick<BuildSandbox, 'instanceId' | 'limits' | 'signal'> {
   build: BuildRow;
-  plan: Pick<BuildPlan, 'steps' | 'cacheableSteps'>;
+  plan: Pick<StagePlan, 'steps' | 'stepsBefore' | 'cacheableSteps'>;
+  /** Those that its steps copy from. */
+  stages: StageImages;
   base: ChainBase & { rootfs: string; cacheKey: string | null };
   log: BuildLog;
   share: WorkShare;
@@ -27,17 +30,20 @@ export interface FilesOptions {
   runtime: Runtime;
   images: TemplateImages;
   contexts: ContextStore | undefined;
+  withStage: WithStage;
   cache: BuildCache;
   secret: string;
   clock: Clock;
   log: Log;
 }
 
-/** The image of a build, and where a further step would run. */
+/** The image of a stage, and where a further step would run. */
 export interface MadeFiles {
   image: string;
   imageBytes: number;
   place: Place;
+  /** Of its result in the cache. */
+  cacheKey: string;
 }
 
 type Found = { index: number; entry: CacheEntry } | undefined;
@@ -46,14 +52,14 @@ type Found = { index: number; entry: CacheEntry } | undefined;
 const changesFiles = (step: BuildStep | undefined): boolean => step?.type === 'RUN' || step?.type === 'COPY';
 
 /**
- * Makes the files of a build: begins with the last result that the cache has for its steps, or another build is making
+ * Makes the files of a stage: begins with the last result that the cache has for its steps, or another build is making
  * now, runs the steps after that, and keeps what each makes. Rejects as `buildInSandbox` does; the results of steps that succeeded stay
  * in the cache.
  */
 export const makeFiles = async (build: FilesBuild, options: FilesOptions): Promise<MadeFiles> => {
-  const { plan, base, log, share, signal } = build;
+  const { plan, base, stages, log, share, signal } = build;
   const { cache, secret } = options;
-  const points = toKeyChain(plan.steps, { base, secret });
+  const points = toKeyChain(plan.steps, { base, stages, secret });
   const keys = points.map(({ key }) => key);
   const usable = plan.cacheableSteps === null ? [] : keys.slice(0, plan.cacheableSteps + 1);
   const look = async () => {
@@ -90,41 +96,43 @@ const makeFrom = async (
   const at = (index: number): ChainPoint => points[index] as ChainPoint;
   const last = plan.steps.length;
   for (const [index, step] of plan.steps.slice(0, first).entries()) {
-    const message = `CACHED ${at(index + 1).key} step ${index + 1}: ${describeStep(step)}`;
-    log.add({ level: 'info', message, step: String(index + 1) });
+    const name = String(plan.stepsBefore + index + 1);
+    log.add({
+      level: 'info',
+      message: `CACHED ${at(index + 1).key} step ${name}: ${describeStep(step)}`,
+      step: name,
+    });
   }
   if (entry !== undefined && first > 0) {
     const since = new Date(entry.createdAt).toISOString();
     const message = `taken: the base, the steps to here and their files are those of the result of ${since}`;
-    log.add({ level: 'info', message, step: String(first) });
+    log.add({ level: 'info', message, step: String(plan.stepsBefore + first) });
   }
   const { place, key } = at(last);
   if (first === last && entry?.image != null && entry.imageBytes !== null)
-    return { image: entry.image, imageBytes: entry.imageBytes, place };
+    return { image: entry.image, imageBytes: entry.imageBytes, place, cacheKey: key };
 
   /** The result that the next one is made on. */
   let parent = entry?.key ?? base.cacheKey;
   const toReason = createReasons(plan, first);
-  const steps = plan.steps.slice(first).map((step, index): PlacedStep => {
-    const number = first + index + 1;
-    return { step, place: at(number - 1).place, number };
-  });
+  const steps = placeSteps(plan, { points, first });
   const made = await buildInSandbox(
     {
       ...build,
-      buildId: build.build.id,
       templateId: build.build.templateId,
       origin: toOrigin(entry, { rootfs: base.rootfs, images }),
       steps,
       beforeStep: ({ step, number }) => {
         const name = String(number);
         log.add({ level: 'info', message: `step ${name}: ${describeStep(step)}`, step: name });
-        if (number < last && !changesFiles(step)) return;
-        log.add({ level: 'info', message: `not CACHED ${at(number).key}: ${toReason(number)}`, step: name });
+        const own = number - plan.stepsBefore;
+        if (own < last && !changesFiles(step)) return;
+        log.add({ level: 'info', message: `not CACHED ${at(own).key}: ${toReason(own)}`, step: name });
       },
       afterStep: async ({ step, number }, instance) => {
-        if (number === last || !changesFiles(step)) return;
-        const result = { key: at(number).key, parent, description: describeStep(step) };
+        const own = number - plan.stepsBefore;
+        if (own === last || !changesFiles(step)) return;
+        const result = { key: at(own).key, parent, description: describeStep(step) };
         const problem = await cache.keepFiles(instance, result, { build: build.build, signal });
         share.done(result.key);
         if (problem === undefined) parent = result.key;
@@ -139,7 +147,21 @@ const makeFrom = async (
   const description = step === undefined ? 'FROM base' : describeStep(step);
   await cache.keepResult(image, { key, parent: isNew ? parent : entry.parent, description }, { isNew });
   share.done(key);
-  return { ...image, place };
+  return { ...image, place, cacheKey: key };
+};
+
+/** The steps after the first ones. */
+const placeSteps = (
+  { steps, stepsBefore }: FilesBuild['plan'],
+  { points, first }: { points: readonly ChainPoint[]; first: number },
+): PlacedStep[] => {
+  const firstRun = steps.findIndex(({ type }) => type === 'RUN');
+  const begun = points[0]?.place.workdir;
+  return steps.flatMap((step, index) => {
+    const { place } = points[index] as ChainPoint;
+    const makesWorkdir = index === firstRun && place.workdir === begun;
+    return index < first ? [] : [{ step, place, number: stepsBefore + index + 1, makesWorkdir }];
+  });
 };
 
 const toOrigin = (
@@ -150,15 +172,15 @@ const toOrigin = (
   return { rootfs: entry?.image == null ? rootfs : images.toPath(entry.image) };
 };
 
-/** Why a step runs. */
+/** Why a step runs, by its number in its stage. */
 const createReasons =
-  ({ steps, cacheableSteps }: FilesBuild['plan'], first: number) =>
+  ({ steps, stepsBefore, cacheableSteps }: FilesBuild['plan'], first: number) =>
   (number: number): string => {
     if (cacheableSteps === null) return 'the build is forced';
     if (number === cacheableSteps + 1) return 'the step is forced';
-    if (number > cacheableSteps) return `step ${cacheableSteps + 1} is forced`;
+    if (number > cacheableSteps) return `step ${stepsBefore + cacheableSteps + 1} is forced`;
     const changed = steps.findIndex((step, index) => index >= first && changesFiles(step)) + 1;
     if (changed === 0 || number <= changed)
       return 'no result of it; the step, its files or what is before it has changed, or the result was removed';
-    return `step ${changed} runs before it`;
+    return `step ${stepsBefore + changed} runs before it`;
   };

@@ -1,3 +1,4 @@
+import type { ImageConfig } from '../../store/cache/cache-store.ts';
 import type { BuildLog } from '../build-log.ts';
 import type { BuildSource } from '../build-plan.ts';
 import type { TemplateImages } from '../template-images.ts';
@@ -15,7 +16,7 @@ export interface BaseWork {
 export interface PulledBase {
   image: string;
   imageBytes: number;
-  env: Record<string, string>;
+  config: ImageConfig;
   cacheKey: string;
 }
 
@@ -39,15 +40,19 @@ export const pullBase = async (
   };
   const onWait = (): void => addLine('waiting for another build, which pulls the same image now');
   const found = await share.settle(look, { onWait, signal });
-  if (found !== undefined && found.image !== null && found.imageBytes !== null) {
+  const { image = null, imageBytes = null, config = null } = found ?? {};
+  if (image !== null && imageBytes !== null && config !== null) {
     addLine(`CACHED ${key} FROM ${reference}`);
-    return { image: found.image, imageBytes: found.imageBytes, env: found.env, cacheKey: key };
+    return { image, imageBytes, config, cacheKey: key };
   }
   addLine(
     `not CACHED ${key}: ${force ? 'the build is forced' : 'the image was not pulled before, or has changed'}`,
   );
-  const { origin, ...made } = await images.make({ reference, credentials, onMessage: addLine, signal });
-  const pulled = { image: made.digest, imageBytes: made.sizeBytes, env: made.env };
+  const { origin, digest, sizeBytes, ...made } = await images.make({
+    ...{ reference, credentials, signal },
+    onMessage: addLine,
+  });
+  const pulled = { image: digest, imageBytes: sizeBytes, config: made };
   // The name may have been given to another image meanwhile.
   const cacheKey = toKey(origin);
   await cache.keepBase(pulled, { key: cacheKey, description: `FROM ${reference}` });

@@ -19,11 +19,11 @@ describe('parseCopyStep', () => {
     ['file?', '', true],
     ['..name', '..name', false],
   ])('counts names from the source %s without its pattern', (source, root, isPattern) => {
-    expect(parse(source, '/to')).toMatchObject({ source, root, isPattern });
+    expect(parse(source, '/to')).toMatchObject({ source, from: { root, isPattern } });
   });
 
   it('reads owner and mode, which may be empty', () => {
-    expect(parse('a', 'b', '', '')).toMatchObject({ owner: undefined, mode: undefined, filesHash });
+    expect(parse('a', 'b', '', '')).toMatchObject({ owner: undefined, mode: undefined, from: { filesHash } });
     expect(parse('a', 'b', 'user:2001', '0755')).toMatchObject({ owner: 'user:2001', mode: 0o755 });
   });
 
@@ -50,5 +50,18 @@ describe('parseCopyStep', () => {
     expect(() => parseCopyStep({ args: ['a', 'b'], filesHash: hash }, 'body.steps[0]')).toThrow(
       /^body\.steps\[0\]\.filesHash/,
     );
+  });
+
+  it('copies from an earlier stage, in place of uploaded files', () => {
+    const from = (fromStage: number, more: object = {}) =>
+      parseCopyStep({ args: ['/a', 'b'], fromStage, ...more }, 'body.steps[0]', 2);
+    expect(from(1, { dockerfile: true })).toMatchObject({
+      source: '/a',
+      from: { kind: 'stage', index: 1 },
+      keepsOwners: true,
+      overwritesFolders: true,
+    });
+    expect(() => from(2)).toThrow('body.steps[0].fromStage: there is no stage 2 before');
+    expect(() => from(0, { filesHash })).toThrow('body.steps[0].filesHash does not go with fromStage');
   });
 });

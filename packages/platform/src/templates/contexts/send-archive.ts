@@ -18,7 +18,7 @@ const refusals = [400, 401, 507];
  */
 export const sendArchive = async (
   instance: Pick<Instance, 'control'>,
-  { archive, sizeBytes }: { archive: Readable; sizeBytes: number },
+  { archive, sizeBytes }: { archive: Readable; sizeBytes?: number },
   request: UnpackRequest,
   { signal }: { signal: AbortSignal },
 ): Promise<void> => {
@@ -27,18 +27,17 @@ export const sendArchive = async (
     try {
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         const path = `${controlPaths.unpack}?${toUnpackQuery(request)}`;
-        const headers = { host: 'localhost', 'content-length': sizeBytes };
+        const headers = {
+          host: 'localhost',
+          ...(sizeBytes !== undefined && { 'content-length': sizeBytes }),
+        };
         const call = httpRequest({ method: 'POST', path, headers, signal, createConnection: () => channel });
         call.on('response', resolve).on('error', reject);
         archive.on('error', reject);
         archive.pipe(call);
       });
       if (response.statusCode === 204) return;
-      const answer = await readAnswer(response);
-      if (refusals.includes(response.statusCode ?? 0)) throw new RefusedArchiveError(toMessage(answer));
-      throw new Error(
-        `the agent answered ${response.statusCode} to ${controlPaths.unpack}: ${answer.slice(0, 500)}`,
-      );
+      throw await readRefusal(response, controlPaths.unpack);
     } finally {
       channel.destroy();
     }
@@ -48,6 +47,13 @@ export const sendArchive = async (
   } finally {
     archive.destroy();
   }
+};
+
+/** The error that an answer of the agent is: `RefusedArchiveError` where the owner of the build can change the cause. */
+export const readRefusal = async (response: IncomingMessage, path: string): Promise<Error> => {
+  const answer = await readAnswer(response);
+  if (refusals.includes(response.statusCode ?? 0)) return new RefusedArchiveError(toMessage(answer));
+  return new Error(`the agent answered ${response.statusCode} to ${path}: ${answer.slice(0, 500)}`);
 };
 
 const readAnswer = async (response: IncomingMessage): Promise<string> => {

@@ -67,7 +67,7 @@ export const createSandbox = async (
     await writeRecord(folder.record, record);
     prepareMemory(id);
     const run = await startRun(record, { signal, prepareDisk: () => prepareDisk(record) });
-    // The names of hard links to files elsewhere, which are removed quickly.
+    // Quick, and so not in another thread: the files are hard links, and their content stays under other names.
     if (record.memory) rmSync(folder.memory, { recursive: true, force: true });
     return run;
   } catch (error) {

@@ -12,7 +12,13 @@ export type ContextFile = {
   /** Permission bits. */
   mode: number;
   mtime: Date;
-} & ({ type: 'file'; sizeBytes: number } | { type: 'directory' } | { type: 'symlink'; target: string });
+  /** Whether the step names it itself, and not a folder that it is in. */
+  isSource?: boolean;
+} & (
+  | { type: 'file'; sizeBytes: number /** In place of what is on the disk. */; content?: Buffer }
+  | { type: 'directory' }
+  | { type: 'symlink'; target: string }
+);
 
 /**
  * The entry at a path below the context, under a name of its own. If `follow` is set, links are followed, on the way to it

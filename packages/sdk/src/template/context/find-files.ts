@@ -43,10 +43,10 @@ function findNamed(context: Context, path: string, follow = true): ContextFile[]
   if (entry === undefined) return [];
   const own = toOwnPath(context, entry);
   const below = entry.type === 'directory' ? [...walk(context, { path: own, name: path })] : [];
-  // What a link leads to is left out by its own name too.
+  // The target of a link is ignored too when a pattern matches its path, and not only that of the link.
   const isIgnored = context.isIgnored(path) || context.isIgnored(own);
   if (isIgnored && below.length === 0) return [];
-  return path === '.' ? below : [entry, ...below];
+  return path === '.' ? below : [{ ...entry, isSource: true }, ...below];
 }
 
 /** A link that was followed has the path of its target. */

@@ -23,7 +23,7 @@ export async function hashFiles(
   for (const file of files) {
     const { name, type, mode } = file;
     const known = file.type === 'symlink' ? file.target : '';
-    const content = file.type === 'file' ? await hashContent(file.path, signal) : '';
+    const content = file.type === 'file' ? await hashContent(file, signal) : '';
     if (file.type === 'file') contents.set(name, content);
     // The mode of a link has no meaning.
     total.update(`${JSON.stringify([name, type, type === 'symlink' ? 0 : mode, known, content])}\n`);
@@ -31,8 +31,12 @@ export async function hashFiles(
   return { hash: total.digest('hex'), contents };
 }
 
-async function hashContent(path: string, signal: AbortSignal): Promise<string> {
+async function hashContent(
+  { path, content }: { path: string; content?: Buffer },
+  signal: AbortSignal,
+): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path, { signal })) hash.update(chunk as Buffer);
+  const chunks = content ? [content] : createReadStream(path, { signal });
+  for await (const chunk of chunks) hash.update(chunk as Buffer);
   return hash.digest('hex');
 }

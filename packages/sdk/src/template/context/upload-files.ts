@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { toSandboxError } from '../../errors.ts';
 import { type CallOptions, runCall } from '../../transport/call.ts';
@@ -6,26 +7,70 @@ import { fromResponse } from '../../transport/from-response.ts';
 import type { CopyStep } from '../definition.ts';
 import { DockerfileError } from '../dockerfile/refused.ts';
 import type { ContextFile } from './context-file.ts';
-import { findFiles } from './find-files.ts';
+import { type FoundFiles, findFiles } from './find-files.ts';
 import { type FilesHash, hashFiles } from './hash-files.ts';
+import { isArchive } from './local-archive.ts';
 import type { Context } from './open-context.ts';
 import { packFiles } from './pack-files.ts';
 
 /** A step that copies, with what it copies. */
 export interface PreparedCopy extends FilesHash {
+  type: 'COPY';
   args: string[];
+  dockerfile: boolean;
   files: ContextFile[];
+  /** The path of an archive that is sent as it is, in place of one of the files. */
+  archive: string | undefined;
+  line: number | undefined;
 }
 
-/** Finds and hashes the files of a step. Throws `invalid_argument`, with the line of the Dockerfile if there is one. */
+/**
+ * Finds and hashes the files of a step, as one step or, when ADD finds archives, as several. Throws `invalid_argument`, with the
+ * line of the Dockerfile if there is one.
+ */
 export async function prepareCopy(
   step: CopyStep & { line?: number },
   context: Context,
   signal: AbortSignal,
-): Promise<PreparedCopy> {
-  const { src, files } = atLine(step.line, () => findFiles(step, context));
-  const args = [src, step.dest, step.user, step.mode];
-  return { args, files, ...(await hashFiles(args, files, signal)) };
+): Promise<PreparedCopy[]> {
+  const { line, dockerfile, dest, mode } = step;
+  const parts = atLine(line, () =>
+    step.content === undefined ? findParts(step, context) : [toInline(step)],
+  );
+  const prepared: PreparedCopy[] = [];
+  for (const { src, files, archive } of parts) {
+    const user = step.user || (dockerfile && !archive ? 'root' : '');
+    const args = [src, dest, user, mode];
+    const hash = await hashFiles(archive ? [...args, 'archive'] : args, files, signal);
+    prepared.push({
+      ...{ type: 'COPY', args, dockerfile: dockerfile !== undefined, files, archive, line },
+      ...hash,
+    });
+  }
+  return prepared;
+}
+
+type Part = FoundFiles & { archive?: string };
+
+/** ADD unpacks the archives among its sources, and copies the others. */
+function findParts(step: CopyStep, context: Context): Part[] {
+  const found = findFiles(step, context);
+  if (step.dockerfile !== 'add') return [found];
+  const isOf = (file: ContextFile): boolean => file.isSource === true && file.type === 'file';
+  const archives = found.files.filter((file) => isOf(file) && isArchive(file.path));
+  if (archives.length === 0) return [found];
+  const rest = found.files.filter((file) => !archives.includes(file));
+  return [
+    ...archives.map((file) => ({ src: '.', files: [file], archive: file.path })),
+    ...(rest.length > 0 ? [{ src: found.src, files: rest }] : []),
+  ];
+}
+
+/** The time is always the same, as the hash is. */
+function toInline({ src, content = '' }: CopyStep): Part {
+  const bytes = Buffer.from(content);
+  const file = { name: src, path: '', mode: 0o644, mtime: new Date(0) };
+  return { src, files: [{ ...file, type: 'file', sizeBytes: bytes.length, content: bytes }] };
 }
 
 function atLine<T>(line: number | undefined, work: () => T): T {
@@ -67,7 +112,9 @@ async function put(
   copy: PreparedCopy,
   { url, headers, options }: Target,
 ): Promise<void> {
-  const archive = packFiles(copy.files, copy.contents);
+  const archive: Readable = copy.archive
+    ? createReadStream(copy.archive)
+    : packFiles(copy.files, copy.contents);
   let reason: Error | undefined;
   archive.once('error', (error) => {
     reason = error;

@@ -5,31 +5,40 @@ import { refuse } from './refused.ts';
 /** What runs the shell form of a Dockerfile that has no SHELL. */
 export const defaultShell: readonly string[] = ['/bin/sh', '-c'];
 
-export const toCommand = (words: readonly string[]): string => words.map(quoteWord).join(' ');
+/** The words of CMD, ENTRYPOINT or HEALTHCHECK CMD. */
+export const toWords = (text: string, shell: readonly string[]): string[] =>
+  parseJsonForm(text) ?? [...shell, text];
 
-/** The command of RUN, CMD, ENTRYPOINT or HEALTHCHECK CMD for a shell. Empty when there is none. */
-export function toShellCommand(text: string, shell: readonly string[]): string {
-  const words = parseJsonForm(text);
-  if (words) return toCommand(words);
-  return text === '' ? '' : toCommand([...shell, text]);
-}
-
-/** The command of RUN for a shell. Throws `DockerfileError`. */
-export function toRunCommand(instruction: ParsedInstruction, shell: readonly string[]): string {
+/** The words of RUN: those before the last, and the last, which is the command of a shell. Throws `DockerfileError`. */
+export function toRunCommand(
+  instruction: ParsedInstruction,
+  shell: readonly string[],
+): { shell: readonly string[]; command: string } {
   const { line, text, flags, heredocs } = instruction;
-  for (const { name } of flags) refuse(line, `RUN --${name} is not supported`);
+  for (const { name, value } of flags)
+    refuse(line, `RUN --${name}${value === '' ? '' : `=${value}`} is not supported`);
   if (text === '') refuse(line, 'RUN needs a command');
-  if (heredocs.length === 0) return toShellCommand(text, shell);
+  if (heredocs.length === 0) {
+    const words = toWords(text, shell);
+    const command = words.pop();
+    return { shell: words, command: command || refuse(line, 'RUN needs a last word that is not empty') };
+  }
   const [only] = heredocs;
   if (heredocs.length === 1 && only && text === `<<${only.operator}`) {
-    if (only.content.startsWith('#!')) refuse(line, 'a heredoc that begins with "#!" is not supported');
-    return toCommand([...shell, toScript(only)]);
+    const script = toScript(only);
+    return script.startsWith('#!')
+      ? { shell: defaultShell, command: toProgram(script) }
+      : { shell, command: script };
   }
   // The shell reads them, as Docker leaves it to do.
   const bodies = heredocs.map(({ content, delimiter }) => `${content}${delimiter}\n`).join('');
-  return toCommand([...shell, `${text}\n${bodies}`]);
+  return { shell, command: `${text}\n${bodies}` };
 }
 
-/** `<<-` removes tabs at the beginning of each line. */
-const toScript = ({ operator, content }: ParsedInstruction['heredocs'][number]): string =>
+/** The content of a heredoc. `<<-` removes tabs at the beginning of each line. */
+export const toScript = ({ operator, content }: ParsedInstruction['heredocs'][number]): string =>
   operator.startsWith('-') ? content.replaceAll(/^\t+/gm, '') : content;
+
+/** Runs a script by what its first line names, and leaves no file. */
+const toProgram = (script: string): string =>
+  `f=$(mktemp) && printf %s ${quoteWord(script)} >"$f" && chmod 755 "$f" && "$f"; s=$?; rm -f "$f"; exit $s`;

@@ -1,134 +1,102 @@
 import { DockerfileParser } from 'dockerfile-ast';
 import { toSandboxError } from '../../errors.ts';
-import type { TemplateDefinition, TemplateStep } from '../definition.ts';
-import { quoteWord } from '../quote-word.ts';
-import { defaultShell, toRunCommand } from './commands.ts';
-import { toCopySteps } from './copy-instruction.ts';
-import { type ParsedInstruction, parseJsonForm, toParsedInstruction } from './instruction.ts';
+import type { StageDefinition, TemplateDefinition } from '../definition.ts';
+import { type ParsedInstruction, toParsedInstruction } from './instruction.ts';
 import { refuse } from './refused.ts';
-import { type Scope, splitWords, toBuildText, toKnownText } from './scope.ts';
-import { type StartParts, toReadyCommand, toStartCommand } from './start-command.ts';
-import { type BuildArgs, setGlobalArgs, toArgSteps, toEnvStep } from './variable-instructions.ts';
+import type { Scope } from './scope.ts';
+import {
+  type DockerfileStage,
+  findBase,
+  findSource,
+  findStage,
+  listNeeded,
+  splitStages,
+} from './split-stages.ts';
+import { applyInstruction, continueState, type StageState } from './stage-steps.ts';
+import { type BuildArgs, noteArgs, setGlobalArgs } from './variable-instructions.ts';
 
-/** Nothing in a template corresponds to them, and nothing in its sandboxes depends on them. */
-const withoutEffect = ['EXPOSE', 'LABEL', 'MAINTAINER', 'STOPSIGNAL'];
-
-interface State {
-  image: string | undefined;
-  steps: TemplateStep[];
-  shell: readonly string[];
-  start: StartParts;
-  scope: Scope;
-  buildArgs: BuildArgs;
+export interface ParseOptions {
+  /** Values for the variables that ARG declares. */
+  buildArgs?: Readonly<Record<string, string>> | undefined;
+  /** Name or number of the stage that becomes the template. Default: the last. */
+  target?: string | undefined;
 }
 
 /**
- * Turns a Dockerfile of one stage into a template. Throws `DockerfileError`, with the line, for what it cannot express, and
- * `invalid_argument` for a build argument that the file does not declare.
+ * Turns a Dockerfile into a template: its target, and before it the stages that the target needs. Others are not looked at. Throws
+ * `DockerfileError`, with the line, for what a template cannot express, and `invalid_argument` for an unknown target and a
+ * build argument that the file does not declare.
  */
 export function parseDockerfile(
   source: string,
-  values: Readonly<Record<string, string>>,
+  { buildArgs: values = {}, target }: ParseOptions = {},
 ): TemplateDefinition {
   const file = DockerfileParser.parse(source);
-  const state: State = {
-    image: undefined,
-    steps: [],
-    shell: defaultShell,
-    start: {},
-    scope: { global: new Map(), args: new Map(), env: new Map(), escape: file.getEscapeCharacter() },
-    buildArgs: { values, used: new Set() },
-  };
-  const text = { lines: source.split(/\r?\n/), escape: file.getEscapeCharacter() };
-  for (const instruction of file.getInstructions()) apply(toParsedInstruction(instruction, text), state);
-  if (state.image === undefined) return refuse(1, 'there is no FROM');
-  const unused = Object.keys(values).filter((name) => !state.buildArgs.used.has(name));
+  const escapeMark = file.getEscapeCharacter();
+  const scope: Scope = { global: new Map(), args: new Map(), env: new Map(), escape: escapeMark };
+  const buildArgs: BuildArgs = { values, used: new Set() };
+  const text = { lines: source.split(/\r?\n/), escape: escapeMark };
+  const instructions = file.getInstructions().map((instruction) => toParsedInstruction(instruction, text));
+  applyGlobals(instructions, scope, buildArgs);
+  const stages = splitStages(instructions, scope);
+  const last = target === undefined ? stages.at(-1) : findStage(stages, target);
+  if (stages.length === 0) return refuse(1, 'there is no FROM');
+  if (last === undefined) throw toSandboxError('invalid_argument', `the Dockerfile has no stage "${target}"`);
+  const needed = listNeeded(stages, last);
+  for (const stage of stages) if (!needed.includes(stage)) noteArgs(stage.instructions, buildArgs);
+  const built = buildStages(needed, { stages, scope, buildArgs });
+  const unused = Object.keys(values).filter((name) => !buildArgs.used.has(name));
   if (unused.length > 0)
     throw toSandboxError('invalid_argument', `no ARG for the build arguments ${unused.join(', ')}`);
-  return {
-    source: { kind: 'image', image: state.image, credentials: undefined },
-    steps: state.steps,
-    startCommand: toStartCommand(state.start),
-    readyCommand: state.start.ready,
+  return built;
+}
+
+function applyGlobals(instructions: readonly ParsedInstruction[], scope: Scope, buildArgs: BuildArgs): void {
+  for (const instruction of instructions) {
+    const { keyword, line } = instruction;
+    if (keyword === 'FROM') return;
+    if (keyword !== 'ARG') refuse(line, `${keyword} must not stand before FROM`);
+    setGlobalArgs(instruction, scope, buildArgs);
+  }
+}
+
+function buildStages(
+  needed: readonly DockerfileStage[],
+  { stages, scope, buildArgs }: { stages: readonly DockerfileStage[]; scope: Scope; buildArgs: BuildArgs },
+): TemplateDefinition {
+  const built: StageDefinition[] = [];
+  const done = new Map<DockerfileStage, { index: number; state: StageState }>();
+  const images = new Map<string, number>();
+
+  /** An image that is only copied from is a stage without steps. */
+  const addImage = (image: string): number => {
+    const known = images.get(image);
+    if (known !== undefined) return known;
+    images.set(image, built.push({ source: toImage(image), steps: [] }) - 1);
+    return built.length - 1;
   };
-}
 
-function apply(instruction: ParsedInstruction, state: State): void {
-  const { keyword, line, text } = instruction;
-  const { scope, buildArgs, shell } = state;
-  if (state.image === undefined) {
-    if (keyword === 'ARG') setGlobalArgs(instruction, scope, buildArgs);
-    else if (keyword === 'FROM') begin(instruction, state);
-    else refuse(line, `${keyword} must not stand before FROM`);
-    return;
+  let state: StageState | undefined;
+  for (const stage of needed) {
+    const { line, flags } = stage.from;
+    for (const { name } of flags) refuse(line, `FROM --${name} is not supported`);
+    const base = done.get(findBase(stages, stage) as DockerfileStage);
+    const own = continueState(base?.state, scope);
+    for (const instruction of stage.instructions)
+      applyInstruction(instruction, own, {
+        buildArgs,
+        findStage: (from) => {
+          const found = findSource(stages, stage, { from, line: instruction.line });
+          return found === undefined ? addImage(from) : (done.get(found)?.index as number);
+        },
+      });
+    const source = base ? { kind: 'stage' as const, index: base.index } : toImage(stage.base);
+    const index = built.push({ source, steps: own.steps, imageConfig: true }) - 1;
+    done.set(stage, { index, state: own });
+    state = own;
   }
-  switch (keyword) {
-    case 'FROM':
-      refuse(line, 'a second FROM is not supported: the file must have one stage');
-      break;
-    case 'RUN':
-      state.steps.push({ type: 'RUN', args: [toRunCommand(instruction, shell)], line });
-      break;
-    case 'COPY':
-    case 'ADD':
-      state.steps.push(...toCopySteps(instruction, scope));
-      break;
-    case 'ENV':
-      state.steps.push(toEnvStep(instruction, scope));
-      break;
-    case 'ARG':
-      state.steps.push(...toArgSteps(instruction, scope, buildArgs));
-      break;
-    case 'WORKDIR': {
-      const [word = []] = splitWords(text, scope, line, { whole: true });
-      state.steps.push({ type: 'WORKDIR', args: [toBuildText(word, line)], line });
-      break;
-    }
-    case 'USER':
-      state.steps.push({ type: 'USER', args: [toUser(instruction, scope)], line });
-      break;
-    case 'CMD':
-      state.start.cmd = { text, shell };
-      break;
-    case 'ENTRYPOINT':
-      state.start.entrypoint = { text, shell };
-      break;
-    case 'HEALTHCHECK':
-      state.start.ready = toReadyCommand(instruction, shell);
-      break;
-    case 'SHELL':
-      state.shell = parseJsonForm(text) ?? refuse(line, 'SHELL must be a JSON list');
-      break;
-    case 'VOLUME':
-      state.steps.push(toFolders(instruction, scope));
-      break;
-    default:
-      if (!withoutEffect.includes(keyword)) refuse(line, `${keyword} is not supported`);
-  }
+  const final = built.pop() as StageDefinition;
+  return { ...final, stages: built, startCommand: undefined, readyCommand: undefined, ...state?.start };
 }
 
-function begin({ text, line, flags }: ParsedInstruction, state: State): void {
-  for (const { name } of flags) refuse(line, `FROM --${name} is not supported`);
-  const words = splitWords(text, { ...state.scope, args: state.scope.global }, line);
-  const [image = '', as, name, ...more] = words.map((word) => toKnownText(word, line));
-  const isAlias = as === undefined || (as.toUpperCase() === 'AS' && name !== undefined);
-  if (image === '' || !isAlias || more.length > 0) refuse(line, 'FROM must be an image, and AS with a name');
-  if (image === 'scratch') refuse(line, 'FROM scratch is not supported');
-  state.image = image;
-  // The service begins as its own user. What the image names, which Docker takes, is not known here.
-  state.steps.push({ type: 'USER', args: ['root'], line }, { type: 'WORKDIR', args: ['/'], line });
-}
-
-function toUser({ text, line }: ParsedInstruction, scope: Scope): string {
-  const [word = []] = splitWords(text, scope, line, { whole: true });
-  const user = toKnownText(word, line);
-  if (/^[A-Za-z_][A-Za-z0-9_-]{0,31}$/.test(user)) return user;
-  return refuse(line, `USER must be the name of a user, without a group, got "${user}"`);
-}
-
-/** What it holds is part of the disk of each sandbox. */
-function toFolders({ text, line }: ParsedInstruction, scope: Scope): TemplateStep {
-  const words = parseJsonForm(text) ?? splitWords(text, scope, line).map((word) => toKnownText(word, line));
-  if (words.length === 0) refuse(line, 'VOLUME needs a folder');
-  return { type: 'RUN', args: [`mkdir -p -- ${words.map(quoteWord).join(' ')}`, 'root'], line };
-}
+const toImage = (image: string) => ({ kind: 'image' as const, image, credentials: undefined });

@@ -13,7 +13,12 @@ export interface Scope {
 }
 
 /** The words of an instruction; see `parseWords`. Throws `DockerfileError`. */
-export const splitWords = (text: string, scope: Scope, line: number, options?: { whole: boolean }) =>
+export const splitWords = (
+  text: string,
+  scope: Scope,
+  line: number,
+  options?: { whole: boolean; raw?: boolean },
+) =>
   parseWords(
     text,
     {

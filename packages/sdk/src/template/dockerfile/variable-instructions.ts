@@ -69,6 +69,12 @@ export function toArgSteps(
   });
 }
 
+/** Takes a build argument for declared that a stage declares which is not built. */
+export function noteArgs(instructions: readonly ParsedInstruction[], buildArgs: BuildArgs): void {
+  for (const { keyword, text } of instructions)
+    if (keyword === 'ARG') for (const word of text.split(/\s+/)) take(buildArgs, word.replace(/=.*$/s, ''));
+}
+
 /** ARG before FROM. */
 export function setGlobalArgs(instruction: ParsedInstruction, scope: Scope, buildArgs: BuildArgs): void {
   for (const [name, given] of parseArgs(instruction, { ...scope, args: scope.global })) {

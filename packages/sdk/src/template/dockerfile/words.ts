@@ -13,9 +13,14 @@ const NAME = /^[A-Za-z_]\w*/;
 
 /**
  * Splits text into words as Docker does: blanks separate, quotes and the escape character protect, `$NAME`, `${NAME}` and
- * `${NAME:-default}` are replaced outside of single quotes. With `whole` the text is one word.
+ * `${NAME:-default}` are replaced outside of single quotes. With `whole` the text is one word; with `raw` also quotes and
+ * escape characters are kept, as in a heredoc.
  */
-export function parseWords(text: string, rules: WordRules, { whole = false } = {}): WordPart[][] {
+export function parseWords(
+  text: string,
+  rules: WordRules,
+  { whole = false, raw = false } = {},
+): WordPart[][] {
   const words: WordPart[][] = [];
   let word: WordPart[] | undefined;
   let quote: '"' | "'" | undefined;
@@ -33,7 +38,7 @@ export function parseWords(text: string, rules: WordRules, { whole = false } = {
       else add(char);
     } else if (char === rules.escape && next !== undefined) {
       // In double quotes it protects only what means something there.
-      const isProtected = quote === undefined || ['"', '$', rules.escape].includes(next);
+      const isProtected = (quote === undefined && !raw) || (!raw && ['"', '$', rules.escape].includes(next));
       add(isProtected ? next : char + next);
       at += 1;
     } else if (char === '$') {
@@ -42,7 +47,7 @@ export function parseWords(text: string, rules: WordRules, { whole = false } = {
       at += length - 1;
     } else if (char === quote) {
       quote = undefined;
-    } else if (quote === undefined && (char === '"' || char === "'")) {
+    } else if (!raw && quote === undefined && (char === '"' || char === "'")) {
       quote = char;
       add('');
     } else if (quote === undefined && !whole && /\s/.test(char)) {

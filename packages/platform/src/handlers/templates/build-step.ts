@@ -1,0 +1,88 @@
+import { invalid } from '@skerry/contract/error';
+import type { components } from '@skerry/platform-client';
+import type { BuildStep } from '../../templates/build-plan.ts';
+import { account, parseCopyStep } from '../../templates/contexts/copy-step.ts';
+
+type Step = components['schemas']['BuildStep'];
+
+const VARIABLE = '[A-Za-z_][A-Za-z0-9_]*';
+const USER = '[A-Za-z_][A-Za-z0-9_-]{0,31}';
+const variableName = new RegExp(`^${VARIABLE}$`);
+const userName = new RegExp(`^${USER}$`);
+
+const accountForm = new RegExp(`^${account}(?::${account})?$`);
+const loginShell: readonly string[] = ['/bin/bash', '-l', '-c'];
+
+/**
+ * Parses one step, whose shape was checked against the document. `stageCount` is the number of the stages before it. Throws
+ * `invalid_argument`, naming the field.
+ */
+export const parseBuildStep = (step: Step, field: string, stageCount: number): BuildStep => {
+  const { type, args, shell, dockerfile = false } = step;
+  const [first, second, ...more] = args;
+  requireMatching(step, field);
+  const requireFirst = (): string => {
+    if (first) return first;
+    throw invalid(`${field}.args must have a value`);
+  };
+  if ([...args, ...(shell ?? [])].some((arg) => arg.includes('\0')))
+    throw invalid(`${field}.args must not contain NUL`);
+  switch (type) {
+    case 'RUN':
+      if (more.length > 0) throw invalid(`${field}.args must be a command and optionally a user`);
+      return {
+        type,
+        command: requireFirst(),
+        user: second ? parseUser(second, field) : undefined,
+        shell: shell ?? loginShell,
+      };
+    case 'ENV':
+    case 'ARG':
+      return { type, variables: parseVariables(args, field) };
+    case 'WORKDIR':
+      if (second !== undefined) throw invalid(`${field}.args must be one path`);
+      return { type, path: requireFirst() };
+    case 'USER':
+      if (second !== undefined) throw invalid(`${field}.args must be one name`);
+      return dockerfile
+        ? { type, name: parseAccount(requireFirst(), field), isCreated: false }
+        : { type, name: parseUser(requireFirst(), field), isCreated: true };
+    case 'COPY':
+    case 'ADD':
+      return parseCopyStep(step, field, stageCount);
+  }
+};
+
+const parseVariables = (args: readonly string[], field: string): [string, string][] => {
+  if (args.length === 0 || args.length % 2 !== 0)
+    throw invalid(`${field}.args must be names and values in turn`);
+  return Array.from({ length: args.length / 2 }, (_, index) => {
+    const [name = '', value = ''] = args.slice(2 * index, 2 * index + 2);
+    if (!variableName.test(name))
+      throw invalid(`${field}.args: a variable must match ${VARIABLE}, got "${name}"`);
+    return [name, value];
+  });
+};
+
+/** It becomes a word of a command, and part of a header. */
+const parseUser = (name: string, field: string): string => {
+  if (userName.test(name)) return name;
+  throw invalid(`${field}.args: a user must match ${USER}, got "${name}"`);
+};
+
+/** A user that is not created, and a group. */
+const parseAccount = (text: string, field: string): string => {
+  if (accountForm.test(text)) return text;
+  throw invalid(
+    `${field}.args: a user must be a name or a number, optionally with ":" and a group, got "${text}"`,
+  );
+};
+
+/** Fields that mean nothing for the type of a step are a mistake. */
+const requireMatching = ({ type, shell, fromStage, dockerfile }: Step, field: string): void => {
+  const isCopy = type === 'COPY' || type === 'ADD';
+  if (shell !== undefined && type !== 'RUN') throw invalid(`${field}.shell is for RUN`);
+  if (fromStage !== undefined && type !== 'COPY') throw invalid(`${field}.fromStage is for COPY`);
+  if (dockerfile === true && !isCopy && type !== 'USER')
+    throw invalid(`${field}.dockerfile is for COPY, ADD and USER`);
+};

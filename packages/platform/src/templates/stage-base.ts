@@ -1,0 +1,149 @@
+import type { BuildStore, StartCommands } from '../store/build-store.ts';
+import type { ImageConfig } from '../store/cache/cache-store.ts';
+import { createTurns } from '../turns.ts';
+import { BuildError } from './build-error.ts';
+import type { BuildLog } from './build-log.ts';
+import type { BuildSource, StagePlan } from './build-plan.ts';
+import type { BuildCache } from './cache/build-cache.ts';
+import { toCacheKey } from './cache/key-chain.ts';
+import { type PulledBase, pullBase } from './cache/pull-base.ts';
+import type { SharedWork } from './cache/shared-work.ts';
+import { account } from './contexts/copy-step.ts';
+import type { ImageCommand } from './inherit-start.ts';
+import { type Place, toFirstPlace } from './place.ts';
+import type { InstallationImage, TemplateImages } from './template-images.ts';
+
+/** The files of one build. */
+export interface Made {
+  image: string;
+  imageBytes: number;
+  env: Record<string, string>;
+}
+
+/** What a stage begins with, or has made. */
+export interface StageFiles {
+  rootfs: string;
+  /** The digest of its image, or what else shows that it is another one. */
+  identity: string;
+  /** Undefined for the image of the installation. */
+  made: Made | undefined;
+  /** Where a further step runs. */
+  place: Place;
+  /** The variables of each sandbox. */
+  env: Record<string, string>;
+  image: ImageCommand;
+  /** Of the template that it begins with. */
+  start: StartCommands | null;
+  /** Of its image in the cache; null: none is kept for it. */
+  cacheKey: string | null;
+}
+
+export interface StageBaseOptions {
+  store: Pick<BuildStore, 'findBuild'>;
+  images: TemplateImages;
+  base: InstallationImage;
+  cache: BuildCache;
+  secret: string;
+  shared: SharedWork;
+  /** Whether steps run on them: their results need the image, also when its template is deleted. */
+  hasSteps: boolean;
+  log: BuildLog;
+  signal: AbortSignal;
+}
+
+type BaseSource = Exclude<BuildSource, { kind: 'stage' }>;
+type ImageSource = Extract<BuildSource, { kind: 'image' }>;
+
+/** What processes have in a container whose image names no folders of programs. */
+const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const MAX_PULLS = 2;
+const noCommand: ImageCommand = { entrypoint: [], command: [] };
+const userForm = new RegExp(`^${account}(?::${account})?$`);
+
+/**
+ * Makes what the stages of one build begin with, unless that is another stage. An image is pulled once. The function rejects with
+ * `BuildError`, `UnusableImageError`, or the reason of `signal`.
+ */
+export const createStageBases = (options: StageBaseOptions) => {
+  const { store, images, base, cache, secret, shared, log, signal } = options;
+  const turns = createTurns(MAX_PULLS);
+  const pulled = new Map<string, Promise<PulledBase>>();
+  const addLine = (message: string): void => log.add({ level: 'info', message, step: 'base' });
+
+  const pull = (source: ImageSource, force: boolean): Promise<PulledBase> => {
+    const { reference, credentials } = source;
+    const key = JSON.stringify([reference, credentials]);
+    const known = pulled.get(key);
+    if (known) return known;
+    const making = turns.take(async () => {
+      addLine(`FROM ${reference}`);
+      using share = shared.begin();
+      return await pullBase(source, { log, share, signal, force }, options);
+    }, signal);
+    pulled.set(key, making);
+    return making;
+  };
+
+  /** Resolves with its key, or null without steps. */
+  const keepForSteps = async (made: Made, description: string): Promise<string | null> => {
+    if (!options.hasSteps) return null;
+    const key = toCacheKey(secret, ['template', made.image]);
+    await cache.keepBase({ ...made, config: null }, { key, description });
+    return key;
+  };
+
+  const toFiles = (made: Made, place: Place): Omit<StageFiles, 'start' | 'cacheKey'> => ({
+    rootfs: images.toPath(made.image),
+    identity: made.image,
+    made,
+    place,
+    env: made.env,
+    image: noCommand,
+  });
+
+  return async (
+    { usesConfig, cacheableSteps }: Pick<StagePlan, 'usesConfig' | 'cacheableSteps'>,
+    source: BaseSource,
+  ): Promise<StageFiles> => {
+    if (source.kind === 'image') {
+      const { config, cacheKey, ...made } = await pull(source, cacheableSteps === null);
+      const { env } = config;
+      const files = toFiles({ ...made, env }, usesConfig ? toPlace(config) : toFirstPlace(env));
+      return { ...files, image: usesConfig ? config : noCommand, start: null, cacheKey };
+    }
+    const toOwnPlace = (env: Record<string, string>): Place =>
+      usesConfig ? toPlace({ env, user: '', workdir: '' }) : toFirstPlace(env);
+    if (source.kind === 'archive') {
+      addLine('FROM the uploaded archive');
+      const loaded = await images.load({ archive: source.path, onMessage: addLine, signal });
+      const made = { image: loaded.digest, imageBytes: loaded.sizeBytes, env: loaded.env };
+      const cacheKey = await keepForSteps(made, 'FROM an uploaded archive');
+      return { ...toFiles(made, toOwnPlace(made.env)), start: null, cacheKey };
+    }
+    addLine(`FROM template ${source.name}`);
+    if (source.build === null) {
+      const { rootfs, digest = '' } = base;
+      const rest = { made: undefined, env: {}, image: noCommand, start: null, cacheKey: null };
+      return { rootfs, identity: `${rootfs} ${digest}`, place: toOwnPlace({}), ...rest };
+    }
+    // From here on its file stays until this build has ended.
+    const found = await store.findBuild(source.build.id);
+    const { image = null, imageBytes = null, env = {}, start = null } = found ?? {};
+    if (image === null || imageBytes === null)
+      throw new BuildError('base', `the template ${source.name} was deleted`);
+    const made = { image, imageBytes, env };
+    const cacheKey = await keepForSteps(made, `FROM template ${source.name}`);
+    return { ...toFiles(made, toOwnPlace(env)), start, cacheKey };
+  };
+};
+
+const toPlace = ({ env, user, workdir }: Pick<ImageConfig, 'env' | 'user' | 'workdir'>): Place => {
+  if (user !== '' && !userForm.test(user))
+    throw new BuildError('base', `the image has the user ${JSON.stringify(user)}, which no sandbox can have`);
+  return {
+    user: user || 'root',
+    workdir: workdir || '/',
+    env: { PATH: DEFAULT_PATH, ...env },
+    buildArgs: {},
+  };
+};
