@@ -11,7 +11,7 @@ const result = (key: string, more: Partial<NewCacheEntry> = {}): NewCacheEntry =
   snapshotId: null,
   image: null,
   imageBytes: null,
-  env: {},
+  config: null,
   createdAt: 1,
   ...more,
 });
@@ -26,9 +26,10 @@ export const describeCache = (ask: () => Store): void => {
       const of = { sandboxId: 'i1', parentId: null, buildId: null, kind: 'filesystem' as const };
       await ask().beginSnapshot({ id: 'n1', ...of, createdAt: 1, ...size });
       const bytes = 5 * 2 ** 32;
-      expect(await keep(result('a', { snapshotId: 'n1', env: { A: 'b' } }))).toBe(true);
+      const config = { env: { A: 'b' }, user: 'u', workdir: '/w', entrypoint: [], command: ['serve'] };
+      expect(await keep(result('a', { snapshotId: 'n1', config }))).toBe(true);
       expect(await ask().findSnapshotRow('n1')).toMatchObject({ state: 'ready' });
-      const image = { image: 'sha256:a', imageBytes: bytes, env: { A: 'b' } };
+      const image = { image: 'sha256:a', imageBytes: bytes, config };
       expect(await keep(result('a', { ...image, createdAt: 4 }))).toBe(true);
       const both = { ...result('a', image), snapshotId: 'n1', lastUsedAt: 4, isImageShared: false };
       expect(await ask().findCached(['a', 'none'])).toEqual([both]);
