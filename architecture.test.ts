@@ -17,7 +17,7 @@ const allowed: Record<string, string[]> = {
   edge: ['contract'],
   platform: ['contract', 'envd-client', 'platform-client', 'runtime'],
   cli: ['contract', 'edge', 'envd', 'images', 'platform', 'runtime', 'sdk'],
-  testkit: ['contract', 'edge', 'envd-client', 'platform-client', 'runtime', 'sdk'],
+  testkit: ['contract', 'edge', 'envd-client', 'platform', 'platform-client', 'runtime', 'sdk'],
 };
 
 /** Imports that are refused, with the reason that the failure prints. */

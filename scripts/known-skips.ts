@@ -60,6 +60,11 @@ const knownSkips: KnownSkip[] = [
     missing: 'the memory of cgroups of version 1',
     isMissing: () => !existsSync('/sys/fs/cgroup/memory/memory.limit_in_bytes'),
   },
+  {
+    tests: /\/postgres\.test\.ts > (PostgreSQL|with --database) /,
+    missing: 'PostgreSQL',
+    isMissing: () => !existsSync('/usr/lib/postgresql'),
+  },
   { tests: /\/user-manager\.test\.ts > /, missing: 'busctl', isMissing: isNoProgram('busctl') },
   {
     tests: /^dry run > esbuild, in headless Chromium$/,

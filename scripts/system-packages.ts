@@ -1,7 +1,7 @@
 // Makes sure that the host has the programs that skerry or its tests run. On Debian and Ubuntu as root it installs
 // missing ones, elsewhere it prints the command to run and fails.
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, globSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Debian package → a command that it contains. */
@@ -18,6 +18,7 @@ const required: Record<string, string> = {
   mmdebstrap: 'mmdebstrap',
   nftables: 'nft',
   openssl: 'openssl',
+  postgresql: 'initdb',
   runc: 'runc',
   slirp4netns: 'slirp4netns',
   tini: 'tini-static',
@@ -28,7 +29,11 @@ const required: Record<string, string> = {
 const ofRelease: Record<string, string> = { buildah: 'buildah' };
 
 const wanted = { ...required, ...(process.argv.includes('--release') ? ofRelease : {}) };
-const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin', '/usr/bin', '/bin'];
+const folders = [
+  ...(process.env.PATH ?? '').split(':'),
+  ...['/usr/sbin', '/sbin', '/usr/bin', '/bin'],
+  ...globSync('/usr/lib/postgresql/*/bin'),
+];
 
 function isInstalled(command: string): boolean {
   return folders.some((folder) => {

@@ -10,14 +10,7 @@ import {
   toConnectionBounds,
   watchDescriptors,
 } from '@skerry/edge';
-import {
-  createPlatform,
-  createStore,
-  createSystemClock,
-  ensureApiKey,
-  ensureSecret,
-  type Log,
-} from '@skerry/platform';
+import { createPlatform, createSystemClock, ensureApiKey, ensureSecret, type Log } from '@skerry/platform';
 import {
   type Features,
   type HelperFault,
@@ -32,7 +25,6 @@ import { type BaseImageRequest, startHelperWithImage } from './base-image.ts';
 import { CliError } from './cli-error.ts';
 import { currentRootlessState } from './current-rootless-state.ts';
 import {
-  databaseFile,
   openDataFolder,
   openImagesFolder,
   removeServerAddress,
@@ -40,6 +32,7 @@ import {
   writeServerAddress,
 } from './data-folder.ts';
 import { lockDataFolder } from './data-lock.ts';
+import { openStore } from './database/database.ts';
 import { findLocations } from './locations.ts';
 import { logAccess } from './log/access-log.ts';
 import { warnOfOpenPort } from './log/open-port.ts';
@@ -54,6 +47,8 @@ export interface UpOptions {
   dataDir: string;
   /** The folder of base images; several data folders may share it. */
   imagesDir?: string;
+  /** Of the PostgreSQL database for the state, which may have a password; absent: a file in the data folder. */
+  databaseUrl?: string;
   /** OCI reference of the base template; if absent or unreachable, the distribution's packages are used. */
   baseImage?: string;
   /** Public domain of the sandboxes with its port; derived from host and port when absent. */
@@ -202,7 +197,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
   const domain = options.domain ?? `${publicHost}:${port}`;
 
-  const store = await createStore({ path: databaseFile(dataDir) });
+  const store = await openStore(dataDir, options.databaseUrl);
   cleanup.defer(() => store.close());
   const madeWithMb = (await store.findTemplate('base'))?.memoryMb;
   if (options.baseMemoryMb && madeWithMb && madeWithMb !== options.baseMemoryMb)

@@ -17,6 +17,8 @@ interface UpFlags {
   port: number;
   data: string;
   images?: string;
+  database?: string;
+  databaseFile?: string;
   baseImage?: string;
   domain?: string;
   warmMin: number;
@@ -49,6 +51,13 @@ export function upCommand(): Command {
     .addOption(
       new Option('--data <dir>', 'folder for all data').default(defaultDataFolder(), dataFolderDefault),
     )
+    .addOption(
+      new Option(
+        '--database <url>',
+        'PostgreSQL database for the state, without a password (default: a file in the data folder)',
+      ).conflicts('databaseFile'),
+    )
+    .option('--database-file <path>', 'file with the URL of that database, which only its owner may read')
     .option('--images <dir>', 'folder of base images, may be shared (default: in the data folder)')
     .option('--base-image <reference>', 'OCI image for the base template')
     .option(
@@ -124,6 +133,7 @@ export function upCommand(): Command {
     )
     .action(async (flags: UpFlags) => {
       // The servers are most of this program, and no other command needs them.
+      const { parseDatabase, readDatabaseFile } = await import('../database/database.ts');
       const { refuseHost } = await import('../refuse-host.ts');
       refuseHost();
       const { enterRootlessNamespace } = await import('../rootless.ts');
@@ -136,6 +146,9 @@ export function upCommand(): Command {
       // "skerry down" may signal a server that is already stopping; it must complete the stop.
       process.on('SIGTERM', () => stopping.abort());
 
+      const databaseUrl = flags.databaseFile
+        ? readDatabaseFile(flags.databaseFile)
+        : flags.database && parseDatabase(flags.database);
       const images = flags.images ?? process.env.SKERRY_IMAGES_DIR;
       using progress = createProgressLine(process.stderr);
       const { startServer } = await import('../up.ts');
@@ -144,6 +157,7 @@ export function upCommand(): Command {
         port: flags.port,
         dataDir: flags.data,
         ...(images ? { imagesDir: images } : {}),
+        ...(databaseUrl ? { databaseUrl } : {}),
         ...(flags.baseImage ? { baseImage: flags.baseImage } : {}),
         ...(flags.domain ? { domain: flags.domain } : {}),
         warm: parseWarm(flags),

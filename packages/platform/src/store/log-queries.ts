@@ -1,5 +1,5 @@
 import { logLevels } from '@skerry/contract/agent-control';
-import { type ExpressionBuilder, sql } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import { PLATFORM_LOGGER } from './lifecycle-entry.ts';
 import type { LogEntryRow, LogStore, NewLogEntry } from './log-store.ts';
 import type { Database } from './migrations.ts';
@@ -26,14 +26,12 @@ export const insertLogEntries = async (db: Database, entries: readonly NewLogEnt
 };
 
 /** Compares both texts case-sensitively, which `like` does not. */
-const contains =
-  (text: string) =>
-  ({ or }: ExpressionBuilder<Schema, 'sandbox_logs'>) =>
-    or([
-      sql<boolean>`instr(message, ${text}) > 0`,
-      // As JSON stores it between the quotes of the fields.
-      sql<boolean>`instr(fields, ${JSON.stringify(text).slice(1, -1)}) > 0`,
-    ]);
+const contains = (text: string) => (eb: ExpressionBuilder<Schema, 'sandbox_logs'>) =>
+  eb.or([
+    eb(eb.fn<number>('instr', ['message', eb.val(text)]), '>', 0),
+    // As JSON stores it between the quotes of the fields.
+    eb(eb.fn<number>('instr', ['fields', eb.val(JSON.stringify(text).slice(1, -1))]), '>', 0),
+  ]);
 
 type StoredSize = { id: number; sandbox_id: string; size_bytes: number };
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createStore } from './sqlite.ts';
-import { describeStore } from './suite.ts';
+import { describeStore } from './suite/suite.ts';
 
 describeStore('sqlite', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'skerry-store-'));

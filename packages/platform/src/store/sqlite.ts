@@ -2,21 +2,11 @@ import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { createApiKeyQueries } from './api-key-queries.ts';
-import { createBuildQueries } from './build-queries.ts';
-import { createCacheQueries } from './cache/cache-queries.ts';
-import { createLogQueries } from './log-queries.ts';
-import { createMetricQueries } from './metric-queries.ts';
 import { migrations } from './migrations.ts';
 import { createNodeSqliteDialect, isFullDisk } from './node-sqlite.ts';
-import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Schema } from './schema.ts';
-import { createSnapshotQueries } from './snapshot-queries.ts';
 import type { Store } from './store.ts';
-import { createTagQueries } from './tags/tag-queries.ts';
-import { createTemplateQueries } from './template-queries.ts';
-import { createUsageQueries } from './usage/usage-queries.ts';
-import { createWarmQueries } from './warm-queries.ts';
+import { createStoreQueries } from './store-queries.ts';
 
 // Pages of 4 kB. Writes go into the log. When it has so many pages, they move into the database and the log starts
 // over.
@@ -67,17 +57,7 @@ export const createStore = async ({
     throw new Error(`cannot open the database ${path}`, { cause: error });
   }
   return {
-    ...createSandboxQueries(db, { now }),
-    ...createWarmQueries(db),
-    ...createTemplateQueries(db),
-    ...createSnapshotQueries(db),
-    ...createBuildQueries(db),
-    ...createTagQueries(db),
-    ...createUsageQueries(db),
-    ...createCacheQueries(db),
-    ...createApiKeyQueries(db),
-    ...createMetricQueries(db),
-    ...createLogQueries(db),
+    ...createStoreQueries(db, { now }),
     close: () => db.destroy(),
   };
 };

@@ -1,0 +1,40 @@
+import type { PostgresPool, PostgresPoolClient } from 'kysely';
+import type { Pool, PoolClient } from 'pg';
+import { toStoreError } from './database-error.ts';
+import { fromStored, toStored } from './nul-text.ts';
+
+const checkClient = (client: PoolClient): PostgresPoolClient => {
+  const query = async (sql: string, parameters: readonly unknown[]) => {
+    try {
+      const result = await client.query(sql, parameters.map(toStored));
+      for (const row of result.rows as Record<string, unknown>[])
+        for (const name in row) row[name] = fromStored(row[name]);
+      return result;
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  };
+  // Kysely's type has an overload for cursors, which the store does not use.
+  return { query, release: (destroy?: boolean) => client.release(destroy) } as unknown as PostgresPoolClient;
+};
+
+/**
+ * A pool for kysely whose errors are those of `toStoreError`. `requireServer` throws while this process may not use the
+ * database.
+ */
+export const createCheckedPool = (pool: Pool, requireServer: () => void): PostgresPool => {
+  const known = new WeakMap<PoolClient, PostgresPoolClient>();
+  return {
+    connect: async () => {
+      requireServer();
+      const client = await pool.connect().catch((error: unknown) => {
+        throw toStoreError(error);
+      });
+      const checked = known.get(client) ?? checkClient(client);
+      known.set(client, checked);
+      return checked;
+    },
+    end: () => pool.end(),
+    options: {},
+  } as PostgresPool;
+};

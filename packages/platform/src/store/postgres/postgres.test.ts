@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { findPostgres, type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import type { NewSandbox, Store } from '../store.ts';
+import { describeStore } from '../suite/suite.ts';
+import { createPostgresStore } from './postgres.ts';
+
+const size = { cpuCount: 1, memoryMb: 128, diskMb: 100 };
+
+const sandbox = (id: string, more: Partial<NewSandbox> = {}): NewSandbox => ({
+  id,
+  templateId: 't',
+  templateName: null,
+  snapshotId: null,
+  buildId: null,
+  createdAt: 1,
+  endAt: 2,
+  metadata: {},
+  envVars: {},
+  secure: true,
+  allowInternet: null,
+  autoPause: null,
+  ...size,
+  ...more,
+});
+
+describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
+  let server: PostgresServer;
+  let url: string;
+  let store: Store;
+  beforeAll(async () => {
+    server = await startPostgres();
+    url = await server.createDatabase();
+    store = await createPostgresStore({ url });
+  });
+  afterAll(async () => {
+    await store.close();
+    await server.remove();
+  });
+
+  // A database for each test, or new files as `truncate` makes them, would take most of the time.
+  beforeEach(async () => {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    const { rows } = await client.query<{ deletes: string }>(
+      `select string_agg(format('delete from %I', tablename), ';') as deletes from pg_tables
+      where schemaname = 'public' and tablename not like 'kysely%'`,
+    );
+    // In this mode references are not checked, and the order does not matter.
+    await client.query(`set session_replication_role = replica; ${rows[0]?.deletes}`);
+    await client.end();
+  });
+
+  describeStore('postgres', async () => ({
+    store,
+    // One server at a time has a database, so that the former one has to end.
+    reopen: async () => {
+      await store.close();
+      store = await createPostgresStore({ url });
+      return store;
+    },
+    remove: async () => undefined,
+  }));
+
+  it('lets no concurrent transactions pass a check together', async () => {
+    const many = <T>(count: number, act: (index: number) => Promise<T>) =>
+      Promise.all(Array.from({ length: count }, (_, index) => act(index)));
+    const reserved = await many(40, (index) => store.reserveSandbox(sandbox(`i${index}`), { maxActive: 10 }));
+    expect(reserved.filter((answer) => answer === 'reserved')).toHaveLength(10);
+    const id = `i${reserved.indexOf('reserved')}`;
+    await store.changeState(id, { from: ['starting'], to: 'paused' });
+    const resumed = await many(10, () => store.reserveResume(id, { endAt: 3, maxActive: 100 }));
+    expect(resumed.filter((answer) => answer === 'reserved')).toHaveLength(1);
+    const made = await many(8, (index) =>
+      store.ensureTemplate({ id: `t${index}`, name: 'base', createdAt: 1, ...size }),
+    );
+    expect(new Set(made.map((template) => template.id)).size).toBe(1);
+  });
+
+  it('stores NUL, and the character by which it is written, in texts', async () => {
+    const text = 'a\u0000b\uE000c\uE0000';
+    await store.reserveSandbox(sandbox('i1', { metadata: { key: text } }), { maxActive: 1 });
+    const entry = { sandboxId: 'i1', at: 1, level: 'info', logger: 'x', message: text, fields: {} } as const;
+    await store.addLogEntries([{ ...entry, sizeBytes: 1 }], [{ sandboxId: 'i1', origin: 'a', seq: 1 }]);
+    const query = { sandboxId: 'i1', order: 'asc', limit: 9 } as const;
+    expect(await store.listLogEntries({ ...query, search: 'a\u0000b' })).toMatchObject([{ message: text }]);
+    expect(await store.countSandboxes({ states: ['starting'], metadata: [['key', text]] })).toBe(1);
+    expect(await store.findSandbox('i\u0000')).toBeUndefined();
+  });
+
+  it('refuses a second server, and names the database without user and password', async () => {
+    const second = createPostgresStore({
+      url: url.replace('skerry@', 'skerry:hidden@'),
+      serverWaitMs: 0,
+    });
+    await expect(second).rejects.toMatchObject({
+      message: expect.stringMatching(/^cannot open the database localhost\/test\d+$/),
+      cause: { message: expect.stringMatching(/^another server uses the database localhost\/test\d+$/) },
+    });
+  });
+
+  it('is "unavailable" with the time of a retry while the database is down, and loses nothing acknowledged', async () => {
+    const acknowledged: string[] = [];
+    const errors: unknown[] = [];
+    let isOver = false;
+    const write = async (writer: number): Promise<void> => {
+      for (let index = 0; !isOver; index += 1) {
+        const id = `i${writer}-${index}`;
+        await store.addWarm({ id, spec: '', createdAt: 1 }).then(
+          () => acknowledged.push(id),
+          async (error: unknown) => {
+            errors.push(error);
+            await sleep(10);
+          },
+        );
+      }
+    };
+    const writers = [write(0), write(1), write(2)];
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(20);
+    await server.stop();
+    const before = errors.length;
+    await expect.poll(() => errors.length).toBeGreaterThan(before);
+    await server.start();
+    const reached = acknowledged.length;
+    await expect.poll(() => acknowledged.length).toBeGreaterThan(reached);
+    isOver = true;
+    await Promise.all(writers);
+    const kinds = new Set(errors.map((error) => JSON.stringify(error)));
+    expect([...kinds].map((kind) => JSON.parse(kind))).toEqual(
+      [...kinds].map(() => expect.objectContaining({ code: 'unavailable', headers: { 'Retry-After': '1' } })),
+    );
+    const ids = new Set((await store.listWarm()).map(({ id }) => id));
+    expect(acknowledged.filter((id) => !ids.has(id))).toEqual([]);
+  });
+});

@@ -1,0 +1,28 @@
+import { createApiKeyQueries } from './api-key-queries.ts';
+import { createBuildQueries } from './build-queries.ts';
+import { createCacheQueries } from './cache/cache-queries.ts';
+import { createLogQueries } from './log-queries.ts';
+import { createMetricQueries } from './metric-queries.ts';
+import type { Database } from './migrations.ts';
+import { createSandboxQueries } from './sandbox-queries.ts';
+import { createSnapshotQueries } from './snapshot-queries.ts';
+import type { Store } from './store.ts';
+import { createTagQueries } from './tags/tag-queries.ts';
+import { createTemplateQueries } from './template-queries.ts';
+import { createUsageQueries } from './usage/usage-queries.ts';
+import { createWarmQueries } from './warm-queries.ts';
+
+/** All parts of a store over a database whose tables are migrated; `now` is the time of log entries of the store itself. */
+export const createStoreQueries = (db: Database, { now }: { now: () => number }): Omit<Store, 'close'> => ({
+  ...createSandboxQueries(db, { now }),
+  ...createWarmQueries(db),
+  ...createTemplateQueries(db),
+  ...createSnapshotQueries(db),
+  ...createBuildQueries(db),
+  ...createTagQueries(db),
+  ...createUsageQueries(db),
+  ...createCacheQueries(db),
+  ...createApiKeyQueries(db),
+  ...createMetricQueries(db),
+  ...createLogQueries(db),
+});

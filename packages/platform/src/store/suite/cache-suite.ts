@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import type { NewCacheEntry } from '../cache/cache-store.ts';
+import type { Store } from '../store.ts';
+
+const size = { cpuCount: 1, memoryMb: 128, diskMb: 100 };
+
+const result = (key: string, more: Partial<NewCacheEntry> = {}): NewCacheEntry => ({
+  key,
+  parent: null,
+  description: `RUN ${key}`,
+  snapshotId: null,
+  image: null,
+  imageBytes: null,
+  config: null,
+  createdAt: 1,
+  ...more,
+});
+
+/** How a store keeps the results of steps of builds: a part of `describeStore`. */
+export const describeCache = (ask: () => Store): void => {
+  const keep = (entry: NewCacheEntry, replaces = false) => ask().keepCached(entry, { replaces });
+  const listed = async () => (await ask().listCached()).map(({ key }) => key);
+
+  describe('the cache of builds', () => {
+    it('joins what two equal results have, and makes the snapshot of one ready', async () => {
+      const of = { sandboxId: 'i1', parentId: null, buildId: null, kind: 'filesystem' as const };
+      await ask().beginSnapshot({ id: 'n1', ...of, createdAt: 1, ...size });
+      const bytes = 5 * 2 ** 32;
+      const config = { env: { A: 'b' }, user: 'u', workdir: '/w', entrypoint: [], command: ['serve'] };
+      expect(await keep(result('a', { snapshotId: 'n1', config }))).toBe(true);
+      expect(await ask().findSnapshotRow('n1')).toMatchObject({ state: 'ready' });
+      const image = { image: 'sha256:a', imageBytes: bytes, config };
+      expect(await keep(result('a', { ...image, createdAt: 4 }))).toBe(true);
+      const both = { ...result('a', image), snapshotId: 'n1', lastUsedAt: 4, isImageShared: false };
+      expect(await ask().findCached(['a', 'none'])).toEqual([both]);
+      expect(await ask().retireImages()).toEqual(['sha256:a']);
+
+      const build = { id: 'b1', createdAt: 1, ...size, tags: ['default'] };
+      await ask().addBuild(build, { templateId: 't1', name: 'made', superseded: '' });
+      await ask().startBuild('b1', 2);
+      const rest = { env: {}, start: null, checkpointId: null };
+      await ask().finishBuild('b1', { finishedAt: 3, image: 'sha256:a', imageBytes: bytes, ...rest });
+      expect(await ask().listCached()).toEqual([{ ...both, isImageShared: true }]);
+      expect(await ask().retireImages()).toEqual(['sha256:a']);
+    });
+
+    it('removes a result with all that were made on it, and keeps none without the one before it', async () => {
+      for (const [key, parent] of [
+        ['a', null],
+        ['b', 'a'],
+        ['c', 'b'],
+        ['d', null],
+      ] as const)
+        expect(await keep(result(key, { parent }))).toBe(true);
+      expect(await keep(result('a', { createdAt: 2 }), true)).toBe(true);
+      expect(await listed()).toEqual(['a', 'd']);
+      expect(await keep(result('c', { parent: 'b' }))).toBe(false);
+      await keep(result('b', { parent: 'a' }));
+      expect((await ask().removeCached(['a', 'none'])).toSorted()).toEqual(['a', 'b']);
+      expect(await ask().removeCached([])).toEqual([]);
+      expect(await listed()).toEqual(['d']);
+    });
+
+    it('lists what was used last first, with what it was made on before it', async () => {
+      await keep(result('a'));
+      await keep(result('b', { parent: 'a', createdAt: 2 }));
+      await keep(result('c', { createdAt: 3 }));
+      expect(await listed()).toEqual(['c', 'a', 'b']);
+      await ask().touchCached('b', 4);
+      expect(await listed()).toEqual(['a', 'b', 'c']);
+      expect(await ask().findCached([])).toEqual([]);
+    });
+  });
+};

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../store.ts';
+
+/** How a store measures and removes what nothing needs: a part of `describeStore`. */
+export const describeUsage = (ask: () => Store): void => {
+  const size = { cpuCount: 1, memoryMb: 128, diskMb: 1 };
+  const add = async (id: string, { name = 'made', createdAt = 1, tag = 'default', isReady = true } = {}) => {
+    await ask().addBuild(
+      { id, createdAt, ...size, tags: [tag] },
+      { templateId: `t-${name}`, name, superseded: '' },
+    );
+    await ask().startBuild(id, 2);
+    await ask().addBuildLog(id, [{ at: 1, level: 'info', message: 'four', step: null }]);
+    const rest = { env: {}, start: null, checkpointId: null };
+    if (isReady)
+      await ask().finishBuild(id, { finishedAt: 3, image: `sha256:${id}`, imageBytes: 1, ...rest });
+  };
+  const logged = async (id: string): Promise<number> =>
+    (await ask().listBuildLog(id, { levels: ['info'], offset: 0, limit: 10 })).length;
+
+  describe('what a store may remove', () => {
+    it('removes the logs of builds without a tag, but of the newest of each template', async () => {
+      for (const number of [1, 2, 3, 4]) await add(`b${number}`, { createdAt: number });
+      await add('other', { name: 'other', createdAt: 0 });
+      await add('tagged', { createdAt: 0, tag: 'old' });
+      await add('running', { name: 'third', createdAt: 0, isReady: false });
+      expect(await ask().measureLogs({ endedBefore: 4 })).toEqual({
+        builds: { count: 7, sizeBytes: 28, unneededCount: 3, unneededBytes: 12 },
+        sandboxes: { count: 0, sizeBytes: 0 },
+      });
+      await ask().pruneBuildLogs({ keepPerTemplate: 2, endedBefore: 4 });
+      const all = ['b1', 'b2', 'b3', 'b4', 'other', 'tagged', 'running'];
+      expect(await Promise.all(all.map(logged))).toEqual([0, 0, 1, 1, 1, 1, 1]);
+      // All of them have ended at 3.
+      await ask().pruneBuildLogs({ keepPerTemplate: 0, endedBefore: 3 });
+      expect(await Promise.all(all.map(logged))).toEqual([0, 0, 1, 1, 1, 1, 1]);
+      await ask().pruneBuildLogs({ keepPerTemplate: 0, endedBefore: 4 });
+      expect(await Promise.all(all.map(logged))).toEqual([0, 0, 0, 1, 1, 1, 1]);
+    });
+
+    it('lists templates that nothing uses, and builds whose images are kept', async () => {
+      await add('used', { name: 'used' });
+      await add('unused', { name: 'unused' });
+      await add('captured', { name: 'captured' });
+      await add('running', { name: 'running', isReady: false });
+      const times = { createdAt: 1, endAt: 100 };
+      const rest = { metadata: {}, envVars: {}, secure: true, allowInternet: null, autoPause: null, ...size };
+      const sandbox = {
+        id: 'i1',
+        templateId: 't-used',
+        templateName: 'used',
+        snapshotId: null,
+        buildId: 'used',
+      };
+      await ask().reserveSandbox({ ...sandbox, ...times, ...rest }, { maxActive: 9 });
+      const of = { sandboxId: 'i0', parentId: null, buildId: 'captured', kind: 'filesystem' as const };
+      await ask().beginSnapshot({ id: 's1', ...of, createdAt: 1, ...size });
+      expect(await ask().listUnusedTemplates()).toEqual([{ id: 't-unused', name: 'unused' }]);
+      expect((await ask().listKeptBuilds()).map(({ templateId }) => templateId).toSorted()).toEqual([
+        ...['t-captured', 't-unused', 't-used'],
+      ]);
+    });
+  });
+};

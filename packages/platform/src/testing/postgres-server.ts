@@ -1,0 +1,117 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** A PostgreSQL of its own in a new folder, which listens on a unix socket there alone. */
+export interface PostgresServer {
+  /** Creates an empty database and resolves with its URL. */
+  createDatabase(): Promise<string>;
+  /** Ends it at once, as a crash does. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Ends it and deletes the folder. */
+  remove(): Promise<void>;
+}
+
+const libraries = '/usr/lib/postgresql';
+
+/** The folder of the newest installed programs of PostgreSQL; undefined when there are none. */
+export const findPostgres = (): string | undefined => {
+  if (!existsSync(libraries)) return undefined;
+  const versions = readdirSync(libraries).sort((a, b) => Number(b) - Number(a));
+  return versions
+    .map((version) => join(libraries, version, 'bin'))
+    .find((bin) => existsSync(join(bin, 'initdb')));
+};
+
+// The programs refuse root. Debian's package makes this user.
+const isRoot = process.getuid?.() === 0;
+const through = isRoot ? ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--clear-groups'] : [];
+
+const idOf = async (kind: '-u' | '-g'): Promise<number> =>
+  Number((await run('id', [kind, 'postgres'])).stdout);
+
+/** Makes a cluster and starts it. Rejects with what it wrote when it does not start. */
+export const startPostgres = async (): Promise<PostgresServer> => {
+  const bin = findPostgres();
+  if (bin === undefined) throw new Error('PostgreSQL is not installed');
+  const folder = mkdtempSync(join(tmpdir(), 'skerry-postgres-'));
+  if (isRoot) chownSync(folder, await idOf('-u'), await idOf('-g'));
+  const data = join(folder, 'data');
+  const [file, ...args] = [
+    ...through,
+    join(bin, 'initdb'),
+    '-D',
+    data,
+    '-A',
+    'trust',
+    '-U',
+    'skerry',
+    // The defaults are those of the environment, which may have no encoding.
+    '--encoding=UTF8',
+    '--no-locale',
+    '--no-sync',
+  ];
+  await run(file, args, { cwd: folder });
+
+  let child: ReturnType<typeof spawn> | undefined;
+  const stop = async (): Promise<void> => {
+    if (child === undefined) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGQUIT');
+    await exited;
+    child = undefined;
+  };
+  const start = async (): Promise<void> => {
+    const settings = [
+      `unix_socket_directories=${folder}`,
+      'listen_addresses=',
+      'log_min_messages=log',
+      // A process that ends keeps what it wrote: only a host that stops would lose it.
+      'fsync=off',
+      'full_page_writes=off',
+    ];
+    const [file = '', ...args] = [
+      ...through,
+      join(bin, 'postgres'),
+      '-D',
+      data,
+      ...settings.flatMap((one) => ['-c', one]),
+    ];
+    const started = spawn(file, args, {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, LC_ALL: 'C' },
+    });
+    child = started;
+    const written: string[] = [];
+    await new Promise<void>((resolve, reject) => {
+      createInterface({ input: started.stderr }).on('line', (line) => {
+        written.push(line);
+        if (line.includes('ready to accept connections')) resolve();
+      });
+      started.once('exit', () => reject(new Error(`postgres ended\n${written.join('\n')}`)));
+    });
+  };
+  await start();
+  let count = 0;
+  return {
+    createDatabase: async () => {
+      count += 1;
+      await run(join(bin, 'createdb'), ['-h', folder, '-U', 'skerry', `test${count}`]);
+      return `postgres://skerry@localhost/test${count}?host=${encodeURIComponent(folder)}`;
+    },
+    stop,
+    start,
+    remove: async () => {
+      await stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
+};
