@@ -2,12 +2,14 @@
 // when one of them asks.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import type { TestProject } from 'vitest/node';
+import { imagesDir } from './images-dir.ts';
 import { type Stack, startStack } from './stack.ts';
 import type { StackAddress } from './stack-client.ts';
 
@@ -36,9 +38,16 @@ const buildProgram = (): void => {
   execFileSync(turbo, args, { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] });
 };
 
+/** Many servers start at once, and would all wait for the first of them to make the images. */
+const makeImages = async (): Promise<void> => {
+  const isMade = existsSync(imagesDir) && readdirSync(imagesDir).some((name) => name.startsWith('base-'));
+  if (!isMade) await (await startStack()).down();
+};
+
 /** Called by vitest before the tests of the project; what it resolves with is called after them. */
 export default async function prepareSharedStack(project: TestProject): Promise<() => Promise<void>> {
   buildProgram();
+  await makeImages();
   const dir = await mkdtemp(join(tmpdir(), 'shared-stack-'));
   const leaving = await Promise.all(isolationLevels.map((level) => shareStack(level, join(dir, level))));
   project.provide('sharedStackDir', dir);
