@@ -52,8 +52,9 @@ export function loadImageCommand(): Command {
 /** Nothing is read before it is sent. */
 async function openArchive(file: string): Promise<Blob | ReadableStream<Uint8Array>> {
   if (file === '-') return toWeb(process.stdin);
-  const found = await stat(file).catch(() => undefined);
-  if (found === undefined) throw new CliError(`no file ${file}`);
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'ENOENT' ? new CliError(`no file ${file}`) : error;
+  });
   if (!found.isDirectory()) return openAsBlob(file);
   return toWeb(Readable.from(create({ cwd: file, portable: true, follow: true }, ['.'])));
 }
