@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readlinkSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -76,12 +76,15 @@ export const startBareAgent = async ({
     if (child.exitCode === null && child.signalCode === null) {
       const exited = once(child, 'exit');
       const namespace = mountNamespaceOf(String(child.pid));
+      // The kernel gives the number of a namespace to the next one as soon as nothing holds it.
+      const held = namespace === undefined ? undefined : await open(`/proc/${child.pid}/ns/mnt`);
       child.kill('SIGKILL');
       await exited;
       // Commands outlive the agent, and would keep its disk mounted.
       for (const pid of await readdir('/proc'))
-        if (/^\d+$/.test(pid) && namespace !== undefined && mountNamespaceOf(pid) === namespace)
+        if (/^\d+$/.test(pid) && held !== undefined && mountNamespaceOf(pid) === namespace)
           process.kill(Number(pid), 'SIGKILL');
+      await held?.close();
     }
     await rm(root, { recursive: true, force: true });
   };
