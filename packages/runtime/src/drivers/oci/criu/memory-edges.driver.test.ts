@@ -1,5 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Instance } from '../../../runtime.ts';
 import { runInside } from '../../../suite/client.ts';
@@ -185,43 +185,49 @@ until grep -q 'State:.T' /proc/$!/status; do sleep 0.02; done`,
   });
 });
 
-/** The processes of the CRIU that works on this sandbox: itself first, then its children. */
-async function* listCriu(id: string): AsyncGenerator<number> {
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    if (/\/criu(-plain)?\0dump\0/.test(command) && command.includes(`/${id}/`)) yield Number(pid);
+/** Whether this is a process of the CRIU that dumps this sandbox. */
+const isDump = (pid: string, id: string): boolean => {
+  try {
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return /\/criu(-plain)?\0dump\0/.test(command) && command.includes(`/${id}/`);
+  } catch {
+    return false; // The process has ended.
   }
-}
+};
 
-/** The CRIU that works on this sandbox, as soon as there is one. */
-const findCriu = async (id: string): Promise<number> => {
-  for (;;) {
-    for await (const pid of listCriu(id)) return pid;
-    await sleep(1);
+/** The CRIU that dumps this sandbox, a child of this process, as soon as there is one; undefined once `isOver`. */
+const findDump = async (id: string, isOver: () => boolean): Promise<number | undefined> => {
+  while (!isOver()) {
+    const children = readdirSync('/proc/self/task').flatMap((thread) =>
+      readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' '),
+    );
+    const found = children.find((pid) => pid !== '' && isDump(pid, id));
+    if (found !== undefined) return Number(found);
+    await yieldTurn();
   }
+  return undefined;
 };
 
 describe('CRIU', () => {
   it('can be killed at any moment of a pause: the sandbox continues, or has ended and is reported as ended', async () => {
     const outcomes: Record<string, number> = {};
-    // Repeated until one was killed in time.
-    for (let round = 0; round < 8 || (round < 60 && !outcomes['refused running']); round++) {
+    for (let round = 0; round < 10; round++) {
       const instance = await create();
       await runInside(instance, `setsid sh -c 'while sleep 0.02; do :; done' >/dev/null 2>&1 </dev/null &`);
-      const paused = instance.pause({ memory: true }).then(
-        () => 'paused',
-        () => 'refused',
+      let outcome: 'paused' | 'refused' | undefined;
+      const pausing = instance.pause({ memory: true }).then(
+        () => {
+          outcome = 'paused';
+        },
+        () => {
+          outcome = 'refused';
+        },
       );
-      const pid = await Promise.race([findCriu(instance.id), paused.then(() => 0)]);
-      await sleep(round < 8 ? round * 12 : round % 8);
-      try {
-        if (pid > 0) process.kill(pid, 'SIGKILL');
-      } catch (error) {
-        // The pause was complete.
-        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-      }
-      const outcome = await paused;
-      for await (const left of listCriu(instance.id)) expect.fail(`process ${left} of CRIU is left`);
+      const pid = await findDump(instance.id, () => outcome !== undefined);
+      await sleep(round * 15);
+      if (pid !== undefined && isDump(String(pid), instance.id)) process.kill(pid, 'SIGKILL');
+      await pausing;
+      expect(readdirSync('/proc').filter((name) => isDump(name, instance.id))).toEqual([]);
       if (outcome === 'refused') await expect.poll(() => instance.state()).not.toBe('paused');
       const state = await instance.state();
       outcomes[`${outcome} ${state}`] = (outcomes[`${outcome} ${state}`] ?? 0) + 1;
