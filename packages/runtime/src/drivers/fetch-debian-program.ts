@@ -83,18 +83,19 @@ export const makeProgramFolder = async (
     await make({ work, to });
     await chmod(to, 0o755);
     await syncFolders(to);
-    await rename(to, target);
+    await rename(to, target).catch((error: unknown) => {
+      // Another process has made the same folder meanwhile.
+      if (!existsSync(join(target, program))) throw error;
+      requireOwnTree(target);
+    });
     await syncPath(targetDir);
-  } catch (error) {
-    // Another process has made the same folder meanwhile.
-    if (!existsSync(join(target, program))) throw error;
   } finally {
     await rm(work, { recursive: true, force: true });
   }
   return target;
 };
 
-/** Returns the names of the copied files. */
+/** Syncs the folder and all below it; files are synced by the caller. */
 const syncFolders = async (folder: string): Promise<void> => {
   const inside = (await readdir(folder, { withFileTypes: true })).filter((entry) => entry.isDirectory());
   for (const { name } of inside) await syncFolders(join(folder, name));
