@@ -58,7 +58,7 @@ export interface Expectation {
   readonly isStream: boolean;
 }
 
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 /** How long half a request, or a stream that has begun, is given. */
 const GLANCE_MS = 40;
 

@@ -134,7 +134,7 @@ export const judge = (
   if (answer === undefined) {
     // A client that sends more than is read may lose the refusal to the reset of the connection.
     if (!isWhole || request.head.length > MAX_HEAD_BYTES) return undefined;
-    return end === 'silent' ? 'no answer within 10 s' : 'closed without an answer';
+    return end === 'silent' ? 'no answer within 30 s' : 'closed without an answer';
   }
   const { status, headers, body } = answer;
   const mayBreak = rule === 'stream' || rule === 'bytes' || status === 431;
