@@ -61,6 +61,8 @@ export interface UpOptions {
   baseMemoryMb?: number;
   /** The space for the results of steps of builds; 0: none are kept. */
   buildCacheMb: number;
+  /** A build of a template that takes longer fails. */
+  buildTimeoutMs: number;
   /** Whether a pause can checkpoint the memory of a sandbox, where the host supports that. */
   keepsMemory: boolean;
   /** A CRIU of this host for checkpoints instead of the downloaded one: for level `container`, as root. */
@@ -236,6 +238,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     limits: {
       maxSandboxes: options.maxSandboxes,
       buildCacheMb: options.buildCacheMb,
+      buildTimeoutMs: options.buildTimeoutMs,
       ...(options.baseMemoryMb && { memoryMb: options.baseMemoryMb }),
       ...(options.warm && { warmMin: options.warm.min, warmMax: options.warm.max }),
     },

@@ -18,6 +18,8 @@ export interface Limits {
   diskMb: number;
   /** The space that the results of steps of builds may take beside the templates; 0: none are kept. */
   buildCacheMb: number;
+  /** A build that takes longer fails. */
+  buildTimeoutMs: number;
 }
 
 export const defaultLimits: Limits = {
@@ -31,4 +33,5 @@ export const defaultLimits: Limits = {
   memoryMb: 1024,
   diskMb: 2048,
   buildCacheMb: 10_240,
+  buildTimeoutMs: 60 * 60_000,
 };

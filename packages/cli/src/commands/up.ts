@@ -5,6 +5,7 @@ import { CliError } from '../cli-error.ts';
 import { dataFolderDefault, defaultDataFolder } from '../data-folder.ts';
 import { createLog, type LogLevel, logLevels } from '../log/log.ts';
 import { parseCount } from './parse-count.ts';
+import { parseDuration } from './parse-duration.ts';
 import { parseMebibytes } from './parse-mebibytes.ts';
 import { parsePort } from './parse-port.ts';
 import { parseRegistry } from './parse-registry.ts';
@@ -26,6 +27,7 @@ interface UpFlags {
   maxSandboxes: number;
   baseMemory?: number;
   buildCache: number;
+  buildTimeout?: number;
   memory: boolean;
   criu?: string;
   isolation: IsolationLevel;
@@ -38,6 +40,8 @@ interface UpFlags {
   logLevel: LogLevel;
   json?: boolean;
 }
+
+const DEFAULT_BUILD_SECONDS = 3_600;
 
 /**
  * `skerry up`: serves in the foreground until SIGINT or SIGTERM, or until its helper has died too often; sandboxes
@@ -97,6 +101,7 @@ export function upCommand(): Command {
       parseCount,
       10_240,
     )
+    .option('--build-timeout <time>', 'a build that takes longer fails (default: 1h)', parseDuration)
     .option('--no-memory', 'keep only the files of a paused sandbox, and do not download CRIU')
     .option('--criu <path>', 'use this CRIU, 4.2 or newer, for checkpoints, and do not download one')
     .option(
@@ -164,6 +169,7 @@ export function upCommand(): Command {
         maxSandboxes: flags.maxSandboxes,
         ...(flags.baseMemory && { baseMemoryMb: flags.baseMemory }),
         buildCacheMb: flags.buildCache,
+        buildTimeoutMs: (flags.buildTimeout ?? DEFAULT_BUILD_SECONDS) * 1_000,
         keepsMemory: flags.memory,
         ...(flags.criu ? { criuProgram: flags.criu } : {}),
         isolation: flags.isolation,

@@ -1,5 +1,6 @@
 import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { Limits } from '../limits.ts';
 import type { BuildLog } from './build-log.ts';
 import { runBuildStep } from './build-steps.ts';
 import type { ContextStore } from './contexts/context-store.ts';
@@ -29,12 +30,14 @@ export const buildInSandbox = async (
     contexts,
     withStage,
     clock,
+    limits: { buildTimeoutMs },
   }: {
     runtime: Runtime;
     images: TemplateImages;
     contexts: ContextStore | undefined;
     withStage: WithStage;
     clock: Clock;
+    limits: Pick<Limits, 'buildTimeoutMs'>;
   },
 ): Promise<{ digest: string; sizeBytes: number }> => {
   const { steps, log, signal, beforeStep, afterStep } = build;
@@ -44,7 +47,8 @@ export const buildInSandbox = async (
     for (const placed of steps) {
       const { number } = placed;
       beforeStep(placed);
-      await runBuildStep(placed, { runner, copying, log, name: String(number), signal });
+      const name = String(number);
+      await runBuildStep(placed, { runner, copying, clock, buildTimeoutMs, log, name, signal });
       await afterStep(placed, instance);
     }
     log.add({ level: 'info', message: 'writing the image', step: 'finalize' });

@@ -1,8 +1,10 @@
+import type { Clock } from '../clock.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildStep } from './build-plan.ts';
 import type { Copying } from './contexts/run-copy.ts';
 import { expand, type Place, type PlacedStep, toNextPlace, toStepEnv } from './place.ts';
+import { refuseServer } from './refuse-server.ts';
 import {
   RefusedCommandError,
   type SandboxRunner,
@@ -49,6 +51,9 @@ export const runBuildStep = async (
   options: {
     runner: SandboxRunner;
     copying: Copying;
+    clock: Clock;
+    /** The longest time that the build may take. */
+    buildTimeoutMs: number;
     log: BuildLog;
     name: string;
     signal: AbortSignal;
@@ -83,14 +88,33 @@ export const runBuildStep = async (
     case 'RUN': {
       const { command, user = place.user, shell } = step;
       const [file, ...args] = [...shell, command];
+      const run = (watched: { onOutput: () => void; signal: AbortSignal }) =>
+        runner.run(
+          { file, args, user, cwd: place.workdir, env },
+          {
+            onLine: (line) => {
+              watched.onOutput();
+              onLine(line);
+            },
+            signal: watched.signal,
+          },
+        );
       const status = await rejectUnstartable(name, `failed to run command '${command}': command failed`, () =>
-        runner.run({ file, args, user, cwd: place.workdir, env }, { onLine, signal }),
+        refuseServer(run, {
+          ...options,
+          onServer: (port) => log.add({ level: 'warn', message: describeServer(port), step: name }),
+          toError: (port) =>
+            new BuildError(name, `failed to run command '${command}': ${describeServer(port)}`),
+        }),
       );
       if (status !== 0)
         throw new BuildError(name, `failed to run command '${command}': exit status ${status}`);
     }
   }
 };
+
+const describeServer = (port: number): string =>
+  `it writes nothing and something listens on port ${port}: this looks like a server: use the start command, as RUN has to end`;
 
 /**
  * Makes the folder of a place where it is missing, for its user. Rejects with `BuildError` of the step `name`, the reason of

@@ -79,7 +79,6 @@ const KEPT_LOGS = 20;
 export const FOLLOWED_MS = 60 * 60_000;
 const MAX_CONCURRENT = 2;
 const MAX_WAIT_MS = 40 * 60_000;
-const MAX_BUILD_MS = 60 * 60_000;
 
 /** Nothing runs before the first call. `close` has to settle before the store closes. */
 export const createBuilding = (options: BuildingOptions): Building => {
@@ -125,7 +124,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
 
   const toReason = (error: unknown, build: BuildRow, late: AbortSignal): BuildReason => {
     if (closing.signal.aborted) return { message: 'the server stopped during the build' };
-    if (late.aborted) return { message: `the build took longer than ${MAX_BUILD_MS / 60_000} minutes` };
+    if (late.aborted) return { message: `the build took longer than ${describeTime(limits.buildTimeoutMs)}` };
     if (error instanceof BuildError) return { message: error.message, step: error.step };
     if (error instanceof UnusableImageError) return { message: error.message, step: 'base' };
     if (isRuntimeError(error, 'exhausted')) return { message: 'the host has too little room for the build' };
@@ -146,7 +145,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
       await collecting;
       const made = await turns.take(() => {
         // The wait for the turn is not part of the build.
-        cancel = clock.after(MAX_BUILD_MS, () => late.abort(new Error('the build took too long')));
+        cancel = clock.after(limits.buildTimeoutMs, () => late.abort(new Error('the build took too long')));
         return making.make(build, plan, { log: buildLog, signal });
       }, signal);
       ({ checkpointId } = made);
@@ -291,6 +290,9 @@ const listUploads = (plan: BuildPlan): string[] =>
   [...plan.stages, plan]
     .flatMap(({ steps }) => steps)
     .flatMap((step) => (step.type === 'COPY' && step.from.kind === 'upload' ? [step.from.filesHash] : []));
+
+const describeTime = (timeMs: number): string =>
+  timeMs < 60_000 ? `${timeMs / 1_000} seconds` : `${Math.round(timeMs / 60_000)} minutes`;
 
 const nameTaken = (name: string): ApiError =>
   conflict(`the name "${name}" belongs to a template that is not built`);

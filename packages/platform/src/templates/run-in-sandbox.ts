@@ -41,6 +41,8 @@ export interface SandboxRunner {
    * path cannot be a folder, the reason of `signal`, or a `ConnectError`.
    */
   makeFolder(path: string, options: { signal: AbortSignal }): Promise<boolean>;
+  /** Resolves with a file, read as root. Rejects when it cannot be read, and with the reason of `signal`. */
+  readText(path: string, options: { signal: AbortSignal }): Promise<string>;
 }
 
 /** A runner for an instance whose agent is initialised, with that nonce if it requires a token. */
@@ -82,6 +84,16 @@ export const createSandboxRunner = (
       for (const reader of lines) reader.end();
       if (exitCode === undefined) throw new ConnectError('the command has no end', Code.Internal);
       return exitCode;
+    },
+    readText: async (path, { signal }) => {
+      const { data, response } = await client.files.GET('/files', {
+        params: { query: { path } },
+        headers: toHeaders('root'),
+        parseAs: 'text',
+        signal,
+      });
+      if (data === undefined) throw new Error(`${path} cannot be read: ${response.status}`);
+      return data;
     },
     makeFolder: async (path, { signal }) => {
       try {

@@ -214,3 +214,35 @@ describe('the start command of a template, where memory is not kept', () => {
     await sandbox.kill();
   });
 });
+
+describe('a server as a step', () => {
+  beforeAll(async () => {
+    await stack.stop();
+    await up('--build-timeout', '60s');
+  });
+
+  it('is recognised, and fails its build before that is out of time', async () => {
+    const step = (...commands: string[]) => ({
+      ...fromBusybox(),
+      steps: commands.map((command) => ({ type: 'RUN', args: [command, 'root'] })),
+    });
+    const [failed, done] = await Promise.all([
+      // The server of an earlier step does not make a later one look like a server.
+      build('server', step('httpd -p 8001', 'httpd -f -p 8000')),
+      build('daemon', step('httpd -p 8000', 'sleep 2')),
+    ]);
+    const found =
+      'it writes nothing and something listens on port 8000: this looks like a server: use the start command, as RUN has to end';
+    expect(failed.reason).toEqual({
+      message: `failed to run command 'httpd -f -p 8000': ${found}`,
+      step: '2',
+    });
+    expect(failed.logEntries).toContainEqual(
+      expect.objectContaining({ level: 'warn', message: found, step: '2' }),
+    );
+    expect(done.reason).toBeUndefined();
+    expect(done.logEntries.map(({ message }) => message).filter((line) => line.includes('server'))).toEqual(
+      [],
+    );
+  });
+});

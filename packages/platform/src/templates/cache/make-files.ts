@@ -1,5 +1,6 @@
 import type { InstanceOrigin, Runtime } from '@skerry/runtime';
 import type { Clock } from '../../clock.ts';
+import type { Limits } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import type { BuildRow } from '../../store/build-store.ts';
 import type { CacheEntry } from '../../store/cache/cache-store.ts';
@@ -35,6 +36,7 @@ export interface FilesOptions {
   secret: string;
   clock: Clock;
   log: Log;
+  limits: Pick<Limits, 'buildTimeoutMs'>;
 }
 
 /** The image of a stage, and where a further step would run. */

@@ -1,0 +1,83 @@
+import { type Clock, passTime } from '../clock.ts';
+import type { SandboxRunner } from './run-in-sandbox.ts';
+
+/** Shares of the time limit of a build: a silent server is reported after the first, and ended after the second. */
+const REPORT_SHARE = 1 / 60;
+const END_SHARE = 1 / 4;
+
+/** The state of a socket that listens, in proc(5) /proc/net/tcp. */
+const LISTEN = '0A';
+
+export interface RefuseServerOptions {
+  runner: Pick<SandboxRunner, 'readText'>;
+  clock: Pick<Clock, 'after' | 'elapsed'>;
+  /** The longest time that the build may take. */
+  buildTimeoutMs: number;
+  /** Called at most once: the command looks like a server. */
+  onServer: (port: number) => void;
+  /** What the command then fails with. */
+  toError: (port: number) => Error;
+  signal: AbortSignal;
+}
+
+/**
+ * Runs a command that has to end, and resolves with its result. A command looks like a server while it writes nothing and
+ * something in its sandbox listens on a TCP port that had no listener before it. One that does so for a quarter of
+ * the build's time is aborted; this rejects with `toError` then, and otherwise as `work` does. `work` calls `onOutput`
+ * with each piece of output.
+ */
+export const refuseServer = async <T>(
+  work: (options: { onOutput: () => void; signal: AbortSignal }) => Promise<T>,
+  { runner, clock, buildTimeoutMs, onServer, toError, signal }: RefuseServerOptions,
+): Promise<T> => {
+  const before = new Set(await listListening(runner, signal));
+  const ended = new AbortController();
+  const refused = new AbortController();
+  let lastOutputMs = clock.elapsed();
+  const watch = async (): Promise<void> => {
+    const over = AbortSignal.any([signal, ended.signal]);
+    for (let isReported = false; ; ) {
+      await passTime(clock, buildTimeoutMs * REPORT_SHARE, over);
+      if (over.aborted) return;
+      const silentMs = clock.elapsed() - lastOutputMs;
+      if (silentMs < buildTimeoutMs * REPORT_SHARE) continue;
+      const port = (await listListening(runner, over)).find((one) => !before.has(one));
+      if (port === undefined || over.aborted) continue;
+      if (!isReported) onServer(port);
+      isReported = true;
+      if (silentMs >= buildTimeoutMs * END_SHARE) refused.abort(toError(port));
+    }
+  };
+  const watching = watch();
+  try {
+    return await work({
+      onOutput: () => {
+        lastOutputMs = clock.elapsed();
+      },
+      signal: AbortSignal.any([signal, refused.signal]),
+    });
+  } finally {
+    ended.abort();
+    await watching;
+  }
+};
+
+/** The TCP ports on which something in the sandbox listens. */
+const listListening = async (
+  runner: RefuseServerOptions['runner'],
+  signal: AbortSignal,
+): Promise<number[]> => {
+  const tables = await Promise.all(
+    ['/proc/net/tcp', '/proc/net/tcp6'].map((path) =>
+      // A sandbox that cannot be asked fails the command itself; not every kernel has the second.
+      runner.readText(path, { signal }).catch(() => ''),
+    ),
+  );
+  return tables.flatMap((table) =>
+    table
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, , , state]) => state === LISTEN)
+      .map(([, local]) => Number.parseInt(local?.split(':').at(-1) ?? '', 16)),
+  );
+};
