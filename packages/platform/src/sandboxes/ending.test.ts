@@ -103,6 +103,29 @@ describe('the end of a sandbox', () => {
     expect([stops(), ending.current(id)]).toEqual([[`stop ${id}`], undefined]);
   });
 
+  it('does not ask the runtime for a sandbox that the directory had, unless a first attempt has failed', async () => {
+    const { id, ending, lines } = await open();
+    const unknown = new RuntimeError('internal', 'it cannot be asked');
+    await ending.begin(id, 'killed', whenRunning);
+    fixture.runtime.fail('get', unknown);
+    fixture.runtime.fail('stop', new RuntimeError('internal', 'it does not end'));
+    await ending.finish(id);
+    expect(stops()).toEqual([`stop ${id}`]);
+    await ending.finish(id);
+    expect(stops()).toEqual([`stop ${id}`]);
+    expect(lines.at(-1)).toMatchObject({ level: 'error', fields: { sandboxId: id, error: unknown } });
+    await ending.finish(id);
+    expect((await fixture.rowOf(id))?.state).toBe('ended');
+  });
+
+  it('asks the runtime for a sandbox that the directory did not have', async () => {
+    const { id, live, ending } = await open();
+    live.remove(id);
+    await ending.begin(id, 'killed', whenRunning);
+    await ending.finish(id);
+    expect(stops()).toEqual([`stop ${id}`]);
+  });
+
   it('leaves the row when another process has closed it, and says nothing', async () => {
     const { id, ending, lines } = await open();
     await ending.begin(id, 'killed', whenRunning);

@@ -6,7 +6,7 @@ import { createMemory } from '@skerry/runtime/memory';
 import { answerProcessStart, isProcessStart } from './process-agent.ts';
 
 type Held = 'pause' | 'resume' | 'snapshot' | 'copy';
-type Act = 'create' | 'pause' | 'resume' | 'init' | 'state' | 'snapshot' | 'stop';
+type Act = 'create' | 'get' | 'pause' | 'resume' | 'init' | 'state' | 'snapshot' | 'stop';
 
 /** The memory driver with a record of its calls, which a test can make fail. */
 export interface FaultyRuntime extends Runtime {
@@ -141,7 +141,7 @@ export const createFaultyRuntime = ({
       instances.add(spec.id);
       return wrap(made);
     },
-    get: async (id) => wrap(await memory.get(id)),
+    get: async (id) => wrap(await act('get', () => memory.get(id))),
     list: async function* () {
       for await (const instance of memory.list()) yield wrap(instance);
     },

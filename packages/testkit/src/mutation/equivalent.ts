@@ -343,6 +343,13 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'A link that is gone has no space in it either.',
     },
   ]),
+  ...of('packages/platform/src/sandboxes/ending.ts', [
+    {
+      intact: 'if (instance !== undefined) taken.set(id, instance);',
+      defect: 'if (true || instance !== undefined) taken.set(id, instance);',
+      reason: 'An entry without an instance is read as no entry.',
+    },
+  ]),
   ...of('packages/sdk/src/transport/reconnect.ts', [
     {
       intact: 'const remainingMs = deadlineMs === undefined ? 0 : deadlineMs - Date.now();',
