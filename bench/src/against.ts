@@ -42,7 +42,10 @@ export async function runAgainst(options: {
       console.error(`measuring ${name}, round ${round + 1} of ${rounds}`);
       const first = await runOne(round % 2 === 0 ? there : here, name, rest);
       const second = await runOne(round % 2 === 0 ? here : there, name, rest);
-      pairs.push(round % 2 === 0 ? { there: first, here: second } : { here: first, there: second });
+      const pair = round % 2 === 0 ? { there: first, here: second } : { here: first, there: second };
+      for (const row of compareRounds([pair]))
+        console.error(`${row.name}: here ${row.here}, there ${row.there} ${row.unit}, worse by ${row.ratio}`);
+      pairs.push(pair);
     }
   return compareRounds(pairs);
 }
