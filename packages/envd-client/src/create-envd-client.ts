@@ -24,6 +24,11 @@ export interface ServiceClientOptions {
   headers?: Record<string, string> | undefined;
   /** Default `json`. */
   codec?: Codec | undefined;
+  /**
+   * The largest message that is read: a call that is answered by a larger one fails with `resource_exhausted`. Without it,
+   * messages have the limit of the protocol, 4 GiB.
+   */
+  maxMessageBytes?: number | undefined;
 }
 
 export type EnvdClientOptions = ServiceClientOptions;
@@ -67,6 +72,7 @@ export function createServiceClient<Service extends DescService>(
     baseUrl: options.baseUrl,
     fetch: toFetch(options),
     useBinaryFormat: options.codec === 'binary',
+    maxMessageBytes: options.maxMessageBytes,
     headers: {
       ...toHeaders(options),
       ...(options.user ? { Authorization: toBasic(options.user) } : {}),

@@ -7,10 +7,11 @@ interface FetchTransportOptions {
   fetch: typeof globalThis.fetch;
   useBinaryFormat: boolean;
   headers: Record<string, string>;
+  maxMessageBytes: number | undefined;
 }
 
 // Connect's own default, the maximum of its frame header. Callers limit streams by reading them.
-const maxMessageBytes = 0xffff_ffff;
+const protocolMaxBytes = 0xffff_ffff;
 
 /**
  * The Connect protocol over `fetch`, client streams included. Only a client stream has its request body streamed:
@@ -26,8 +27,8 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
       acceptCompression: [],
       sendCompression: null,
       compressMinBytes: 1024,
-      readMaxBytes: maxMessageBytes,
-      writeMaxBytes: maxMessageBytes,
+      readMaxBytes: options.maxMessageBytes ?? protocolMaxBytes,
+      writeMaxBytes: protocolMaxBytes,
     });
   const whole = withBody('whole');
   const streamed = withBody('streamed');

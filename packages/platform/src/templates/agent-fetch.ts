@@ -1,14 +1,20 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
+import { pipeline, Readable, Transform } from 'node:stream';
 import { agentPort } from '@skerry/contract/directory';
 import type { Instance } from '@skerry/runtime';
 
 /** Answers whose body the constructor of `Response` refuses. */
 const BODILESS = new Set([204, 205, 304]);
 
+/** The longest body of an answer, and the longest message of a stream. */
+export const MAX_ANSWER_BYTES = 4 * 2 ** 20;
+/** Of requests that are answered by a stream of messages, whose reader bounds each. */
+const STREAM_TYPE = 'application/connect+';
+
 /**
  * A `fetch` that sends each request to the agent of an instance over a connection of its own, whatever the host of the
- * URL. Rejects with the reason of the signal, or what the connection fails with.
+ * URL. Rejects with the reason of the signal, or what the connection fails with. Code inside may impersonate the agent: an
+ * answer that is none fails the request, and so does the reading of a body of more than `MAX_ANSWER_BYTES`, unless it is a stream.
  */
 export const createAgentFetch =
   (instance: Pick<Instance, 'connect'>): typeof globalThis.fetch =>
@@ -32,17 +38,42 @@ export const createAgentFetch =
         socket.destroy();
       });
       call.on('error', reject);
-      call.on('response', (response) => resolve(toResponse(response)));
+      const maxBytes = headers.get('content-type')?.startsWith(STREAM_TYPE) ? Infinity : MAX_ANSWER_BYTES;
+      call.on('response', (response) => {
+        try {
+          resolve(toResponse(response, maxBytes));
+        } catch (error) {
+          call.destroy();
+          reject(error);
+        }
+      });
       call.end(body);
     });
   };
 
-const toResponse = (response: IncomingMessage): Response => {
+/** Throws for a status or a header that HTTP does not have. */
+const toResponse = (response: IncomingMessage, maxBytes: number): Response => {
   const { statusCode: status = 502, headers } = response;
   const fields = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
   );
-  const body = BODILESS.has(status) ? null : (Readable.toWeb(response) as ReadableStream<Uint8Array>);
-  if (body === null) response.resume();
-  return new Response(body, { status, headers: fields });
+  const made = new Response(null, { status, headers: fields });
+  if (BODILESS.has(status)) {
+    response.resume();
+    return made;
+  }
+  const body = Readable.toWeb(pipeline(response, createBound(maxBytes), () => undefined));
+  return new Response(body as ReadableStream<Uint8Array>, made);
+};
+
+/** Passes bytes on, and fails after so many. */
+const createBound = (maxBytes: number): Transform => {
+  let passedBytes = 0;
+  return new Transform({
+    transform(bytes: Buffer, _encoding, done) {
+      passedBytes += bytes.length;
+      if (passedBytes > maxBytes) done(new Error(`the answer of the agent has more than ${maxBytes} bytes`));
+      else done(null, bytes);
+    },
+  });
 };

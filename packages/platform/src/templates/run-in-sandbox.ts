@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { EDGE_ACCESS, toEdgeAccess } from '@skerry/contract/agent-access';
 import { createEnvdClient, toBasic } from '@skerry/envd-client';
 import type { Instance } from '@skerry/runtime';
-import { createAgentFetch } from './agent-fetch.ts';
+import { createAgentFetch, MAX_ANSWER_BYTES } from './agent-fetch.ts';
 import { createLineReader } from './line-reader.ts';
 
 export interface SandboxCommand {
@@ -50,7 +50,11 @@ export const createSandboxRunner = (
   instance: Pick<Instance, 'connect'>,
   { edgeNonce }: { edgeNonce?: string } = {},
 ): SandboxRunner => {
-  const client = createEnvdClient({ baseUrl: 'http://localhost', fetch: createAgentFetch(instance) });
+  const client = createEnvdClient({
+    baseUrl: 'http://localhost',
+    fetch: createAgentFetch(instance),
+    maxMessageBytes: MAX_ANSWER_BYTES,
+  });
   const toHeaders = (user: string) => ({
     // A name in it cannot have a colon, as before a group.
     Authorization: toBasic(user.replace(':', '/')),

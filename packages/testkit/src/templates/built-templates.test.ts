@@ -117,6 +117,38 @@ describe('a template', () => {
     await second.kill();
   });
 
+  it.each([
+    [
+      'an answer with a status that HTTP does not have',
+      'HTTP/1.1 600 X\\r\\nContent-Length: 0\\r\\n\\r\\n',
+      '',
+    ],
+    ['an answer without an end', 'HTTP/1.1 200 OK\\r\\nContent-Type: text/plain\\r\\n\\r\\n', 'x'],
+  ])('fails and ends nothing else when a step impersonates the agent: %s', async (_what, head, endless) => {
+    const impostor = `cat > /tmp/impostor.py <<'END'
+import os, socket, threading
+path = '/run/envd/http.sock'
+os.unlink(path)
+server = socket.socket(socket.AF_UNIX); server.bind(path); server.listen(50); os.chmod(path, 0o777)
+open('/tmp/ready', 'w').close()
+def answer(client):
+    try:
+        client.recv(65536); client.sendall(b'${head}')
+        while b'${endless}': client.sendall(b'${endless}' * 65536)
+        client.close()
+    except OSError: pass
+while True: threading.Thread(target=answer, args=(server.accept()[0],), daemon=True).start()
+END
+setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/ready ]; do sleep 0.05; done`;
+    const steps = [
+      { type: 'RUN', args: [impostor, 'root'] },
+      { type: 'RUN', args: ['echo never'] },
+    ];
+    expect(await build('impostor', { fromImage: 'e2bdev/base', steps })).toMatchObject({ status: 'error' });
+    const after = await build('after', { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo lives'] }] });
+    expect(after.reason).toBeUndefined();
+  });
+
   it('tells line by line what a step writes, in pages, and where it failed', async () => {
     const steps = [
       { type: 'RUN', args: ['i=0; while [ $i -lt 120 ]; do echo line $i; i=$((i+1)); done'] },

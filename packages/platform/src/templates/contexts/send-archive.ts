@@ -1,5 +1,5 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { controlPaths, toUnpackQuery, type UnpackRequest } from '@skerry/contract/agent-control';
 import type { Instance } from '@skerry/runtime';
 
@@ -33,8 +33,8 @@ export const sendArchive = async (
         };
         const call = httpRequest({ method: 'POST', path, headers, signal, createConnection: () => channel });
         call.on('response', resolve).on('error', reject);
-        archive.on('error', reject);
-        archive.pipe(call);
+        // Also reports an archive that was cut off before this.
+        pipeline(archive, call, (error) => error && reject(error));
       });
       if (response.statusCode === 204) return;
       throw await readRefusal(response, controlPaths.unpack);
