@@ -103,6 +103,14 @@ describe('stages', () => {
     [{ ...image, startCmd: 'a', entrypoint: ['b'] }, 'body.entrypoint does not go with body.startCmd'],
     [{ ...image, readyCmd: 'a', healthcheck: ['b'] }, 'body.healthcheck does not go with body.readyCmd'],
     [{ ...image, command: ['a\0'] }, 'body.command must not contain NUL'],
+    [
+      {
+        stages: [{ ...image, steps: Array(600).fill({ type: 'RUN', args: ['a'] }) }],
+        ...image,
+        steps: Array(401).fill({ type: 'RUN', args: ['a'] }),
+      },
+      'body.steps: a build has at most 1000 steps in all of its stages, not 1001',
+    ],
   ])('and their like are refused by name: %j', async (body, message) => {
     await expect(parse(body)).rejects.toThrow(message);
   });

@@ -27,8 +27,16 @@ export const parseBuildStart = async (body: Body, store: Store): Promise<BuildPl
   for (const [index, stage] of (body.stages ?? []).entries())
     stages.push(await parseStage(stage, { store, stages, force, field: `body.stages[${index}]` }));
   const final = await parseStage(body as Stage, { store, stages, force, field: 'body' });
+  const stepCount = final.stepsBefore + final.steps.length;
+  if (stepCount > MAX_STEPS)
+    throw invalid(
+      `body.steps: a build has at most ${MAX_STEPS} steps in all of its stages, not ${stepCount}`,
+    );
   return { ...final, stages, ...parseStart(body) };
 };
+
+/** The server keeps the variables of each while the build runs. */
+const MAX_STEPS = 1_000;
 
 interface StageContext {
   store: Store;

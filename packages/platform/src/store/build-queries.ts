@@ -183,8 +183,13 @@ export const createBuildQueries = (db: Database): BuildStore & Pick<TemplateStor
     return (await query.execute()).map(toBuildRow);
   },
 
-  listBuildIds: async (state) => {
-    const rows = await db.selectFrom('builds').select('id').where('state', '=', state).execute();
+  listBuildIds: async (state, { createdBefore } = { createdBefore: Number.MAX_SAFE_INTEGER }) => {
+    const rows = await db
+      .selectFrom('builds')
+      .select('id')
+      .where('state', '=', state)
+      .where('created_at', '<', createdBefore)
+      .execute();
     return rows.map(({ id }) => id);
   },
 

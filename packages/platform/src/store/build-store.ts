@@ -24,7 +24,7 @@ export interface BuildStore {
     templateId: string,
     page: { limit: number; after?: { createdAt: number; id: string } },
   ): Promise<BuildRow[]>;
-  listBuildIds(state: BuildState): Promise<string[]>;
+  listBuildIds(state: BuildState, options?: { createdBefore: number }): Promise<string[]>;
   /** Does nothing for a build that was deleted. */
   addBuildLog(id: string, entries: readonly BuildLogRow[]): Promise<void>;
   /** In the order of their writing. */

@@ -18,6 +18,8 @@ export interface SandboxBuild extends BuildSandbox {
   afterStep: (step: PlacedStep, instance: Instance) => Promise<void>;
 }
 
+const FINALIZE = 'finalize';
+
 /**
  * Runs steps of a build in a sandbox of its own and makes an image of the files that it then has. The sandbox is gone when it
  * settles. Rejects with `BuildError`, `LostSnapshotError`, the reason of `signal`, or what the runtime or `afterStep` fails with.
@@ -41,17 +43,19 @@ export const buildInSandbox = async (
   },
 ): Promise<{ digest: string; sizeBytes: number }> => {
   const { steps, log, signal, beforeStep, afterStep } = build;
-  return withSandbox(build, { runtime, clock }, async (instance) => {
+  let name = String(steps[0]?.number ?? FINALIZE);
+  return withSandbox({ ...build, toStep: () => name }, { runtime, clock }, async (instance) => {
     const runner = createSandboxRunner(instance);
     const copying = createCopying(instance, { contexts, withStage });
     for (const placed of steps) {
       const { number } = placed;
       beforeStep(placed);
-      const name = String(number);
+      name = String(number);
       await runBuildStep(placed, { runner, copying, clock, buildTimeoutMs, log, name, signal });
       await afterStep(placed, instance);
     }
-    log.add({ level: 'info', message: 'writing the image', step: 'finalize' });
+    name = FINALIZE;
+    log.add({ level: 'info', message: 'writing the image', step: name });
     await instance.pause({ memory: false });
     const file = images.toUnfinished(build.instanceId);
     const made = await instance.exportImage({ path: file, signal });

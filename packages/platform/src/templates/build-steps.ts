@@ -3,7 +3,7 @@ import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildStep } from './build-plan.ts';
 import type { Copying } from './contexts/run-copy.ts';
-import { expand, type Place, type PlacedStep, toNextPlace, toStepEnv } from './place.ts';
+import { expand, ofStep, type Place, type PlacedStep, toNextPlace, toStepEnv } from './place.ts';
 import { refuseServer } from './refuse-server.ts';
 import {
   RefusedCommandError,
@@ -69,7 +69,7 @@ export const runBuildStep = async (
     case 'ARG':
       return;
     case 'COPY': {
-      const destination = expand(step.destination, env);
+      const destination = ofStep(name, () => expand(step.destination, env));
       await options.copying.copy(step, { name, ...place, destination }, { signal });
       return;
     }

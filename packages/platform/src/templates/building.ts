@@ -48,7 +48,10 @@ export interface Building {
   pruneCached(which: { unusedForMs: number }): Promise<CachedResult[]>;
   /** Whether that instance is the sandbox of a build that this process runs. */
   isBuilding(instanceId: string): boolean;
-  /** Ends the builds of an earlier process, which cannot continue, and removes images that nothing needs. */
+  /**
+   * Ends the builds of an earlier process, which cannot continue, and those that have waited too long for their start, and removes
+   * images that nothing needs.
+   */
   collect(): Promise<void>;
   /** Begins to remove images and checkpoints that nothing needs any more. */
   collectSoon(): void;
@@ -79,6 +82,7 @@ const KEPT_LOGS = 20;
 export const FOLLOWED_MS = 60 * 60_000;
 const MAX_CONCURRENT = 2;
 const MAX_WAIT_MS = 40 * 60_000;
+const notStarted: BuildReason = { message: 'the build was not started within 40 minutes' };
 
 /** Nothing runs before the first call. `close` has to settle before the store closes. */
 export const createBuilding = (options: BuildingOptions): Building => {
@@ -211,8 +215,10 @@ export const createBuilding = (options: BuildingOptions): Building => {
         requireUsable(stage, field);
         await requireContexts(stage, field);
       }
-      if (clock.now() - build.createdAt > MAX_WAIT_MS)
-        await fail(build.id, { message: 'the build was not started within 40 minutes' });
+      if (build.state === 'waiting' && clock.now() - build.createdAt > MAX_WAIT_MS) {
+        await fail(build.id, notStarted);
+        throw invalid(`${notStarted.message}: register another one`);
+      }
       const notWaiting = invalid(`build "${toBuildId(build.id)}" is not waiting for its start`);
       if (running.has(build.id)) throw notWaiting;
       const abort = new AbortController();
@@ -261,6 +267,9 @@ export const createBuilding = (options: BuildingOptions): Building => {
     collect: async () => {
       const lost = (await store.listBuildIds('building')).filter((id) => !running.has(id));
       for (const id of lost) await fail(id, { message: 'the server was restarted during the build' });
+      const late = await store.listBuildIds('waiting', { createdBefore: clock.now() - MAX_WAIT_MS });
+      // A build that is being started is on record as waiting for a moment more.
+      for (const id of late) if (!running.has(id)) await fail(id, notStarted);
       await cache.evict();
       await collect();
     },

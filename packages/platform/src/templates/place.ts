@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { BuildError } from './build-error.ts';
 import type { BuildStep } from './build-plan.ts';
 
 /** Where the next step runs. */
@@ -54,6 +55,21 @@ export const toNextPlace = (step: BuildStep, place: Place): Place => {
   }
 };
 
+/** The longest text that a step makes of variables, and the most that the variables of a place take together. */
+const MAX_LENGTH = 128 * 1024;
+
+class TooLongError extends Error {}
+
+/** What `work` returns; a text that becomes too long is the fault of the step of that name: throws `BuildError`. */
+export const ofStep = <T>(name: string, work: () => T): T => {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof TooLongError)) throw error;
+    throw new BuildError(name, error.message, { cause: error });
+  }
+};
+
 /** `toKnown` returns the variables that a value may name. */
 const setVariables = (
   before: Record<string, string>,
@@ -64,12 +80,23 @@ const setVariables = (
   // A definition, as an assignment to "__proto__" would be lost.
   for (const [name, value] of variables)
     next = Object.fromEntries([...Object.entries(next), [name, expand(value, toKnown(next))]]);
+  if (Object.entries(next).flat().join('').length > MAX_LENGTH)
+    throw new TooLongError(`the variables take more than ${MAX_LENGTH / 1024} KiB together`);
   return next;
 };
 
-/** `$NAME` and `${NAME}` become values, empty when unset. Nothing is run. */
-export const expand = (text: string, env: Record<string, string>): string =>
-  text.replace(/\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g, (_, braced?: string, plain?: string) => {
-    const name = braced ?? plain ?? '';
-    return Object.hasOwn(env, name) ? (env[name] ?? '') : '';
-  });
+/** `$NAME` and `${NAME}` become values, empty when unset. Nothing is run. Call it within `ofStep`. */
+export const expand = (text: string, env: Record<string, string>): string => {
+  let { length } = text;
+  return text.replace(
+    /\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g,
+    (whole, braced?: string, plain?: string) => {
+      const name = braced ?? plain ?? '';
+      const value = Object.hasOwn(env, name) ? (env[name] ?? '') : '';
+      length += value.length - whole.length;
+      if (length > MAX_LENGTH)
+        throw new TooLongError(`with its variables the text takes more than ${MAX_LENGTH / 1024} KiB`);
+      return value;
+    },
+  );
+};

@@ -42,7 +42,8 @@ export const startInSandbox = async (
   const info = addLine('info');
   // Nothing has this token: until its first request a copy answers only the platform.
   const accessTokenSha256 = hashToken(randomBytes(32).toString('hex'));
-  const sandbox = { ...phase, templateId: build.templateId, accessTokenSha256 };
+  const toStep = () => 'finalize';
+  const sandbox = { ...phase, templateId: build.templateId, accessTokenSha256, toStep };
   let checkpointId: string | null = null;
   const work = async (instance: Instance, edgeNonce: string): Promise<void> => {
     if (commands.startCmd !== null) info(`START ${commands.startCmd}`);

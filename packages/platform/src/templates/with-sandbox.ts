@@ -19,6 +19,8 @@ export interface BuildSandbox {
   limits: InstanceSettings['limits'];
   /** The SHA-256 of the token that its agent requires; without one it requires none. No edge leads to it. */
   accessTokenSha256?: string;
+  /** The name of the step that runs, as whose failure a full host is reported. Without it such an error stays as it is. */
+  toStep?: () => string;
   signal: AbortSignal;
 }
 
@@ -35,7 +37,7 @@ export const withSandbox = async <T>(
   { runtime, clock }: { runtime: Runtime; clock: Clock },
   work: (instance: Instance, edgeNonce: string) => Promise<T>,
 ): Promise<T> => {
-  const { instanceId: id, templateId, origin, limits, accessTokenSha256, signal } = sandbox;
+  const { instanceId: id, templateId, origin, limits, accessTokenSha256, toStep, signal } = sandbox;
   let instance: Instance | undefined;
   try {
     const spec = { id, hostname: id, limits, network: { internet: true }, ...origin };
@@ -57,15 +59,17 @@ export const withSandbox = async <T>(
       },
       { signal },
     );
-    return await work(instance, edgeNonce);
+    const result = await work(instance, edgeNonce);
+    await instance.stop();
+    return result;
   } catch (error) {
+    // The failure of the work says more than that of the end; the next round of reconcile repeats the end.
+    await instance?.stop().catch(() => undefined);
     signal.throwIfAborted();
-    if (isRuntimeError(error, 'exhausted'))
-      throw new BuildError('finalize', 'the host has too little free space or memory for this build', {
+    if (toStep !== undefined && isRuntimeError(error, 'exhausted'))
+      throw new BuildError(toStep(), 'the host has too little free space or memory for this build', {
         cause: error,
       });
     throw error;
-  } finally {
-    await instance?.stop();
   }
 };

@@ -96,6 +96,9 @@ export const describeBuilds = (ask: () => Store): void => {
         reason: { message: later },
       });
       expect(await ask().findBuild('other')).toMatchObject({ state: 'waiting' });
+      const { createdAt = 0 } = (await ask().findBuild('other')) ?? {};
+      expect(await ask().listBuildIds('waiting', { createdBefore: createdAt })).toEqual([]);
+      expect(await ask().listBuildIds('waiting', { createdBefore: createdAt + 1 })).toEqual(['other']);
       await ask().startBuild('b2', 4);
       const reason = { message: 'broken', step: '2' };
       expect(await ask().failBuild('b2', { finishedAt: 5, reason })).toMatchObject({

@@ -12,7 +12,7 @@ const steps: BuildStep[] = [
   { type: 'RUN', command: 'make', user: undefined, shell: ['/bin/sh', '-c'] },
 ];
 const toKeys = (of = steps, changes: Partial<ChainBase> = {}, secret = 's', stages = noStages): string[] =>
-  toKeyChain(of, { base: { ...base, ...changes }, stages, secret }).map(({ key }) => key);
+  toKeyChain(of, { base: { ...base, ...changes }, stages, stepsBefore: 0, secret }).map(({ key }) => key);
 const toCopyStep = (from: CopyStep['from']): CopyStep => ({
   ...{ type: 'COPY', source: 'a', destination: '/a', owner: undefined, mode: undefined },
   ...{ from, keepsOwners: false, overwritesFolders: false },
@@ -24,7 +24,7 @@ const countEqual = (one: string[], other: string[]): number =>
 it('is equal for equal work, whatever the order of the variables of the image', () => {
   expect(toKeys()).toEqual(toKeys(structuredClone(steps), { place: toFirstPlace({ B: '2', A: '1' }) }));
   expect(new Set(toKeys()).size).toBe(4);
-  expect(toKeyChain(steps, { base, stages: noStages, secret: 's' }).at(-1)?.place).toEqual({
+  expect(toKeyChain(steps, { base, stages: noStages, stepsBefore: 0, secret: 's' }).at(-1)?.place).toEqual({
     user: 'user',
     workdir: '/home/user/app',
     env: { ...place.env, TOKEN: 'a-secret' },
@@ -58,4 +58,15 @@ it.each([{ image: 'sha256:2' }, { place: toFirstPlace({}) }, { level: 'gvisor' }
 
 it('cannot be computed without the secret', () => {
   expect(countEqual(toKeys(), toKeys(steps, {}, 'other'))).toBe(0);
+});
+
+it('names the step whose variables become too long', () => {
+  const double = { type: 'ENV' as const, variables: [['A', '$A$A']] as [string, string][] };
+  const first = { type: 'ENV' as const, variables: [['A', 'x'.repeat(1024)]] as [string, string][] };
+  const chain = (count: number) => {
+    const doubled = [first, ...Array.from({ length: count }, () => double)];
+    return () => toKeyChain(doubled, { base, stages: noStages, stepsBefore: 3, secret: 's' });
+  };
+  expect(chain(6)).not.toThrow();
+  expect(chain(8)).toThrow(expect.objectContaining({ name: 'BuildError', step: '11' }));
 });

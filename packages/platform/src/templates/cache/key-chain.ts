@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { BuildStep } from '../build-plan.ts';
-import { type Place, toNextPlace } from '../place.ts';
+import { ofStep, type Place, toNextPlace } from '../place.ts';
 
 /** The state between two steps of a build: before the first one, and after each. */
 export interface ChainPoint {
@@ -51,15 +51,17 @@ const toKeyed = (step: BuildStep, stages: StageImages): unknown => {
 /**
  * The states of a build, one more than its steps. Each key covers the base, all steps before it with their
  * arguments, the hashes of their files and the images of the stages that they copy from, and user, folder and variables at that place.
+ * Throws `BuildError` of a step whose variables become too long.
  */
 export const toKeyChain = (
   steps: readonly BuildStep[],
-  { base, stages, secret }: { base: ChainBase; stages: StageImages; secret: string },
+  options: { base: ChainBase; stages: StageImages; stepsBefore: number; secret: string },
 ): ChainPoint[] => {
+  const { base, stages, stepsBefore, secret } = options;
   let { place } = base;
   let key = toCacheKey(secret, ['base', VERSION, base.image, sortEnv(place.env), base.level, base.diskMb]);
   const points = [{ key, place }];
-  for (const step of steps) {
+  for (const [index, step] of steps.entries()) {
     const { user, workdir, env, buildArgs } = place;
     key = toCacheKey(secret, [
       'step',
@@ -70,7 +72,8 @@ export const toKeyChain = (
       sortEnv(env),
       sortEnv(buildArgs),
     ]);
-    place = toNextPlace(step, place);
+    const before = place;
+    place = ofStep(String(stepsBefore + index + 1), () => toNextPlace(step, before));
     points.push({ key, place });
   }
   return points;

@@ -61,7 +61,7 @@ const changesFiles = (step: BuildStep | undefined): boolean => step?.type === 'R
 export const makeFiles = async (build: FilesBuild, options: FilesOptions): Promise<MadeFiles> => {
   const { plan, base, stages, log, share, signal } = build;
   const { cache, secret } = options;
-  const points = toKeyChain(plan.steps, { base, stages, secret });
+  const points = toKeyChain(plan.steps, { base, stages, stepsBefore: plan.stepsBefore, secret });
   const keys = points.map(({ key }) => key);
   const usable = plan.cacheableSteps === null ? [] : keys.slice(0, plan.cacheableSteps + 1);
   const look = async () => {
