@@ -22,21 +22,22 @@ export interface ImageName {
   tag: string;
 }
 
-/**
- * Mounts the image file in namespaces of its own and writes its tree as a tar archive: the mount ends with the program. The
- * attributes are those that a layer may set.
- */
-const script = `mount -t ext4 -o ro,loop,nodev,nosuid,noexec "$1" "$2" &&
+/** What an image may take that is loaded. */
+const MAX_BYTES = 16 * 2 ** 30;
+
+/** Mounts the image file in namespaces of its own: the mount ends with the program. */
+const mountScript = 'mount -t ext4 -o ro,loop,nodev,nosuid,noexec "$1" "$2"';
+
+/** Prints the bytes of all files as an archive has them, which stores holes as zeros. */
+const measureScript = `${mountScript} && exec du --summarize --bytes "$2/rootfs"`;
+
+/** Writes the tree as a tar archive, with the attributes that a layer may set. */
+const archiveScript = `${mountScript} &&
 exec tar --create --file "$3" --directory "$2/rootfs" --format=pax --sort=name --numeric-owner --no-acls \
   --pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime \
   --xattrs '--xattrs-include=user.*' --xattrs-include=security.capability .`;
 
-/**
- * Writes an image file as an OCI image layout of one layer into `folder`, which is made: owners, modes, links, times and
- * attributes are those of the file. Equal files make equal layouts. Rejects with ImageError or the reason of `signal`, and leaves
- * nothing then. Needs root.
- */
-export async function saveImage(options: {
+export interface SaveOptions {
   /** Of an image file. */
   image: string;
   folder: string;
@@ -45,12 +46,18 @@ export async function saveImage(options: {
   /** Throws where the host has no room for that. */
   requireRoom: (sizeBytes: number) => void;
   signal?: AbortSignal | undefined;
-}): Promise<void> {
-  const { image, folder, env, as, requireRoom, signal } = options;
-  requireRoom((await stat(image)).blocks * 512);
+}
+
+/**
+ * Writes an image file as an OCI image layout of one layer into `folder`, which is made: owners, modes, links, times and
+ * attributes are those of the file. Equal files make equal layouts. Rejects with ImageError, `too_large` where the files have more bytes
+ * than an image may that is loaded, or the reason of `signal`, and leaves nothing then. Needs root.
+ */
+export async function saveImage(options: SaveOptions): Promise<void> {
+  const { folder, env, as, signal } = options;
   await mkdir(join(folder, 'blobs/sha256'), { recursive: true, mode: 0o700 });
   try {
-    const layer = await writeLayer(image, folder, signal);
+    const layer = await writeLayer(options);
     const config = await writeBlob(folder, {
       architecture: toArchitecture(arch()),
       os: 'linux',
@@ -82,16 +89,26 @@ export async function saveImage(options: {
 
 const toDescriptor = ({ digest, sizeBytes }: BlobReference) => ({ digest, size: sizeBytes });
 
-async function writeLayer(
-  image: string,
-  folder: string,
-  signal: AbortSignal | undefined,
-): Promise<BlobReference> {
+async function writeLayer({ image, folder, requireRoom, signal }: SaveOptions): Promise<BlobReference> {
   const scratch = await mkdtemp(join(folder, 'scratch-'));
   const [target, file] = [join(scratch, 'mount'), join(scratch, 'layer')];
   await mkdir(target);
   findProgram('tar');
-  await runProgram({ file: '/bin/sh', args: ['-c', script, 'sh', image, target, file], signal });
+  const run = (script: string, onLine?: (line: string) => void): Promise<void> =>
+    runProgram({
+      file: '/bin/sh',
+      args: ['-c', script, 'sh', image, target, file],
+      signal,
+      ...(onLine && { onLine }),
+    });
+  let treeBytes = 0;
+  await run(measureScript, (line) => {
+    treeBytes = Number.parseInt(line, 10);
+  });
+  if (!(treeBytes <= MAX_BYTES))
+    throw new ImageError('too_large', `the files have ${treeBytes} bytes, and an image at most ${MAX_BYTES}`);
+  requireRoom(treeBytes);
+  await run(archiveScript);
   const hash = createHash('sha256');
   await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), hash, signal ? { signal } : {});
   const digest = `sha256:${hash.digest('hex')}`;

@@ -22,6 +22,8 @@ export interface ArchiveContent {
 const MAX_ENTRIES = 10_000;
 const MAX_BYTES = 16 * 2 ** 30;
 const MAX_LINKS = 40;
+/** PATH_MAX of linux/limits.h. Names stay in memory. */
+const MAX_NAME_LENGTH = 4_096;
 
 /** How a file is compressed, by its first bytes. */
 export async function readCompression(path: string): Promise<Compression> {
@@ -104,6 +106,8 @@ export async function unpackArchive(options: {
 
 /** Throws `unsafe` for a name that leads out of the archive. */
 function toKey(name: string): string {
+  if (name.length > MAX_NAME_LENGTH)
+    throw new ImageError('corrupt', 'the archive has a name that no file can have');
   const key = posix.normalize(name).replace(/\/$/, '');
   if (!key.startsWith('/') && key !== '..' && !key.startsWith('../')) return key;
   throw new ImageError('unsafe', `the archive has an entry named ${JSON.stringify(name.slice(0, 200))}`);

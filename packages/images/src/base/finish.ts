@@ -9,6 +9,7 @@ import {
   truncateSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { ImageError } from '../image-error.ts';
 import { containedPath } from '../oci/contained-path.ts';
 import { ensureUser } from './account.ts';
 import { isRootfsFile, writeRootfsFile } from './rootfs-file.ts';
@@ -68,9 +69,23 @@ export async function finishRootfs(
 /**
  * Adds to an unpacked file system what every sandbox needs of it: the account, mount points, names and resolver as plain
  * files (a sandbox gets its own) and, when it has a shell but no bash, a bash that is this shell, as commands run in a
- * login shell of bash. Runs nothing of the image; idempotent.
+ * login shell of bash. Runs nothing of the image; idempotent. Rejects with `unsuitable_image` for an image in whose places these cannot be.
  */
 export async function prepareForSandboxes(root: string): Promise<void> {
+  try {
+    await addNeeded(root);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!unsuitable.includes(code)) throw error;
+    const message = `a file of the image is where sandboxes need a folder, or the reverse (${code})`;
+    throw new ImageError('unsuitable_image', message, { cause: error });
+  }
+}
+
+/** What the calls below fail with in an image whose files are of other kinds than theirs. */
+const unsuitable = ['ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP', 'ERR_FS_CP_EINVAL', 'ERR_FS_EISDIR'];
+
+async function addNeeded(root: string): Promise<void> {
   for (const path of ['/', '/proc', '/sys', '/dev', '/run', '/home']) makeDirectory(root, path, 0o755);
   if (!existsSync(containedPath(root, '/root', { followLast: true }))) makeDirectory(root, '/root', 0o700);
   for (const path of ['/tmp', '/var/tmp']) makeDirectory(root, path, 0o1777);

@@ -268,11 +268,23 @@ describe('pullImage', () => {
         { name: 'b', content: 'x' },
       ]);
       registry.addImage('v1', [layer]);
-      const bytes = pullTag('v1', { budget: { sizeBytes: 9_999, entryCount: 10 } });
+      const attributeBytes = 100;
+      const bytes = pullTag('v1', { budget: { sizeBytes: 9_999, entryCount: 10, attributeBytes } });
       await expect(bytes).rejects.toMatchObject({ code: 'too_large' });
       rmSync(rootfs, { recursive: true });
-      const entries = pullTag('v1', { budget: { sizeBytes: 20_000, entryCount: 1 } });
+      const entries = pullTag('v1', { budget: { sizeBytes: 20_000, entryCount: 1, attributeBytes } });
       await expect(entries).rejects.toMatchObject({ code: 'too_large' });
+    });
+
+    it('rejects attributes that no file can have, and more of them than an image may have', async () => {
+      const withValue = (value: string) => ({ pax: { 'SCHILY.xattr.user.mark': value } });
+      const long = pull([{ name: 'a', content: '', ...withValue('x'.repeat(65_537)) }]);
+      await expect(long).rejects.toMatchObject({ code: 'corrupt' });
+      rmSync(rootfs, { recursive: true });
+      const names = ['a', 'b', 'c'].map((name) => ({ name, content: '', ...withValue('x'.repeat(40)) }));
+      registry.addImage('v1', [await registry.addLayer(names)]);
+      const many = pullTag('v1', { budget: { sizeBytes: 10, entryCount: 10, attributeBytes: 100 } });
+      await expect(many).rejects.toMatchObject({ code: 'too_large' });
     });
 
     it('rejects a layer whose bytes contradict its digest', async () => {

@@ -30,6 +30,9 @@ const opaqueMarker = '.wh..wh..opq';
 const maxId = 2 ** 32 - 2;
 const attributePrefix = 'SCHILY.xattr.';
 /** Not `user.overlay.*` or `trusted.*`: with those a layer could control the overlay that it becomes part of. */
+/** XATTR_NAME_MAX and XATTR_SIZE_MAX of linux/limits.h. */
+const maxAttributeNameLength = 255;
+const maxAttributeBytes = 64 << 10;
 const allowedAttribute = /^(?:user\.(?!overlay\.)|security\.capability$)/;
 
 /**
@@ -49,7 +52,7 @@ export function parseEntry(header: Header): TarEntry {
     gid: parseNumber(pax.gid ?? header.gid, { name: header.name, max: maxId }),
     modifiedAtSeconds: parseTime(pax.mtime) ?? header.mtime.getTime() / 1000,
     sizeBytes: parseNumber(header.size, { name: header.name, max: Number.MAX_SAFE_INTEGER }),
-    attributes: parseAttributes(pax),
+    attributes: parseAttributes(pax, header.name),
   };
   const last = parts.at(-1) ?? '';
   if (last.startsWith(whiteoutPrefix)) return toWhiteout(base, parts.slice(0, -1), last);
@@ -105,13 +108,16 @@ function parseTime(value: string | undefined): number | undefined {
   return value !== undefined && Number.isFinite(seconds) ? seconds : undefined;
 }
 
-function parseAttributes(pax: Record<string, string>): Map<string, string> {
-  return new Map(
-    Object.entries(pax)
-      .filter(([key]) => key.startsWith(attributePrefix))
-      .map(([key, value]): [string, string] => [key.slice(attributePrefix.length), value])
-      .filter(([key]) => allowedAttribute.test(key) && !/[\n=\\]/.test(key))
-      // The parser reads text: a value with other bytes is lost, and a missing one is better than a wrong one.
-      .filter(([, value]) => !value.includes('\ufffd')),
-  );
+function parseAttributes(pax: Record<string, string>, name: string): Map<string, string> {
+  const attributes = Object.entries(pax)
+    .filter(([key]) => key.startsWith(attributePrefix))
+    .map(([key, value]): [string, string] => [key.slice(attributePrefix.length), value])
+    .filter(([key]) => allowedAttribute.test(key) && !/[\n=\\]/.test(key))
+    // The parser reads text: a value with other bytes is lost, and a missing one is better than a wrong one.
+    .filter(([, value]) => !value.includes('\ufffd'));
+  if (
+    attributes.some(([key, value]) => key.length > maxAttributeNameLength || value.length > maxAttributeBytes)
+  )
+    throw new ImageError('corrupt', `${name.slice(0, 200)} has an attribute that no file can have`);
+  return new Map(attributes);
 }

@@ -13,10 +13,16 @@ import { createVerifier } from './verified-blob.ts';
 export interface UnpackBudget {
   sizeBytes: number;
   entryCount: number;
+  /** The length of all attributes, which stay in memory until their layer is unpacked. */
+  attributeBytes: number;
 }
 
 /** All that an image may take. */
-export const createImageBudget = (): UnpackBudget => ({ sizeBytes: 16 * 2 ** 30, entryCount: 1_000_000 });
+export const createImageBudget = (): UnpackBudget => ({
+  sizeBytes: 16 * 2 ** 30,
+  entryCount: 1_000_000,
+  attributeBytes: 64 * 2 ** 20,
+});
 
 /**
  * Unpacks one layer over the tree under `root`, as its bytes arrive: nothing is kept in memory or beside the tree.
@@ -43,7 +49,8 @@ export async function unpackLayer(options: {
       const entry = parseEntry(content.header);
       budget.entryCount -= 1;
       budget.sizeBytes -= entry.sizeBytes;
-      if (budget.entryCount < 0 || budget.sizeBytes < 0)
+      for (const [name, value] of entry.attributes) budget.attributeBytes -= name.length + value.length;
+      if (budget.entryCount < 0 || budget.sizeBytes < 0 || budget.attributeBytes < 0)
         throw new ImageError('too_large', 'the image is larger than an image may be');
       requireRoom?.(entry.sizeBytes);
       // A streamx stream, which its types do not declare as iterable.

@@ -209,6 +209,11 @@ describe('the images of templates', () => {
     expect(readdirSync(join(imagesDir, 'templates'))).toEqual([]);
   });
 
+  it.each(['etc', 'var'])('are not made of an image whose /%s is a file', async (name) => {
+    registry.addImage('env', [await registry.addLayer([{ name, content: 'x' }])]);
+    await expect(open().make(image())).rejects.toMatchObject({ code: 'unsuitable_image' });
+  });
+
   it('are not made of an image with a huge skeleton of homes', async () => {
     const content = 'x'.repeat((64 << 20) + 1);
     registry.addImage('env', [await registry.addLayer([{ name: 'etc/skel/file', content }])]);

@@ -18,6 +18,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { makeArchive } from './archive.ts';
+import { createTemplateBuilds } from './template-builds.ts';
 
 let stack: Stack;
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-image-archives-'));
@@ -29,6 +30,8 @@ afterAll(async () => {
   await stack.down();
   for (const folder of [dataDir, scratch]) rmSync(folder, { recursive: true, force: true });
 });
+
+const { build } = createTemplateBuilds(() => stack);
 
 interface Ended {
   code: number;
@@ -238,4 +241,12 @@ it('is part of what the server keeps, which is shown and pruned', async () => {
   expect((await sandbox.commands.run('echo $COLOUR')).stdout).toBe('blue\n');
   expect((await Sandbox.create({ ...stack.connection, template: 'captured' })).sandboxId).toMatch(/^i/);
   await sandbox.kill();
+});
+
+it('is not written of files whose holes take more than an image may have', async () => {
+  const steps = [{ type: 'RUN', args: ['truncate -s 20G sparse'] }];
+  expect((await build('sparse', { fromTemplate: 'base', steps })).reason).toBeUndefined();
+  const ended = await skerry(['image', 'save', 'sparse', '-o', at('sparse.tar')]);
+  expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining('an image at most 17179869184')]);
+  expect(readdirSync(scratch)).not.toContain('sparse.tar');
 });
