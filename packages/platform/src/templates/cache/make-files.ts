@@ -14,7 +14,7 @@ import type { TemplateImages } from '../template-images.ts';
 import { type BuildSandbox, LostSnapshotError } from '../with-sandbox.ts';
 import type { BuildCache } from './build-cache.ts';
 import { type ChainBase, type ChainPoint, type StageImages, toKeyChain } from './key-chain.ts';
-import type { WorkShare } from './shared-work.ts';
+import type { Maker, WorkShare } from './shared-work.ts';
 
 export interface FilesBuild extends Pick<BuildSandbox, 'instanceId' | 'limits' | 'signal'> {
   build: BuildRow;
@@ -70,8 +70,10 @@ export const makeFiles = async (build: FilesBuild, options: FilesOptions): Promi
     );
     return { found, wanted: usable.slice(next), makes };
   };
-  const onWait = (): void =>
-    log.add({ level: 'info', message: 'waiting for another build, which runs the same steps now' });
+  const onWait = (maker: Maker): void => {
+    const who = maker === 'this build' ? 'another stage of this build' : 'another build';
+    log.add({ level: 'info', message: `waiting for ${who}, which runs the same steps now` });
+  };
   for (;;) {
     const found = await share.settle(look, { onWait, signal });
     try {
