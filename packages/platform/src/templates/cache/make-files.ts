@@ -18,7 +18,7 @@ import type { Maker, WorkShare } from './shared-work.ts';
 
 export interface FilesBuild extends Pick<BuildSandbox, 'instanceId' | 'limits' | 'signal'> {
   build: BuildRow;
-  plan: Pick<StagePlan, 'steps' | 'stepsBefore' | 'cacheableSteps'>;
+  plan: Pick<StagePlan, 'steps' | 'stepsBefore' | 'cacheableSteps' | 'forcedStep'>;
   /** Those that its steps copy from. */
   stages: StageImages;
   base: ChainBase & { rootfs: string; cacheKey: string | null };
@@ -176,11 +176,11 @@ const toOrigin = (
 
 /** Why a step runs, by its number in its stage. */
 const createReasons =
-  ({ steps, stepsBefore, cacheableSteps }: FilesBuild['plan'], first: number) =>
+  ({ steps, stepsBefore, cacheableSteps, forcedStep }: FilesBuild['plan'], first: number) =>
   (number: number): string => {
     if (cacheableSteps === null) return 'the build is forced';
-    if (number === cacheableSteps + 1) return 'the step is forced';
-    if (number > cacheableSteps) return `step ${stepsBefore + cacheableSteps + 1} is forced`;
+    if (number > cacheableSteps)
+      return `${forcedStep === stepsBefore + number ? 'the step' : `step ${forcedStep}`} is forced`;
     const changed = steps.findIndex((step, index) => index >= first && changesFiles(step)) + 1;
     if (changed === 0 || number <= changed)
       return 'no result of it; the step, its files or what is before it has changed, or the result was removed';
