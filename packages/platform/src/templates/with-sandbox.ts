@@ -8,6 +8,8 @@ import {
 } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import { initAgent } from '../sandboxes/agent.ts';
+import { findInstance } from '../sandboxes/find-instance.ts';
+import { retryWhenLost } from '../sandboxes/retry-when-lost.ts';
 import { BuildError } from './build-error.ts';
 
 /** A sandbox of a build, which exists only as long as the work in it. */
@@ -66,6 +68,11 @@ export const withSandbox = async <T>(
       });
     throw error;
   } finally {
-    await instance?.stop();
+    // The runtime may have been lost with the answer of the create, or with the instance as this process knew it.
+    await retryWhenLost(async () => {
+      const found = instance ?? (await findInstance(runtime, id));
+      instance = undefined;
+      await found?.stop();
+    });
   }
 };
