@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { components } from '@skerry/platform-client';
@@ -276,17 +276,6 @@ describe('a template', () => {
     expect((await stack.api.DELETE('/skerry/v1/build-cache')).response.status).toBe(200);
     expect(listImages()).not.toContain(added);
     expect(await removeTemplate('base')).toBe(400);
-  });
-
-  it('is built with credentials that appear nowhere', async () => {
-    const password = 'a-password-of-this-test';
-    const fromImageRegistry = { type: 'registry', username: 'someone', password };
-    const done = await build('private', { ...fromBusybox(), fromImageRegistry });
-    expect(done.status).toBe('ready');
-    expect(JSON.stringify(done)).not.toContain(password);
-    expect(stack.log()).not.toContain(password);
-    for (const name of readdirSync(dataDir).filter((file) => file.startsWith('skerry.db')))
-      expect(readFileSync(join(dataDir, name)).includes(password)).toBe(false);
   });
 
   it('fails with a reason when the server is killed, leaves nothing, and the next build works', async () => {
