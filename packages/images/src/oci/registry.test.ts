@@ -179,6 +179,42 @@ describe('createRegistry', () => {
     await expect(connect().manifest('v1')).rejects.toMatchObject({ code });
   });
 
+  /** Answers so many requests with 429. */
+  const refuse = (count: number, retryAfter: string): void => {
+    let left = count;
+    server.intercept = (_, response) => {
+      left -= 1;
+      return left >= 0 && Boolean(response.writeHead(429, { 'retry-after': retryAfter }).end());
+    };
+  };
+
+  it('waits as long as a registry asks for, three times at most', async () => {
+    refuse(3, '0');
+    await expect(connect().manifest('v1')).resolves.toMatchObject({ document: { schemaVersion: 2 } });
+    server.requests.length = 0;
+    refuse(9, '0');
+    await expect(connect().manifest('v1')).rejects.toMatchObject({ code: 'registry_unavailable' });
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('does not wait longer than a minute, and says how long the registry asks for', async () => {
+    refuse(1, '61');
+    await expect(connect().manifest('v1')).rejects.toMatchObject({
+      code: 'registry_unavailable',
+      message: expect.stringContaining('was answered with 429, and asks to wait 61 s'),
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('ends the wait with the reason of the signal', async () => {
+    const abort = new AbortController();
+    refuse(9, '60');
+    const asked = connect({ signal: abort.signal }).manifest('v1');
+    await expect.poll(() => server.requests.length).toBe(1);
+    abort.abort(new Error('enough'));
+    await expect(asked).rejects.toThrow('enough');
+  });
+
   it('reports a registry as unavailable that does not exist, and one that does not answer in time', async () => {
     const gone = await startLoopbackRegistry();
     await gone.close();

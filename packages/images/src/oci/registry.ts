@@ -7,6 +7,7 @@ import { type Reach, reachAny } from './reach.ts';
 import { readBody, readLimited } from './read-body.ts';
 import { digestPattern, type ImageReference } from './reference.ts';
 import { fetchToken, parseChallenge, type RegistryCredentials } from './registry-auth.ts';
+import { readRetryAfterMs } from './retry-after.ts';
 
 export interface Registry {
   /** Fetches a manifest by tag or digest, at most 4 MiB, with the digest of the received bytes. */
@@ -40,6 +41,9 @@ const manifestTypes = [
 ];
 const MANIFEST_BYTES = 4 << 20;
 const maxRedirects = 5;
+/** A server that asks to wait for longer, or again after so many times, is taken as one that refuses. */
+const MAX_WAIT_MS = 60_000;
+const MAX_WAITS = 3;
 const MAX_FAILURES = 3;
 const RETRY_MS = 200;
 /** What a connection must bring to count as progress. */
@@ -48,7 +52,8 @@ const PROGRESS_BYTES = 1 << 20;
 /**
  * A client for the pull part of the OCI distribution specification, for one repository. Requests a bearer token when
  * the registry requires one, anonymously without credentials. Follows redirects itself, so that none leads to plain
- * http on another host or carries credentials there. Every call rejects with `registry_unavailable` when there is no
+ * http on another host or carries credentials there. Waits when an answer says after how long to ask again, up to a minute
+ * and three times for each request. Every call rejects with `registry_unavailable` when there is no
  * answer or it is 429 or 5xx, `registry_refused` for any other refusal, `corrupt` for a malformed answer, or the reason
  * of the signal.
  */
@@ -57,16 +62,25 @@ export function createRegistry(options: RegistryOptions): Registry {
   const origin = new URL(reference.baseUrl).origin;
   let authorization: string | undefined;
 
+  /** Repeats a request for as long as its server asks for that. */
+  const askPatiently = async (url: URL, headers: Record<string, string>): Promise<Response> => {
+    for (let waits = 0; ; waits += 1) {
+      const response = await ask(url, { reach, headers, signal, answerTimeoutMs });
+      const waitMs = readRetryAfterMs(response, Date.now());
+      if (waitMs === undefined || waitMs > MAX_WAIT_MS || waits === MAX_WAITS) return response;
+      await response.body?.cancel();
+      await wait(waitMs, signal);
+    }
+  };
+
   /** Sends one request and follows its redirects; resolves with any status. */
   const send = async (start: URL, headers: Record<string, string>): Promise<Response> => {
     let url = start;
     for (let hop = 0; hop <= maxRedirects; hop += 1) {
-      const response = await ask(url, {
-        reach,
-        headers: url.origin === start.origin ? headers : withoutAuthorization(headers),
-        signal,
-        answerTimeoutMs,
-      });
+      const response = await askPatiently(
+        url,
+        url.origin === start.origin ? headers : withoutAuthorization(headers),
+      );
       const location = response.headers.get('location');
       if (response.status < 300 || response.status >= 400 || location === null) return response;
       await response.body?.cancel();
@@ -94,7 +108,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     }
     if (response.ok) return response;
     await response.body?.cancel();
-    throw refusal(response.status, `${origin}: ${reference.repository}/${path}`);
+    throw refusal(response, `${origin}: ${reference.repository}/${path}`);
   };
 
   return {
@@ -161,10 +175,18 @@ function withoutAuthorization(headers: Record<string, string>): Record<string, s
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'authorization'));
 }
 
-function refusal(status: number, what: string): ImageError {
+function refusal(response: Response, what: string): ImageError {
+  const { status } = response;
   const isTemporary = status === 429 || status >= 500;
   const code = isTemporary ? 'registry_unavailable' : 'registry_refused';
-  return new ImageError(code, `${what} was answered with ${status}`);
+  const waitMs = readRetryAfterMs(response, Date.now());
+  const asks = waitMs === undefined ? '' : `, and asks to wait ${Math.ceil(waitMs / 1_000)} s`;
+  return new ImageError(code, `${what} was answered with ${status}${asks}`);
+}
+
+/** Rejects with the reason of `signal`. */
+async function wait(durationMs: number, signal: AbortSignal | undefined): Promise<void> {
+  await sleep(durationMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
 }
 
 /**
@@ -198,9 +220,7 @@ async function* readWithBreaks(
       if (!isBreak || failures === MAX_FAILURES) throw error;
       failures += 1;
       body = undefined;
-      await sleep(RETRY_MS * failures, undefined, options.signal ? { signal: options.signal } : {}).catch(
-        () => options.signal?.throwIfAborted(),
-      );
+      await wait(RETRY_MS * failures, options.signal);
     }
   }
 }

@@ -89,6 +89,29 @@ describe('stages', () => {
     });
   });
 
+  it('have to run from the first forced step on, and so do all steps of the stages after it', async () => {
+    const step = (force: boolean) => ({ type: 'RUN', args: ['x'], force });
+    const plan = await parse({
+      stages: [
+        { ...image, steps: [step(false)] },
+        { ...image, steps: [step(false), step(true), step(false)] },
+        { ...image, steps: [step(false)] },
+      ],
+      fromStage: 0,
+      steps: [step(true)],
+    });
+    const forced = [...plan.stages, plan].map(({ cacheableSteps, forcedStep }) => [
+      cacheableSteps,
+      forcedStep,
+    ]);
+    expect(forced).toEqual([
+      [1, undefined],
+      [1, 3],
+      [0, 3],
+      [0, 3],
+    ]);
+  });
+
   it.each<[object, string]>([
     [{ stages: [{ fromStage: 0 }], ...image }, 'body.stages[0].fromStage: there is no stage 0 before'],
     [{ fromStage: 0 }, 'body.fromStage: there is no stage 0 before'],

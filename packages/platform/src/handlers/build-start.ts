@@ -50,11 +50,14 @@ const parseStage = async (
 ): Promise<StagePlan> => {
   const { stages, field } = context;
   const { steps = [], imageConfig = false } = stage;
+  const stepsBefore = stages.reduce((count, before) => count + before.steps.length, 0);
+  const forcedStep = stages.at(-1)?.forcedStep ?? findForced(steps, stepsBefore);
   return {
     source: await parseSource(stage, context),
     steps: steps.map((step, index) => parseBuildStep(step, `${field}.steps[${index}]`, stages.length)),
-    stepsBefore: stages.reduce((count, before) => count + before.steps.length, 0),
-    cacheableSteps: force ? null : countCacheable(steps),
+    stepsBefore,
+    cacheableSteps: force ? null : countCacheable(steps, { stepsBefore, forcedStep }),
+    forcedStep,
     usesConfig: imageConfig,
   };
 };
@@ -77,11 +80,17 @@ const parseStart = ({
   return { startCmd, readyCmd, entrypoint, command, healthcheck };
 };
 
-/** A step that is forced forces all later ones. */
-const countCacheable = (steps: NonNullable<Stage['steps']>): number => {
+/** Its number in the build. */
+const findForced = (steps: NonNullable<Stage['steps']>, stepsBefore: number): number | undefined => {
   const forced = steps.findIndex((step) => step.force === true);
-  return forced === -1 ? steps.length : forced;
+  return forced === -1 ? undefined : stepsBefore + forced + 1;
 };
+
+/** A step that is forced forces all later ones, also of later stages. */
+const countCacheable = (
+  steps: NonNullable<Stage['steps']>,
+  { stepsBefore, forcedStep }: Pick<StagePlan, 'stepsBefore' | 'forcedStep'>,
+): number => (forcedStep === undefined ? steps.length : Math.max(0, forcedStep - stepsBefore - 1));
 
 /** Clients send an empty text for none. */
 const parseCommand = (text: string | undefined, field: string): string | undefined => {

@@ -83,7 +83,8 @@ export const createStorage = (options: StorageOptions): Storage => {
   const measure = async (): Promise<StorageUsage[]> => {
     const unused = new Set((await store.listUnusedTemplates()).map(({ id }) => id));
     const kept = (await store.listKeptBuilds()).filter(({ templateId }) => !unused.has(templateId));
-    const keptFiles = new Set(kept.map(({ image }) => images && basename(images.toPath(image))));
+    const needed = [...kept, ...(await store.listCached())].flatMap(({ image }) => image ?? []);
+    const keptFiles = new Set(needed.map((image) => images && basename(images.toPath(image))));
     const checkpoints = (await store.listKeptBuilds())
       .filter(({ templateId }) => unused.has(templateId))
       .map(({ checkpointId }) => checkpointId);

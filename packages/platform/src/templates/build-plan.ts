@@ -26,6 +26,8 @@ export interface StagePlan {
    * the base is pulled again.
    */
   cacheableSteps: number | null;
+  /** The number of the first step of the build, of this stage or one before it, that has to run; those after it do, too. */
+  forcedStep: number | undefined;
   /** Whether it begins as the user and in the folder of the image, by default as root in `/`. */
   usesConfig: boolean;
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
-import type { BuildStep } from './build-plan.ts';
 import type { Copying } from './contexts/run-copy.ts';
+import { describeCommand } from './describe-step.ts';
 import { expand, ofStep, type Place, type PlacedStep, toNextPlace, toStepEnv } from './place.ts';
 import { refuseServer } from './refuse-server.ts';
 import {
@@ -23,24 +23,6 @@ done </etc/passwd
 n=$((n + 1))
 echo "$1:x:$n:$n::/home/$1:/bin/sh" >>/etc/passwd && echo "$1:x:$n:" >>/etc/group &&
   mkdir -p "/home/$1" && chown "$n:$n" "/home/$1"`;
-
-/** A line for people, without values that may be secrets. */
-export const describeStep = (step: BuildStep): string => {
-  switch (step.type) {
-    case 'RUN':
-      return `RUN ${step.command}`;
-    case 'ENV':
-    case 'ARG':
-      // Not the values: they may be secrets.
-      return `${step.type} ${step.variables.map(([name]) => name).join(' ')}`;
-    case 'WORKDIR':
-      return `WORKDIR ${step.path}`;
-    case 'USER':
-      return `USER ${step.name}`;
-    case 'COPY':
-      return `COPY ${step.source} ${step.destination}`;
-  }
-};
 
 /**
  * Runs one step of a build in its sandbox, at its place; `name` is its number. Rejects with `BuildError` when the step
@@ -88,6 +70,7 @@ export const runBuildStep = async (
     case 'RUN': {
       const { command, user = place.user, shell } = step;
       const [file, ...args] = [...shell, command];
+      const failure = `failed to run command '${describeCommand(step)}'`;
       const run = (watched: { onOutput: () => void; signal: AbortSignal }) =>
         runner.run(
           { file, args, user, cwd: place.workdir, env },
@@ -99,16 +82,14 @@ export const runBuildStep = async (
             signal: watched.signal,
           },
         );
-      const status = await rejectUnstartable(name, `failed to run command '${command}': command failed`, () =>
+      const status = await rejectUnstartable(name, `${failure}: command failed`, () =>
         refuseServer(run, {
           ...options,
           onServer: (port) => log.add({ level: 'warn', message: describeServer(port), step: name }),
-          toError: (port) =>
-            new BuildError(name, `failed to run command '${command}': ${describeServer(port)}`),
+          toError: (port) => new BuildError(name, `${failure}: ${describeServer(port)}`),
         }),
       );
-      if (status !== 0)
-        throw new BuildError(name, `failed to run command '${command}': exit status ${status}`);
+      if (status !== 0) throw new BuildError(name, `${failure}: exit status ${status}`);
     }
   }
 };

@@ -49,8 +49,8 @@ export interface Building {
   /** Whether that instance is the sandbox of a build that this process runs. */
   isBuilding(instanceId: string): boolean;
   /**
-   * Ends the builds of an earlier process, which cannot continue, and those that have waited too long for their start, and removes
-   * images that nothing needs.
+   * Ends the builds of an earlier process, which cannot continue, and those that have waited too long for their start, records the
+   * ends that could not be recorded, and removes images that nothing needs.
    */
   collect(): Promise<void>;
   /** Begins to remove images and checkpoints that nothing needs any more. */
@@ -122,8 +122,13 @@ export const createBuilding = (options: BuildingOptions): Building => {
     }
   };
 
+  /** Why builds failed whose end could not be recorded, as on a full disk. */
+  const unrecorded = new Map<string, BuildReason>();
+
   const fail = async (id: string, reason: BuildReason): Promise<void> => {
+    unrecorded.set(id, reason);
     await store.failBuild(id, { finishedAt: clock.now(), reason });
+    unrecorded.delete(id);
   };
 
   const toReason = (error: unknown, build: BuildRow, late: AbortSignal): BuildReason => {
@@ -244,7 +249,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
         throw notWaiting;
       }
       void run(row, plan, abort.signal)
-        // The next start of a server ends it.
+        // `collect` does that again.
         .catch((error) => log.error('the end of a build could not be recorded', { buildId: row.id, error }))
         .finally(() => {
           running.delete(row.id);
@@ -266,7 +271,8 @@ export const createBuilding = (options: BuildingOptions): Building => {
     isBuilding: (instanceId) => making.uses(instanceId),
     collect: async () => {
       const lost = (await store.listBuildIds('building')).filter((id) => !running.has(id));
-      for (const id of lost) await fail(id, { message: 'the server was restarted during the build' });
+      const restarted = { message: 'the server was restarted during the build' };
+      for (const id of lost) await fail(id, unrecorded.get(id) ?? restarted);
       const late = await store.listBuildIds('waiting', { createdBefore: clock.now() - MAX_WAIT_MS });
       // A build that is being started is on record as waiting for a moment more.
       for (const id of late) if (!running.has(id)) await fail(id, notStarted);

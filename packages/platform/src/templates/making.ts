@@ -90,7 +90,7 @@ export const createMaking = (options: MakingOptions): Making => {
           const stage = { ...sandbox, templateId, instanceId: id, origin: { rootfs } };
           return withSandbox(stage, { runtime, clock }, work);
         });
-      using share = shared.begin();
+      using share = shared.begin(sandbox.build.id);
       const base = { ...from, image: from.identity, level: runtime.features.level, diskMb };
       const { image, imageBytes, place, cacheKey } = await makeFiles(
         { ...sandbox, instanceId, plan, base, stages, share },
@@ -115,7 +115,10 @@ export const createMaking = (options: MakingOptions): Making => {
         log,
       };
       const hasSteps = [...plan.stages, plan].some(({ steps }) => steps.length > 0);
-      const bases = createStageBases({ ...options, images, shared, hasSteps, log, signal });
+      const bases = createStageBases({
+        ...options,
+        ...{ buildId: build.id, images, shared, hasSteps, log, signal },
+      });
       const work: StageWork = {
         makeBase: (stage, { source }) => bases(stage, source),
         runSteps: (stage, more) => runSteps(stage, { ...sandbox, ...more }),

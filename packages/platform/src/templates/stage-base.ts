@@ -39,6 +39,7 @@ export interface StageFiles {
 }
 
 export interface StageBaseOptions {
+  buildId: string;
   store: Pick<BuildStore, 'findBuild'>;
   images: TemplateImages;
   base: InstallationImage;
@@ -77,7 +78,7 @@ export const createStageBases = (options: StageBaseOptions) => {
     if (known) return known;
     const making = turns.take(async () => {
       addLine(`FROM ${reference}`);
-      using share = shared.begin();
+      using share = shared.begin(options.buildId);
       return await pullBase(source, { log, share, signal, force }, options);
     }, signal);
     pulled.set(key, making);

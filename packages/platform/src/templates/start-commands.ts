@@ -25,16 +25,19 @@ export interface StartOptions {
   /** Lines of the check, which fails until the command is ready. */
   onCheckLine: (line: string) => void;
   signal: AbortSignal;
+  /** How long it may take to be ready. Default: ten minutes. */
+  readyMs?: number;
 }
 
 /**
  * Starts the command and resolves when it is ready: it runs on, and no connection to it is open. It is ready when
  * `readyCmd` has succeeded, which is repeated every 2 s, or without that after 20 s. Rejects with `StartFailedError` when
- * it exits before that with a status other than 0 or is not ready after ten minutes, and otherwise with the reason of
+ * it exits before that with a status other than 0 or is not ready in time, and otherwise with the reason of
  * `signal`, or what the connection to the sandbox fails with.
  */
 export const startAndWait = async (commands: StartCommands, options: StartOptions): Promise<void> => {
-  const late = AbortSignal.timeout(MAX_READY_MS);
+  const { readyMs = MAX_READY_MS } = options;
+  const late = AbortSignal.timeout(readyMs);
   const settled = new AbortController();
   const signal = AbortSignal.any([options.signal, late, settled.signal]);
   const command = commands.startCmd === null ? undefined : runStart(commands, { ...options, signal });
@@ -47,7 +50,7 @@ export const startAndWait = async (commands: StartCommands, options: StartOption
   } catch (error) {
     options.signal.throwIfAborted();
     if (late.aborted)
-      throw new StartFailedError(`the start command is not ready after ${MAX_READY_MS / 60_000} minutes`, {
+      throw new StartFailedError(`the start command is not ready after ${readyMs / 60_000} minutes`, {
         cause: error,
       });
     throw error;

@@ -8,6 +8,8 @@ import {
 } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import { initAgent } from '../sandboxes/agent.ts';
+import { findInstance } from '../sandboxes/find-instance.ts';
+import { retryWhenLost } from '../sandboxes/retry-when-lost.ts';
 import { BuildError } from './build-error.ts';
 
 /** A sandbox of a build, which exists only as long as the work in it. */
@@ -39,6 +41,13 @@ export const withSandbox = async <T>(
 ): Promise<T> => {
   const { instanceId: id, templateId, origin, limits, accessTokenSha256, toStep, signal } = sandbox;
   let instance: Instance | undefined;
+  // The runtime may have been lost with the answer of the create, or with the instance as this process knew it.
+  const end = (): Promise<void> =>
+    retryWhenLost(async () => {
+      const found = instance ?? (await findInstance(runtime, id));
+      instance = undefined;
+      await found?.stop();
+    });
   try {
     const spec = { id, hostname: id, limits, network: { internet: true }, ...origin };
     instance = await runtime.create(spec, { signal }).catch((error: unknown) => {
@@ -60,11 +69,11 @@ export const withSandbox = async <T>(
       { signal },
     );
     const result = await work(instance, edgeNonce);
-    await instance.stop();
+    await end();
     return result;
   } catch (error) {
     // The failure of the work says more than that of the end; the next round of reconcile repeats the end.
-    await instance?.stop().catch(() => undefined);
+    await end().catch(() => undefined);
     signal.throwIfAborted();
     if (toStep !== undefined && isRuntimeError(error, 'exhausted'))
       throw new BuildError(toStep(), 'the host has too little free space or memory for this build', {

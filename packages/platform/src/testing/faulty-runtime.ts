@@ -19,7 +19,7 @@ export interface FaultyRuntime extends Runtime {
   /** The next call of this kind does nothing and rejects with this error. */
   fail(act: Act, error: Error): void;
   /** The next call of this kind succeeds, but its response is lost. */
-  loseAnswer(act: 'pause' | 'resume' | 'snapshot'): void;
+  loseAnswer(act: 'create' | 'pause' | 'resume' | 'snapshot' | 'stop'): void;
   /** The next call of this kind waits for the returned function; "copy" is the part of a snapshot after its capture. */
   hold(act: Held): () => void;
   /** Ends the run of a sandbox, as the death of its agent does. */

@@ -1,9 +1,12 @@
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sandbox, SandboxError } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { toFilesHash } from '../templates/archive.ts';
 import { createBuildClient } from '../templates/build-client.ts';
+import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from '../templates/debian-registry.ts';
+import { createTemplateBuilds } from '../templates/template-builds.ts';
 import { type Content, findLosses, startCounter, writeFile } from './lifecycle/kept-content.ts';
 import { findOrphans } from './lifecycle/orphans.ts';
 import { createSmallDisk, type SmallDisk } from './small-disk.ts';
@@ -12,13 +15,20 @@ const MIB = 2 ** 20;
 
 let disk: SmallDisk;
 let stack: Stack;
+let registry: DebianRegistry;
+let busybox: string;
 const contents = new Map<string, Content>();
 beforeAll(async () => {
   disk = createSmallDisk(800 * MIB);
-  stack = await startStack({ dataDir: join(disk.path, 'data') });
+  registry = await startDebianRegistry();
+  busybox = makeBusyboxFolder(['sh', 'cat', 'echo', 'chown', 'mkdir', 'sleep']);
+  await registry.push('test/busybox', { folder: busybox, env: ['PATH=/bin'] });
+  stack = await startStack({ dataDir: join(disk.path, 'data'), args: ['--registry', registry.host] });
 });
 afterAll(async () => {
   await stack?.down();
+  await registry?.[Symbol.asyncDispose]();
+  if (busybox) rmSync(busybox, { recursive: true });
   const orphans = await findOrphans(stack.dataDir, [...contents.keys()]);
   disk?.[Symbol.dispose]();
   expect(orphans.filter((orphan) => !orphan.startsWith('mount'))).toEqual([]);
@@ -104,4 +114,38 @@ it('a full disk is told with 503, loses nothing, and does not keep from removing
     const content = contents.get(sandbox.sandboxId) as Content;
     expect((await findLosses(await connect(sandbox), content)).losses).toEqual([]);
   }
+});
+
+it('a build fails with the reason when the disk is full before it or in the middle, leaves nothing, and the next works', async () => {
+  const { register, start, readStatus, waitForEnd, build } = createTemplateBuilds(() => stack);
+  const fromImage = `${registry.host}/test/busybox`;
+  const listFiles = () =>
+    ['templates', 'snapshots'].flatMap((name) => readdirSync(join(stack.dataDir, name)));
+  const before = listFiles();
+  disk.fill(MIB);
+  const early = await build('early', { fromImage });
+  expect(early).toMatchObject({
+    status: 'error',
+    reason: { message: expect.stringContaining('too little'), step: 'base' },
+  });
+  disk.drain();
+
+  const steps = [
+    { type: 'RUN', args: ['echo begun; sleep 2'] },
+    { type: 'RUN', args: ['echo made > made'] },
+  ];
+  const registered = await register('late');
+  await start(registered, { fromImage, steps });
+  await expect
+    .poll(async () => (await readStatus(registered)).logEntries.map(({ message }) => message))
+    .toContain('begun');
+  disk.fill(0);
+  const late = await waitForEnd(registered);
+  disk.drain();
+  expect(late).toMatchObject({ status: 'error', reason: { message: expect.stringContaining('too little') } });
+  // The cache has the image, and the results of steps before the disk was full.
+  await stack.api.DELETE('/skerry/v1/build-cache');
+  await expect.poll(listFiles).toEqual(before);
+  expect(await build('late', { fromImage, steps })).toMatchObject({ status: 'ready' });
+  await stack.api.DELETE('/skerry/v1/build-cache');
 });

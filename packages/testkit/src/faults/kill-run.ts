@@ -1,5 +1,6 @@
 import type { IsolationLevel } from '@skerry/contract/isolation';
 import type { StackOptions } from '../stack/stack.ts';
+import { createBuildOperations } from './kills/build-operations.ts';
 import { chooseMoments } from './kills/choose-moments.ts';
 import { createKillLane, type KillLane, type PlannedKill } from './kills/kill-lane.ts';
 import { createKillOperations } from './kills/kill-operations.ts';
@@ -7,11 +8,17 @@ import { createKillReport, type KillReport } from './kills/kill-report.ts';
 import { toArgs } from './level.ts';
 import { createRandom } from './random.ts';
 
+/** What the operations of a run are on. */
+export const killSubjects = ['sandboxes', 'builds'] as const;
+export type KillSubject = (typeof killSubjects)[number];
+
 export interface KillRunOptions {
   seed: number;
   level?: IsolationLevel;
   /** Besides what it takes to see the steps. */
   durationMs: number;
+  /** Default: all. */
+  subjects?: readonly KillSubject[];
   /** How many servers, each with a sandbox, are killed at the same time. */
   lanes: number;
   /** Called with what there is after each kill. */
@@ -34,11 +41,15 @@ interface Planned extends PlannedKill {
  * time is over, or none is left.
  */
 export const runKills = async (options: KillRunOptions): Promise<KillReport> => {
-  const { seed, level = 'container', durationMs, onProgress } = options;
+  const { seed, level = 'container', durationMs, onProgress, subjects = killSubjects } = options;
   const random = createRandom(seed);
   const report = createKillReport();
-  const operations = createKillOperations(level);
-  const server: StackOptions = { args: toArgs(level) };
+  await using builds = subjects.includes('builds') ? await createBuildOperations() : undefined;
+  const operations = {
+    ...(subjects.includes('sandboxes') && createKillOperations(level)),
+    ...builds?.operations,
+  };
+  const server: StackOptions = { args: [...toArgs(level), ...(builds?.args ?? [])] };
   const lanes: KillLane[] = [];
 
   const plan = async (lane: KillLane): Promise<Planned[]> => {

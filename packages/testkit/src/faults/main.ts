@@ -1,9 +1,10 @@
 // Faults for as long as one likes: pnpm test:faults --minutes 10 [--seed 1] [--only lifecycle] [--isolation gvisor]
+// Kills have two subjects, sandboxes and builds: --only kills --subject builds
 import { parseArgs } from 'node:util';
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
 import { startStack } from '../stack/stack.ts';
 import { runFaults } from './fault-run.ts';
-import { runKills } from './kill-run.ts';
+import { type KillSubject, killSubjects, runKills } from './kill-run.ts';
 import type { KillReport } from './kills/kill-report.ts';
 import { toArgs } from './level.ts';
 import { runLifecycle } from './lifecycle-run.ts';
@@ -12,6 +13,7 @@ interface Run {
   minutes: number;
   firstSeed: number;
   level: IsolationLevel;
+  subjects: readonly KillSubject[];
 }
 
 const PROGRESS_EVERY_MS = 15_000;
@@ -59,10 +61,9 @@ const runs: Record<string, (run: Run) => Promise<boolean>> = {
     console.log(JSON.stringify({ seed, minutes, level, ...report }, undefined, 2));
     return report.failures.length + report.losses.length + report.orphans.length === 0;
   },
-  kills: async ({ minutes, firstSeed: seed, level }) => {
+  kills: async ({ minutes, firstSeed: seed, level, subjects }) => {
     const report = await runKills({
-      seed,
-      level,
+      ...{ seed, level, subjects },
       durationMs: minutes * 60_000,
       lanes: 3,
       onProgress: createProgress(),
@@ -81,6 +82,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     seed: { type: 'string' },
     only: { type: 'string' },
+    subject: { type: 'string' },
     isolation: { type: 'string', default: 'container' },
   },
 });
@@ -88,13 +90,16 @@ const minutes = Number(values.minutes ?? 1);
 if (!(minutes > 0)) throw new Error(`--minutes must be a positive number, got ${values.minutes}`);
 const firstSeed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
 if (!Number.isSafeInteger(firstSeed)) throw new Error(`--seed must be an integer, got ${values.seed}`);
-const { only, isolation } = values;
+const { only, isolation, subject } = values;
 if (only !== undefined && runs[only] === undefined)
   throw new Error(`--only takes ${Object.keys(runs).join(', ')}, got ${only}`);
 const level = isolationLevels.find((known) => known === isolation);
 if (level === undefined) throw new Error(`--isolation takes ${isolationLevels.join(', ')}, got ${isolation}`);
 
+const subjects = killSubjects.filter((known) => subject === undefined || known === subject);
+if (subjects.length === 0) throw new Error(`--subject takes ${killSubjects.join(', ')}, got ${subject}`);
+
 for (const [name, run] of Object.entries(runs)) {
   if (only !== undefined && name !== only) continue;
-  if (!(await run({ minutes, firstSeed, level }))) process.exitCode = 1;
+  if (!(await run({ minutes, firstSeed, level, subjects }))) process.exitCode = 1;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { components } from '@skerry/platform-client';
-import { Sandbox } from '@skerry/sdk';
+import { Sandbox, storage } from '@skerry/sdk';
 import { buildCache } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { skerryProgram } from '../stack/skerry-program.ts';
@@ -195,6 +195,13 @@ describe('skerry template cache', () => {
     expect(list('snapshots')).toEqual([]);
     expect(await read('listed', 'cat /home/user/c')).toBe('third\n');
     expect(readCached(await build('killed', [run('echo kept > a')]))).toEqual([]);
+    // What the cache alone needs, of the template that is deleted, is not said to be reclaimable.
+    await stack.api.DELETE('/templates/{templateID}', { params: { path: { templateID: 'killed' } } });
+    const usage = (await storage.usage(stack.connection)).find(({ kind }) => kind === 'templates');
+    const { removed } = await storage.prune({ ...stack.connection, all: true });
+    expect(removed.find(({ kind }) => kind === 'templates')?.count).toBe(usage?.reclaimableCount);
+    expect(list('templates')).toHaveLength(2);
+    expect(readCached(await build('again', [run('echo kept > a')]))).toEqual(['base', '1']);
     const { response } = await stack.api.DELETE('/skerry/v1/build-cache/{key}', {
       params: { path: { key: 'no key' } },
     });

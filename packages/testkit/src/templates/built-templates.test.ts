@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { components } from '@skerry/platform-client';
@@ -310,15 +310,37 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
     expect(await removeTemplate('base')).toBe(400);
   });
 
-  it('is built with credentials that appear nowhere', async () => {
-    const password = 'a-password-of-this-test';
-    const fromImageRegistry = { type: 'registry', username: 'someone', password };
-    const done = await build('private', { ...fromBusybox(), fromImageRegistry });
-    expect(done.status).toBe('ready');
-    expect(JSON.stringify(done)).not.toContain(password);
-    expect(stack.log()).not.toContain(password);
-    for (const name of readdirSync(dataDir).filter((file) => file.startsWith('skerry.db')))
-      expect(readFileSync(join(dataDir, name)).includes(password)).toBe(false);
+  it('is deleted while it is built, which leaves nothing, and its name can be built again', async () => {
+    const [before, begun] = [listImages(), 'begun, and then deleted'];
+    const registered = await register('ended');
+    const steps = [{ type: 'RUN', args: [`echo '${begun}'; sleep 600`] }];
+    await start(registered, { ...fromBusybox(), steps });
+    await expect.poll(async () => messagesOf(await readStatus(registered))).toContain(begun);
+    expect(readdirSync(join(dataDir, 'sandboxes'))).not.toEqual([]);
+    expect(await removeTemplate('ended')).toBe(204);
+    await expect(readStatus(registered)).rejects.toThrow('404');
+    await expect.poll(() => readdirSync(join(dataDir, 'sandboxes'))).toEqual([]);
+    expect(before).toEqual(expect.arrayContaining(listImages()));
+    expect(await build('ended', fromBusybox())).toMatchObject({ status: 'ready' });
+    expect(await removeTemplate('ended')).toBe(204);
+  });
+
+  it('is of the build that was registered last when two of its name run at once, whichever ends last', async () => {
+    const toBody = (version: string, until: string) => ({
+      ...fromBusybox(),
+      steps: [{ type: 'RUN', args: [`echo ${version} > v; echo begun; ${until}`] }],
+    });
+    const older = await register('twice');
+    await start(older, toBody('older', 'sleep 3'));
+    const newer = await register('twice');
+    await start(newer, toBody('newer', 'true'));
+    expect(await readStatus(older)).toMatchObject({ status: 'building' });
+    const ends = await Promise.all([waitForEnd(older), waitForEnd(newer)]);
+    expect(ends.map(({ status }) => status)).toEqual(['ready', 'ready']);
+    const sandbox = await create('twice');
+    expect(await sandbox.files.read('/home/user/v')).toBe('newer\n');
+    await sandbox.kill();
+    expect(await removeTemplate('twice')).toBe(204);
   });
 
   it('fails with a reason when the server is killed, leaves nothing, and the next build works', async () => {

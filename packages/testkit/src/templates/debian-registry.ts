@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -16,25 +16,46 @@ export interface DebianRegistry extends AsyncDisposable {
   push(name: string, image: { folder: string; env?: readonly string[]; config?: object }): Promise<void>;
 }
 
+export interface DebianRegistryOptions {
+  /** Without them the registry answers 401. Default: it answers all. */
+  credentials?: { username: string; password: string };
+}
+
 const START_MS = 10_000;
 
-export async function startDebianRegistry(): Promise<DebianRegistry> {
+export async function startDebianRegistry({
+  credentials,
+}: DebianRegistryOptions = {}): Promise<DebianRegistry> {
   const folder = mkdtempSync(join(tmpdir(), 'skerry-registry-'));
   const host = `127.0.0.1:${await findFreePort()}`;
   const config = join(folder, 'config.yml');
-  writeFileSync(
-    config,
-    `version: 0.1\nlog: { level: error }\nstorage: { filesystem: { rootdirectory: ${folder}/data } }\nhttp: { addr: ${host} }\n`,
-  );
+  const settings = [
+    'version: 0.1',
+    'log: { level: error }',
+    `storage: { filesystem: { rootdirectory: ${folder}/data } }`,
+    `http: { addr: ${host} }`,
+  ];
+  if (credentials !== undefined) {
+    const users = join(folder, 'users');
+    writeFileSync(users, `${credentials.username}:${hashPassword(credentials.password)}\n`);
+    settings.push(`auth: { htpasswd: { realm: here, path: ${users} } }`);
+  }
+  writeFileSync(config, `${settings.join('\n')}\n`);
   const server = spawn('docker-registry', ['serve', config], { stdio: 'ignore' });
   await waitForAnswer(server, `http://${host}/v2/`);
+  const authorization: Record<string, string> =
+    credentials === undefined
+      ? {}
+      : { authorization: `Basic ${btoa(`${credentials.username}:${credentials.password}`)}` };
+  const send = (url: URL | string, request: RequestInit & { headers?: Record<string, string> }) =>
+    fetch(url, { ...request, headers: { ...authorization, ...request.headers } });
 
   const pushBlob = async (name: string, bytes: Buffer): Promise<{ digest: string; size: number }> => {
     const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-    const begun = await fetch(`http://${host}/v2/${name}/blobs/uploads/`, { method: 'POST' });
+    const begun = await send(`http://${host}/v2/${name}/blobs/uploads/`, { method: 'POST' });
     const target = new URL(begun.headers.get('location') ?? '', `http://${host}`);
     target.searchParams.set('digest', digest);
-    await expectCreated(await fetch(target, { method: 'PUT', body: new Uint8Array(bytes) }));
+    await expectCreated(await send(target, { method: 'PUT', body: new Uint8Array(bytes) }));
     return { digest, size: bytes.length };
   };
 
@@ -61,7 +82,7 @@ export async function startDebianRegistry(): Promise<DebianRegistry> {
       };
       const url = `http://${host}/v2/${name}/manifests/latest`;
       const headers = { 'content-type': type };
-      await expectCreated(await fetch(url, { method: 'PUT', headers, body: JSON.stringify(manifest) }));
+      await expectCreated(await send(url, { method: 'PUT', headers, body: JSON.stringify(manifest) }));
     },
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
@@ -88,6 +109,12 @@ async function expectCreated(response: Response): Promise<void> {
     throw new Error(`${response.url} answered ${response.status}: ${await response.text()}`);
 }
 
+/** As the registry reads it. The password is in no argument of a process. */
+function hashPassword(password: string): string {
+  const program = 'my $p = <STDIN>; print crypt($p, q($2b$04$abcdefghijklmnopqrstuu))';
+  return execFileSync('perl', ['-e', program], { input: password, encoding: 'utf8' });
+}
+
 async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -101,7 +128,7 @@ async function waitForAnswer(server: ChildProcess, url: string): Promise<void> {
   for (const deadline = Date.now() + START_MS; Date.now() < deadline; await sleep(20)) {
     if (server.exitCode !== null) throw new Error(`docker-registry ended with ${server.exitCode}`);
     const response = await fetch(url).catch(() => undefined);
-    if (response?.ok) return;
+    if (response?.ok || response?.status === 401) return;
   }
   throw new Error('docker-registry does not answer');
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { Sandbox } from '@skerry/sdk';
-import { build, buildCache, Template } from '@skerry/sdk/template';
+import { build, buildCache, type DockerfileOptions, Template } from '@skerry/sdk/template';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
@@ -57,8 +57,8 @@ const makeProject = (files: Record<string, string | Uint8Array>): string => {
   return folder;
 };
 
-const buildText = (name: string, text: string) =>
-  build(Template.fromDockerfile(text), name, { ...stack.connection, cpuCount: 1, memoryMb: 256 });
+const buildText = (name: string, text: string, options?: DockerfileOptions) =>
+  build(Template.fromDockerfile(text, options), name, { ...stack.connection, cpuCount: 1, memoryMb: 256 });
 const failureOf = async (name: string, text: string): Promise<unknown> =>
   buildText(name, text)
     .result()
@@ -213,16 +213,39 @@ COPY --from=failing /a /a
 it('takes a copy from a stage from the cache while the image of the stage is the same', async () => {
   const toText = (word: string): string =>
     `FROM ${image} AS made\nRUN echo ${word} > /a\nFROM ${image}\nCOPY --from=made /a /a\n`;
-  const listCached = async (word: string): Promise<string[]> => {
+  const readLines = async (word: string, options?: DockerfileOptions): Promise<string[]> => {
     const lines: string[] = [];
-    for await (const { message } of buildText('cached-stages', toText(word))) lines.push(message);
-    return lines.flatMap((line) => /^CACHED \w+ (step .*)$/.exec(line)?.[1] ?? []);
+    for await (const { message } of buildText('cached-stages', toText(word), options)) lines.push(message);
+    return lines;
   };
+  const listCached = async (word: string): Promise<string[]> =>
+    (await readLines(word)).flatMap((line) => /^CACHED \w+ (step .*)$/.exec(line)?.[1] ?? []);
   expect(await listCached('one')).toEqual([]);
   expect(await listCached('one')).toEqual(['step 1: RUN echo one > /a', 'step 2: COPY /a /a']);
   expect(await listCached('two')).toEqual([]);
   await using sandbox = await create('cached-stages');
   expect(await sandbox.files.read('/a')).toBe('two\n');
+  // The first step forces the others, also that of the stage after it.
+  const forced = (await readLines('two', { skipCache: true })).flatMap(
+    (line) => /forced$/.exec(line)?.input ?? [],
+  );
+  expect(forced.map((line) => line.replace(/^not CACHED \w+: /, ''))).toEqual([
+    'the step is forced',
+    'step 1 is forced',
+  ]);
+});
+
+it('runs equal steps of two stages once, and shows a command without a shell as its words', async () => {
+  const step = 'RUN ["/bin/sh", "-euc", "echo once; sleep 1"]';
+  const text = `FROM ${image} AS a\n${step}\nFROM ${image} AS b\n${step}\nFROM ${image}
+COPY --from=a /etc/profile /a\nCOPY --from=b /etc/profile /b\n`;
+  const lines: string[] = [];
+  for await (const { message } of buildText('equal-stages', text)) lines.push(message);
+  expect(lines.filter((line) => line === 'once')).toHaveLength(1);
+  expect(lines).toContain('waiting for another stage of this build, which runs the same steps now');
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^step [12]: RUN \["\/bin\/sh", "-euc", "echo once; sleep 1"\]$/),
+  );
 });
 
 it('follows links of a stage only within it, and takes nothing that the host mounts', async () => {

@@ -2,6 +2,7 @@ import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { BuildStep } from '../../templates/build-plan.ts';
 import { account, parseCopyStep } from '../../templates/contexts/copy-step.ts';
+import { loginShell } from '../../templates/describe-step.ts';
 
 type Step = components['schemas']['BuildStep'];
 
@@ -11,7 +12,6 @@ const variableName = new RegExp(`^${VARIABLE}$`);
 const userName = new RegExp(`^${USER}$`);
 
 const accountForm = new RegExp(`^${account}(?::${account})?$`);
-const loginShell: readonly string[] = ['/bin/bash', '-l', '-c'];
 
 /**
  * Parses one step, whose shape was checked against the document. `stageCount` is the number of the stages before it. Throws

@@ -92,7 +92,8 @@ const createLoad = (
       const template = await store.findTemplate(build.templateId);
       if (template === undefined) throw notFound(`template "${request.name}" was deleted meanwhile`);
       const source = { kind: 'archive' as const, path: imports.toPath(hash), release };
-      const stage = { source, steps: [], stepsBefore: 0, cacheableSteps: 0, usesConfig: false };
+      const none = { steps: [], stepsBefore: 0, cacheableSteps: 0, forcedStep: undefined };
+      const stage = { source, ...none, usesConfig: false };
       await building.start(build, { ...stage, stages: [], ...noCommands });
       return toBuildRequested(build, template);
     } catch (error) {

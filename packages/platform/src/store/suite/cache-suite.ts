@@ -70,5 +70,52 @@ export const describeCache = (ask: () => Store): void => {
       expect(await listed()).toEqual(['a', 'b', 'c']);
       expect(await ask().findCached([])).toEqual([]);
     });
+
+    it('frees the snapshots and images of results that are removed or replaced, and none that anything else needs', async () => {
+      const of = { sandboxId: 'i1', parentId: null, buildId: null, kind: 'filesystem' as const };
+      for (const id of ['n1', 'n2', 'n3', 'n4'])
+        await ask().beginSnapshot({ id, ...of, createdAt: 1, ...size });
+      const image = (name: string) => ({ image: name, imageBytes: 1 });
+      await keep(result('base', image('base')));
+      await keep(result('one', { parent: 'base', snapshotId: 'n1' }));
+      await keep(result('two', { parent: 'one', snapshotId: 'n2' }));
+      await keep(result('end', { parent: 'two', ...image('made') }));
+      await keep(result('other', { parent: 'two', ...image('other') }));
+      const build = { id: 'b1', createdAt: 1, ...size, tags: ['default'] };
+      await ask().addBuild(build, { templateId: 't1', name: 'made', superseded: '' });
+      await ask().startBuild('b1', 2);
+      const rest = { env: {}, start: null, checkpointId: null };
+      await ask().finishBuild('b1', { finishedAt: 3, ...image('made'), ...rest });
+      const ready = async () => {
+        await ask().retireUnused();
+        return (await ask().listSnapshotIds('ready')).toSorted();
+      };
+      expect(await ready()).toEqual(['n1', 'n2']);
+      expect((await ask().retireImages()).toSorted()).toEqual(['base', 'made', 'other']);
+
+      await keep(result('two', { parent: 'one', snapshotId: 'n3', createdAt: 2 }), true);
+      expect(await listed()).toEqual(['base', 'one', 'two']);
+      expect(await ready()).toEqual(['n1', 'n3']);
+      expect(await ask().listSnapshotIds('removing')).toEqual(['n2']);
+      // One that is still made is no result yet.
+      expect(await ask().listSnapshotIds('making')).toEqual(['n4']);
+      expect((await ask().retireImages()).toSorted()).toEqual(['base', 'made']);
+
+      expect((await ask().removeCached(['one'])).toSorted()).toEqual(['one', 'two']);
+      expect(await ready()).toEqual([]);
+      expect((await ask().retireImages()).toSorted()).toEqual(['base', 'made']);
+      expect(await ask().retireTemplate({ templateId: 't1' })).toBe('retired');
+      expect(await ask().retireImages()).toEqual(['base']);
+      expect(await ask().removeCached(['base'])).toEqual(['base']);
+      expect(await ask().retireImages()).toEqual([]);
+    });
+
+    it('removes as many results at once as there can be', async () => {
+      const keys = Array.from({ length: 1_001 }, (_, index) => `k${index}`);
+      for (const key of keys) await keep(result(key));
+      expect(await ask().findCached(keys)).toHaveLength(1_001);
+      expect(await ask().removeCached(keys)).toHaveLength(1_001);
+      expect(await listed()).toEqual([]);
+    });
   });
 };

@@ -60,5 +60,34 @@ export const describeUsage = (ask: () => Store): void => {
         ...['t-captured', 't-unused', 't-used'],
       ]);
     });
+
+    it('removes a template that is listed with its builds and its checkpoint, and the image unless a result needs it', async () => {
+      const of = { sandboxId: 'i0', parentId: null, createdAt: 1, ...size };
+      for (const name of ['served', 'waiting']) {
+        await ask().beginSnapshot({ id: `n-${name}`, ...of, buildId: name, kind: 'memory' });
+        await add(name, { name, isReady: false });
+        const start = { startCmd: 'serve', readyCmd: null, user: 'user', workdir: '/', env: {} };
+        const rest = { env: {}, start, checkpointId: `n-${name}`, image: `sha256:${name}`, imageBytes: 1 };
+        await ask().finishBuild(name, { finishedAt: 3, ...rest });
+      }
+      await add('cached', { name: 'cached' });
+      const image = { image: 'sha256:cached', imageBytes: 1, snapshotId: null, config: null };
+      const entry = { key: 'k', parent: null, description: 'RUN k', createdAt: 1, ...image };
+      await ask().keepCached(entry, { replaces: false });
+      // Its next build may still begin.
+      const next = { id: 'next', createdAt: 5, ...size, tags: ['default'] };
+      await ask().addBuild(next, { templateId: 't-waiting', name: 'waiting', superseded: '' });
+      const unused = (await ask().listUnusedTemplates()).map(({ id }) => id);
+      expect(unused.toSorted()).toEqual(['t-cached', 't-served']);
+      for (const templateId of unused) expect(await ask().retireTemplate({ templateId })).toBe('retired');
+      await ask().retireUnused();
+      expect(await ask().listSnapshotIds('removing')).toEqual(['n-served']);
+      await ask().forgetSnapshot('n-served');
+      expect((await ask().retireImages()).toSorted()).toEqual(['sha256:cached', 'sha256:waiting']);
+      expect(await ask().listUnusedTemplates()).toEqual([]);
+      expect(await ask().findTemplate('served')).toBeUndefined();
+      expect(await logged('served')).toBe(0);
+      expect(await logged('waiting')).toBe(1);
+    });
   });
 };

@@ -7,19 +7,19 @@ import type { CacheEntry } from '../../store/cache/cache-store.ts';
 import type { BuildLog } from '../build-log.ts';
 import type { BuildStep, StagePlan } from '../build-plan.ts';
 import { buildInSandbox } from '../build-sandbox.ts';
-import { describeStep } from '../build-steps.ts';
 import type { ContextStore } from '../contexts/context-store.ts';
 import type { WithStage } from '../contexts/run-copy.ts';
+import { describeStep } from '../describe-step.ts';
 import type { Place, PlacedStep } from '../place.ts';
 import type { TemplateImages } from '../template-images.ts';
 import { type BuildSandbox, LostSnapshotError } from '../with-sandbox.ts';
 import type { BuildCache } from './build-cache.ts';
 import { type ChainBase, type ChainPoint, type StageImages, toKeyChain } from './key-chain.ts';
-import type { WorkShare } from './shared-work.ts';
+import type { Maker, WorkShare } from './shared-work.ts';
 
 export interface FilesBuild extends Pick<BuildSandbox, 'instanceId' | 'limits' | 'signal'> {
   build: BuildRow;
-  plan: Pick<StagePlan, 'steps' | 'stepsBefore' | 'cacheableSteps'>;
+  plan: Pick<StagePlan, 'steps' | 'stepsBefore' | 'cacheableSteps' | 'forcedStep'>;
   /** Those that its steps copy from. */
   stages: StageImages;
   base: ChainBase & { rootfs: string; cacheKey: string | null };
@@ -72,8 +72,10 @@ export const makeFiles = async (build: FilesBuild, options: FilesOptions): Promi
     );
     return { found, wanted: usable.slice(next), makes };
   };
-  const onWait = (): void =>
-    log.add({ level: 'info', message: 'waiting for another build, which runs the same steps now' });
+  const onWait = (maker: Maker): void => {
+    const who = maker === 'this build' ? 'another stage of this build' : 'another build';
+    log.add({ level: 'info', message: `waiting for ${who}, which runs the same steps now` });
+  };
   for (;;) {
     const found = await share.settle(look, { onWait, signal });
     try {
@@ -176,11 +178,11 @@ const toOrigin = (
 
 /** Why a step runs, by its number in its stage. */
 const createReasons =
-  ({ steps, stepsBefore, cacheableSteps }: FilesBuild['plan'], first: number) =>
+  ({ steps, stepsBefore, cacheableSteps, forcedStep }: FilesBuild['plan'], first: number) =>
   (number: number): string => {
     if (cacheableSteps === null) return 'the build is forced';
-    if (number === cacheableSteps + 1) return 'the step is forced';
-    if (number > cacheableSteps) return `step ${stepsBefore + cacheableSteps + 1} is forced`;
+    if (number > cacheableSteps)
+      return `${forcedStep === stepsBefore + number ? 'the step' : `step ${forcedStep}`} is forced`;
     const changed = steps.findIndex((step, index) => index >= first && changesFiles(step)) + 1;
     if (changed === 0 || number <= changed)
       return 'no result of it; the step, its files or what is before it has changed, or the result was removed';

@@ -4,7 +4,7 @@ import type { BuildSource } from '../build-plan.ts';
 import type { TemplateImages } from '../template-images.ts';
 import type { BuildCache } from './build-cache.ts';
 import { toCacheKey } from './key-chain.ts';
-import type { WorkShare } from './shared-work.ts';
+import type { Maker, WorkShare } from './shared-work.ts';
 
 export interface BaseWork {
   log: BuildLog;
@@ -38,7 +38,10 @@ export const pullBase = async (
     const isMissing = !force && found === undefined;
     return { found, wanted: isMissing ? [key] : [], makes: found === undefined ? [key] : [] };
   };
-  const onWait = (): void => addLine('waiting for another build, which pulls the same image now');
+  const onWait = (maker: Maker): void => {
+    const who = maker === 'this build' ? 'another stage of this build' : 'another build';
+    addLine(`waiting for ${who}, which pulls the same image now`);
+  };
   const found = await share.settle(look, { onWait, signal });
   const { image = null, imageBytes = null, config = null } = found ?? {};
   if (image !== null && imageBytes !== null && config !== null) {

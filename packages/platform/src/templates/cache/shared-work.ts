@@ -1,34 +1,37 @@
 /** What builds are making now, so that equal work of two is done once. */
 export interface SharedWork {
-  /** The part of one build, which ends when it is disposed of. */
-  begin(): WorkShare;
+  /** A part of one build, such as a stage, which ends when it is disposed of. */
+  begin(buildId: string): WorkShare;
 }
 
 export interface WorkShare extends Disposable {
   /**
-   * Calls `look`, and again after each change while another build is making something that it wants. Resolves with the last
-   * thing found; from then on this build makes what that call says, and no longer anything else. Rejects with the reason of
-   * `signal`, or what `look` rejects with.
+   * Calls `look`, and again after each change while another part is making something that it wants. Resolves with the last
+   * thing found; from then on this part makes what that call says, and no longer anything else. Calls `onWait` once, before the
+   * first wait, with whose work it waits for. Rejects with the reason of `signal`, or what `look` rejects with.
    */
   settle<T>(
     look: () => Promise<Outlook<T>>,
-    options: { onWait: () => void; signal: AbortSignal },
+    options: { onWait: (maker: Maker) => void; signal: AbortSignal },
   ): Promise<T>;
   /** Can be found from now on, or is not made any more. */
   done(key: string): void;
 }
 
+/** Whose work a part waits for; another build only where no part of its own has that work. */
+export type Maker = 'this build' | 'another build';
+
 export interface Outlook<T> {
   found: T;
-  /** Keys that another build may provide. */
+  /** Keys that another part may provide. */
   wanted: readonly string[];
-  /** Keys that this build makes if no other one does. */
+  /** Keys that this part makes if no other one does. */
   makes: readonly string[];
 }
 
-/** A build that waits makes nothing, so builds never wait for each other. */
+/** What waits makes nothing, so no two wait for each other. */
 export const createSharedWork = (): SharedWork => {
-  const shares = new Set<Set<string>>();
+  const shares = new Set<{ buildId: string; keys: Set<string> }>();
   let changed = Promise.withResolvers<void>();
 
   const announce = (): void => {
@@ -37,9 +40,10 @@ export const createSharedWork = (): SharedWork => {
   };
 
   return {
-    begin: () => {
+    begin: (buildId) => {
       const own = new Set<string>();
-      shares.add(own);
+      const share = { buildId, keys: own };
+      shares.add(share);
       return {
         settle: async (look, { onWait, signal }) => {
           own.clear();
@@ -48,16 +52,17 @@ export const createSharedWork = (): SharedWork => {
             signal.throwIfAborted();
             const { promise } = changed;
             const { found, wanted, makes } = await look();
-            const isElsewhere = [...shares].some(
-              (share) => share !== own && wanted.some((key) => share.has(key)),
+            const makers = [...shares].filter(
+              (other) => other !== share && wanted.some((key) => other.keys.has(key)),
             );
-            if (isElsewhere) {
-              if (!waited) onWait();
+            if (makers.length > 0) {
+              const isOwn = makers.some((maker) => maker.buildId === buildId);
+              if (!waited) onWait(isOwn ? 'this build' : 'another build');
               waited = true;
               await abortable(promise, signal);
               continue;
             }
-            // Something was finished while this build looked: it may be among the wanted.
+            // Something was finished while this part looked: it may be among the wanted.
             if (changed.promise !== promise) continue;
             for (const key of makes) own.add(key);
             return found;
@@ -67,7 +72,7 @@ export const createSharedWork = (): SharedWork => {
           if (own.delete(key)) announce();
         },
         [Symbol.dispose]: () => {
-          shares.delete(own);
+          shares.delete(share);
           announce();
         },
       };

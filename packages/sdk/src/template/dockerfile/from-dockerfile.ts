@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { TemplateDefinition } from '../definition.ts';
 import { TemplateBuilder } from '../template.ts';
 import { parseDockerfile } from './parse-dockerfile.ts';
 
@@ -7,6 +8,11 @@ export interface DockerfileOptions {
   buildArgs?: Readonly<Record<string, string>> | undefined;
   /** The stage that becomes the template, by its name or its number from 0. Default: the last. */
   target?: string | undefined;
+  /**
+   * Runs the steps of all stages in every build, also where the service has their results in its cache. `skipCache()` of the
+   * result does that for the steps that follow the Dockerfile. Default: false.
+   */
+  skipCache?: boolean | undefined;
 }
 
 /** A text has several lines, or begins with its first instruction; anything else is a path. */
@@ -18,7 +24,14 @@ const isText = (text: string): boolean => /[\r\n]/.test(text) || /^\s*(?:FROM|AR
  * a template cannot express, and the error of the file system for a file that cannot be read.
  */
 export function fromDockerfile(textOrPath: string, options: DockerfileOptions = {}): TemplateBuilder {
-  if (isText(textOrPath)) return new TemplateBuilder(parseDockerfile(textOrPath, options));
-  const definition = parseDockerfile(readFileSync(textOrPath, 'utf8'), options);
+  if (isText(textOrPath)) return new TemplateBuilder(parse(textOrPath, options));
+  const definition = parse(readFileSync(textOrPath, 'utf8'), options);
   return new TemplateBuilder({ ...definition, ignoreFile: `${textOrPath}.dockerignore` });
 }
+
+const parse = (text: string, { skipCache = false, ...options }: DockerfileOptions): TemplateDefinition => {
+  const definition = parseDockerfile(text, options);
+  if (!skipCache) return definition;
+  const skip = { cacheableSteps: 0 };
+  return { ...definition, ...skip, stages: definition.stages?.map((stage) => ({ ...stage, ...skip })) };
+};

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Template } from '../index.ts';
+import { Template, type TemplateBuilder } from '../index.ts';
 import { parseDockerfile } from './parse-dockerfile.ts';
 import { DockerfileError } from './refused.ts';
 
@@ -273,6 +273,22 @@ it('copies heredocs as files, with variables unless their delimiter is quoted', 
     { src: 'one', dest: '/d/', content: '"1" \\$A\n', user: 'root' },
     { src: 'two', dest: '/d/', content: '$A\n' },
     { src: 'c', dest: '/d/' },
+  ]);
+});
+
+it('runs the steps of all stages without the cache if asked to, or those that follow the file', () => {
+  const text = 'FROM a AS b\nRUN one\nRUN two\nFROM a\nCOPY --from=b / /';
+  const forcesOf = (template: TemplateBuilder) => {
+    const { stages = [], steps } = template.toJSON();
+    return [...stages, { steps }].map((stage) => stage.steps.map(({ force }) => force ?? false));
+  };
+  expect(forcesOf(Template.fromDockerfile(text, { skipCache: true }).run('x'))).toEqual([
+    [true, false],
+    [true, false],
+  ]);
+  expect(forcesOf(Template.fromDockerfile(text).skipCache().run('x'))).toEqual([
+    [false, false],
+    [false, true],
   ]);
 });
 

@@ -11,7 +11,8 @@ import { findOrphans } from '../lifecycle/orphans.ts';
 import { createServerKeeper, findHelper, type Victim } from '../lifecycle/server-keeper.ts';
 import type { KillOperation, SandboxState } from './kill-operations.ts';
 import type { KillReport } from './kill-report.ts';
-import { readProgram, type Step, watchSteps } from './watch-steps.ts';
+import { retry } from './retry.ts';
+import { readProgram, type Step, watchedFolders, watchSteps } from './watch-steps.ts';
 
 /** `program`: one that the helper has started, such as crun and CRIU. */
 export type Target = Victim | 'program';
@@ -59,7 +60,7 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
   const { operations, report } = options;
   const dataDir = mkdtempSync(join(tmpdir(), 'skerry-kills-'));
   const keeper = await createServerKeeper({ server: { ...options.server, dataDir } });
-  for (const name of ['sandboxes', 'snapshots']) mkdirSync(join(dataDir, name), { recursive: true });
+  for (const name of watchedFolders) mkdirSync(join(dataDir, name), { recursive: true });
   const ids = new Set<string>();
   let known: KnownSandbox | undefined;
   let state: SandboxState = 'running';
@@ -205,10 +206,13 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
     }
     count(report.outcomes, `${target}: ${error?.code ?? 'done'}`);
     const stack = await keeper.current();
-    await check(stack, { name, mayEnd: target === 'program' && operations[kind]?.worksInside === true });
+    const { from, worksInside = false, settle } = operations[kind] as KillOperation;
+    await check(stack, { name, mayEnd: target === 'program' && worksInside });
+    const wrong = (await settle?.(stack, dataDir)) ?? [];
+    report.failures.push(...wrong.map((what) => `${what} after ${name}`));
     await removeRest(stack, name);
     // What was still paused was resumed by that look at it: the same operation once more.
-    if (operations[kind]?.from === 'running')
+    if (from === 'running' && settle === undefined)
       await requireNone(await act(kind), `${kind} again, after ${name}`);
     return true;
   };
@@ -245,16 +249,6 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
 const SETTLE_MS = 10_000;
 /** So many complaints of the server belong to a failure, at most. */
 const LAST = 3;
-
-const retry = async <T>(act: () => Promise<T>): Promise<T> => {
-  for (const deadline = performance.now() + SETTLE_MS; ; await delay(20)) {
-    try {
-      return await act();
-    } catch (error) {
-      if (!(error instanceof SandboxError) || performance.now() > deadline) throw error;
-    }
-  }
-};
 
 /** With what the server has said of the sandbox lately. */
 const withLog = (what: string, stack: Stack, id: string): string => {

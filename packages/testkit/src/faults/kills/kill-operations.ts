@@ -15,6 +15,8 @@ export interface KillOperation {
   /** Whether a program works inside of its processes, which may end with it: see `Criu`. */
   worksInside?: boolean;
   act: (stack: Stack, sandbox: KnownSandbox) => Promise<void>;
+  /** After a kill: removes what there is of it, and resolves with what is not as it should be. */
+  settle?: (stack: Stack, dataDir: string) => Promise<string[]>;
 }
 
 export const createKillOperations = (level: IsolationLevel): Record<string, KillOperation> => ({

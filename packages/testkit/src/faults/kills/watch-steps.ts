@@ -13,11 +13,12 @@ export interface Step {
   pid?: number;
 }
 
-const kept = ['sandboxes', 'snapshots'];
+/** The folders of a data folder whose changes show; they must exist. */
+export const watchedFolders = ['sandboxes', 'snapshots', 'templates', 'contexts'];
 
 /**
- * Tells of each change of the database, of each file that comes, goes or changes in the folder of a sandbox or a snapshot,
- * and of each program that the helper starts, soon after it is so. The returned function ends that.
+ * Tells of each change of the database, of each file that comes, goes or changes in the folder of a sandbox, a snapshot, an
+ * image or an upload, and of each program that the helper starts, soon after it is so. The returned function ends that.
  */
 export const watchSteps = (
   { dataDir, helperPid }: { dataDir: string; helperPid: number },
@@ -48,7 +49,7 @@ export const watchSteps = (
     }
   };
   look(dataDir, (name) => name.endsWith('-wal') && tell('database'));
-  for (const all of kept) {
+  for (const all of watchedFolders) {
     const folder = join(dataDir, all);
     const lookInto = (id: string): void =>
       look(join(folder, id), (name) => tell(name === id ? 'its folder' : name));

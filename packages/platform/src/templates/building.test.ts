@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+import type { BuildPlan } from './build-plan.ts';
+
+let fixture: PlaneFixture;
+beforeEach(async () => {
+  fixture = await createPlaneFixture();
+});
+afterEach(() => fixture.close());
+
+const plan: BuildPlan = {
+  source: { kind: 'image', reference: 'an-image', credentials: undefined },
+  steps: [],
+  stepsBefore: 0,
+  cacheableSteps: 0,
+  forcedStep: undefined,
+  usesConfig: false,
+  stages: [],
+  startCmd: undefined,
+  readyCmd: undefined,
+  entrypoint: undefined,
+  command: undefined,
+  healthcheck: undefined,
+};
+
+it('a build whose end could not be recorded gets its own reason as soon as it can', async () => {
+  const { plane, store, lines } = fixture;
+  const { building } = plane;
+  const build = await building.request({ name: 'made', cpuCount: 1, memoryMb: 128, tags: ['default'] });
+  const { failBuild } = store;
+  // As on a full disk.
+  store.failBuild = () => Promise.reject(new Error('database or disk is full'));
+  await building.start(build, plan);
+  await expect
+    .poll(() => lines.map(({ message }) => message))
+    .toContain('the end of a build could not be recorded');
+  expect(await store.findBuild(build.id)).toMatchObject({ state: 'building' });
+  store.failBuild = failBuild;
+  await expect
+    .poll(async () => {
+      await building.collect();
+      return store.findBuild(build.id);
+    })
+    .toMatchObject({ state: 'error', reason: { message: 'an-image is in no registry', step: 'base' } });
+});
