@@ -99,43 +99,6 @@ describe('pullImage', () => {
     expect(read(name)).toBe('found');
   });
 
-  it('requests three layers at a time, and applies them in their order', async () => {
-    const layers = await Promise.all(
-      [1, 2, 3, 4, 5].map((number) => registry.addLayer([{ name: 'last', content: `${number}` }], 'none')),
-    );
-    registry.addImage('v1', layers);
-    const held: (() => void)[] = [];
-    let most = 0;
-    registry.intercept = ({ url = '' }, response) => {
-      const content = registry.findBlob(url.slice(url.lastIndexOf('/') + 1));
-      if (content === undefined) return false;
-      held.push(() => response.end(content));
-      most = Math.max(most, held.length);
-      // Nothing is answered before three have asked; the first is answered last.
-      if (held.length === 3 || registry.requests.length > 4) while (held.length > 0) held.pop()?.();
-      return true;
-    };
-    await pullTag('v1');
-    expect(most).toBe(3);
-    expect(read('last')).toBe('5');
-  });
-
-  it('fails with the error of a layer that was requested ahead, and ends all requests', async () => {
-    const first = await registry.addLayer([{ name: 'a', content: 'x'.repeat(100_000) }], 'none');
-    const second = await registry.addLayer([{ name: 'b', content: 'x' }], 'none');
-    const third = await registry.addLayer([{ name: 'c', content: 'x' }], 'none');
-    registry.addImage('v1', [first, second, third]);
-    const ended = Promise.withResolvers<void>();
-    registry.intercept = ({ url = '' }, response) => {
-      if (url.endsWith(second.digest)) return Boolean(response.writeHead(403).end());
-      if (!url.endsWith(third.digest)) return false;
-      response.on('close', ended.resolve).writeHead(200).write('x');
-      return true;
-    };
-    await expect(pullTag('v1')).rejects.toMatchObject({ code: 'registry_refused' });
-    await ended.promise;
-  });
-
   describe('with later layers', () => {
     it('replaces files by folders, folders by files and links by their successors', async () => {
       await pull(
