@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { OnProgress } from '../base/progress.ts';
 import { pullImage } from './pull.ts';
 import { type LoopbackRegistry, startLoopbackRegistry } from './testing/loopback-registry.ts';
 
@@ -16,8 +17,8 @@ afterEach(async () => {
   rmSync(dirname(rootfs), { recursive: true, force: true });
 });
 
-const pull = (): Promise<unknown> =>
-  pullImage({ reference: `${server.host}/some/image:v1`, rootfs, onProgress: () => undefined });
+const pull = (onProgress: OnProgress = () => undefined): Promise<unknown> =>
+  pullImage({ reference: `${server.host}/some/image:v1`, rootfs, onProgress });
 
 describe('a pull of several layers', () => {
   it('requests three layers at a time, and applies them in their order', async () => {
@@ -36,8 +37,10 @@ describe('a pull of several layers', () => {
       if (held.length === 3 || server.requests.length > 4) while (held.length > 0) held.pop()?.();
       return true;
     };
-    await pull();
+    const messages: string[] = [];
+    await pull(({ message }) => messages.push(message));
     expect(most).toBe(3);
+    expect(messages).toContain('pulling layer 5 of 5, 0.0 MiB (0.0 MiB of 0.0 MiB received)');
     expect(readFileSync(join(rootfs, 'last'), 'utf8')).toBe('5');
   });
 

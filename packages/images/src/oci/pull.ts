@@ -49,12 +49,15 @@ export async function pullImage(options: {
   const budget = { ...(options.budget ?? createImageBudget()) };
   let receivedBytes = 0;
   let shownBytes = 0;
+  const toFraction = (): number => (totalBytes === 0 ? 0 : receivedBytes / totalBytes) * 0.8;
   mkdirSync(rootfs);
   try {
     let count = 0;
     for await (const { descriptor, blob } of fetchAhead(registry, layers)) {
       count += 1;
-      const message = `pulling layer ${count} of ${layers.length}`;
+      const size = toMebibytes(descriptor.sizeBytes);
+      const message = `pulling layer ${count} of ${layers.length}, ${size} (${toMebibytes(receivedBytes)} of ${toMebibytes(totalBytes)} received)`;
+      onProgress({ phase: 'pull', message, fraction: toFraction() });
       await unpackLayer({
         root: rootfs,
         blob,
@@ -65,7 +68,7 @@ export async function pullImage(options: {
           receivedBytes += byteCount;
           if (receivedBytes - shownBytes < totalBytes / 50) return;
           shownBytes = receivedBytes;
-          onProgress({ phase: 'pull', message, fraction: (receivedBytes / totalBytes) * 0.8 });
+          onProgress({ phase: 'pull', message, fraction: toFraction() });
         },
         signal,
       });
@@ -75,6 +78,8 @@ export async function pullImage(options: {
   }
   return { manifestDigest, config };
 }
+
+const toMebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
 /**
  * The digest of the manifest that `pullImage` would unpack now. Rejects with ImageError or the reason of `signal`. Sends

@@ -90,6 +90,11 @@ LABEL kept=no
   expect(built).toMatchObject({ code: 0, stdout: 'greeter:stable\n' });
   expect(built.stderr).toContain(`FROM ${registry.host}/test/busybox\n`);
   expect(built.stderr).toContain('echo "$VERSION"');
+  expect(built.stderr).toMatch(
+    /^ {2}pulling layer 1 of 1, \d+\.\d MiB \(0\.0 MiB of \d+\.\d MiB received\)$/m,
+  );
+  expect(built.stderr).toMatch(/^step 1: /m);
+  expect(built.stderr).toMatch(/\nbuilt greeter:stable in \d+ s\n$/);
 
   const ran = await skerry(
     'sandbox',
