@@ -46,6 +46,7 @@ export interface Retries {
 }
 
 const MAX_ATTEMPTS = 4;
+const toSeconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
 
 /** For the requests of one pull, which share the time for waits. */
 export function createRetries(options: RetryOptions): Retries {
@@ -61,7 +62,9 @@ export function createRetries(options: RetryOptions): Retries {
     const askedMs = error instanceof BusyRegistryError ? (error.retryAfterMs ?? 0) : 0;
     const waitMs = Math.max(askedMs, firstWaitMs * 2 ** (failures - 1));
     if (waitMs > leftMs)
-      throw giveUp(`the next attempt is due in ${Math.ceil(waitMs / 1000)} s, longer than a pull waits`);
+      throw giveUp(
+        `the next attempt is due in ${toSeconds(waitMs)}, and a pull waits at most ${toSeconds(totalWaitMs)} in all`,
+      );
     leftMs -= waitMs;
     await sleep(waitMs, undefined, signal ? { signal } : {}).catch((cause: unknown) => {
       signal?.throwIfAborted();
