@@ -31,6 +31,9 @@ describe('findTarget', () => {
     ['quay.io/a/b:c', template('base')],
     [`quay.io/a/b@${digest}`, undefined],
     ['127.0.0.1:5000/official/ubuntu', undefined],
+    ['scratch', undefined],
+    ['e2bdev/base', undefined],
+    ['e2bdev/base:v2', image('mirror.example/hub/e2bdev/base:v2')],
   ])('makes of %s %j', (reference, target) => {
     expect(findTarget(rules, reference)).toEqual(target);
   });
@@ -52,6 +55,8 @@ describe('parseImageRule', () => {
     'ubuntu=template:',
     'Not An Image=template:a',
     'a*/b=template:a',
+    'scratch=template:a',
+    'index.docker.io/e2bdev/base=template:a',
   ])('refuses %s', (text) => {
     expect(() => parseImageRule(text)).toThrow(expect.objectContaining({ code: 'invalid_reference' }));
   });

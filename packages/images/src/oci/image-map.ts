@@ -1,5 +1,5 @@
 import { ImageError } from '../image-error.ts';
-import { digestPattern, parseReference } from './reference.ts';
+import { digestPattern, isEmptyImage, parseReference } from './reference.ts';
 
 /** What a name of an image means on a server: a template of it, by name, or an image of another registry. */
 export type ImageTarget = { kind: 'template'; name: string } | { kind: 'image'; reference: string };
@@ -27,6 +27,8 @@ export function parseImageRule(text: string): ImageRule {
   if (at < 1 || to === '')
     throw new ImageError('invalid_reference', `${JSON.stringify(text)} must be NAME=TARGET`);
   const isPrefix = name.endsWith('/*');
+  if (!isPrefix && isFixed(name))
+    throw new ImageError('invalid_reference', `${name} means the same on each server`);
   const canonical = isPrefix ? toPrefix(name) : toCanonical(name);
   return { name, canonical, isPrefix, target: parseTarget(to, { isPrefix }) };
 }
@@ -57,10 +59,10 @@ export function requireDistinct(rules: readonly ImageRule[]): void {
 /**
  * What the rules make of a reference; undefined: it stays what it is. A whole name goes before a prefix, and a longer
  * prefix before a shorter one. A reference with a digest never becomes a template, whose content could be another. What is
- * no reference stays what it is, too.
+ * no reference stays what it is, too, and so do `scratch` and `e2bdev/base`.
  */
 export function findTarget(rules: readonly ImageRule[], reference: string): ImageTarget | undefined {
-  if (!isReference(reference)) return undefined;
+  if (!isReference(reference) || isFixed(reference)) return undefined;
   const canonical = toCanonical(reference);
   const isPinned = canonical.includes('@');
   const [rule] = rules
@@ -74,6 +76,11 @@ export function findTarget(rules: readonly ImageRule[], reference: string): Imag
     kind: 'image',
     reference: `${rule.target.reference.slice(0, -1)}${canonical.slice(rule.canonical.length)}`,
   };
+}
+
+/** Whether that is the image without files, or the default one of clients, which is the base template. */
+function isFixed(text: string): boolean {
+  return isEmptyImage(text) || toCanonical(text) === toCanonical('e2bdev/base');
 }
 
 function isReference(text: string): boolean {
