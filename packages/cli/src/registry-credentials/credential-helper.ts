@@ -39,8 +39,7 @@ async function run(
   program: string,
   { input, env }: { input: string; env: NodeJS.ProcessEnv },
 ): Promise<{ output: string; status: number | string }> {
-  // Its own messages, as of a locked key ring, are for the user.
-  const child = spawn(program, ['get'], { stdio: ['pipe', 'pipe', 'inherit'], env });
+  const child = spawn(program, ['get'], { stdio: ['pipe', 'pipe', 'ignore'], env });
   // One that reads no input has decided without it.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);

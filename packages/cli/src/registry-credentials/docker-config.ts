@@ -22,6 +22,8 @@ export interface DockerAuth {
   registrytoken?: string;
 }
 
+const authFields = ['auth', 'username', 'password', 'identitytoken', 'registrytoken'] as const;
+
 /**
  * Reads `config.json` of the folder `DOCKER_CONFIG`, by default `.docker` in the home. Undefined without such a file. Throws
  * CliError, which shows nothing of the content, for one that cannot be read.
@@ -40,7 +42,7 @@ export function readDockerConfig({
   const { auths = {}, credHelpers = {}, credsStore } = document ?? {};
   const isUsable =
     document !== undefined &&
-    isRecordOf(auths, isRecord) &&
+    isRecordOf(auths, isAuth) &&
     isRecordOf(credHelpers, isText) &&
     (credsStore === undefined || isText(credsStore));
   if (!isUsable) throw new CliError(`${path} is no configuration of Docker`);
@@ -70,6 +72,8 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+const isAuth = (value: unknown): value is DockerAuth =>
+  isRecord(value) && authFields.every((field) => value[field] === undefined || isText(value[field]));
 const isRecordOf = <T>(
   value: unknown,
   isMember: (member: unknown) => member is T,

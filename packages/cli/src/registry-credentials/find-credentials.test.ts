@@ -114,6 +114,7 @@ describe('findDockerCredentials', () => {
       { auths: { 'ghcr.io': { auth: btoa('hunter2') } } },
       'has an "auth" that is no user name with a password',
     ],
+    [{ auths: { 'ghcr.io': { auth: ['hunter2'] } } }, 'config.json is no configuration of Docker'],
     [{ auths: 'hunter2' }, 'config.json is no configuration of Docker'],
     ['{"auths": hunter2', 'config.json is no configuration of Docker'],
   ])('refuses %j without showing a secret', async (config, message) => {

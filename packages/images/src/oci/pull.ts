@@ -12,8 +12,8 @@ import { createImageBudget, type UnpackBudget, unpackLayer } from './unpack.ts';
 
 /**
  * Pulls an image for this machine from a registry and unpacks it into `rootfs`, which must not exist, layer by layer as
- * the bytes arrive, while those that follow are received. Resolves with the digest of the unpacked manifest and the config of the image. Rejects with ImageError or the reason of
- * `signal`; the content of `rootfs` cannot be used then.
+ * the bytes arrive, while those that follow are received. Resolves with the digest of the unpacked manifest and the
+ * config of the image. Rejects with ImageError or the reason of `signal`; the content of `rootfs` cannot be used then.
  */
 export async function pullImage(options: {
   reference: string;

@@ -49,8 +49,8 @@ const BUFFER_BYTES = 8 << 20;
  * A client for the pull part of the OCI distribution specification, for one repository. Requests a bearer token when
  * the registry requires one, anonymously without credentials. Follows redirects itself, so that none leads to plain
  * http on another host or carries credentials there. A request without an answer, or with 429 or 5xx, is repeated a few
- * times, not before the time that the registry names. Every call rejects with `registry_unavailable` when that did not help, `registry_refused` for any other refusal, `corrupt` for a malformed answer, or the reason
- * of the signal.
+ * times, not before the time that the registry names. Every call rejects with `registry_unavailable` when that did not
+ * help, `registry_refused` for any other refusal, `corrupt` for a malformed answer, or the reason of the signal.
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const { reference, credentials, signal, reach = reachAny, answerTimeoutMs = 15_000, idleMs } = options;

@@ -18,8 +18,9 @@ interface ShowOptions {
 }
 
 /**
- * Shows the log of a build on the line and above it, and the time that it took, then prints the name of the template. With `json` all is JSON on stdout,
- * also an error, after which the status of this process is 1. Rejects with the error otherwise.
+ * Shows the log of a build on the line and above it, and the time that it took, then prints the name of the template.
+ * With `json` all is JSON on stdout, also an error, after which the status of this process is 1. Rejects with the error
+ * otherwise.
  */
 export async function showBuild(handle: TemplateBuild, options: ShowOptions): Promise<void> {
   const startedAt = performance.now();
