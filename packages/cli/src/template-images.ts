@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createTemplateImages, ImageError, type ImageErrorCode } from '@skerry/images';
+import { findTarget, type ImageRule } from '@skerry/images/image-map';
 import { type TemplateImages, UnusableImageError } from '@skerry/platform';
 import type { RemoteRuntime } from '@skerry/runtime';
 
@@ -18,7 +19,11 @@ const ofOwner: readonly ImageErrorCode[] = [
 /** The images of the templates of a data folder, which its helper makes; undefined where the runtime uses no files. */
 export function openTemplateImages(
   runtime: RemoteRuntime,
-  { dataDir, allowedRegistries }: { dataDir: string; allowedRegistries: readonly string[] },
+  {
+    dataDir,
+    allowedRegistries,
+    imageMap,
+  }: { dataDir: string; allowedRegistries: readonly string[]; imageMap: readonly ImageRule[] },
 ): TemplateImages | undefined {
   if (!runtime.features.imageFiles) return undefined;
   const images = createTemplateImages(runtime.transport, {
@@ -34,6 +39,7 @@ export function openTemplateImages(
         throw toOwner(error);
       }
     },
+    findTarget: (reference) => findTarget(imageMap, reference),
     make: (options) => images.make(options).catch(rejectForOwner),
     load: (options) => images.load(options).catch(rejectForOwner),
     save: (options) => images.save(options).catch(rejectForOwner),

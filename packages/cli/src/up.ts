@@ -10,6 +10,7 @@ import {
   toConnectionBounds,
   watchDescriptors,
 } from '@skerry/edge';
+import type { ImageRule } from '@skerry/images/image-map';
 import { createPlatform, createSystemClock, ensureApiKey, ensureSecret, type Log } from '@skerry/platform';
 import {
   type Features,
@@ -82,6 +83,8 @@ export interface UpOptions {
   sharedHosts: readonly string[];
   /** Authorities, `host[:port]`, of registries that builds may use at any address; others must be public. */
   allowedRegistries: readonly string[];
+  /** What names of images mean to builds. */
+  imageMap: readonly ImageRule[];
   /** What the files that builds copy may take together, in MiB. */
   maxContextMb: number;
   /** What the helper needs of this process's environment to reach registries. */
@@ -214,7 +217,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     secret,
     images: {
       base,
-      templates: openTemplateImages(runtime, { dataDir, allowedRegistries: options.allowedRegistries }),
+      templates: openTemplateImages(runtime, { ...options, dataDir }),
     },
     contexts: runtime.features.imageFiles
       ? {

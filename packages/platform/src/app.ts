@@ -126,7 +126,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createListHandlers(context),
     ...createMetricHandlers(context),
     ...createSnapshotHandlers(context),
-    ...createTemplateHandlers(context),
+    ...createTemplateHandlers({ ...context, images: images.templates }),
     ...createTemplateDetailHandlers(context),
     ...createTagHandlers(context),
     ...createBuildCacheHandlers(context),

@@ -1,11 +1,13 @@
 import { resolve } from 'node:path';
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
+import type { ImageRule } from '@skerry/images/image-map';
 import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { dataFolderDefault, defaultDataFolder } from '../data-folder.ts';
 import { createLog, type LogLevel, logLevels } from '../log/log.ts';
 import { parseCount } from './parse-count.ts';
 import { parseDuration } from './parse-duration.ts';
+import { parseImageRules } from './parse-image-rule.ts';
 import { parseMebibytes } from './parse-mebibytes.ts';
 import { parsePort } from './parse-port.ts';
 import { parseRegistry } from './parse-registry.ts';
@@ -36,6 +38,7 @@ interface UpFlags {
   secureByDefault: boolean;
   sharedHost: string[];
   registry: string[];
+  imageMap: ImageRule[];
   maxContexts: number;
   logLevel: LogLevel;
   json?: boolean;
@@ -69,6 +72,12 @@ export function upCommand(): Command {
       'registry that builds of templates may use although its address is not public; may be repeated',
       (registry: string, registries: string[]) => [...registries, parseRegistry(registry)],
       [] as string[],
+    )
+    .option(
+      '--image-map <name=target>',
+      'what builds take for an image: template:NAME, or an image of a mirror; with /* at the end of both for all below; may be repeated',
+      parseImageRules,
+      [] as ImageRule[],
     )
     .option(
       '--max-contexts <MiB>',
@@ -178,6 +187,7 @@ export function upCommand(): Command {
         secureByDefault: flags.secureByDefault,
         sharedHosts: flags.sharedHost,
         allowedRegistries: flags.registry,
+        imageMap: flags.imageMap,
         maxContextMb: flags.maxContexts,
         helperEnvironment: toHelperEnvironment(process.env),
         log: createLog({ write: (line) => progress.write(line), level: flags.logLevel }),

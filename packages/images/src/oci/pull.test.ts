@@ -50,7 +50,7 @@ async function pullTag(
   options: Partial<Parameters<typeof pullImage>[0]> = {},
 ): Promise<unknown> {
   const reference = `${registry.host}/some/image:${tag}`;
-  return pullImage({ reference, rootfs, onProgress: () => undefined, ...options });
+  return pullImage({ reference, rootfs, onProgress: () => undefined, retryMs: 1, ...options });
 }
 
 const read = (name: string): string => readFileSync(join(rootfs, name), 'utf8');

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
+import { fetchAhead } from './fetch-ahead.ts';
 import { emptyConfig, type ImageConfig, parseImageConfig } from './image-config.ts';
 import { type LayerDescriptor, parseImageManifest } from './image-manifest.ts';
 import type { Reach } from './reach.ts';
@@ -11,8 +12,8 @@ import { createImageBudget, type UnpackBudget, unpackLayer } from './unpack.ts';
 
 /**
  * Pulls an image for this machine from a registry and unpacks it into `rootfs`, which must not exist, layer by layer as
- * the bytes arrive. Resolves with the digest of the unpacked manifest and the config of the image. Rejects with ImageError or the reason of
- * `signal`; the content of `rootfs` cannot be used then.
+ * the bytes arrive, while those that follow are received. Resolves with the digest of the unpacked manifest and the
+ * config of the image. Rejects with ImageError or the reason of `signal`; the content of `rootfs` cannot be used then.
  */
 export async function pullImage(options: {
   reference: string;
@@ -21,20 +22,26 @@ export async function pullImage(options: {
   onProgress: OnProgress;
   budget?: UnpackBudget;
   answerTimeoutMs?: number;
+  /** The wait after the first temporary failure in a row. Default 500 ms. */
+  retryMs?: number | undefined;
   /** Called with the size of what is made next; throws where the host has no room for it. */
   requireRoom?: ((sizeBytes: number) => void) | undefined;
   /** Sends every request. By default to any host. */
   reach?: Reach | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<{ manifestDigest: string; config: ImageConfig }> {
-  const { rootfs, onProgress, signal, credentials, answerTimeoutMs } = options;
+  const { rootfs, onProgress, credentials, answerTimeoutMs, retryMs } = options;
   const reference = parseReference(options.reference);
   onProgress({ phase: 'pull', message: `requesting ${options.reference}`, fraction: 0 });
+  // Ends the requests for layers that a failure leaves unread.
+  const ending = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, ending.signal]) : ending.signal;
   const registry = createRegistry({
     reference,
     credentials,
     signal,
     reach: options.reach,
+    retryMs,
     ...(answerTimeoutMs === undefined ? {} : { answerTimeoutMs }),
   });
   const { layers, manifestDigest, config } = await fetchParts(registry, reference.version);
@@ -42,26 +49,37 @@ export async function pullImage(options: {
   const budget = { ...(options.budget ?? createImageBudget()) };
   let receivedBytes = 0;
   let shownBytes = 0;
+  const toFraction = (): number => (totalBytes === 0 ? 0 : receivedBytes / totalBytes) * 0.8;
   mkdirSync(rootfs);
-  for (const [index, descriptor] of layers.entries()) {
-    const message = `pulling layer ${index + 1} of ${layers.length}`;
-    await unpackLayer({
-      root: rootfs,
-      blob: await registry.blob(descriptor.digest),
-      descriptor,
-      budget,
-      requireRoom: options.requireRoom,
-      onBytes: (count) => {
-        receivedBytes += count;
-        if (receivedBytes - shownBytes < totalBytes / 50) return;
-        shownBytes = receivedBytes;
-        onProgress({ phase: 'pull', message, fraction: (receivedBytes / totalBytes) * 0.8 });
-      },
-      signal,
-    });
+  try {
+    let count = 0;
+    for await (const { descriptor, blob } of fetchAhead(registry, layers)) {
+      count += 1;
+      const size = toMebibytes(descriptor.sizeBytes);
+      const message = `pulling layer ${count} of ${layers.length}, ${size} (${toMebibytes(receivedBytes)} of ${toMebibytes(totalBytes)} received)`;
+      onProgress({ phase: 'pull', message, fraction: toFraction() });
+      await unpackLayer({
+        root: rootfs,
+        blob,
+        descriptor,
+        budget,
+        requireRoom: options.requireRoom,
+        onBytes: (byteCount) => {
+          receivedBytes += byteCount;
+          if (receivedBytes - shownBytes < totalBytes / 50) return;
+          shownBytes = receivedBytes;
+          onProgress({ phase: 'pull', message, fraction: toFraction() });
+        },
+        signal,
+      });
+    }
+  } finally {
+    ending.abort();
   }
   return { manifestDigest, config };
 }
+
+const toMebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
 /**
  * The digest of the manifest that `pullImage` would unpack now. Rejects with ImageError or the reason of `signal`. Sends

@@ -1,6 +1,7 @@
 import { ImageError } from '../image-error.ts';
 import { readLimited } from './read-body.ts';
 import type { ImageReference } from './reference.ts';
+import { toRefusal } from './retries.ts';
 
 export interface RegistryCredentials {
   username: string;
@@ -56,9 +57,7 @@ export async function fetchToken(options: {
   });
   if (!response.ok) {
     await response.body?.cancel();
-    const code =
-      response.status === 429 || response.status >= 500 ? 'registry_unavailable' : 'registry_refused';
-    throw new ImageError(code, `${url.host} issues no token: ${response.status}`);
+    throw toRefusal(response, `${url.host} issues no token: ${response.status}`);
   }
   const bytes = await readLimited(response.body, { origin: url.host, signal, limitBytes: TOKEN_BYTES });
   const token = findToken(bytes.toString('utf8'));

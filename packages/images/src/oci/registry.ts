@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ImageError } from '../image-error.ts';
 import type { BlobReference } from './image-manifest.ts';
 import { type Reach, reachAny } from './reach.ts';
 import { readBody, readLimited } from './read-body.ts';
 import { digestPattern, type ImageReference } from './reference.ts';
 import { fetchToken, parseChallenge, type RegistryCredentials } from './registry-auth.ts';
-import { readRetryAfterMs } from './retry-after.ts';
+import { type BlobPart, readWithBreaks } from './resumed-body.ts';
+import { createRetries, toRefusal } from './retries.ts';
 
 export interface Registry {
   /** Fetches a manifest by tag or digest, at most 4 MiB, with the digest of the received bytes. */
@@ -16,9 +16,9 @@ export interface Registry {
   smallBlob(blob: BlobReference): Promise<Buffer>;
   /**
    * Streams the bytes of a blob: unverified, still compressed. When a connection breaks, the rest is requested over the
-   * next one.
+   * next one; a registry that sends all of it again is read from there on. The stream holds at most 8 MiB for its reader.
    */
-  blob(digest: string): Promise<Readable>;
+  blob(blob: BlobReference): Promise<Readable>;
 }
 
 export interface RegistryOptions {
@@ -31,6 +31,8 @@ export interface RegistryOptions {
   answerTimeoutMs?: number;
   /** How long the next bytes of a response may take. Default 60 s. */
   idleMs?: number;
+  /** The wait after the first temporary failure in a row. Default 500 ms. */
+  retryMs?: number | undefined;
 }
 
 const manifestTypes = [
@@ -41,46 +43,31 @@ const manifestTypes = [
 ];
 const MANIFEST_BYTES = 4 << 20;
 const maxRedirects = 5;
-/** A server that asks to wait for longer, or again after so many times, is taken as one that refuses. */
-const MAX_WAIT_MS = 60_000;
-const MAX_WAITS = 3;
-const MAX_FAILURES = 3;
-const RETRY_MS = 200;
-/** What a connection must bring to count as progress. */
-const PROGRESS_BYTES = 1 << 20;
+const BUFFER_BYTES = 8 << 20;
 
 /**
  * A client for the pull part of the OCI distribution specification, for one repository. Requests a bearer token when
  * the registry requires one, anonymously without credentials. Follows redirects itself, so that none leads to plain
- * http on another host or carries credentials there. Waits when an answer says after how long to ask again, up to a minute
- * and three times for each request. Every call rejects with `registry_unavailable` when there is no
- * answer or it is 429 or 5xx, `registry_refused` for any other refusal, `corrupt` for a malformed answer, or the reason
- * of the signal.
+ * http on another host or carries credentials there. A request without an answer, or with 429 or 5xx, is repeated a few
+ * times, not before the time that the registry names. Every call rejects with `registry_unavailable` when that did not
+ * help, `registry_refused` for any other refusal, `corrupt` for a malformed answer, or the reason of the signal.
  */
 export function createRegistry(options: RegistryOptions): Registry {
   const { reference, credentials, signal, reach = reachAny, answerTimeoutMs = 15_000, idleMs } = options;
   const origin = new URL(reference.baseUrl).origin;
+  const retries = createRetries({ signal, firstWaitMs: options.retryMs });
   let authorization: string | undefined;
-
-  /** Repeats a request for as long as its server asks for that. */
-  const askPatiently = async (url: URL, headers: Record<string, string>): Promise<Response> => {
-    for (let waits = 0; ; waits += 1) {
-      const response = await ask(url, { reach, headers, signal, answerTimeoutMs });
-      const waitMs = readRetryAfterMs(response, Date.now());
-      if (waitMs === undefined || waitMs > MAX_WAIT_MS || waits === MAX_WAITS) return response;
-      await response.body?.cancel();
-      await wait(waitMs, signal);
-    }
-  };
 
   /** Sends one request and follows its redirects; resolves with any status. */
   const send = async (start: URL, headers: Record<string, string>): Promise<Response> => {
     let url = start;
     for (let hop = 0; hop <= maxRedirects; hop += 1) {
-      const response = await askPatiently(
-        url,
-        url.origin === start.origin ? headers : withoutAuthorization(headers),
-      );
+      const response = await ask(url, {
+        reach,
+        headers: url.origin === start.origin ? headers : withoutAuthorization(headers),
+        signal,
+        answerTimeoutMs,
+      });
       const location = response.headers.get('location');
       if (response.status < 300 || response.status >= 400 || location === null) return response;
       await response.body?.cancel();
@@ -108,21 +95,28 @@ export function createRegistry(options: RegistryOptions): Registry {
     }
     if (response.ok) return response;
     await response.body?.cancel();
-    throw refusal(response, `${origin}: ${reference.repository}/${path}`);
+    throw toRefusal(
+      response,
+      `${origin}: ${reference.repository}/${path} was answered with ${response.status}`,
+    );
   };
+
+  const getSmall = (path: string, accept: string): Promise<Buffer> =>
+    retries.repeat(async () => {
+      const { body } = await get(path, accept);
+      return readLimited(body, { origin, signal, idleMs, limitBytes: MANIFEST_BYTES });
+    });
 
   return {
     async manifest(version) {
-      const response = await get(`manifests/${version}`, manifestTypes.join(', '));
-      const bytes = await readLimited(response.body, { origin, signal, idleMs, limitBytes: MANIFEST_BYTES });
+      const bytes = await getSmall(`manifests/${version}`, manifestTypes.join(', '));
       const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
       if (digestPattern.test(version) && version !== digest)
         throw new ImageError('corrupt', `the manifest ${version} has the digest ${digest}`);
       return { document: parseJson(bytes), digest };
     },
     async smallBlob({ digest, sizeBytes }) {
-      const { body } = await get(`blobs/${digest}`, '*/*');
-      const bytes = await readLimited(body, { origin, signal, idleMs, limitBytes: MANIFEST_BYTES });
+      const bytes = await getSmall(`blobs/${digest}`, '*/*');
       const actual = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
       if (bytes.length === sizeBytes && actual === digest) return bytes;
       throw new ImageError(
@@ -130,16 +124,15 @@ export function createRegistry(options: RegistryOptions): Registry {
         `the blob ${digest} has ${bytes.length} bytes and the digest ${actual}`,
       );
     },
-    async blob(digest) {
+    async blob({ digest, sizeBytes }) {
       const path = `blobs/${digest}`;
-      const ask = async (offset: number): Promise<AsyncIterable<Uint8Array>> => {
+      const ask = async (offset: number): Promise<BlobPart> => {
         const { status, body } = await get(path, '*/*', offset > 0 ? { range: `bytes=${offset}-` } : {});
-        if (offset === 0 || status === 206) return readBody(body, { origin, signal, idleMs });
-        await body?.cancel();
-        throw new ImageError('registry_unavailable', `${origin} cannot continue a download that broke off`);
+        return { offset: status === 206 ? offset : 0, body: readBody(body, { origin, signal, idleMs }) };
       };
-      const first = await ask(0);
-      return Readable.from(readWithBreaks(first, { ask, signal }), { objectMode: false });
+      const first = await retries.repeat(() => ask(0));
+      const chunks = readWithBreaks(first, { sizeBytes, retries, ask });
+      return Readable.from(chunks, { objectMode: false, highWaterMark: BUFFER_BYTES });
     },
   };
 }
@@ -173,56 +166,6 @@ async function ask(
 
 function withoutAuthorization(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'authorization'));
-}
-
-function refusal(response: Response, what: string): ImageError {
-  const { status } = response;
-  const isTemporary = status === 429 || status >= 500;
-  const code = isTemporary ? 'registry_unavailable' : 'registry_refused';
-  const waitMs = readRetryAfterMs(response, Date.now());
-  const asks = waitMs === undefined ? '' : `, and asks to wait ${Math.ceil(waitMs / 1_000)} s`;
-  return new ImageError(code, `${what} was answered with ${status}${asks}`);
-}
-
-/** Rejects with the reason of `signal`. */
-async function wait(durationMs: number, signal: AbortSignal | undefined): Promise<void> {
-  await sleep(durationMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
-}
-
-/**
- * The chunks of a body whose connection may break: `ask` then gets the rest. Gives up when three attempts in a row bring
- * less than 1 MiB.
- */
-async function* readWithBreaks(
-  first: AsyncIterable<Uint8Array>,
-  options: {
-    ask: (offset: number) => Promise<AsyncIterable<Uint8Array>>;
-    signal: AbortSignal | undefined;
-  },
-): AsyncGenerator<Uint8Array> {
-  let body: AsyncIterable<Uint8Array> | undefined = first;
-  let received = 0;
-  let counted = 0;
-  for (let failures = 0; ; ) {
-    try {
-      body ??= await options.ask(received);
-      for await (const chunk of body) {
-        received += chunk.byteLength;
-        if (received - counted >= PROGRESS_BYTES) {
-          failures = 0;
-          counted = received;
-        }
-        yield chunk;
-      }
-      return;
-    } catch (error) {
-      const isBreak = error instanceof ImageError && error.code === 'registry_unavailable';
-      if (!isBreak || failures === MAX_FAILURES) throw error;
-      failures += 1;
-      body = undefined;
-      await wait(RETRY_MS * failures, options.signal);
-    }
-  }
 }
 
 function parseJson(bytes: Buffer): unknown {

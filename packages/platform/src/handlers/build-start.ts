@@ -1,3 +1,4 @@
+import { isDefaultImage } from '@skerry/contract/default-image';
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { Store } from '../store/store.ts';
@@ -10,8 +11,6 @@ type Body = components['schemas']['BuildStart'];
 type Stage = components['schemas']['BuildStage'];
 type Registry = components['schemas']['ImageRegistry'];
 
-/** The image that clients begin with when nothing else is asked for: here it is the base template. */
-const defaultImage = /^(?:docker\.io\/)?e2bdev\/base(?::latest)?$/;
 const BASE = 'base';
 
 const unsupported = (field: string): Error => invalid(`${field}: not supported by this server`);
@@ -108,7 +107,7 @@ const parseSource = async (stage: Stage, { store, stages, field }: StageContext)
     fromStage?: number;
     fromImageRegistry?: Registry;
   };
-  if (fromImage !== undefined && !defaultImage.test(fromImage)) {
+  if (fromImage !== undefined && !isDefaultImage(fromImage)) {
     const credentials = fromImageRegistry && parseCredentials(fromImageRegistry, field);
     return { kind: 'image', reference: fromImage, credentials };
   }

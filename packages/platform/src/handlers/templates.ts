@@ -2,11 +2,13 @@ import { logLevels } from '@skerry/contract/agent-control';
 import { invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { parseBuildId } from '../ids.ts';
 import type { BuildRow } from '../store/build-store.ts';
+import type { TemplateImages } from '../templates/template-images.ts';
 import { parseBuildStart } from './build-start.ts';
 import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from './new-build.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { findTemplate, parseTemplateReference, requireWholeTemplate } from './template-reference.ts';
 import { toBuildInfo, toBuildRequested, toTemplate } from './template-replies.ts';
+import { mapImages } from './templates/map-images.ts';
 
 type TemplateRoute =
   | 'POST /v3/templates'
@@ -25,9 +27,9 @@ export const createTemplateHandlers = (
   context: Pick<
     HandlerContext,
     'store' | 'building' | 'snapshotting' | 'diskMb' | 'contexts' | 'uploadLinks'
-  >,
+  > & { images: TemplateImages | undefined },
 ): Pick<PlatformHandlers, TemplateRoute> => {
-  const { store, building, snapshotting, diskMb, contexts, uploadLinks } = context;
+  const { store, building, snapshotting, diskMb, contexts, uploadLinks, images } = context;
 
   const requireBuild = async (params: { templateID: string; buildID: string }): Promise<BuildRow> => {
     const { name } = parseTemplateReference('path.templateID', params.templateID);
@@ -58,7 +60,7 @@ export const createTemplateHandlers = (
     },
     'POST /v2/templates/{templateID}/builds/{buildID}': async ({ params, body }) => {
       const build = await requireBuild(params);
-      await building.start(build, await parseBuildStart(body, store));
+      await building.start(build, await mapImages(await parseBuildStart(body, store), { store, images }));
       return { status: 202, body: {} };
     },
     'GET /templates/{templateID}/builds/{buildID}/status': async ({ params, query }) => {

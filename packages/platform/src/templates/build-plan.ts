@@ -32,12 +32,18 @@ export interface StagePlan {
   usesConfig: boolean;
 }
 
+/** `requestedAs` is the name of an image that means something else on this server. */
 export type BuildSource =
-  | { kind: 'image'; reference: string; credentials: RegistryCredentials | undefined }
+  | {
+      kind: 'image';
+      reference: string;
+      credentials: RegistryCredentials | undefined;
+      requestedAs?: string | undefined;
+    }
   /** An archive that a client has uploaded; `release` is called when it is needed no more. */
   | { kind: 'archive'; path: string; release: () => void }
   /** Null: the image of the installation. */
-  | { kind: 'template'; name: string; build: BuildRow | null }
+  | { kind: 'template'; name: string; build: BuildRow | null; requestedAs?: string | undefined }
   | { kind: 'stage'; index: number };
 
 export type BuildStep =

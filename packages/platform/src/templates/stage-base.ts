@@ -77,7 +77,7 @@ export const createStageBases = (options: StageBaseOptions) => {
     const known = pulled.get(key);
     if (known) return known;
     const making = turns.take(async () => {
-      addLine(`FROM ${reference}`);
+      addLine(toTitle(reference, source));
       using share = shared.begin(options.buildId);
       return await pullBase(source, { log, share, signal, force }, options);
     }, signal);
@@ -121,7 +121,7 @@ export const createStageBases = (options: StageBaseOptions) => {
       const cacheKey = await keepForSteps(made, 'FROM an uploaded archive');
       return { ...toFiles(made, toOwnPlace(made.env)), start: null, cacheKey };
     }
-    addLine(`FROM template ${source.name}`);
+    addLine(toTitle(`template ${source.name}`, source));
     if (source.build === null) {
       const { rootfs, digest = '' } = base;
       const rest = { made: undefined, env: {}, image: noCommand, start: null, cacheKey: null };
@@ -137,6 +137,9 @@ export const createStageBases = (options: StageBaseOptions) => {
     return { ...toFiles(made, toOwnPlace(env)), start, cacheKey };
   };
 };
+
+const toTitle = (what: string, { requestedAs }: { requestedAs?: string | undefined }): string =>
+  requestedAs === undefined ? `FROM ${what}` : `FROM ${requestedAs}, which is ${what} on this server`;
 
 const toPlace = ({ env, user, workdir }: Pick<ImageConfig, 'env' | 'user' | 'workdir'>): Place => {
   if (user !== '' && !userForm.test(user))

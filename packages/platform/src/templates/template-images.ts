@@ -5,6 +5,8 @@ import type { ImageConfig } from '../store/cache/cache-store.ts';
 export interface TemplateImages {
   /** Throws `UnusableImageError` for what is no image reference. */
   check(reference: string): void;
+  /** What a name of an image means on this server; undefined: the image that it names. */
+  findTarget(reference: string): ImageTarget | undefined;
   /**
    * Makes an image from one of a registry and resolves when it is durable. Rejects with `UnusableImageError` when the
    * image or its registry is at fault, and otherwise with any error.
@@ -53,6 +55,9 @@ export interface TemplateImages {
   /** Idempotent. */
   remove(digest: string): Promise<void>;
 }
+
+/** A template, by name, or an image of another registry. */
+export type ImageTarget = { kind: 'template'; name: string } | { kind: 'image'; reference: string };
 
 /** An image that was made from one of a registry. */
 export interface RegistryImage extends ImageConfig {

@@ -11,6 +11,7 @@ export const createFolderImages = (
     await mkdir(join(folder, digest), { recursive: true });
   },
   check: () => undefined,
+  findTarget: () => undefined,
   make: async ({ reference }) => {
     throw new UnusableImageError(`${reference} is in no registry`);
   },

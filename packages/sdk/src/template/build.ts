@@ -1,6 +1,7 @@
 import type { components } from '@skerry/platform-client';
 import { type Connection, callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
+import { addCredentials, type CredentialsFor } from './add-credentials.ts';
 import type { BuildProgress, BuildResult, TemplateBuild } from './build-handle.ts';
 import { type Context, openContext } from './context/open-context.ts';
 import { type PreparedCopy, prepareCopy, uploadFiles } from './context/upload-files.ts';
@@ -31,6 +32,11 @@ export interface BuildOptions extends ConnectionOptions {
   force?: boolean | undefined;
   /** The folder that `copy` reads. Default: the current folder. */
   context?: string | undefined;
+  /**
+   * Credentials for an image that has none of its own, or undefined. Called once for each, before anything is sent; they are
+   * sent for that image alone. What it throws ends the build.
+   */
+  credentialsFor?: CredentialsFor | undefined;
 }
 
 /**
@@ -56,11 +62,12 @@ interface Run {
 }
 
 async function runBuild(connection: Connection, run: Run): Promise<BuildResult> {
-  const { definition, name, options, onProgress } = run;
+  const { name, options, onProgress } = run;
   const { force = false } = options;
   // Before the service is asked for anything, so that a missing file leaves nothing behind.
-  const stages = await prepareStages(definition, options);
+  const stages = await prepareStages(run.definition, options);
   const steps = stages.flat();
+  const definition = await addCredentials(run.definition, options.credentialsFor);
   const { data: requested } = await callApi(connection, options, (api, signal) =>
     api.POST('/v3/templates', { body: toRequest(name, options), signal }),
   );

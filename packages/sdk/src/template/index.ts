@@ -1,6 +1,7 @@
 import { fromDockerfile } from './dockerfile/from-dockerfile.ts';
 import { startTemplate, type TemplateStart } from './template.ts';
 
+export type { CredentialsFor } from './add-credentials.ts';
 export { type BuildOptions, build } from './build.ts';
 export { buildCache, type CachedResult, type PruneOptions } from './build-cache.ts';
 export {

@@ -23,7 +23,19 @@ beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), 'skerry-scratch-'));
   copyFileSync('/bin/busybox', join(scratch, 'echo'));
   await registry.push('test/scratch', { folder: scratch });
-  stack = await startStack({ dataDir, args: ['--registry', registry.host, '--registry', '127.0.0.1:1'] });
+  await registry.push('mirror/busybox', { folder: busybox, env: ['PATH=/bin', 'COLOUR=green'] });
+  const imageMap = [
+    `docker.io/mirrored/*=${registry.host}/mirror/*`,
+    'e2bdev/code-interpreter=template:interpreter',
+    'ghcr.io/some/gone:v1=template:gone',
+    'mirrored/closed=127.0.0.1:2/mirror/busybox',
+  ];
+  const registries = [registry.host, '127.0.0.1:1'];
+  const args = [
+    ...registries.flatMap((host) => ['--registry', host]),
+    ...imageMap.flatMap((rule) => ['--image-map', rule]),
+  ];
+  stack = await startStack({ dataDir, args });
 });
 afterAll(async () => {
   await stack.down();
@@ -246,6 +258,42 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
     ])
       await expect(register('refused', more)).rejects.toThrow(/"code":400/);
     await expect(register('base')).rejects.toThrow(/"code":409/);
+  });
+
+  it('begins with what the server takes for the name of an image, and the cache knows which content that is', async () => {
+    const steps = [{ type: 'RUN' as const, args: ['echo $COLOUR > made'] }];
+    const fromImageRegistry = { type: 'registry' as const, username: 'me', password: 'for-docker.io' };
+    const run = async (name: string, source: object) => messagesOf(await build(name, { ...source, steps }));
+    const mirror = `${registry.host}/mirror/busybox`;
+
+    const mirrored = await run('by-mirror', { fromImage: 'mirrored/busybox', fromImageRegistry });
+    expect(mirrored).toContain(`FROM mirrored/busybox, which is ${mirror}:latest on this server`);
+    const direct = await run('by-mirror', { fromImage: mirror });
+    expect(direct).toContainEqual(expect.stringMatching(/^CACHED .* RUN /));
+
+    await build('interpreter', fromBusybox());
+    const interpreter = { fromImage: 'docker.io/e2bdev/code-interpreter', fromImageRegistry };
+    const first = await run('by-template', interpreter);
+    expect(first).toContain(
+      'FROM docker.io/e2bdev/code-interpreter, which is template interpreter on this server',
+    );
+    expect(first).not.toContainEqual(expect.stringMatching(/^CACHED .* RUN /));
+    expect(await run('by-template', interpreter)).toContainEqual(expect.stringMatching(/^CACHED .* RUN /));
+    await build('interpreter', { fromImage: mirror });
+    expect(await run('by-template', interpreter)).toContainEqual(expect.stringMatching(/^CACHED .* RUN /));
+    await build('interpreter', { fromImage: mirror, steps: [{ type: 'RUN', args: ['echo other > other'] }] });
+    expect(await run('by-template', interpreter)).not.toContainEqual(
+      expect.stringMatching(/^CACHED .* RUN /),
+    );
+
+    const registered = await register('by-map');
+    const gone = await start(registered, { fromImage: 'ghcr.io/some/gone:v1' });
+    expect([gone.response.status, gone.error?.message]).toEqual([
+      404,
+      'body.fromImage: "ghcr.io/some/gone:v1" is the template "gone" on this server, which was not found',
+    ]);
+    await start(registered, { fromImage: 'mirrored/closed' });
+    expect((await waitForEnd(registered)).reason?.message).toContain('skerry up --registry 127.0.0.1:2');
   });
 
   it('is of the newest build that is ready, and one that waits is superseded by the next', async () => {

@@ -1,15 +1,17 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { type ClosedRegistry, startClosedRegistry } from './closed-registry.ts';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './debian-registry.ts';
 
 let stack: Stack;
 let registry: DebianRegistry;
+let closed: ClosedRegistry;
 const busybox = makeBusyboxFolder([
   ...['sh', 'cat', 'echo', 'id', 'chown', 'mkdir', 'sleep', 'stat', 'httpd', 'wget', 'grep', 'ls'],
 ]);
@@ -18,10 +20,13 @@ const dataDir = mkdtempSync(join(tmpdir(), 'skerry-template-commands-'));
 beforeAll(async () => {
   registry = await startDebianRegistry();
   await registry.push('test/busybox', { folder: busybox, env: ['PATH=/bin'] });
-  stack = await startStack({ dataDir, args: ['--registry', registry.host] });
+  closed = await startClosedRegistry(registry.host, { user: 'someone', password: 'hunter2' });
+  const registries = [registry.host, closed.host];
+  stack = await startStack({ dataDir, args: registries.flatMap((host) => ['--registry', host]) });
 });
 afterAll(async () => {
   await stack.down();
+  await closed[Symbol.asyncDispose]();
   await registry[Symbol.asyncDispose]();
   for (const folder of [busybox, dataDir]) rmSync(folder, { recursive: true, force: true });
 });
@@ -33,7 +38,12 @@ interface Ended {
 }
 
 const skerry = (noun: string, verb: string, ...argv: string[]): Promise<Ended> =>
-  promisify(execFile)(process.execPath, [skerryProgram, noun, verb, '--data', dataDir, ...argv]).then(
+  skerryWith({}, noun, verb, ...argv);
+
+const skerryWith = (env: NodeJS.ProcessEnv, noun: string, verb: string, ...argv: string[]): Promise<Ended> =>
+  promisify(execFile)(process.execPath, [skerryProgram, noun, verb, '--data', dataDir, ...argv], {
+    env: { ...process.env, ...env },
+  }).then(
     (ended) => ({ code: 0, ...ended }),
     (error: Ended) => error,
   );
@@ -80,6 +90,11 @@ LABEL kept=no
   expect(built).toMatchObject({ code: 0, stdout: 'greeter:stable\n' });
   expect(built.stderr).toContain(`FROM ${registry.host}/test/busybox\n`);
   expect(built.stderr).toContain('echo "$VERSION"');
+  expect(built.stderr).toMatch(
+    /^ {2}pulling layer 1 of 1, \d+\.\d MiB \(0\.0 MiB of \d+\.\d MiB received\)$/m,
+  );
+  expect(built.stderr).toMatch(/^step 1: /m);
+  expect(built.stderr).toMatch(/\nbuilt greeter:stable in \d+ s\n$/);
 
   const ran = await skerry(
     'sandbox',
@@ -143,6 +158,37 @@ CMD ["-h", "/srv/www"]
   expect((await skerry('template', 'tag', 'site')).stdout).toMatch(/^live {2}/m);
   expect(await skerry('template', 'tag', '--delete', 'site', 'live')).toMatchObject({ code: 0 });
   expect((await skerry('template', 'tag', 'site')).stdout).not.toContain('live');
+});
+
+it('sends the credentials that Docker would use for an image, for that image alone', async () => {
+  const helper = `#!/bin/sh
+read registry
+[ "$registry" = "${closed.host}" ] && echo '{"Username":"someone","Secret":"hunter2"}'
+`;
+  const folder = makeProject({
+    Dockerfile: `FROM ${closed.host}/test/busybox AS closed
+FROM ${registry.host}/test/busybox
+COPY --from=closed /etc/passwd /closed
+COPY --from=${closed.host}/test/busybox /etc/group /group
+`,
+    'docker/config.json': JSON.stringify({ credHelpers: { [closed.host]: 'testing' } }),
+    'bin/docker-credential-testing': helper,
+  });
+  chmodSync(join(folder, 'bin/docker-credential-testing'), 0o755);
+  const env = {
+    DOCKER_CONFIG: join(folder, 'docker'),
+    PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
+  };
+  const built = await skerryWith(env, 'template', 'build', 'from-closed', folder);
+  expect(built).toMatchObject({ code: 0, stdout: 'from-closed\n' });
+  const from = ['--from', `${closed.host}/test/busybox`];
+  const again = await skerryWith(env, 'template', 'build', ...from, 'from-closed');
+  expect(again).toMatchObject({ code: 0 });
+  const logs = await skerry('template', 'logs', 'from-closed');
+  for (const { stdout, stderr } of [built, again, logs]) expect(stdout + stderr).not.toContain('hunter2');
+
+  const without = await skerryWith({ DOCKER_CONFIG: folder }, 'template', 'build', ...from, 'from-closed');
+  expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining('requires a user name') });
 });
 
 it('prints each line of a log and the result as JSON, also an error', async () => {

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { build, Template, type TemplateBuilder } from '@skerry/sdk/template';
 import { Command } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { findDockerCredentials } from '../../registry-credentials/find-credentials.ts';
 import { parseCount } from '../parse-count.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
 import { createProgressLine } from '../progress-line.ts';
@@ -47,6 +49,7 @@ export function buildTemplateCommand(): Command {
       memoryMb: flags.memory,
       tags: flags.tag,
       force: !flags.cache,
+      credentialsFor: (image) => findDockerCredentials(image, { env: process.env, home: homedir() }),
     });
     using line = createProgressLine(process.stderr);
     await showBuild(handle, { json: flags.json ?? false, line });

@@ -18,14 +18,18 @@ interface ShowOptions {
 }
 
 /**
- * Shows the log of a build on the line and above it, then prints the name of the template. With `json` all is JSON on stdout,
- * also an error, after which the status of this process is 1. Rejects with the error otherwise.
+ * Shows the log of a build on the line and above it, and the time that it took, then prints the name of the template.
+ * With `json` all is JSON on stdout, also an error, after which the status of this process is 1. Rejects with the error
+ * otherwise.
  */
 export async function showBuild(handle: TemplateBuild, options: ShowOptions): Promise<void> {
+  const startedAt = performance.now();
   try {
     await showLog(handle, options);
     const result = await handle.result();
     options.line[Symbol.dispose]();
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    if (!options.json && !options.quiet) options.line.write(`built ${toReference(result)} in ${seconds} s\n`);
     process.stdout.write(`${options.json ? JSON.stringify(result) : toReference(result)}\n`);
   } catch (error) {
     options.line[Symbol.dispose]();

@@ -51,6 +51,7 @@ export interface LoopbackRegistry {
   /** Looks at each request first; true when it has answered it. */
   intercept: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   addBlob(bytes: Buffer, mediaType?: string): BlobDescriptor;
+  findBlob(digest: string): Buffer | undefined;
   addLayer(entries: readonly LayerEntry[], compression?: 'none' | 'gzip' | 'zstd'): Promise<BlobDescriptor>;
   /** Serves a manifest with these layers under a tag, through an index when `viaIndex`. Returns its digest. */
   addImage(tag: string, layers: readonly BlobDescriptor[], o?: { viaIndex?: boolean }): string;
@@ -82,6 +83,7 @@ export async function startLoopbackRegistry(): Promise<LoopbackRegistry> {
       blobs.set(digest, bytes);
       return { mediaType, digest, size: bytes.length };
     },
+    findBlob: (digest) => blobs.get(digest),
     async addLayer(entries, compression = 'gzip') {
       const tar = await makeTar(entries);
       if (compression === 'gzip') return registry.addBlob(gzipSync(tar), `${layerType}+gzip`);
