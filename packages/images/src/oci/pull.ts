@@ -3,6 +3,7 @@ import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
 import { emptyConfig, type ImageConfig, parseImageConfig } from './image-config.ts';
 import { type LayerDescriptor, parseImageManifest } from './image-manifest.ts';
+import { createStrangeOwners } from './owners.ts';
 import type { Reach } from './reach.ts';
 import { parseReference } from './reference.ts';
 import { createRegistry, type Registry } from './registry.ts';
@@ -43,6 +44,7 @@ export async function pullImage(options: {
   let receivedBytes = 0;
   let shownBytes = 0;
   mkdirSync(rootfs);
+  const owners = createStrangeOwners(rootfs);
   for (const [index, descriptor] of layers.entries()) {
     const message = `pulling layer ${index + 1} of ${layers.length}`;
     await unpackLayer({
@@ -50,6 +52,7 @@ export async function pullImage(options: {
       blob: await registry.blob(descriptor.digest),
       descriptor,
       budget,
+      owners,
       requireRoom: options.requireRoom,
       onBytes: (count) => {
         receivedBytes += count;
@@ -60,6 +63,7 @@ export async function pullImage(options: {
       signal,
     });
   }
+  owners.refuse();
   return { manifestDigest, config };
 }
 

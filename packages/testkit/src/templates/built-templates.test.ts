@@ -23,6 +23,7 @@ beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), 'skerry-scratch-'));
   copyFileSync('/bin/busybox', join(scratch, 'echo'));
   await registry.push('test/scratch', { folder: scratch });
+  await registry.push('test/strange', { folder: scratch, owner: 100_000 });
   stack = await startStack({ dataDir, args: ['--registry', registry.host, '--registry', '127.0.0.1:1'] });
 });
 afterAll(async () => {
@@ -287,6 +288,16 @@ describe('a template', () => {
     expect(stack.log()).not.toContain(password);
     for (const name of readdirSync(dataDir).filter((file) => file.startsWith('skerry.db')))
       expect(readFileSync(join(dataDir, name)).includes(password)).toBe(false);
+  });
+
+  it('is refused by the name of a file whose owner no sandbox has, and leaves nothing', async () => {
+    const before = listImages();
+    const strange = await build('strange', { fromImage: `${registry.host}/test/strange` });
+    expect(strange.reason).toEqual({
+      message: 'the file "/" of the image belongs to 100000:0, and a sandbox has the ids 0 to 65535 only',
+      step: 'base',
+    });
+    expect(listImages()).toEqual(before);
   });
 
   it('fails with a reason when the server is killed, leaves nothing, and the next build works', async () => {
