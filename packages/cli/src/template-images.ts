@@ -15,15 +15,21 @@ const ofOwner: readonly ImageErrorCode[] = [
   'unsuitable_image',
 ];
 
+/** What the operator allows builds to reach beside public addresses. */
+interface TemplateImagesAccess {
+  allowedRegistries: readonly string[];
+  ecrEndpoint: string | undefined;
+}
+
 /** The images of the templates of a data folder, which its helper makes; undefined where the runtime uses no files. */
 export function openTemplateImages(
   runtime: RemoteRuntime,
-  { dataDir, allowedRegistries }: { dataDir: string; allowedRegistries: readonly string[] },
+  { dataDir, ...access }: TemplateImagesAccess & { dataDir: string },
 ): TemplateImages | undefined {
   if (!runtime.features.imageFiles) return undefined;
   const images = createTemplateImages(runtime.transport, {
     folder: join(dataDir, 'templates'),
-    allowedRegistries,
+    ...access,
   });
   return {
     ...images,

@@ -80,6 +80,8 @@ export interface UpOptions {
   sharedHosts: readonly string[];
   /** Authorities, `host[:port]`, of registries that builds may use at any address; others must be public. */
   allowedRegistries: readonly string[];
+  /** URL of the API of ECR, which issues tokens for access keys of AWS; by default that of AWS for the region. */
+  ecrEndpoint: string | undefined;
   /** What the files that builds copy may take together, in MiB. */
   maxContextMb: number;
   /** What the helper needs of this process's environment to reach registries. */
@@ -212,7 +214,11 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     secret,
     images: {
       base,
-      templates: openTemplateImages(runtime, { dataDir, allowedRegistries: options.allowedRegistries }),
+      templates: openTemplateImages(runtime, {
+        dataDir,
+        allowedRegistries: options.allowedRegistries,
+        ecrEndpoint: options.ecrEndpoint,
+      }),
     },
     contexts: runtime.features.imageFiles
       ? {

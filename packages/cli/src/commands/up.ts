@@ -7,7 +7,7 @@ import { createLog, type LogLevel, logLevels } from '../log/log.ts';
 import { parseCount } from './parse-count.ts';
 import { parseMebibytes } from './parse-mebibytes.ts';
 import { parsePort } from './parse-port.ts';
-import { parseRegistry } from './parse-registry.ts';
+import { parseEndpoint, parseRegistry } from './parse-registry.ts';
 import { createProgressLine } from './progress-line.ts';
 import { toInvocation } from './up/invocation.ts';
 import { toWelcome } from './up/welcome.ts';
@@ -34,6 +34,7 @@ interface UpFlags {
   secureByDefault: boolean;
   sharedHost: string[];
   registry: string[];
+  ecrEndpoint?: string;
   maxContexts: number;
   logLevel: LogLevel;
   json?: boolean;
@@ -65,6 +66,11 @@ export function upCommand(): Command {
       'registry that builds of templates may use although its address is not public; may be repeated',
       (registry: string, registries: string[]) => [...registries, parseRegistry(registry)],
       [] as string[],
+    )
+    .option(
+      '--ecr-endpoint <url>',
+      'API of Amazon ECR for builds with credentials of type aws, such as that of a VPC endpoint (default: that of the region)',
+      parseEndpoint,
     )
     .option(
       '--max-contexts <MiB>',
@@ -172,6 +178,7 @@ export function upCommand(): Command {
         secureByDefault: flags.secureByDefault,
         sharedHosts: flags.sharedHost,
         allowedRegistries: flags.registry,
+        ecrEndpoint: flags.ecrEndpoint,
         maxContextMb: flags.maxContexts,
         helperEnvironment: toHelperEnvironment(process.env),
         log: createLog({ write: (line) => progress.write(line), level: flags.logLevel }),

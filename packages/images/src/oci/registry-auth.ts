@@ -1,4 +1,5 @@
 import { ImageError } from '../image-error.ts';
+import { toRefusalCode } from './ask.ts';
 import { readLimited } from './read-body.ts';
 import type { ImageReference } from './reference.ts';
 
@@ -56,9 +57,10 @@ export async function fetchToken(options: {
   });
   if (!response.ok) {
     await response.body?.cancel();
-    const code =
-      response.status === 429 || response.status >= 500 ? 'registry_unavailable' : 'registry_refused';
-    throw new ImageError(code, `${url.host} issues no token: ${response.status}`);
+    const { status } = response;
+    const because =
+      basic !== undefined && status === 401 ? ', because it does not accept the credentials' : '';
+    throw new ImageError(toRefusalCode(status), `${url.host} issues no token: ${status}${because}`);
   }
   const bytes = await readLimited(response.body, { origin: url.host, signal, limitBytes: TOKEN_BYTES });
   const token = findToken(bytes.toString('utf8'));

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ImageError } from '../image-error.ts';
+import { ask, toRefusalCode } from './ask.ts';
 import type { BlobReference } from './image-manifest.ts';
 import { type Reach, reachAny } from './reach.ts';
 import { readBody, readLimited } from './read-body.ts';
@@ -53,7 +54,7 @@ const PROGRESS_BYTES = 1 << 20;
  * of the signal.
  */
 export function createRegistry(options: RegistryOptions): Registry {
-  const { reference, credentials, signal, reach = reachAny, answerTimeoutMs = 15_000, idleMs } = options;
+  const { reference, credentials, signal, reach = reachAny, answerTimeoutMs, idleMs } = options;
   const origin = new URL(reference.baseUrl).origin;
   let authorization: string | undefined;
 
@@ -94,7 +95,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     }
     if (response.ok) return response;
     await response.body?.cancel();
-    throw refusal(response.status, `${origin}: ${reference.repository}/${path}`);
+    throw refusal(response.status, `${origin}: ${reference.repository}/${path}`, credentials !== undefined);
   };
 
   return {
@@ -118,53 +119,25 @@ export function createRegistry(options: RegistryOptions): Registry {
     },
     async blob(digest) {
       const path = `blobs/${digest}`;
-      const ask = async (offset: number): Promise<AsyncIterable<Uint8Array>> => {
+      const askFrom = async (offset: number): Promise<AsyncIterable<Uint8Array>> => {
         const { status, body } = await get(path, '*/*', offset > 0 ? { range: `bytes=${offset}-` } : {});
         if (offset === 0 || status === 206) return readBody(body, { origin, signal, idleMs });
         await body?.cancel();
         throw new ImageError('registry_unavailable', `${origin} cannot continue a download that broke off`);
       };
-      const first = await ask(0);
-      return Readable.from(readWithBreaks(first, { ask, signal }), { objectMode: false });
+      const first = await askFrom(0);
+      return Readable.from(readWithBreaks(first, { ask: askFrom, signal }), { objectMode: false });
     },
   };
-}
-
-async function ask(
-  url: URL,
-  options: {
-    reach: Reach;
-    headers: Record<string, string>;
-    signal: AbortSignal | undefined;
-    answerTimeoutMs: number;
-  },
-): Promise<Response> {
-  const { reach, headers, signal, answerTimeoutMs } = options;
-  // Aborts the wait for the head; afterwards only the caller's signal ends the body.
-  const slow = new AbortController();
-  const timer = setTimeout(() => slow.abort(), answerTimeoutMs);
-  try {
-    return await reach(url, {
-      headers,
-      signal: signal ? AbortSignal.any([signal, slow.signal]) : slow.signal,
-    });
-  } catch (cause) {
-    signal?.throwIfAborted();
-    if (cause instanceof ImageError) throw cause;
-    throw new ImageError('registry_unavailable', `${url.host} does not answer`, { cause });
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function withoutAuthorization(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'authorization'));
 }
 
-function refusal(status: number, what: string): ImageError {
-  const isTemporary = status === 429 || status >= 500;
-  const code = isTemporary ? 'registry_unavailable' : 'registry_refused';
-  return new ImageError(code, `${what} was answered with ${status}`);
+function refusal(status: number, what: string, hasCredentials: boolean): ImageError {
+  const because = hasCredentials && status === 401 ? ': the registry does not accept the credentials' : '';
+  return new ImageError(toRefusalCode(status), `${what} was answered with ${status}${because}`);
 }
 
 /**
