@@ -16,19 +16,25 @@ const ofOwner: readonly ImageErrorCode[] = [
   'unsuitable_image',
 ];
 
+/** What the operator allows builds to reach beside public addresses. */
+interface TemplateImagesAccess {
+  allowedRegistries: readonly string[];
+  ecrEndpoint: string | undefined;
+}
+
 /** The images of the templates of a data folder, which its helper makes; undefined where the runtime uses no files. */
 export function openTemplateImages(
   runtime: RemoteRuntime,
   {
     dataDir,
-    allowedRegistries,
     imageMap,
-  }: { dataDir: string; allowedRegistries: readonly string[]; imageMap: readonly ImageRule[] },
+    ...access
+  }: TemplateImagesAccess & { dataDir: string; imageMap: readonly ImageRule[] },
 ): TemplateImages | undefined {
   if (!runtime.features.imageFiles) return undefined;
   const images = createTemplateImages(runtime.transport, {
     folder: join(dataDir, 'templates'),
-    allowedRegistries,
+    ...access,
   });
   return {
     ...images,

@@ -85,6 +85,8 @@ export interface UpOptions {
   allowedRegistries: readonly string[];
   /** What names of images mean to builds. */
   imageMap: readonly ImageRule[];
+  /** URL of the API of ECR, which issues tokens for access keys of AWS; by default that of AWS for the region. */
+  ecrEndpoint: string | undefined;
   /** What the files that builds copy may take together, in MiB. */
   maxContextMb: number;
   /** What the helper needs of this process's environment to reach registries. */
@@ -217,7 +219,12 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     secret,
     images: {
       base,
-      templates: openTemplateImages(runtime, { ...options, dataDir }),
+      templates: openTemplateImages(runtime, {
+        dataDir,
+        allowedRegistries: options.allowedRegistries,
+        ecrEndpoint: options.ecrEndpoint,
+        imageMap: options.imageMap,
+      }),
     },
     contexts: runtime.features.imageFiles
       ? {

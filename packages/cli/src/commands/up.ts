@@ -10,7 +10,7 @@ import { parseDuration } from './parse-duration.ts';
 import { parseImageRules } from './parse-image-rule.ts';
 import { parseMebibytes } from './parse-mebibytes.ts';
 import { parsePort } from './parse-port.ts';
-import { parseRegistry } from './parse-registry.ts';
+import { parseEndpoint, parseRegistry } from './parse-registry.ts';
 import { createProgressLine } from './progress-line.ts';
 import { toInvocation } from './up/invocation.ts';
 import { toWelcome } from './up/welcome.ts';
@@ -39,6 +39,7 @@ interface UpFlags {
   sharedHost: string[];
   registry: string[];
   imageMap: ImageRule[];
+  ecrEndpoint?: string;
   maxContexts: number;
   logLevel: LogLevel;
   json?: boolean;
@@ -78,6 +79,11 @@ export function upCommand(): Command {
       'what builds take for an image: template:NAME, or an image of a mirror; with /* at the end of both for all below; may be repeated',
       parseImageRules,
       [] as ImageRule[],
+    )
+    .option(
+      '--ecr-endpoint <url>',
+      'API of Amazon ECR for builds with credentials of type aws, such as that of a VPC endpoint (default: that of the region)',
+      parseEndpoint,
     )
     .option(
       '--max-contexts <MiB>',
@@ -188,6 +194,7 @@ export function upCommand(): Command {
         sharedHosts: flags.sharedHost,
         allowedRegistries: flags.registry,
         imageMap: flags.imageMap,
+        ecrEndpoint: flags.ecrEndpoint,
         maxContextMb: flags.maxContexts,
         helperEnvironment: toHelperEnvironment(process.env),
         log: createLog({ write: (line) => progress.write(line), level: flags.logLevel }),

@@ -1,3 +1,4 @@
+import { isErrno } from './errno.ts';
 import { createErrnoError, lib } from './libc.ts';
 
 /** Extended attributes (xattr(7)), of an open file by its number or of a path whose last link is not followed. */
@@ -14,6 +15,10 @@ const calls = {
 const buffer = Buffer.allocUnsafeSlow(65_536);
 
 const isGone = (code: string | undefined): boolean => code === 'ENODATA' || code === 'ENOENT';
+
+/** Whether a call failed because the file system has no extended attributes, as at level `gvisor`. */
+export const isWithoutAttributes = (error: unknown): boolean =>
+  isErrno(error) && (error.code === 'EOPNOTSUPP' || error.code === 'ENOTSUP' || error.code === 'ENOSYS');
 
 export const listAttributes = (target: number | string): string[] => {
   const list = typeof target === 'number' ? calls.flist : calls.llist;

@@ -178,6 +178,11 @@ describe('an archive of an image', () => {
       'unsuitable_image',
       () => makeDockerArchive({ images: [{ RepoTags: ['a:1'] }, { RepoTags: ['b:1'] }] }),
     ],
+    [
+      'a file of an owner that no sandbox has',
+      'unsuitable_image',
+      async () => makeDockerArchive({ layers: [await makeTar([{ name: 'a', content: 'a', uid: 65_536 }])] }),
+    ],
     ['several images in a layout', 'unsuitable_image', () => makeLayout({ count: 2 })],
     [
       'none for this machine',

@@ -2,6 +2,7 @@ import { createReadStream, mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { OnProgress } from '../base/progress.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
+import { createStrangeOwners } from '../oci/owners.ts';
 import { createImageBudget, unpackLayer } from '../oci/unpack.ts';
 import { findImage } from './find-image.ts';
 import { unpackArchive } from './unpack-archive.ts';
@@ -26,12 +27,14 @@ export async function loadImage(options: {
     const { layers, config } = await findImage(content);
     const budget = createImageBudget();
     mkdirSync(rootfs);
+    const owners = createStrangeOwners(rootfs);
     for (const [index, { path, descriptor, verifies }] of layers.entries()) {
       const message = `unpacking layer ${index + 1} of ${layers.length}`;
       onProgress({ phase: 'pull', message, fraction: ((index + 1) / layers.length) * 0.8 });
       const blob = createReadStream(path);
-      await unpackLayer({ root: rootfs, blob, descriptor, verifies, budget, requireRoom, signal });
+      await unpackLayer({ root: rootfs, blob, descriptor, verifies, budget, owners, requireRoom, signal });
     }
+    owners.refuse();
     return { config };
   } finally {
     await rm(scratch, { recursive: true, force: true });

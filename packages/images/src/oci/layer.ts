@@ -18,6 +18,7 @@ import {
 import { dirname, join } from 'node:path';
 import { ImageError } from '../image-error.ts';
 import { containedPath } from './contained-path.ts';
+import type { StrangeOwners } from './owners.ts';
 import type { TarEntry } from './tar-entry.ts';
 
 /** The path of a file or folder → names and values of its extended attributes. */
@@ -38,7 +39,7 @@ export interface Layer {
  * nothing outside of `root` is read, written or removed, as long as no other process changes the tree meanwhile. Needs
  * root for entries of other owners. Throws `corrupt` for entries that contradict the tree.
  */
-export function createLayer(root: string): Layer {
+export function createLayer(root: string, { owners }: { owners: Pick<StrangeOwners, 'note'> }): Layer {
   /** Everything that this layer wrote, with the folders above: a whiteout spares it, at any position in the archive. */
   const written = new Set<string>([root]);
   const folderTimes = new Map<string, number>();
@@ -109,6 +110,7 @@ export function createLayer(root: string): Layer {
           );
         claim(path, { asDirectory: false });
         linkSync(source, path);
+        owners.note(path, target);
         parents.clear(); // The source may be a symbolic link.
         break;
       }
@@ -121,6 +123,8 @@ export function createLayer(root: string): Layer {
       case 'ignored':
         break;
     }
+    if (entry.kind === 'directory' || entry.kind === 'file' || entry.kind === 'symlink')
+      owners.note(path, entry);
     if (entry.attributes.size > 0 && (entry.kind === 'file' || entry.kind === 'directory'))
       attributes.set(path, entry.attributes);
   };

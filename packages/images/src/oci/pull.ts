@@ -4,6 +4,7 @@ import { ImageError } from '../image-error.ts';
 import { fetchAhead } from './fetch-ahead.ts';
 import { emptyConfig, type ImageConfig, parseImageConfig } from './image-config.ts';
 import { type LayerDescriptor, parseImageManifest } from './image-manifest.ts';
+import { createStrangeOwners } from './owners.ts';
 import type { Reach } from './reach.ts';
 import { parseReference } from './reference.ts';
 import { createRegistry, type Registry } from './registry.ts';
@@ -51,6 +52,7 @@ export async function pullImage(options: {
   let shownBytes = 0;
   const toFraction = (): number => (totalBytes === 0 ? 0 : receivedBytes / totalBytes) * 0.8;
   mkdirSync(rootfs);
+  const owners = createStrangeOwners(rootfs);
   try {
     let count = 0;
     for await (const { descriptor, blob } of fetchAhead(registry, layers)) {
@@ -63,6 +65,7 @@ export async function pullImage(options: {
         blob,
         descriptor,
         budget,
+        owners,
         requireRoom: options.requireRoom,
         onBytes: (byteCount) => {
           receivedBytes += byteCount;
@@ -76,6 +79,7 @@ export async function pullImage(options: {
   } finally {
     ending.abort();
   }
+  owners.refuse();
   return { manifestDigest, config };
 }
 

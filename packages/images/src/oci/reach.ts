@@ -6,17 +6,24 @@ import { Readable } from 'node:stream';
 import { ImageError } from '../image-error.ts';
 import { isAllowedUrl, isLoopback } from './reference.ts';
 
-/** Sends one GET request and resolves with the head of its answer, of any status. Redirects are not followed. */
-export type Reach = (
-  url: URL,
-  options: { headers: Record<string, string>; signal: AbortSignal },
-) => Promise<Response>;
+export interface ReachOptions {
+  headers: Record<string, string>;
+  /** Makes the request a POST; without it, it is a GET. */
+  body?: string | undefined;
+  signal: AbortSignal;
+}
+
+/** Sends one request and resolves with the head of its answer, of any status. Redirects are not followed. */
+export type Reach = (url: URL, options: ReachOptions) => Promise<Response>;
 
 /** Reaches every host, as the operator's own requests may: plain http only on loopback. Rejects with `registry_refused`. */
-export const reachAny: Reach = async (url, { headers, signal }) => {
+export const reachAny: Reach = async (url, { body, ...options }) => {
   if (!isAllowedUrl(url)) throw new ImageError('registry_refused', `${url.origin} is not https`);
-  return fetch(url, { headers, redirect: 'manual', signal });
+  const method = toMethod(body);
+  return fetch(url, { ...options, method, redirect: 'manual', ...(body !== undefined && { body }) });
 };
+
+const toMethod = (body: string | undefined): string => (body === undefined ? 'GET' : 'POST');
 
 class ClosedAddressError extends Error {}
 
@@ -24,22 +31,22 @@ class ClosedAddressError extends Error {}
  * Reaches public addresses by https, and beside them only the authorities (`host[:port]`) that the operator allows. The address is
  * tested as the connection is made, so a name cannot change its address after the test. Rejects with `registry_refused`.
  */
-export const createPublicReach = (options: {
+export const createPublicReach = (settings: {
   isPublicAddress: (address: string) => boolean;
   allowed: readonly string[];
 }): Reach => {
-  const { isPublicAddress } = options;
-  const allowed = new Set(options.allowed.map(toAuthority));
+  const { isPublicAddress } = settings;
+  const allowed = new Set(settings.allowed.map(toAuthority));
   const agent = new Agent({ lookup: createPublicLookup(isPublicAddress) });
-  return async (url, { headers, signal }) => {
-    if (allowed.has(url.host)) return reachAny(url, { headers, signal });
+  return async (url, options) => {
+    if (allowed.has(url.host)) return reachAny(url, options);
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     // No lookup happens for an address.
     const isClosed = isIP(host) !== 0 && !isPublicAddress(host);
     if (isClosed || isLoopback(url.host)) throw notPublic(url);
     if (url.protocol !== 'https:') throw new ImageError('registry_refused', `${url.origin} is not https`);
     try {
-      return await get(url, { headers, signal, agent });
+      return await send(url, { ...options, agent });
     } catch (error) {
       throw error instanceof ClosedAddressError ? notPublic(url) : error;
     }
@@ -71,12 +78,9 @@ const createPublicLookup =
     });
   };
 
-const get = (
-  url: URL,
-  options: { headers: Record<string, string>; signal: AbortSignal; agent: Agent },
-): Promise<Response> =>
+const send = (url: URL, { body, ...options }: ReachOptions & { agent: Agent }): Promise<Response> =>
   new Promise((resolve, reject) => {
-    request(url, options, (answer) => {
+    request(url, { ...options, method: toMethod(body) }, (answer) => {
       try {
         resolve(toResponse(answer));
       } catch (error) {
@@ -85,7 +89,7 @@ const get = (
       }
     })
       .on('error', reject)
-      .end();
+      .end(body);
   });
 
 const bodiless = [204, 205, 304];

@@ -57,7 +57,10 @@ export async function fetchToken(options: {
   });
   if (!response.ok) {
     await response.body?.cancel();
-    throw toRefusal(response, `${url.host} issues no token: ${response.status}`);
+    const { status } = response;
+    const because =
+      basic !== undefined && status === 401 ? ', because it does not accept the credentials' : '';
+    throw toRefusal(response, `${url.host} issues no token: ${status}${because}`);
   }
   const bytes = await readLimited(response.body, { origin: url.host, signal, limitBytes: TOKEN_BYTES });
   const token = findToken(bytes.toString('utf8'));

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { ImageError } from '../image-error.ts';
+import { ask } from './ask.ts';
 import type { BlobReference } from './image-manifest.ts';
 import { type Reach, reachAny } from './reach.ts';
 import { readBody, readLimited } from './read-body.ts';
@@ -53,7 +54,7 @@ const BUFFER_BYTES = 8 << 20;
  * help, `registry_refused` for any other refusal, `corrupt` for a malformed answer, or the reason of the signal.
  */
 export function createRegistry(options: RegistryOptions): Registry {
-  const { reference, credentials, signal, reach = reachAny, answerTimeoutMs = 15_000, idleMs } = options;
+  const { reference, credentials, signal, reach = reachAny, answerTimeoutMs, idleMs } = options;
   const origin = new URL(reference.baseUrl).origin;
   const retries = createRetries({ signal, firstWaitMs: options.retryMs });
   let authorization: string | undefined;
@@ -95,9 +96,12 @@ export function createRegistry(options: RegistryOptions): Registry {
     }
     if (response.ok) return response;
     await response.body?.cancel();
+    const { status } = response;
+    const because =
+      credentials !== undefined && status === 401 ? ': the registry does not accept the credentials' : '';
     throw toRefusal(
       response,
-      `${origin}: ${reference.repository}/${path} was answered with ${response.status}`,
+      `${origin}: ${reference.repository}/${path} was answered with ${status}${because}`,
     );
   };
 
@@ -126,42 +130,15 @@ export function createRegistry(options: RegistryOptions): Registry {
     },
     async blob({ digest, sizeBytes }) {
       const path = `blobs/${digest}`;
-      const ask = async (offset: number): Promise<BlobPart> => {
+      const askFrom = async (offset: number): Promise<BlobPart> => {
         const { status, body } = await get(path, '*/*', offset > 0 ? { range: `bytes=${offset}-` } : {});
         return { offset: status === 206 ? offset : 0, body: readBody(body, { origin, signal, idleMs }) };
       };
-      const first = await retries.repeat(() => ask(0));
-      const chunks = readWithBreaks(first, { sizeBytes, retries, ask });
+      const first = await retries.repeat(() => askFrom(0));
+      const chunks = readWithBreaks(first, { sizeBytes, retries, ask: askFrom });
       return Readable.from(chunks, { objectMode: false, highWaterMark: BUFFER_BYTES });
     },
   };
-}
-
-async function ask(
-  url: URL,
-  options: {
-    reach: Reach;
-    headers: Record<string, string>;
-    signal: AbortSignal | undefined;
-    answerTimeoutMs: number;
-  },
-): Promise<Response> {
-  const { reach, headers, signal, answerTimeoutMs } = options;
-  // Aborts the wait for the head; afterwards only the caller's signal ends the body.
-  const slow = new AbortController();
-  const timer = setTimeout(() => slow.abort(), answerTimeoutMs);
-  try {
-    return await reach(url, {
-      headers,
-      signal: signal ? AbortSignal.any([signal, slow.signal]) : slow.signal,
-    });
-  } catch (cause) {
-    signal?.throwIfAborted();
-    if (cause instanceof ImageError) throw cause;
-    throw new ImageError('registry_unavailable', `${url.host} does not answer`, { cause });
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function withoutAuthorization(headers: Record<string, string>): Record<string, string> {

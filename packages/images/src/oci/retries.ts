@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ImageError } from '../image-error.ts';
+import { toRefusalCode } from './ask.ts';
 import { readRetryAfterMs } from './retry-after.ts';
 
 /** The registry refuses for now. */
@@ -15,8 +16,8 @@ class BusyRegistryError extends ImageError {
 
 /** The error of an answer whose status is a failure: temporary for 429 and 5xx. */
 export function toRefusal(response: Response, message: string): ImageError {
-  const { status } = response;
-  if (status !== 429 && status < 500) return new ImageError('registry_refused', message);
+  const code = toRefusalCode(response.status);
+  if (code !== 'registry_unavailable') return new ImageError(code, message);
   return new BusyRegistryError(message, readRetryAfterMs(response, Date.now()));
 }
 

@@ -6,6 +6,7 @@ import { setAttributes } from './attributes.ts';
 import { toDecoder } from './decoder.ts';
 import type { LayerDescriptor } from './image-manifest.ts';
 import { createLayer } from './layer.ts';
+import type { StrangeOwners } from './owners.ts';
 import { parseEntry } from './tar-entry.ts';
 import { createVerifier } from './verified-blob.ts';
 
@@ -36,13 +37,15 @@ export async function unpackLayer(options: {
   /** What the digest is of: the blob, or what it contains when it is decompressed. Default: the blob, and its size is checked, too. */
   verifies?: 'file' | 'content';
   budget: UnpackBudget;
+  /** Of all layers; the caller refuses them after the last. */
+  owners: Pick<StrangeOwners, 'note'>;
   onBytes?: (count: number) => void;
   /** Called with the size of each entry before it is made; throws where the host has no room for it. */
   requireRoom?: ((sizeBytes: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<void> {
-  const { root, blob, descriptor, verifies = 'file', budget, onBytes, requireRoom, signal } = options;
-  const layer = createLayer(root);
+  const { root, blob, descriptor, verifies = 'file', budget, owners, onBytes, requireRoom, signal } = options;
+  const layer = createLayer(root, { owners });
   const parser = extract();
   const reading = (async () => {
     for await (const content of parser) {

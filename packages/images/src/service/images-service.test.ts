@@ -131,8 +131,12 @@ describe('the images of templates', () => {
     onMessage,
     signal,
   });
-  const open = (allowedRegistries = [registry.host]) =>
-    createTemplateImages(transport, { folder: join(imagesDir, 'templates'), allowedRegistries });
+  const open = (allowedRegistries = [registry.host], ecrEndpoint?: string) =>
+    createTemplateImages(transport, {
+      folder: join(imagesDir, 'templates'),
+      allowedRegistries,
+      ecrEndpoint,
+    });
 
   beforeEach(async () => {
     const config = registry.addBlob(
@@ -186,6 +190,23 @@ describe('the images of templates', () => {
     await expect(open([]).make(image())).rejects.toMatchObject({ code: 'registry_refused', message });
     expect(registry.requests).toEqual([]);
     expect(readdirSync(join(imagesDir, 'templates'))).toEqual([]);
+  });
+
+  it('are not made from the endpoint that issues tokens of AWS, which is no registry', async () => {
+    const authorizationToken = Buffer.from('AWS:token').toString('base64');
+    registry.intercept = (_, response) =>
+      Boolean(response.end(JSON.stringify({ authorizationData: [{ authorizationToken }] })));
+    const images = open([], `http://${registry.host}/`);
+    const aws = {
+      kind: 'aws',
+      accessKeyId: 'an-id',
+      secretAccessKey: 'a-secret',
+      region: 'eu-west-1',
+    } as const;
+    const message = expect.stringContaining(`registry ${registry.host} is not at a public address`);
+    for (const call of [images.make, images.findOrigin])
+      await expect(call({ ...image(), credentials: aws })).rejects.toMatchObject({ message });
+    expect(registry.requests.map(({ url }) => url)).toEqual(['/', '/']);
   });
 
   it.each([

@@ -9,7 +9,6 @@ import {
 } from '../gen/skerry/images/v1/images_pb.ts';
 import { keepImageFile, listImageFiles, type MakeImageFile, removeImageFile } from '../image-file.ts';
 import { createPublicReach } from '../oci/reach.ts';
-import type { RegistryCredentials } from '../oci/registry-auth.ts';
 import {
   findOrigin,
   makeTemplateImage,
@@ -18,6 +17,7 @@ import {
   sweepTemplateImages,
 } from '../template/template-image.ts';
 import { toConnectError } from './failure.ts';
+import { openCredentials } from './open-credentials.ts';
 import { reportProgress } from './report-progress.ts';
 
 /** What the packages beside this one do for it. */
@@ -76,8 +76,8 @@ const ensureBase = (
   });
 
 const makeTemplate = (
-  { folder, reference, credentials, allowedRegistries, archive }: MakeTemplateImageRequest,
-  { makeImageFile, readSpareRoom, isPublicAddress }: ImageTools,
+  { folder, archive, ...request }: MakeTemplateImageRequest,
+  tools: ImageTools,
   signal: AbortSignal,
 ) =>
   reportProgress(async (onProgress) => {
@@ -85,15 +85,10 @@ const makeTemplate = (
       folder: requireAbsolute(folder),
       source:
         archive === undefined
-          ? {
-              kind: 'registry',
-              reference,
-              credentials: toCredentials(credentials),
-              reach: createPublicReach({ isPublicAddress, allowed: allowedRegistries }),
-            }
+          ? { kind: 'registry', ...(await openRegistry(request, tools, signal)) }
           : { kind: 'archive', archive: requireAbsolute(archive) },
-      makeFile: makeImageFile,
-      readSpareRoom,
+      makeFile: tools.makeImageFile,
+      readSpareRoom: tools.readSpareRoom,
       onProgress,
       signal,
     });
@@ -101,27 +96,32 @@ const makeTemplate = (
   });
 
 const resolveTemplate = async (
-  { reference, credentials, allowedRegistries }: ResolveTemplateImageRequest,
-  { isPublicAddress }: ImageTools,
+  request: ResolveTemplateImageRequest,
+  tools: ImageTools,
   signal: AbortSignal,
 ) => {
   try {
-    const origin = await findOrigin({
-      reference,
-      credentials: toCredentials(credentials),
-      reach: createPublicReach({ isPublicAddress, allowed: allowedRegistries }),
-      signal,
-    });
-    return { origin };
+    return { origin: await findOrigin({ ...(await openRegistry(request, tools, signal)), signal }) };
   } catch (error) {
     throw toConnectError(error);
   }
 };
 
-const toCredentials = (
-  credentials: MakeTemplateImageRequest['credentials'],
-): RegistryCredentials | undefined =>
-  credentials && { username: credentials.username, password: credentials.password };
+/** How a registry is reached for an image. */
+const openRegistry = async (
+  {
+    reference,
+    credentials,
+    allowedRegistries: allowed,
+    ecrEndpoint: endpoint,
+  }: Pick<ResolveTemplateImageRequest, 'reference' | 'credentials' | 'allowedRegistries' | 'ecrEndpoint'>,
+  { isPublicAddress }: ImageTools,
+  signal: AbortSignal,
+) => ({
+  reference,
+  credentials: await openCredentials(credentials, { isPublicAddress, allowed, endpoint, signal }),
+  reach: createPublicReach({ isPublicAddress, allowed }),
+});
 
 function requireAbsolute(path: string): string {
   if (isAbsolute(path)) return path;

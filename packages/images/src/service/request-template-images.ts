@@ -7,9 +7,9 @@ import { ImagesService, type MakeTemplateImageRequestSchema } from '../gen/skerr
 import { toImageFile } from '../image-file.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
 import { parseReference } from '../oci/reference.ts';
-import type { RegistryCredentials } from '../oci/registry-auth.ts';
 import { toUnfinishedFile, toUnfinishedFolder } from '../template/template-image.ts';
 import { fromConnectError } from './failure.ts';
+import { type BuildCredentials, toWireCredentials } from './open-credentials.ts';
 import { readProgress } from './read-progress.ts';
 
 interface MadeImage extends ImageConfig {
@@ -27,14 +27,14 @@ export interface TemplateImages {
    */
   make(options: {
     reference: string;
-    credentials?: RegistryCredentials | undefined;
+    credentials?: BuildCredentials | undefined;
     onMessage: (message: string) => void;
     signal: AbortSignal;
   }): Promise<MadeImage & { origin: string }>;
   /** The origin that `make` would report now, without making the image. Rejects as `make`. */
   findOrigin(options: {
     reference: string;
-    credentials?: RegistryCredentials | undefined;
+    credentials?: BuildCredentials | undefined;
     signal: AbortSignal;
   }): Promise<string>;
   /** Makes the image of a template from the archive at a path. Rejects as `make` does. */
@@ -65,15 +65,25 @@ export interface TemplateImages {
   remove(digest: string): Promise<void>;
 }
 
-/**
- * `folder` is an absolute path; it is made when missing. `allowedRegistries` are the authorities, `host[:port]`, that need no public
- * address.
- */
+export interface TemplateImagesOptions {
+  /** An absolute path; it is made when missing. */
+  folder: string;
+  /** The authorities, `host[:port]`, that need no public address. */
+  allowedRegistries: readonly string[];
+  /** URL of the API of ECR at any address, by default that of the region of each access key. */
+  ecrEndpoint?: string | undefined;
+}
+
+/** Nothing is done before the first call. */
 export const createTemplateImages = (
   transport: Transport,
-  { folder, allowedRegistries }: { folder: string; allowedRegistries: readonly string[] },
+  { folder, allowedRegistries, ecrEndpoint }: TemplateImagesOptions,
 ): TemplateImages => {
   const client = createClient(ImagesService, transport);
+  const access = {
+    allowedRegistries: [...allowedRegistries],
+    ...(ecrEndpoint !== undefined && { ecrEndpoint }),
+  };
   /** The folders of layouts that are read, which the removal of remains spares. */
   const saving = new Set<string>();
 
@@ -90,7 +100,7 @@ export const createTemplateImages = (
       if (message !== last) onMessage(message);
       last = message;
     };
-    const request = { folder, allowedRegistries: [...allowedRegistries], ...source };
+    const request = { folder, ...access, ...source };
     const messages = client.makeTemplateImage(request, { signal });
     const image = await readProgress(messages, { onProgress, signal });
     const { digest, sizeBytes, env, user, workdir, entrypoint, command, origin } = image;
@@ -100,7 +110,7 @@ export const createTemplateImages = (
   return {
     check: (reference) => void parseReference(reference),
     make: ({ reference, credentials, ...options }) =>
-      make({ reference, ...(credentials && { credentials }) }, options),
+      make({ reference, ...(credentials && { credentials: toWireCredentials(credentials) }) }, options),
     load: ({ archive, ...options }) => make({ archive }, options),
     save: async ({ signal, ...image }) => {
       const path = toUnfinishedFolder(folder, randomUUID());
@@ -123,9 +133,8 @@ export const createTemplateImages = (
     },
     findOrigin: async ({ reference, credentials, signal }) => {
       const request = {
-        reference,
-        allowedRegistries: [...allowedRegistries],
-        ...(credentials && { credentials }),
+        ...{ reference, ...access },
+        ...(credentials && { credentials: toWireCredentials(credentials) }),
       };
       try {
         return (await client.resolveTemplateImage(request, { signal })).origin;

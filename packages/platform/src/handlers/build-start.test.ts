@@ -28,9 +28,50 @@ describe('parseBuildStart', () => {
     expect((await parse({ fromImage: 'registry.test/a', fromImageRegistry })).source).toEqual({
       kind: 'image',
       reference: 'registry.test/a',
-      credentials: { username: 'someone', password: 'secret' },
+      credentials: { kind: 'password', username: 'someone', password: 'secret' },
     });
   });
+
+  const aws = {
+    type: 'aws',
+    awsAccessKeyId: 'AKIAIOSFODNN7EXAMPLE',
+    awsSecretAccessKey: 'secret',
+    awsRegion: 'eu-west-1',
+  };
+  const gcp = { type: 'gcp', serviceAccountJson: '{"type": "service_account"}' };
+
+  it.each([
+    [aws, { kind: 'aws', accessKeyId: aws.awsAccessKeyId, secretAccessKey: 'secret', region: 'eu-west-1' }],
+    [
+      { ...aws, type: undefined },
+      { kind: 'aws', region: 'eu-west-1' },
+    ],
+    [gcp, { kind: 'password', username: '_json_key', password: gcp.serviceAccountJson }],
+  ])('takes an access key of AWS and the key of a service account: %j', async (given, credentials) => {
+    const { source } = await parse({ fromImage: 'registry.test/a', fromImageRegistry: given });
+    expect(source).toMatchObject({ kind: 'image', credentials });
+  });
+
+  it.each([
+    [{ type: 'registry', username: 'a' }, ' must have username, password'],
+    [{ type: 'gcp' }, ' must have serviceAccountJson'],
+    [{ ...aws, awsSecretAccessKey: '' }, ' must have awsAccessKeyId, awsSecretAccessKey, awsRegion'],
+    [{ ...aws, awsAccessKeyId: 'a\nb: c' }, '.awsAccessKeyId is malformed'],
+    [{ ...aws, awsRegion: 'evil.test/' }, '.awsRegion is malformed'],
+    [{ ...aws, awsRegion: `eu-${'x'.repeat(40)}` }, '.awsRegion is malformed'],
+    [{ ...gcp, serviceAccountJson: 'secret' }, '.serviceAccountJson must be the key of a service account'],
+    [{ ...gcp, username: 'a' }, '.username does not go with type "gcp"'],
+  ])(
+    'refuses credentials that cannot be used, by the field and without its value: %j',
+    async (given, message) => {
+      const refused = parse({ fromImage: 'registry.test/a', fromImageRegistry: given });
+      await expect(refused).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining(`body.fromImageRegistry${message}`),
+      });
+      await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining('secret') });
+    },
+  );
 
   it.each([{ fromTemplate: 'base' }, { fromImage: 'e2bdev/base' }])(
     'refuses credentials for what is not pulled: %j',

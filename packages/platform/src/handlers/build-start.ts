@@ -3,17 +3,15 @@ import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { Store } from '../store/store.ts';
 import type { BuildPlan, BuildSource, StagePlan } from '../templates/build-plan.ts';
-import type { RegistryCredentials } from '../templates/template-images.ts';
 import { requireTemplate } from './template-reference.ts';
 import { parseBuildStep } from './templates/build-step.ts';
+import { parseRegistryCredentials } from './templates/registry-credentials.ts';
 
 type Body = components['schemas']['BuildStart'];
 type Stage = components['schemas']['BuildStage'];
 type Registry = components['schemas']['ImageRegistry'];
 
 const BASE = 'base';
-
-const unsupported = (field: string): Error => invalid(`${field}: not supported by this server`);
 
 /**
  * Parses the body of a build's start, whose shape was checked against the document. Rejects with `invalid_argument`,
@@ -108,7 +106,8 @@ const parseSource = async (stage: Stage, { store, stages, field }: StageContext)
     fromImageRegistry?: Registry;
   };
   if (fromImage !== undefined && !isDefaultImage(fromImage)) {
-    const credentials = fromImageRegistry && parseCredentials(fromImageRegistry, field);
+    const credentials =
+      fromImageRegistry && parseRegistryCredentials(fromImageRegistry, `${field}.fromImageRegistry`);
     return { kind: 'image', reference: fromImage, credentials };
   }
   if (fromImageRegistry !== undefined)
@@ -124,13 +123,4 @@ const parseSource = async (stage: Stage, { store, stages, field }: StageContext)
   if (snapshot !== null)
     throw invalid(`${field}.fromTemplate: "${name}" is a snapshot, which cannot be built on`);
   return { kind: 'template', name, build };
-};
-
-const parseCredentials = (registry: Registry, field: string): RegistryCredentials => {
-  const { type, username, password } = registry;
-  // Without a type, the document says, the fields of AWS apply.
-  if (type !== 'registry') throw unsupported(`${field}.fromImageRegistry.type "${type ?? 'aws'}"`);
-  if (username === undefined || password === undefined)
-    throw invalid(`${field}.fromImageRegistry must have username and password`);
-  return { username, password };
 };

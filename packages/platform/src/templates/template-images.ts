@@ -74,11 +74,13 @@ export interface InstallationImage {
   digest?: string;
 }
 
-/** Sent to the registry only: never logged, stored or returned. */
-export interface RegistryCredentials {
-  username: string;
-  password: string;
-}
+/**
+ * A user name and a password for the registry, or an access key of AWS, with which a token for registries of ECR in that region is
+ * requested. Sent there only: never logged, stored or returned.
+ */
+export type RegistryCredentials =
+  | { kind: 'password'; username: string; password: string }
+  | { kind: 'aws'; accessKeyId: string; secretAccessKey: string; region: string };
 
 /** An image cannot be pulled or used. The message is for the caller. */
 export class UnusableImageError extends Error {

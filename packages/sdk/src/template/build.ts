@@ -6,6 +6,7 @@ import type { BuildProgress, BuildResult, TemplateBuild } from './build-handle.t
 import { type Context, openContext } from './context/open-context.ts';
 import { type PreparedCopy, prepareCopy, uploadFiles } from './context/upload-files.ts';
 import {
+  type RegistryCredentials,
   type StageDefinition,
   type StageSource,
   type TemplateDefinition,
@@ -157,6 +158,11 @@ function toSourceFields(source: StageSource) {
   const { image, credentials } = source;
   return {
     fromImage: image,
-    ...(credentials && { fromImageRegistry: { type: 'registry' as const, ...credentials } }),
+    ...(credentials && { fromImageRegistry: { type: toRegistryType(credentials), ...credentials } }),
   };
+}
+
+function toRegistryType(credentials: RegistryCredentials): 'registry' | 'aws' | 'gcp' {
+  if ('serviceAccountJson' in credentials) return 'gcp';
+  return 'awsAccessKeyId' in credentials ? 'aws' : 'registry';
 }

@@ -1,8 +1,11 @@
-/** User name and password for a registry. They are sent with the build, and never stored, logged or returned. */
-export interface RegistryCredentials {
-  username: string;
-  password: string;
-}
+/**
+ * For a private registry: user name and password, an access key for Amazon ECR, or the key of a service account for Google Artifact
+ * Registry, as JSON. They are sent with the build, and never stored, logged or returned.
+ */
+export type RegistryCredentials =
+  | { username: string; password: string }
+  | { awsAccessKeyId: string; awsSecretAccessKey: string; awsRegion: string }
+  | { serviceAccountJson: string };
 
 /** What a build begins with. */
 export type TemplateSource =

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { build, Template } from '@skerry/sdk/template';
+import { build, buildCache, Template } from '@skerry/sdk/template';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { makeArchive } from '../templates/archive.ts';
@@ -113,7 +113,11 @@ it('makes the files of a Dockerfile with several stages that buildah makes of it
   }
   const template = Template.fromDockerfile(join(context, 'Dockerfile'));
   await build(template, 'compared', { ...stack.connection, context }).result();
-  const [own = ''] = readdirSync(join(dataDir, 'templates')).filter((name) => name.endsWith('.ext4'));
+  // The cache keeps images of its own, of the base and of each stage.
+  await buildCache.prune(stack.connection);
+  const listImages = () => readdirSync(join(dataDir, 'templates')).filter((name) => name.endsWith('.ext4'));
+  await expect.poll(listImages, { timeout: 60_000 }).toHaveLength(1);
+  const [own = ''] = listImages();
   const mount = ['-o', 'ro,loop', join(dataDir, 'templates', own), mountPoint];
   // Others may take the loop device that it has found.
   await expect.poll(() => spawnSync('mount', mount).status, { timeout: 60_000 }).toBe(0);

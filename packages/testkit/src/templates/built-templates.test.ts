@@ -1,20 +1,45 @@
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { components } from '@skerry/platform-client';
 import { Sandbox } from '@skerry/sdk';
+import { build as buildTemplate, type RegistryCredentials, Template } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './debian-registry.ts';
+import { type LoginRegistry, startLoginRegistry } from './login-registry.ts';
 import { createTemplateBuilds } from './template-builds.ts';
 
 type Schemas = components['schemas'];
 
 let stack: Stack;
 let registry: DebianRegistry;
+let login: LoginRegistry;
 let busybox: string;
 let scratch: string;
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-templates-'));
+const key = {
+  accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
+  secretAccessKey: 'a-secret-key-of-this-test',
+  region: 'eu-west-1',
+};
+const tokenOfAws = 'a-token-of-this-test';
+const serviceAccountJson = '{"type":"service_account","private_key":"a-private-key-of-this-test"}';
+
+const startServer = async (): Promise<void> => {
+  const imageMap = [
+    `docker.io/mirrored/*=${registry.host}/mirror/*`,
+    'e2bdev/code-interpreter=template:interpreter',
+    'ghcr.io/some/gone:v1=template:gone',
+    'mirrored/closed=127.0.0.1:2/mirror/busybox',
+  ];
+  const args = [
+    ...[registry.host, login.host, '127.0.0.1:1'].flatMap((host) => ['--registry', host]),
+    ...imageMap.flatMap((rule) => ['--image-map', rule]),
+    ...['--ecr-endpoint', `http://${login.host}`],
+  ];
+  stack = await startStack({ dataDir, args });
+};
 
 beforeAll(async () => {
   registry = await startDebianRegistry();
@@ -24,21 +49,14 @@ beforeAll(async () => {
   copyFileSync('/bin/busybox', join(scratch, 'echo'));
   await registry.push('test/scratch', { folder: scratch });
   await registry.push('mirror/busybox', { folder: busybox, env: ['PATH=/bin', 'COLOUR=green'] });
-  const imageMap = [
-    `docker.io/mirrored/*=${registry.host}/mirror/*`,
-    'e2bdev/code-interpreter=template:interpreter',
-    'ghcr.io/some/gone:v1=template:gone',
-    'mirrored/closed=127.0.0.1:2/mirror/busybox',
-  ];
-  const registries = [registry.host, '127.0.0.1:1'];
-  const args = [
-    ...registries.flatMap((host) => ['--registry', host]),
-    ...imageMap.flatMap((rule) => ['--image-map', rule]),
-  ];
-  stack = await startStack({ dataDir, args });
+  await registry.push('test/strange', { folder: scratch, owner: 100_000 });
+  const accounts = { AWS: tokenOfAws, _json_key: serviceAccountJson };
+  login = await startLoginRegistry({ behind: registry.host, accounts, key });
+  await startServer();
 });
 afterAll(async () => {
   await stack.down();
+  await login[Symbol.asyncDispose]();
   await registry[Symbol.asyncDispose]();
   for (const folder of [busybox, scratch, dataDir]) rmSync(folder, { recursive: true, force: true });
 });
@@ -51,6 +69,11 @@ const create = (template: string): Promise<Sandbox> =>
 const messagesOf = ({ logEntries }: Schemas['BuildInfo']): string[] =>
   logEntries.map(({ message }) => message);
 const listImages = (): string[] => readdirSync(join(dataDir, 'templates'));
+const expectNowhere = (secret: string): void => {
+  expect(stack.log()).not.toContain(secret);
+  for (const name of readdirSync(dataDir).filter((file) => file.startsWith('skerry.db')))
+    expect(readFileSync(join(dataDir, name)).includes(secret)).toBe(false);
+};
 const removeTemplate = async (templateID: string): Promise<number> =>
   (await stack.api.DELETE('/templates/{templateID}', { params: { path: { templateID } } })).response.status;
 
@@ -240,7 +263,10 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
       [{ fromImage: 'a', readyCmd: 'echo \0' }, /body\.readyCmd/],
       [{ fromImage: 'a', steps: [copy] }, /body\.steps\[0\]\.filesHash/],
       [{ fromImage: 'a', steps: [{ type: 'ENV', args: ['A'] }] }, /body\.steps\[0\]\.args/],
-      [{ fromImage: `${host}/a`, fromImageRegistry: { type: 'gcp' } }, /body\.fromImageRegistry\.type/],
+      [
+        { fromImage: `${host}/a`, fromImageRegistry: { type: 'gcp' } },
+        /body\.fromImageRegistry must have serviceAccountJson/,
+      ],
       [{ fromTemplate: 'base', fromImageRegistry: credentials }, /body\.fromImageRegistry/],
       [{ fromImage: 'e2bdev/base', fromImageRegistry: credentials }, /body\.fromImageRegistry/],
     ] as const) {
@@ -391,13 +417,62 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
     expect(await removeTemplate('twice')).toBe(204);
   });
 
+  it('is built with credentials that appear nowhere', async () => {
+    const password = 'a-password-that-stays-secret';
+    const fromImageRegistry = { type: 'registry', username: 'someone', password };
+    const done = await build('private', { ...fromBusybox(), fromImageRegistry });
+    expect(done.status).toBe('ready');
+    expect(JSON.stringify(done)).not.toContain(password);
+    expectNowhere(password);
+  });
+
+  it('is built with an access key of AWS or the key of a service account, which appear nowhere', async () => {
+    const messages: string[] = [];
+    const pull = async (name: string, credentials: RegistryCredentials): Promise<unknown> => {
+      const template = Template().fromImage(`${login.host}/test/busybox`, { credentials });
+      const building = buildTemplate(template, name, stack.connection);
+      for await (const { message } of building) messages.push(message);
+      return building.result();
+    };
+    const aws = {
+      awsAccessKeyId: key.accessKeyId,
+      awsSecretAccessKey: key.secretAccessKey,
+      awsRegion: key.region,
+    };
+    await pull('of-aws', aws);
+    await pull('of-gcp', { serviceAccountJson });
+    const refused = async (credentials: RegistryCredentials): Promise<string> =>
+      pull('refused', credentials).then(
+        () => 'built',
+        (error: Error) => error.message,
+      );
+    expect(await refused({ ...aws, awsSecretAccessKey: 'another-key-of-this-test' })).toBe(
+      `${login.host} issues no token for the AWS credentials: 400 UnrecognizedClientException`,
+    );
+    expect(await refused({ serviceAccountJson: '{"private_key":"another-key-of-this-test"}' })).toBe(
+      `http://${login.host}: test/busybox/manifests/latest was answered with 401: the registry does not accept the credentials`,
+    );
+    expect(messages.join('\n')).not.toContain('-of-this-test');
+    expectNowhere('-of-this-test');
+  });
+
+  it('is refused by the name of a file whose owner no sandbox has, and leaves nothing', async () => {
+    const before = listImages();
+    const strange = await build('strange', { fromImage: `${registry.host}/test/strange` });
+    expect(strange.reason).toEqual({
+      message: 'the file "/" of the image belongs to 100000:0, and a sandbox has the ids 0 to 65535 only',
+      step: 'base',
+    });
+    expect(listImages()).toEqual(before);
+  });
+
   it('fails with a reason when the server is killed, leaves nothing, and the next build works', async () => {
     const before = listImages().toSorted();
     const registered = await register('killed');
     await start(registered, { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo begun; sleep 600'] }] });
     await expect.poll(async () => messagesOf(await readStatus(registered))).toContain('begun');
     await stack.kill();
-    stack = await startStack({ dataDir, args: ['--registry', registry.host, '--registry', '127.0.0.1:1'] });
+    await startServer();
     expect(await readStatus(registered)).toMatchObject({
       status: 'error',
       reason: { message: 'the server was restarted during the build' },

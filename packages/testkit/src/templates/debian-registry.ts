@@ -12,8 +12,11 @@ import { promisify } from 'node:util';
 export interface DebianRegistry extends AsyncDisposable {
   /** `127.0.0.1:port`. */
   readonly host: string;
-  /** Pushes an image of one layer, the content of a folder, as `{name}:latest`. `config` has `User`, `Cmd` and others. */
-  push(name: string, image: { folder: string; env?: readonly string[]; config?: object }): Promise<void>;
+  /** Pushes an image of one layer, the content of a folder, as `{name}:latest`. `config` has `User`, `Cmd` and others; `owner` is by default root. */
+  push(
+    name: string,
+    image: { folder: string; env?: readonly string[]; config?: object; owner?: number },
+  ): Promise<void>;
 }
 
 export interface DebianRegistryOptions {
@@ -61,8 +64,8 @@ export async function startDebianRegistry({
 
   return {
     host,
-    push: async (name, { folder: content, env = [], config: more = {} }) => {
-      const tar = ['-C', content, '--numeric-owner', '--owner=0', '--group=0', '-cz', '.'];
+    push: async (name, { folder: content, env = [], config: more = {}, owner = 0 }) => {
+      const tar = ['-C', content, '--numeric-owner', `--owner=any:${owner}`, '--group=0', '-cz', '.'];
       const { stdout } = await promisify(execFile)('tar', tar, { encoding: 'buffer', maxBuffer: 1 << 28 });
       const layer = await pushBlob(name, stdout);
       const architecture = { x64: 'amd64' }[arch() as string] ?? arch();

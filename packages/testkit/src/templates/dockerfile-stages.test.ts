@@ -205,6 +205,11 @@ COPY --from=failing /a /a
     line: 4,
     message: expect.stringContaining('"/no" does not exist'),
   });
+  const strange = `FROM ${image}\nCOPY --chown=70000:1 <<name /to/\ntext\nname\n`;
+  expect(await failureOf('failing', strange)).toMatchObject({
+    line: 2,
+    message: expect.stringContaining('has the owner 70000:1, and the sandbox has no such id'),
+  });
   // It has the image of the stage that was ready.
   await buildCache.prune(stack.connection);
   await expect.poll(() => readdirSync(join(dataDir, 'templates'))).toEqual(before);

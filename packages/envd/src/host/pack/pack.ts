@@ -4,7 +4,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { pipeline as pipe } from 'node:stream/promises';
 import { invalid } from '@skerry/contract/error';
 import { type Header, type Pack, pack } from 'tar-stream';
-import { getAttributeBytes, listAttributes } from '../../system/xattr.ts';
+import { getAttributeBytes, isWithoutAttributes, listAttributes } from '../../system/xattr.ts';
 import { toAttributeRecord } from '../unpack/entry-attributes.ts';
 import { type FoundSources, mounted } from './find-sources.ts';
 
@@ -84,12 +84,21 @@ const toHeader = (path: string, stats: Stats): Partial<Header> => {
 };
 
 const readAttributes = (path: string): [string, Buffer][] =>
-  listAttributes(path)
+  listNames(path)
     .filter((name) => name.startsWith('user.'))
     .flatMap((name) => {
       const value = getAttributeBytes(path, name);
       return value === undefined ? [] : [[name, value] as [string, Buffer]];
     });
+
+const listNames = (path: string): string[] => {
+  try {
+    return listAttributes(path);
+  } catch (error) {
+    if (isWithoutAttributes(error)) return [];
+    throw error;
+  }
+};
 
 /** Sends an archive as a body. Rejects with what interrupts it. */
 export const sendPacked = (archive: Readable, target: NodeJS.WritableStream): Promise<void> =>

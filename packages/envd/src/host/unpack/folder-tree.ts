@@ -2,10 +2,8 @@ import {
   closeSync,
   constants,
   fchmodSync,
-  fchownSync,
   fstatSync,
   futimesSync,
-  lchownSync,
   linkSync,
   lstatSync,
   lutimesSync,
@@ -17,10 +15,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { isErrno } from '../../system/errno.ts';
-import { setAttribute } from '../../system/xattr.ts';
 import type { Attributes } from './entry-attributes.ts';
 import { RefusedEntryError } from './entry-error.ts';
 import type { Owner } from './owner.ts';
+import { setAttributes, setOwner } from './set-metadata.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 /** The kernel's own limit: path_resolution(7). */
@@ -91,7 +89,7 @@ const createTree = (root: number, options: { owner: Owner; made: Set<string> }):
   const makeMissing = (path: string): number => {
     mkdirSync(path);
     const folder = openFolder(path);
-    fchownSync(folder, owner.uid, owner.gid);
+    setOwner(folder, owner);
     fchmodSync(folder, FOLDER_MODE);
     made.add(identify(folder));
     return folder;
@@ -179,10 +177,10 @@ const createTree = (root: number, options: { owner: Owner; made: Set<string> }):
   };
 
   const setMetadata = (fd: number, { mode, owner: own = owner, attributes = [] }: EntryOptions): void => {
-    fchownSync(fd, own.uid, own.gid);
+    setOwner(fd, own);
     // After the owner: chown(2) clears setuid.
     fchmodSync(fd, mode);
-    for (const [name, value] of attributes) setAttribute(fd, name, value);
+    setAttributes(fd, attributes);
   };
 
   return {
@@ -210,7 +208,7 @@ const createTree = (root: number, options: { owner: Owner; made: Set<string> }):
     makeSymlink: (path, { target, modifiedAtSeconds, owner: own = owner }) => {
       const place = enterParent(path);
       replace(place, () => symlinkSync(target, place));
-      lchownSync(place, own.uid, own.gid);
+      setOwner(place, own);
       lutimesSync(place, modifiedAtSeconds, modifiedAtSeconds);
       // Later entries may pass through it.
       forgetLast();

@@ -1,7 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { invalid } from '@skerry/contract/error';
-import { isErrno } from '../../system/errno.ts';
-import { getAttribute, listAttributes, removeAttribute, setAttribute } from '../../system/xattr.ts';
+import {
+  getAttribute,
+  isWithoutAttributes,
+  listAttributes,
+  removeAttribute,
+  setAttribute,
+} from '../../system/xattr.ts';
 
 /** Key-value pairs that a caller attached to a file: lower-case keys, printable ASCII values. */
 export type FileMetadata = Readonly<Record<string, string>>;
@@ -34,9 +39,6 @@ export const parseMetadata = (headers: IncomingHttpHeaders): FileMetadata => {
   return Object.fromEntries(metadata);
 };
 
-const isUnsupported = (error: unknown): boolean =>
-  isErrno(error) && (error.code === 'EOPNOTSUPP' || error.code === 'ENOTSUP' || error.code === 'ENOSYS');
-
 /** Reads the metadata of an open file or, without following links, of a path. Empty where the file system does not support it. */
 export const readMetadata = (target: number | string): FileMetadata => {
   const metadata: [string, string][] = [];
@@ -47,7 +49,7 @@ export const readMetadata = (target: number | string): FileMetadata => {
       if (value !== undefined) metadata.push([name.slice(ATTRIBUTE_PREFIX.length), value]);
     }
   } catch (error) {
-    if (!isUnsupported(error)) throw error;
+    if (!isWithoutAttributes(error)) throw error;
   }
   return Object.fromEntries(metadata);
 };
@@ -62,7 +64,7 @@ export const replaceMetadata = (fd: number, metadata: FileMetadata): FileMetadat
     for (const [key, value] of Object.entries(metadata)) setAttribute(fd, `${ATTRIBUTE_PREFIX}${key}`, value);
     return metadata;
   } catch (error) {
-    if (isUnsupported(error)) return {};
+    if (isWithoutAttributes(error)) return {};
     throw error;
   }
 };
