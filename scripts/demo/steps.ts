@@ -1,13 +1,8 @@
 import { strict as assert } from 'node:assert';
-import { CommandExitError, type Sandbox } from '@skerry/sdk';
+import { CommandExitError } from '@skerry/sdk';
+import { buildTemplate } from './build-template.ts';
+import type { DemoContext } from './demo-context.ts';
 import { requestHost } from './host-request.ts';
-import type { Service } from './service.ts';
-
-interface DemoContext {
-  sandbox: Sandbox;
-  service: Service;
-  say: (line: string) => void;
-}
 
 const program = `import csv, sys, time
 total = 0
@@ -129,6 +124,8 @@ export const demoSteps: Record<string, (context: DemoContext) => Promise<void>> 
     assert.deepEqual(page, { status: 200, body: '<h1>from inside</h1>' });
     await server.kill();
   },
+
+  'build a template and create a sandbox from it': buildTemplate,
 
   async 'meet the limits: memory, processes, disk and other rights'({ sandbox, say }) {
     const attempts: [name: string, command: string][] = [

@@ -12,6 +12,10 @@ export interface ImageConfig {
   /** The words of its command, which begin with those of the entry point. */
   entrypoint: string[];
   command: string[];
+  /** The words of the command that checks it; empty for none. */
+  healthcheck: string[];
+  /** Instructions for images that are built on it. */
+  onbuild: string[];
 }
 
 /** What an image without a config wants. */
@@ -21,6 +25,8 @@ export const emptyConfig = (): ImageConfig => ({
   workdir: '',
   entrypoint: [],
   command: [],
+  healthcheck: [],
+  onbuild: [],
 });
 
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -30,12 +36,16 @@ const maxEnvBytes = 64 << 10;
 const maxTextLength = 4_095;
 
 /**
- * Parses the config of the OCI image specification, config.md. Variables whose names no shell accepts are left out.
+ * Parses the config of the OCI image specification, config.md, with the fields that Docker adds to it. Variables whose names no
+ * shell accepts are left out.
  * Throws `corrupt` for an invalid format and `too_large`.
  */
 export function parseImageConfig(bytes: Buffer): ImageConfig {
   const { config } = (parseJson(bytes) ?? {}) as { config?: unknown };
-  const { Env, User, WorkingDir, Entrypoint, Cmd } = (config ?? {}) as Record<string, unknown>;
+  const { Env, User, WorkingDir, Entrypoint, Cmd, Shell, Healthcheck, OnBuild } = (config ?? {}) as Record<
+    string,
+    unknown
+  >;
   const lines = readList(Env, 'variables');
   const env = new Map<string, string>();
   let length = 0;
@@ -55,6 +65,8 @@ export function parseImageConfig(bytes: Buffer): ImageConfig {
     workdir: workdir === '' ? '' : posix.resolve('/', workdir),
     entrypoint: readList(Entrypoint, 'an entry point'),
     command: readList(Cmd, 'a command'),
+    healthcheck: readHealthcheck(Healthcheck, readList(Shell, 'a shell')),
+    onbuild: readList(OnBuild, 'instructions for others'),
   };
 }
 
@@ -70,6 +82,16 @@ function readList(list: unknown, what: string): string[] {
   if (list === undefined || list === null) return [];
   if (Array.isArray(list) && list.every((word) => typeof word === 'string')) return list;
   throw new ImageError('corrupt', `the config of the image has ${what} of another form`);
+}
+
+/** As Docker's image specification v1.3 describes `Healthcheck.Test`. Intervals are not read. */
+function readHealthcheck(check: unknown, shell: readonly string[]): string[] {
+  const [kind, ...words] = readList((check as { Test?: unknown } | null | undefined)?.Test, 'a health check');
+  if (kind === undefined || kind === 'NONE') return [];
+  if (kind === 'CMD' && words.length > 0) return words;
+  if (kind === 'CMD-SHELL' && words.length === 1)
+    return [...(shell.length > 0 ? shell : ['/bin/sh', '-c']), ...words];
+  throw new ImageError('corrupt', 'the config of the image has a health check of another form');
 }
 
 function readText(text: unknown, what: string): string {

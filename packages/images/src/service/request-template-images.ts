@@ -103,8 +103,10 @@ export const createTemplateImages = (
     const request = { folder, ...access, ...source };
     const messages = client.makeTemplateImage(request, { signal });
     const image = await readProgress(messages, { onProgress, signal });
-    const { digest, sizeBytes, env, user, workdir, entrypoint, command, origin } = image;
-    return { digest, sizeBytes: Number(sizeBytes), env, user, workdir, entrypoint, command, origin };
+    const { digest, sizeBytes, env, user, workdir, entrypoint, command, healthcheck, onbuild, origin } =
+      image;
+    const config = { env, user, workdir, entrypoint, command, healthcheck, onbuild };
+    return { digest, sizeBytes: Number(sizeBytes), ...config, origin };
   };
 
   return {

@@ -49,8 +49,11 @@ export interface TemplateImage {
   origin: string | undefined;
 }
 
-/** Raise it with every change of what `makeTemplateImage` adds to an image, so that images of an older one are made anew. */
-const recipeVersion = 1;
+/**
+ * Raise it with every change of what `makeTemplateImage` adds to an image or reads of its config, so that images of an older one are
+ * made anew.
+ */
+const recipeVersion = 2;
 
 const toOrigin = (manifestDigest: string): string => `${manifestDigest} ${recipeVersion}`;
 

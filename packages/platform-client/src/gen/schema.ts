@@ -1221,7 +1221,10 @@ export interface components {
             fromStage?: number;
             /** @description Base template. Either this or `fromImage`. */
             fromTemplate?: string;
-            /** @description An extension, in place of `readyCmd`: the words of the check. */
+            /**
+             * @description An extension, in place of `readyCmd`: the words of the check. Default: that of the image with `imageConfig`, where words of
+             *     the start command are of the image. Empty: none.
+             */
             healthcheck?: string[];
             /**
              * @description An extension, as in `BuildStage`.

@@ -73,7 +73,6 @@ const parseStart = ({
   if (readyCmd !== undefined && healthcheck !== undefined) throw both('healthcheck', 'readyCmd');
   for (const [field, words] of Object.entries({ entrypoint, command, healthcheck }))
     if (words?.some((word) => word.includes('\0'))) throw invalid(`body.${field} must not contain NUL`);
-  if (healthcheck?.length === 0) throw invalid('body.healthcheck must have a word');
   return { startCmd, readyCmd, entrypoint, command, healthcheck };
 };
 

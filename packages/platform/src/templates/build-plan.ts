@@ -11,7 +11,7 @@ export interface BuildPlan extends StagePlan {
   /** The start command as words, in two parts; without both that of the image, if `usesConfig`. */
   entrypoint: readonly string[] | undefined;
   command: readonly string[] | undefined;
-  /** The check as words, in place of `readyCmd`. */
+  /** The check as words, in place of `readyCmd`; empty: none, also when the image has one. */
   healthcheck: readonly string[] | undefined;
 }
 

@@ -12,7 +12,7 @@ const none = {
   command: undefined,
   healthcheck: undefined,
 };
-const noCommand = { entrypoint: [], command: [] };
+const noCommand = { entrypoint: [], command: [], healthcheck: [] };
 const inherit = (
   own: Partial<typeof none | BuildPlan>,
   from: StartCommands | null = inherited,
@@ -39,7 +39,7 @@ describe('inheritStart', () => {
   });
 
   it('joins the words of its own with those of the image as container tools do', () => {
-    const image = { entrypoint: ['enter', 'in'], command: ['serve', 'a b'] };
+    const image = { ...noCommand, entrypoint: ['enter', 'in'], command: ['serve', 'a b'] };
     const words = (own: Parameters<typeof inherit>[0]) => inherit(own, null, image)?.startWords;
     expect(words({})).toEqual(['enter', 'in', 'serve', 'a b']);
     expect(words({ command: ['own'] })).toEqual(['enter', 'in', 'own']);
@@ -54,6 +54,22 @@ describe('inheritStart', () => {
       ...place,
     });
     expect(inherit({ startCmd: 'own' }, null, image)).toEqual({ startCmd: 'own', readyCmd: null, ...place });
+  });
+
+  it('checks as the image does what has words of the image, unless the build says otherwise', () => {
+    const image = { entrypoint: ['enter'], command: ['serve'], healthcheck: ['check', 'a b'] };
+    const ready = (own: Parameters<typeof inherit>[0], from = image) => inherit(own, null, from)?.readyWords;
+    for (const own of [{}, { command: ['own'] }]) expect(ready(own)).toEqual(['check', 'a b']);
+    expect(ready({ healthcheck: ['own'] })).toEqual(['own']);
+    for (const own of [
+      { healthcheck: [] },
+      { entrypoint: ['own'] },
+      { startCmd: 'own' },
+      { readyCmd: 'own' },
+    ])
+      expect(ready(own)).toBeUndefined();
+    expect(ready({ command: ['own'] }, { ...image, entrypoint: [] })).toBeUndefined();
+    expect(inherit({}, null, { ...noCommand, healthcheck: ['check'] })).toBeNull();
   });
 
   it('replaces only the check by a check of its own', () => {

@@ -2,10 +2,11 @@ import type { StartCommands } from '../store/build-store.ts';
 import type { BuildPlan } from './build-plan.ts';
 import type { Place } from './place.ts';
 
-/** The command of an image; both empty for none. */
+/** The command of an image and its check, in words; empty for none. */
 export interface ImageCommand {
   entrypoint: readonly string[];
   command: readonly string[];
+  healthcheck: readonly string[];
 }
 
 type OwnStart = Pick<BuildPlan, 'startCmd' | 'readyCmd' | 'entrypoint' | 'command' | 'healthcheck'>;
@@ -13,13 +14,14 @@ type OwnStart = Pick<BuildPlan, 'startCmd' | 'readyCmd' | 'entrypoint' | 'comman
 /**
  * The start commands of a build: its own run where a further step would. Without any, those of its base remain, where
  * they run there. Build arguments are not among its variables. A check of its own alone replaces that of its base; a start command replaces both.
+ * One with words of the image has the check of the image, unless the build has a check of its own or an empty one.
  */
 export const inheritStart = (
   own: OwnStart,
   { place, inherited, image }: { place: Place; inherited: StartCommands | null; image: ImageCommand },
 ): StartCommands | null => {
   const start = toStart(own, image);
-  const ready = toReady(own);
+  const ready = toReady({ ...own, healthcheck: own.healthcheck ?? toImageCheck(own, image) });
   const { user, workdir, env } = place;
   const where = { user, workdir, env };
   if (start === undefined) {
@@ -54,9 +56,22 @@ const toStart = (
 const toReady = ({
   readyCmd,
   healthcheck,
-}: OwnStart): Pick<StartCommands, 'readyCmd' | 'readyWords'> | undefined => {
-  if (healthcheck !== undefined) return { readyCmd: toText(healthcheck), readyWords: healthcheck };
-  return readyCmd === undefined ? undefined : { readyCmd };
+}: Pick<OwnStart, 'readyCmd' | 'healthcheck'>):
+  | Pick<StartCommands, 'readyCmd' | 'readyWords'>
+  | undefined => {
+  if (readyCmd !== undefined) return { readyCmd };
+  if (healthcheck === undefined || healthcheck.length === 0) return undefined;
+  return { readyCmd: toText(healthcheck), readyWords: healthcheck };
+};
+
+/** The check of the image, where what is started has words of the image: it would fail with another program. */
+const toImageCheck = (
+  { startCmd, entrypoint, command }: OwnStart,
+  image: ImageCommand,
+): readonly string[] | undefined => {
+  if (startCmd !== undefined || entrypoint !== undefined) return undefined;
+  const used = command === undefined ? [...image.entrypoint, ...image.command] : image.entrypoint;
+  return used.length === 0 ? undefined : image.healthcheck;
 };
 
 /** For people. */

@@ -58,7 +58,8 @@ type ImageSource = Extract<BuildSource, { kind: 'image' }>;
 /** What processes have in a container whose image names no folders of programs. */
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const MAX_PULLS = 2;
-const noCommand: ImageCommand = { entrypoint: [], command: [] };
+const noCommand: ImageCommand = { entrypoint: [], command: [], healthcheck: [] };
+const MAX_SHOWN = 200;
 const userForm = new RegExp(`^${account}(?::${account})?$`);
 
 /**
@@ -109,6 +110,7 @@ export const createStageBases = (options: StageBaseOptions) => {
     if (source.kind === 'image') {
       const { config, cacheKey, ...made } = await pull(source, cacheableSteps === null);
       const { env } = config;
+      if (usesConfig) refuseTriggers(config);
       const files = toFiles({ ...made, env }, usesConfig ? toPlace(config) : toFirstPlace(env));
       return { ...files, image: usesConfig ? config : noCommand, start: null, cacheKey };
     }
@@ -140,6 +142,14 @@ export const createStageBases = (options: StageBaseOptions) => {
 
 const toTitle = (what: string, { requestedAs }: { requestedAs?: string | undefined }): string =>
   requestedAs === undefined ? `FROM ${what}` : `FROM ${requestedAs}, which is ${what} on this server`;
+
+/** They would run as the first steps, and are text of a Dockerfile, which only clients read. */
+const refuseTriggers = ({ onbuild: [first, ...others] }: Pick<ImageConfig, 'onbuild'>): void => {
+  if (first === undefined) return;
+  const shown = first.length > MAX_SHOWN ? `${first.slice(0, MAX_SHOWN)}…` : first;
+  const more = others.length === 0 ? '' : `, and ${others.length} more`;
+  throw new BuildError('base', `the image has "ONBUILD ${shown}"${more}: ONBUILD is not supported`);
+};
 
 const toPlace = ({ env, user, workdir }: Pick<ImageConfig, 'env' | 'user' | 'workdir'>): Place => {
   if (user !== '' && !userForm.test(user))

@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
+import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from '../templates/debian-registry.ts';
 import { portScenario, type Scheme, signedUrlScenario } from './addresses.ts';
 import { type E2b, type TestedClient, testedClients } from './clients.ts';
 import { commandsScenario } from './commands.ts';
+import { earlyBuildsScenario } from './early-builds.ts';
 import { filesScenario } from './files.ts';
 import { newestForkingScenario } from './forking.ts';
 import type { Given } from './given.ts';
@@ -18,7 +20,12 @@ import { terminalAttachScenario, terminalsScenario } from './terminals.ts';
 import { startTlsFront, type TlsFront } from './tls-front.ts';
 
 /** Everything that a program does with the client, told where skerry is by its environment alone. */
-function program(client: TestedClient, scheme: Scheme, environment: () => Record<string, string>) {
+function program(
+  client: TestedClient,
+  scheme: Scheme,
+  environment: () => Record<string, string>,
+  askImage?: () => string,
+) {
   let given: Given;
   beforeAll(async () => {
     for (const [name, value] of Object.entries(environment())) vi.stubEnv(name, value);
@@ -36,12 +43,15 @@ function program(client: TestedClient, scheme: Scheme, environment: () => Record
   portScenario(ask, scheme);
   signedUrlScenario(ask, scheme);
   // What follows does not depend on the way that the calls take.
-  if (scheme === 'http') return;
+  if (askImage === undefined) return;
   pausingScenario(ask);
-  if (client.generation === 'oldest') return;
+  if (client.generation === 'oldest') {
+    earlyBuildsScenario(ask, askImage);
+    return;
+  }
   middleScenario(ask);
   snapshotsScenario(ask);
-  templatesScenario(ask);
+  templatesScenario(ask, askImage);
   terminalAttachScenario(ask);
   if (client.generation === 'middle') return;
   newestScenario(ask);
@@ -52,21 +62,32 @@ function program(client: TestedClient, scheme: Scheme, environment: () => Record
 describe('behind host names with TLS', () => {
   let stack: Stack;
   let front: TlsFront;
+  let registry: DebianRegistry;
+  const busybox = makeBusyboxFolder(['sh', 'cat', 'echo', 'sleep', 'mkdir', 'chown']);
   let forget: () => void;
   beforeAll(async () => {
     forget = resolveToLoopback('skerry.test');
     front = await startTlsFront('skerry.test');
-    stack = await startStack({ args: ['--domain', front.domain] });
+    registry = await startDebianRegistry();
+    await registry.push('test/busybox', { folder: busybox, env: ['PATH=/bin'] });
+    stack = await startStack({ args: ['--domain', front.domain, '--registry', registry.host] });
     front.forwardTo(Number(new URL(stack.address.apiUrl).port));
   });
   afterAll(async () => {
     await front.close();
     await stack.down();
+    await registry[Symbol.asyncDispose]();
+    rmSync(busybox, { recursive: true, force: true });
     forget();
   });
 
   describe.each(testedClients)('e2b $version, given E2B_DOMAIN,', (client) => {
-    program(client, 'https', () => ({ E2B_API_KEY: stack.address.apiKey, E2B_DOMAIN: front.domain }));
+    program(
+      client,
+      'https',
+      () => ({ E2B_API_KEY: stack.address.apiKey, E2B_DOMAIN: front.domain }),
+      () => `${registry.host}/test/busybox`,
+    );
   });
 });
 

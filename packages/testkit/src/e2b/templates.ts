@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import type { NewestE2b } from './clients.ts';
 import type { Ask } from './given.ts';
 
 /** Templates with the builder of the client, as the middle release and the newest see them. */
-export function templatesScenario(ask: Ask): void {
+export function templatesScenario(ask: Ask, askImage: () => string): void {
   const askBuilder = () => ask().e2b as unknown as NewestE2b;
 
   it('builds a template in steps, shows its log, and creates sandboxes from it', async () => {
@@ -18,7 +18,9 @@ export function templatesScenario(ask: Ask): void {
       .setWorkdir('/srv/app')
       .setEnvs({ GREETING: 'hello' })
       .runCmd('echo $GREETING > said')
-      .runCmd('id -un > /root/who', { user: 'root' });
+      .runCmd('id -un > /root/who', { user: 'root' })
+      .setUser('worker')
+      .runCmd('id -un > /tmp/worker');
     const messages: string[] = [];
     expect(await Template.exists(alias)).toBe(false);
     const built = await Template.build(template, {
@@ -32,7 +34,8 @@ export function templatesScenario(ask: Ask): void {
     expect(await Template.exists(alias)).toBe(true);
     const sandbox = await Sandbox.create(alias);
     expect(await sandbox.files.read('/srv/app/said')).toBe('hello\n');
-    expect((await sandbox.commands.run('cat /root/who', { user: 'root' })).stdout).toBe('root\n');
+    const { stdout } = await sandbox.commands.run('cat /root/who /tmp/worker', { user: 'root' });
+    expect(stdout).toBe('root\nworker\n');
     await sandbox.kill();
   });
 
@@ -40,13 +43,53 @@ export function templatesScenario(ask: Ask): void {
     const { Template, Sandbox } = askBuilder();
     const alias = `copied-with-${ask().sandbox.sandboxId}`;
     const folder = mkdtempSync(join(tmpdir(), 'skerry-context-'));
+    mkdirSync(join(folder, 'app'));
     writeFileSync(join(folder, 'note.txt'), 'copied');
-    const template = Template({ fileContextPath: folder }).fromTemplate('base').copy('note.txt', '/srv/');
+    writeFileSync(join(folder, 'app/run'), 'run', { mode: 0o755 });
+    symlinkSync('run', join(folder, 'app/link'));
+    const template = Template({ fileContextPath: folder })
+      .fromTemplate('base')
+      .copy('note.txt', '/srv/')
+      .copy('*.txt', '/srv/notes/', { user: 'root', mode: 0o600 })
+      .copy('app', '/srv/app')
+      .copy('app/link', '/srv/followed', { resolveSymlinks: true });
     await Template.build(template, { alias });
     const sandbox = await Sandbox.create(alias);
     expect(await sandbox.files.read('/srv/note.txt')).toBe('copied');
+    const paths = 'notes/note.txt app/run app/link followed';
+    expect((await sandbox.commands.run(`cd /srv; stat -c '%F %a %U' ${paths}`)).stdout.split('\n')).toEqual([
+      ...['regular file 600 root', 'regular file 755 user', 'symbolic link 777 user'],
+      ...['regular file 755 user', ''],
+    ]);
     await sandbox.kill();
     rmSync(folder, { recursive: true });
+  });
+
+  it('builds in the background from an image of a registry, and deletes the template', async () => {
+    const { ApiClient, ConnectionConfig, Template, Sandbox, waitForFile } = askBuilder();
+    const name = `background-with-${ask().sandbox.sandboxId}`;
+    const template = Template()
+      .fromImage(askImage())
+      .setStartCmd('echo started > /tmp/ready; exec sleep 1000', waitForFile('/tmp/ready'));
+    const built = await Template.buildInBackground(template, name, { cpuCount: 1, memoryMB: 256 });
+    const messages: string[] = [];
+    await expect
+      .poll(async () => {
+        const found = await Template.getBuildStatus(built, { logsOffset: messages.length });
+        messages.push(...found.logEntries.map(({ message }) => message));
+        return found.status;
+      })
+      .toMatch(/ready|error/);
+    expect(messages).toContain(`FROM ${askImage()}`);
+    const sandbox = await Sandbox.create(name);
+    expect(await sandbox.files.read('/tmp/ready')).toBe('started\n');
+    const params = { path: { templateID: built.templateId } };
+    const remove = () =>
+      new ApiClient(new ConnectionConfig()).api.DELETE('/templates/{templateID}', { params });
+    expect((await remove()).response.status).toBe(400);
+    await sandbox.kill();
+    expect((await remove()).response.status).toBe(204);
+    expect(await Template.exists(name)).toBe(false);
   });
 
   it('tells which step of a template failed, and why', async () => {

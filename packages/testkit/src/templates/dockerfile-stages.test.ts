@@ -36,8 +36,11 @@ beforeAll(async () => {
       WorkingDir: '/work',
       Entrypoint: ['/bin/sh', '-c'],
       Cmd: [started, 'a b'],
+      Healthcheck: { Test: ['CMD-SHELL', 'test -s /tmp/started'] },
     },
   });
+  const config = { OnBuild: ['RUN touch /ran', 'USER 1'] };
+  await registry.push('test/onbuild', { folder: busybox, config });
   await registry.push('test/shell', { folder: busybox, env: ['PATH=/bin'], config: { Cmd: ['sh'] } });
   stack = await startStack({ dataDir, args: ['--registry', registry.host] });
 });
@@ -170,9 +173,10 @@ ENTRYPOINT ["/busybox", "httpd", "-f", "-p", "8000"]
 it('begins as the image says, with its PATH, and starts its command unless that ends', async () => {
   const text = `FROM ${registry.host}/test/server
 RUN id -u > /tmp/who; id -g >> /tmp/who; pwd >> /tmp/who; echo "$PATH" >> /tmp/who
-HEALTHCHECK CMD test -s /tmp/started
 `;
-  await buildText('of-image', text).result();
+  const log: string[] = [];
+  for await (const { message } of buildText('of-image', text)) log.push(message);
+  expect(log).toContain('waiting for /bin/sh -c "test -s /tmp/started"');
   await using sandbox = await create('of-image');
   expect(await run(sandbox, 'cat /tmp/who /tmp/started')).toBe(
     '2001\n2002\n/work\n/opt/bin:/bin\na b /opt/bin:/bin\n2001\n/work\n',
@@ -181,6 +185,16 @@ HEALTHCHECK CMD test -s /tmp/started
   for await (const { message } of buildText('shell', `FROM ${registry.host}/test/shell\nRUN true\n`))
     lines.push(message);
   expect(lines).toContain('the command of the image has ended: sandboxes begin without it');
+});
+
+it('refuses an image with ONBUILD before a step runs on it', async () => {
+  const image = `${registry.host}/test/onbuild`;
+  expect(await failureOf('onbuild', `FROM ${image}\nRUN touch /a\n`)).toMatchObject({
+    step: 'base',
+    message: expect.stringContaining(
+      'the image has "ONBUILD RUN touch /ran", and 1 more: ONBUILD is not supported',
+    ),
+  });
 });
 
 it('names the line that fails in any stage, ends the others, and leaves none of their files', async () => {

@@ -45,6 +45,10 @@ export interface ImageConfig {
   /** The words of its command, which begin with those of the entry point. */
   entrypoint: string[];
   command: string[];
+  /** The words of its health check; empty for none. */
+  healthcheck: string[];
+  /** Instructions for images that are built on it. */
+  onbuild: string[];
 }
 
 export interface CacheEntry extends NewCacheEntry {

@@ -26,7 +26,10 @@ export const describeCache = (ask: () => Store): void => {
       const of = { sandboxId: 'i1', parentId: null, buildId: null, kind: 'filesystem' as const };
       await ask().beginSnapshot({ id: 'n1', ...of, createdAt: 1, ...size });
       const bytes = 5 * 2 ** 32;
-      const config = { env: { A: 'b' }, user: 'u', workdir: '/w', entrypoint: [], command: ['serve'] };
+      const config = {
+        ...{ env: { A: 'b' }, user: 'u', workdir: '/w', entrypoint: [], command: ['serve'] },
+        ...{ healthcheck: ['check'], onbuild: ['RUN true'] },
+      };
       expect(await keep(result('a', { snapshotId: 'n1', config }))).toBe(true);
       expect(await ask().findSnapshotRow('n1')).toMatchObject({ state: 'ready' });
       const image = { image: 'sha256:a', imageBytes: bytes, config };

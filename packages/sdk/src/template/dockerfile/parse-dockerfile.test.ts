@@ -156,7 +156,8 @@ describe('the start command', () => {
       ...['/bin/sh', '-c'],
       'curl -f http://x || exit 1',
     ]);
-    expect(ready('HEALTHCHECK CMD true\nHEALTHCHECK NONE')).toBeUndefined();
+    expect(ready('HEALTHCHECK CMD true\nHEALTHCHECK NONE')).toEqual([]);
+    expect(ready('CMD true')).toBeUndefined();
   });
 });
 

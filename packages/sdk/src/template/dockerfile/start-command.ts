@@ -9,13 +9,16 @@ export interface StartParts {
   healthcheck?: readonly string[] | undefined;
 }
 
-/** Its intervals do not apply: a template repeats its ready command every two seconds. Throws `DockerfileError`. */
+/**
+ * The words of the check; none for NONE, which hides that of the image. Its intervals do not apply: a template repeats its ready command
+ * every two seconds. Throws `DockerfileError`.
+ */
 export function toHealthcheck(
   { text, line }: ParsedInstruction,
   shell: readonly string[],
-): readonly string[] | undefined {
+): readonly string[] {
   const [, kind = '', command = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
-  if (kind.toUpperCase() === 'NONE') return undefined;
+  if (kind.toUpperCase() === 'NONE') return [];
   const words = kind.toUpperCase() === 'CMD' && command !== '' ? toWords(command, shell) : [];
   return words.length > 0 ? words : refuse(line, 'HEALTHCHECK needs NONE, or CMD and a command');
 }
