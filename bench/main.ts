@@ -33,6 +33,12 @@ import { type Row, toAlignedText, toTable } from './src/row.ts';
 import { runBenchmarks } from './src/run-benchmarks.ts';
 import { runcRun } from './src/runc-run.ts';
 import { snapshotStop, snapshotStopMemory } from './src/snapshot-stop.ts';
+import { templateCreateLarge } from './src/templates/create-large.ts';
+import { templateCreateServed } from './src/templates/create-served.ts';
+import { imageErofs, imageErofsLz4 } from './src/templates/file-systems.ts';
+import { templateRebuild } from './src/templates/rebuild.ts';
+import { templateUnpack } from './src/templates/unpack.ts';
+import { templateUploadMemory } from './src/templates/upload-memory.ts';
 
 const benchmarks: Record<string, Benchmark> = {
   // First: create.cold is compared with them.
@@ -54,6 +60,13 @@ const benchmarks: Record<string, Benchmark> = {
   'file.download': fileDownload,
   'file.upload': fileUpload,
   'memory.idle': memoryIdle,
+  'template.unpack': templateUnpack,
+  'template.rebuild': templateRebuild,
+  'template.create.large': templateCreateLarge,
+  'template.create.served': templateCreateServed,
+  'template.upload.memory': templateUploadMemory,
+  'image.erofs': imageErofs,
+  'image.erofs-lz4': imageErofsLz4,
   'agent.start': agentStart,
   'agent.unary': agentUnary,
   'agent.exec': agentExec,
