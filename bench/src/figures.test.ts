@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { toFigures } from './figures.ts';
+import { withRows } from './report.ts';
 
 const machine = { cpu: 'Z80', cores: 1, memoryGiB: 2, kernel: '6.1', load: 0, node: '24.0.0' };
 const row = (name: string) => ({ name, unit: 'ms', p50: 1, p95: 2, n: 3 });
@@ -13,6 +14,19 @@ it('writes the machine and the listed rows between the markers and keeps the res
   expect(page.match(/^[ab]\.\w+/gm)).toEqual(['b.one', 'b.two', 'a.one']);
   expect(page).toMatch(/```\n\n<!-- \/figures -->\nafter\n$/);
   expect(page).not.toContain('old');
+});
+
+it('writes rows of a later run into a table of their own, under its machine', () => {
+  const later = withRows(report, {
+    machine: { ...machine, load: 5 },
+    rows: [{ ...row('b.one'), p50: 9 }, row('c')],
+  });
+  const page = toFigures(toPage('a.one b.* c'), later);
+  expect(page.match(/^(?:[abc]\b\S*|Z80.*)/gm)).toEqual([
+    ...['Z80, 1 cores, 2 GiB, Linux 6.1, Node 24.0.0, load 0', 'a.one', 'b.two'],
+    ...['Z80, 1 cores, 2 GiB, Linux 6.1, Node 24.0.0, load 5', 'b.one', 'c'],
+  ]);
+  expect(page).toMatch(/^b\.one +ms +9 /m);
 });
 
 it('changes nothing the second time', () => {

@@ -1,4 +1,4 @@
-import type { Report } from './report.ts';
+import type { Report, ReportedRow } from './report.ts';
 import { toTable } from './row.ts';
 
 /** `<!-- figures: agent.* memory.idle -->` and `<!-- /figures -->`, with the text between. */
@@ -6,7 +6,7 @@ const block = /(<!-- figures: ([\w.* ]+) -->\n)[\s\S]*?(<!-- \/figures -->)/g;
 
 /**
  * The page with the report's figures between its markers: the rows whose names the opening marker lists, in that order;
- * a name that ends with `*` stands for any number of rows. Throws for a page without markers and for an unknown name.
+ * a name that ends with `*` stands for any number of rows. Rows of different runs are in tables of their own. Throws for a page without markers and for an unknown name.
  */
 export function toFigures(page: string, { machine, rows }: Report): string {
   if (page.search(block) === -1) throw new Error('the page has no markers for figures');
@@ -18,6 +18,20 @@ export function toFigures(page: string, { machine, rows }: Report): string {
       if (matching.length === 0 && !name.endsWith('*')) throw new Error(`no row is called ${name}`);
       return matching;
     });
-    return `${open}\n\`\`\`\n${toTable(machine, listed)}\n\`\`\`\n\n${close}`;
+    const tables = groupByMachine(machine, listed).map((group) => toTable(group.machine, group.rows));
+    return `${open}\n\`\`\`\n${tables.join('\n\n')}\n\`\`\`\n\n${close}`;
   });
+}
+
+/** The load is a part of a machine, so it differs between runs. */
+function groupByMachine(whole: Report['machine'], rows: readonly ReportedRow[]): Report[] {
+  const groups = new Map<string, Report>();
+  for (const row of rows) {
+    const machine = row.machine ?? whole;
+    const key = JSON.stringify(machine);
+    const group = groups.get(key) ?? { machine, rows: [] };
+    group.rows.push(row);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
 }

@@ -4,11 +4,14 @@ import { toFigures } from './figures.ts';
 import type { Machine } from './machine.ts';
 import type { Row } from './row.ts';
 
-/** The result of a full run. */
+/** The result of a full run, in which later runs of single benchmarks may have replaced rows. */
 export interface Report {
   machine: Machine;
-  rows: Row[];
+  rows: ReportedRow[];
 }
+
+/** `machine` is set for a row of another run than that of the report. */
+export type ReportedRow = Row & { machine?: Machine };
 
 const root = join(import.meta.dirname, '../..');
 const kept = join(root, 'bench/results/latest.json');
@@ -24,6 +27,20 @@ export function writeReport(report: Report): void {
     const path = join(root, page);
     writeFileSync(path, toFigures(readFileSync(path, 'utf8'), report));
   }
+}
+
+/** The report with the rows of a later run in place of those with the same names, or at the end; all others stay. */
+export function withRows(
+  report: Report,
+  { machine, rows }: { machine: Machine; rows: readonly Row[] },
+): Report {
+  const later = new Map(rows.map((row) => [row.name, { ...row, machine }]));
+  const kept = report.rows.map((row) => {
+    const replaced = later.get(row.name);
+    later.delete(row.name);
+    return replaced ?? row;
+  });
+  return { ...report, rows: [...kept, ...later.values()] };
 }
 
 /**

@@ -2,11 +2,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
-import { type StackSandbox, startStack } from '@skerry/testkit';
+import { type Stack, type StackSandbox, startStack } from '@skerry/testkit';
 
 export interface BenchStack {
   /** Options of the SDK that reach the server under measurement. */
   connection: { apiUrl: string; apiKey: string; domain: string; sandboxUrl: string };
+  /** The generated client of the API. */
+  readonly api: Stack['api'];
   readonly dataDir: string;
   createSandbox(): Promise<Sandbox>;
   deleteSnapshot(snapshotId: string): Promise<unknown>;
@@ -51,6 +53,7 @@ export async function startBenchStack({
   const connection = { apiUrl, apiKey, domain, sandboxUrl };
   return {
     connection,
+    api: stack.api,
     dataDir,
     createSandbox: () => Sandbox.create({ ...connection, timeoutMs: 600_000 }),
     deleteSnapshot: (snapshotId) => Sandbox.deleteSnapshot(snapshotId, connection),

@@ -1,3 +1,4 @@
 export { replaceEdge } from './stack/initialize-agent.ts';
 export { type Stack, startStack } from './stack/stack.ts';
 export { type CreateOptions, type StackAddress, type StackSandbox, toRouting } from './stack/stack-client.ts';
+export { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './templates/debian-registry.ts';

@@ -43,8 +43,11 @@ export const makeFileSystemImage = async (options: {
       signal,
     });
     const hash = createHash('sha256');
-    await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash, { ...(signal && { signal }) });
-    await syncPath(path);
+    // The disk writes while the processor hashes.
+    await Promise.all([
+      pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash, { ...(signal && { signal }) }),
+      syncPath(path),
+    ]);
     return { digest: `sha256:${hash.digest('hex')}`, sizeBytes: lstatSync(path).blocks * 512 };
   } catch (error) {
     await rm(path, { force: true });

@@ -1,10 +1,21 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  createReadStream,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { arch, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
@@ -13,10 +24,17 @@ export interface DebianRegistry extends AsyncDisposable {
   /** `127.0.0.1:port`. */
   readonly host: string;
   /** Pushes an image of one layer, the content of a folder, as `{name}:latest`. `config` has `User`, `Cmd` and others; `owner` is by default root. */
-  push(
+  push(name: string, image: { folder: string; owner?: number } & ImageSettings): Promise<void>;
+  /** The same of layers in files, the lowest first, all tar archives or all compressed with gzip. */
+  pushLayers(
     name: string,
-    image: { folder: string; env?: readonly string[]; config?: object; owner?: number },
+    image: { paths: readonly string[]; compression: 'gzip' | 'none' } & ImageSettings,
   ): Promise<void>;
+}
+
+interface ImageSettings {
+  env?: readonly string[];
+  config?: object;
 }
 
 export interface DebianRegistryOptions {
@@ -53,39 +71,56 @@ export async function startDebianRegistry({
   const send = (url: URL | string, request: RequestInit & { headers?: Record<string, string> }) =>
     fetch(url, { ...request, headers: { ...authorization, ...request.headers } });
 
-  const pushBlob = async (name: string, bytes: Buffer): Promise<{ digest: string; size: number }> => {
-    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  const pushFile = async (name: string, path: string): Promise<{ digest: string; size: number }> => {
+    const hash = createHash('sha256');
+    await pipeline(createReadStream(path), hash);
+    const digest = `sha256:${hash.digest('hex')}`;
+    const { size } = statSync(path);
     const begun = await send(`http://${host}/v2/${name}/blobs/uploads/`, { method: 'POST' });
     const target = new URL(begun.headers.get('location') ?? '', `http://${host}`);
     target.searchParams.set('digest', digest);
-    await expectCreated(await send(target, { method: 'PUT', body: new Uint8Array(bytes) }));
-    return { digest, size: bytes.length };
+    const headers = { 'content-length': String(size) };
+    const sent = { method: 'PUT', headers, body: Readable.toWeb(createReadStream(path)), duplex: 'half' };
+    await expectCreated(await send(target, sent as RequestInit & { headers: typeof headers }));
+    return { digest, size };
+  };
+  const pushLayers: DebianRegistry['pushLayers'] = async (
+    name,
+    { paths, compression, env = [], config: more = {} },
+  ) => {
+    const mediaType = `application/vnd.oci.image.layer.v1.tar${compression === 'gzip' ? '+gzip' : ''}`;
+    const layers = [];
+    for (const path of paths) layers.push({ mediaType, ...(await pushFile(name, path)) });
+    const architecture = { x64: 'amd64' }[arch() as string] ?? arch();
+    const document = {
+      architecture,
+      os: 'linux',
+      config: { Env: env, ...more },
+      rootfs: { type: 'layers' },
+    };
+    const file = join(folder, 'config.json');
+    writeFileSync(file, JSON.stringify(document));
+    const configBlob = await pushFile(name, file);
+    const type = 'application/vnd.oci.image.manifest.v1+json';
+    const manifest = {
+      schemaVersion: 2,
+      mediaType: type,
+      config: { mediaType: 'application/vnd.oci.image.config.v1+json', ...configBlob },
+      layers,
+    };
+    const url = `http://${host}/v2/${name}/manifests/latest`;
+    const headers = { 'content-type': type };
+    await expectCreated(await send(url, { method: 'PUT', headers, body: JSON.stringify(manifest) }));
   };
 
   return {
     host,
-    push: async (name, { folder: content, env = [], config: more = {}, owner = 0 }) => {
-      const tar = ['-C', content, '--numeric-owner', `--owner=any:${owner}`, '--group=0', '-cz', '.'];
-      const { stdout } = await promisify(execFile)('tar', tar, { encoding: 'buffer', maxBuffer: 1 << 28 });
-      const layer = await pushBlob(name, stdout);
-      const architecture = { x64: 'amd64' }[arch() as string] ?? arch();
-      const document = {
-        architecture,
-        os: 'linux',
-        config: { Env: env, ...more },
-        rootfs: { type: 'layers' },
-      };
-      const configBlob = await pushBlob(name, Buffer.from(JSON.stringify(document)));
-      const type = 'application/vnd.oci.image.manifest.v1+json';
-      const manifest = {
-        schemaVersion: 2,
-        mediaType: type,
-        config: { mediaType: 'application/vnd.oci.image.config.v1+json', ...configBlob },
-        layers: [{ mediaType: 'application/vnd.oci.image.layer.v1.tar+gzip', ...layer }],
-      };
-      const url = `http://${host}/v2/${name}/manifests/latest`;
-      const headers = { 'content-type': type };
-      await expectCreated(await send(url, { method: 'PUT', headers, body: JSON.stringify(manifest) }));
+    pushLayers,
+    push: async (name, { folder: content, owner = 0, ...settings }) => {
+      const path = join(mkdtempSync(join(folder, 'layer-')), 'layer');
+      const tar = ['-C', content, '--numeric-owner', `--owner=any:${owner}`, '--group=0', '-czf', path, '.'];
+      await promisify(execFile)('tar', tar);
+      await pushLayers(name, { paths: [path], compression: 'gzip', ...settings });
     },
     [Symbol.asyncDispose]: async () => {
       const closed = once(server, 'close');
