@@ -7,7 +7,13 @@ import {
   type MakeTemplateImageRequest,
   type ResolveTemplateImageRequest,
 } from '../gen/skerry/images/v1/images_pb.ts';
-import { keepImageFile, listImageFiles, type MakeImageFile, removeImageFile } from '../image-file.ts';
+import {
+  keepImage,
+  listImages,
+  type MakeImageFile,
+  removeImage,
+  type SealImageFolder,
+} from '../image-file.ts';
 import { createPublicReach } from '../oci/reach.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
 import {
@@ -23,6 +29,7 @@ import { reportProgress } from './report-progress.ts';
 /** What the packages beside this one do for it. */
 export interface ImageTools extends Pick<BaseImageOptions, 'withFolderLock'> {
   makeImageFile: MakeImageFile;
+  sealImageFolder: SealImageFolder;
   readSpareRoom: ReadSpareRoom;
   /** Whether an address is on the public internet. */
   isPublicAddress: (address: string) => boolean;
@@ -44,14 +51,14 @@ export const addImagesService = (router: ConnectRouter, tools: ImageTools): void
     },
     resolveTemplateImage: (request, { signal }) => resolveTemplate(request, tools, signal),
     keepTemplateImage: async ({ folder, file, digest }) => ({
-      path: await keepImageFile(requireAbsolute(file), { folder: requireAbsolute(folder), digest }),
+      path: await keepImage(requireAbsolute(file), { folder: requireAbsolute(folder), digest }),
     }),
     listTemplateImages: async function* ({ folder, spared }) {
       await sweepTemplateImages(requireAbsolute(folder), spared);
-      for (const digest of await listImageFiles(folder)) yield { digest };
+      for (const digest of await listImages(folder)) yield { digest };
     },
     removeTemplateImage: async ({ folder, digest }) => {
-      await removeImageFile(requireAbsolute(folder), digest);
+      await removeImage(requireAbsolute(folder), digest);
       return {};
     },
   });
@@ -76,8 +83,16 @@ const ensureBase = (
   });
 
 const makeTemplate = (
-  { folder, reference, credentials, allowedRegistries, archive }: MakeTemplateImageRequest,
-  { makeImageFile, readSpareRoom, isPublicAddress }: ImageTools,
+  {
+    folder,
+    asFile,
+    ownerOffset,
+    reference,
+    credentials,
+    allowedRegistries,
+    archive,
+  }: MakeTemplateImageRequest,
+  { makeImageFile, sealImageFolder, readSpareRoom, isPublicAddress }: ImageTools,
   signal: AbortSignal,
 ) =>
   reportProgress(async (onProgress) => {
@@ -92,7 +107,9 @@ const makeTemplate = (
               reach: createPublicReach({ isPublicAddress, allowed: allowedRegistries }),
             }
           : { kind: 'archive', archive: requireAbsolute(archive) },
-      makeFile: makeImageFile,
+      target: asFile
+        ? { form: 'file', makeFile: makeImageFile }
+        : { form: 'folder', sealFolder: sealImageFolder, ownerOffset },
       readSpareRoom,
       onProgress,
       signal,

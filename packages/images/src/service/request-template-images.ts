@@ -4,11 +4,11 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { type PackedLayout, packLayout } from '../archive/pack-layout.ts';
 import { ImagesService, type MakeTemplateImageRequestSchema } from '../gen/skerry/images/v1/images_pb.ts';
-import { toImageFile } from '../image-file.ts';
+import { type ImageForm, toImagePath } from '../image-file.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
 import { parseReference } from '../oci/reference.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
-import { toUnfinishedFile, toUnfinishedFolder } from '../template/template-image.ts';
+import { toUnfinished } from '../template/template-image.ts';
 import { fromConnectError } from './failure.ts';
 import { readProgress } from './read-progress.ts';
 
@@ -66,14 +66,26 @@ export interface TemplateImages {
 }
 
 /**
- * `folder` is an absolute path; it is made when missing. `allowedRegistries` are the authorities, `host[:port]`, that need no public
+ * `folder` is an absolute path; it is made when missing. With `asFile` images are files, and otherwise folders whose files have owners
+ * that are higher by `ownerOffset` than in the image. `allowedRegistries` are the authorities, `host[:port]`, that need no public
  * address.
  */
 export const createTemplateImages = (
   transport: Transport,
-  { folder, allowedRegistries }: { folder: string; allowedRegistries: readonly string[] },
+  {
+    folder,
+    asFile,
+    ownerOffset = 0,
+    allowedRegistries,
+  }: {
+    folder: string;
+    asFile: boolean;
+    ownerOffset?: number | undefined;
+    allowedRegistries: readonly string[];
+  },
 ): TemplateImages => {
   const client = createClient(ImagesService, transport);
+  const form: ImageForm = asFile ? 'file' : 'folder';
   /** The folders of layouts that are read, which the removal of remains spares. */
   const saving = new Set<string>();
 
@@ -90,7 +102,7 @@ export const createTemplateImages = (
       if (message !== last) onMessage(message);
       last = message;
     };
-    const request = { folder, allowedRegistries: [...allowedRegistries], ...source };
+    const request = { folder, asFile, ownerOffset, allowedRegistries: [...allowedRegistries], ...source };
     const messages = client.makeTemplateImage(request, { signal });
     const image = await readProgress(messages, { onProgress, signal });
     const { digest, sizeBytes, env, user, workdir, entrypoint, command, origin } = image;
@@ -103,7 +115,7 @@ export const createTemplateImages = (
       make({ reference, ...(credentials && { credentials }) }, options),
     load: ({ archive, ...options }) => make({ archive }, options),
     save: async ({ signal, ...image }) => {
-      const path = toUnfinishedFolder(folder, randomUUID());
+      const path = toUnfinished(folder, randomUUID(), 'folder');
       const remove = async (): Promise<void> => {
         await rm(path, { recursive: true, force: true });
         saving.delete(path);
@@ -134,11 +146,11 @@ export const createTemplateImages = (
         throw fromConnectError(error);
       }
     },
-    toUnfinished: (name) => toUnfinishedFile(folder, name),
+    toUnfinished: (name) => toUnfinished(folder, name, form),
     keep: async ({ file, digest }) => {
       await client.keepTemplateImage({ folder, file, digest });
     },
-    toPath: (digest) => toImageFile(folder, digest),
+    toPath: (digest) => toImagePath(folder, digest, form),
     list: async () => {
       const digests: string[] = [];
       for await (const { digest } of client.listTemplateImages({ folder, spared: [...saving] }))
