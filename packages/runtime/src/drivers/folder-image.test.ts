@@ -89,6 +89,7 @@ describe('the digest of a folder', () => {
   ])('changes with %s', async (_what, change) => {
     const before = await seal();
     expect(before).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(await seal()).toBe(before);
     change();
     expect(await seal()).not.toBe(before);
   });

@@ -67,7 +67,16 @@ const digestFolder = async (folder: string, signal: AbortSignal | undefined): Pr
     args: [
       ...['--create', '--file=-', `--directory=${folder}`, '--format=pax', '--sort=name', '--numeric-owner'],
       '--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime',
-      ...['--sparse', '--no-acls', '--xattrs', '--xattrs-include=*', '--warning=no-file-ignored', '.'],
+      // Later versions store the number of the process.
+      ...[
+        '--sparse',
+        '--sparse-version=0.0',
+        '--no-acls',
+        '--xattrs',
+        '--xattrs-include=*',
+        '--warning=no-file-ignored',
+        '.',
+      ],
     ],
     env: { LC_ALL: 'C' },
     stdio: ['ignore', 'output', 'output'],
