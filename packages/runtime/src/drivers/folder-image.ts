@@ -31,8 +31,8 @@ export const copyFolderImage = async (options: {
   try {
     await runCommand({
       file: 'cp',
-      // Blocks are shared where the file system can do that. The folder itself gets mode, owner and times, too.
-      args: ['--archive', '--reflink=auto', '--no-target-directory', '--', rootfs, path],
+      // The folder itself gets mode, owner and times, too.
+      args: ['--archive', '--no-target-directory', '--', rootfs, path],
       timeoutMs: DEADLINE_MS,
       signal,
     });

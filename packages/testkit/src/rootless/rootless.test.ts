@@ -1,18 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isIdOfUser } from '@skerry/runtime/suite-user';
 import { Sandbox } from '@skerry/sdk';
+import { templates } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { imagesDir } from '../stack/images-dir.ts';
 import { joinStack } from '../stack/shared-stack.ts';
@@ -20,7 +13,8 @@ import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { makeArchive, toFilesHash } from '../templates/archive.ts';
 import { createBuildClient } from '../templates/build-client.ts';
-import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from '../templates/debian-registry.ts';
+import { type DebianRegistry, startDebianRegistry } from '../templates/debian-registry.ts';
+import { makeDockerArchive, pushBusybox } from './busybox-images.ts';
 
 const program = fileURLToPath(new URL('./main.ts', import.meta.url));
 
@@ -62,28 +56,6 @@ const fromTemplate = (template: string): Promise<Sandbox> =>
 const list = (name: string): string[] => {
   const folder = join(dir, 'home/data', name);
   return existsSync(folder) ? readdirSync(folder) : [];
-};
-
-/** An image with folders to remove and to replace. */
-const pushBusybox = async (): Promise<void> => {
-  const folder = makeBusyboxFolder([
-    'sh',
-    'cat',
-    'chmod',
-    'chown',
-    'ls',
-    'mkdir',
-    'rm',
-    'sleep',
-    'stat',
-    'test',
-  ]);
-  for (const name of ['gone', 'replaced']) {
-    mkdirSync(join(folder, name));
-    writeFileSync(join(folder, name, 'old'), 'old');
-  }
-  await registry.push('test/busybox', { folder, env: ['PATH=/bin', 'COLOUR=blue'] });
-  rmSync(folder, { recursive: true });
 };
 
 /** Forks until that is refused: prints the error's number (EAGAIN), and whether that was soon. */
@@ -187,7 +159,7 @@ describe('skerry up of an ordinary user', () => {
   });
 
   it('builds templates as folders, which sandboxes share and a deletion removes', async () => {
-    await pushBusybox();
+    await pushBusybox(registry);
     const { build, register, start: startBuild, upload } = createBuildClient(stack);
     const first = await register('first');
     const hash = toFilesHash('rootless');
@@ -249,6 +221,12 @@ describe('skerry up of an ordinary user', () => {
       /^git version .*\n1\n0$/,
     );
 
+    await templates.load('loaded', new Blob([await makeDockerArchive()]), stack.connection).result();
+    const onLoaded = await fromTemplate('loaded');
+    expect(await run(onLoaded, 'stat -c "%a %u:%g %h" /srv/one /srv/two /srv/able')).toBe(
+      '4750 1234:65535 2\n4750 1234:65535 2\n644 0:0 1',
+    );
+
     const saved = await stack.api.GET('/skerry/v1/images/{templateID}', {
       params: { path: { templateID: 'first' } },
     });
@@ -261,8 +239,8 @@ describe('skerry up of an ordinary user', () => {
       (await stack.api.DELETE('/templates/{templateID}', { params: { path: { templateID } } })).response
         .status;
     expect(await remove('first')).toBe(400);
-    for (const sandbox of [...sandboxes, server, onBase]) await sandbox.kill();
-    for (const name of ['first', 'again', 'started', 'based']) expect(await remove(name)).toBe(204);
+    for (const sandbox of [...sandboxes, server, onBase, onLoaded]) await sandbox.kill();
+    for (const name of ['first', 'again', 'started', 'based', 'loaded']) expect(await remove(name)).toBe(204);
     await stack.api.DELETE('/skerry/v1/build-cache', { params: { query: {} } });
     await expect.poll(() => list('templates')).toEqual([]);
 
