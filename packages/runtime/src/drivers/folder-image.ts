@@ -4,11 +4,11 @@ import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { finished } from 'node:stream/promises';
 import { RuntimeError } from '../error.ts';
-import { countBytes } from '../kernel/count-bytes.ts';
 import { removeTree } from '../kernel/remove-tree.ts';
 import { runCommand } from '../kernel/run-command.ts';
 import { startProgram } from '../kernel/start-program.ts';
 import type { ExportedImage } from '../runtime.ts';
+import { countBytes } from './count-bytes.ts';
 
 const DEADLINE_MS = 30 * 60_000;
 

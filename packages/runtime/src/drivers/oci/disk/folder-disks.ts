@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rmdir, stat } from 'node:fs/promises';
-import { countBytes } from '../../../kernel/count-bytes.ts';
 import { syncPath } from '../../../kernel/sync-path.ts';
 import { MountFlag, mount, unmountEvery } from '../../../kernel/syscalls.ts';
+import { countBytes } from '../../count-bytes.ts';
 import { flushDisk } from './close-disk.ts';
 import type { Disks } from './disks.ts';
 

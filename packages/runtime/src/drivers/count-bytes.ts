@@ -1,4 +1,4 @@
-import { runCommand } from './run-command.ts';
+import { runCommand } from '../kernel/run-command.ts';
 
 /** The space that the files below a path take, on the same file system. Files that disappear meanwhile do not count. */
 export const countBytes = async (path: string): Promise<number> => {
