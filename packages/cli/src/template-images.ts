@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { createTemplateImages, ImageError, type ImageErrorCode } from '@skerry/images';
 import { findTarget, type ImageRule } from '@skerry/images/image-map';
 import { type TemplateImages, UnusableImageError } from '@skerry/platform';
-import type { RemoteRuntime } from '@skerry/runtime';
+import type { Features, RemoteRuntime } from '@skerry/runtime';
+import { toImageOptions } from './rootless.ts';
 
 /** The errors that the owner of a build can do something about. The others are the host's. */
 const ofOwner: readonly ImageErrorCode[] = [
@@ -22,18 +23,24 @@ interface TemplateImagesAccess {
   ecrEndpoint: string | undefined;
 }
 
-/** The images of the templates of a data folder, which its helper makes; undefined where the runtime uses no files. */
+/**
+ * The images of the templates of a data folder, which the process behind the transport makes; undefined where the runtime exports
+ * none.
+ */
 export function openTemplateImages(
-  runtime: RemoteRuntime,
+  transport: RemoteRuntime['transport'],
   {
+    features,
     dataDir,
     imageMap,
     ...access
-  }: TemplateImagesAccess & { dataDir: string; imageMap: readonly ImageRule[] },
+  }: TemplateImagesAccess & { features: Features; dataDir: string; imageMap: readonly ImageRule[] },
 ): TemplateImages | undefined {
-  if (!runtime.features.imageFiles) return undefined;
-  const images = createTemplateImages(runtime.transport, {
+  if (!features.imageExport) return undefined;
+  const form = toImageOptions();
+  const images = createTemplateImages(transport, {
     folder: join(dataDir, 'templates'),
+    ...form,
     ...access,
   });
   return {
@@ -48,7 +55,8 @@ export function openTemplateImages(
     findTarget: (reference) => findTarget(imageMap, reference),
     make: (options) => images.make(options).catch(rejectForOwner),
     load: (options) => images.load(options).catch(rejectForOwner),
-    save: (options) => images.save(options).catch(rejectForOwner),
+    // The file system of a folder is not mounted, and its owners are not those of the image.
+    save: form.asFile ? (options) => images.save(options).catch(rejectForOwner) : undefined,
     findOrigin: (options) => images.findOrigin(options).catch(rejectForOwner),
   };
 }

@@ -167,7 +167,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     signal,
     ...toRootlessOptions(),
   };
-  const { runtime, base } = await startHelperWithImage({
+  const { runtime, images, base, close } = await startHelperWithImage({
     helper,
     imagesDir,
     registryImage: options.baseImage,
@@ -176,7 +176,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   }).catch((error: unknown): never => {
     throw isRuntimeError(error, 'unsupported') ? new CliError(error.message, { cause: error }) : error;
   });
-  cleanup.defer(() => runtime.close());
+  cleanup.defer(close);
   warnOfMissingLimits(runtime.features, log);
   if (isMemoryExpected && !runtime.features.pause.memory) log.warn(MEMORY_IS_LOST);
 
@@ -219,21 +219,22 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     secret,
     images: {
       base,
-      templates: openTemplateImages(runtime, {
+      templates: openTemplateImages(images, {
+        features: runtime.features,
         dataDir,
         allowedRegistries: options.allowedRegistries,
         ecrEndpoint: options.ecrEndpoint,
         imageMap: options.imageMap,
       }),
     },
-    contexts: runtime.features.imageFiles
+    contexts: runtime.features.imageExport
       ? {
           folder: join(dataDir, 'contexts'),
           maxTotalBytes: options.maxContextMb * 2 ** 20,
           readSpareBytes,
         }
       : undefined,
-    imports: runtime.features.imageFiles ? { folder: join(dataDir, 'imports'), readSpareBytes } : undefined,
+    imports: runtime.features.imageExport ? { folder: join(dataDir, 'imports'), readSpareBytes } : undefined,
     folders: {
       templates: join(dataDir, 'templates'),
       baseImages: imagesDir,

@@ -121,13 +121,14 @@ export interface Instance {
   }): Promise<void>;
   /**
    * Writes the files of a paused instance, its own over those of its image, as a new image at `path`: absolute, of no
-   * existing file, in a folder of the caller. The instance does not change. Times of files
+   * existing file, in a folder of the caller. The image is a file or a folder, as this runtime has its images. The
+   * instance does not change. Times of files in an image that is a file
    * are kept in whole seconds. The image is on the medium when it resolves.
-   * When it rejects there is no such file: with `unsupported` when the features say so, `unavailable` when the instance
+   * When it rejects there is none at `path`: with `unsupported` when the features say so, `unavailable` when the instance
    * is not paused or the signal aborted, `damaged` when its files differ from what the pause left, and `exhausted` when
    * the host is full.
    */
-  exportImage(options: { path: string; signal?: AbortSignal }): Promise<ImageFile>;
+  exportImage(options: { path: string; signal?: AbortSignal }): Promise<ExportedImage>;
   usage(): Promise<Usage>;
   /** Ends every process and removes every trace, also what a pause kept. Idempotent, from any incomplete state. */
   stop(): Promise<void>;
@@ -140,8 +141,8 @@ export interface Instance {
 
 export type InstanceState = 'running' | 'paused' | 'stopped';
 
-export interface ImageFile {
-  /** Of its bytes: `sha256:` and 64 hex digits. */
+export interface ExportedImage {
+  /** Of its bytes, or of the entries of its folder: `sha256:` and 64 hex digits. */
   digest: string;
   /** The space that it takes on the disk of the host. */
   sizeBytes: number;
@@ -220,8 +221,8 @@ export interface Features {
   programs: boolean;
   pause: { memory: boolean; filesystem: boolean };
   snapshot: { memory: boolean; filesystem: boolean };
-  /** Whether an image may be a file, and an instance can be exported as one. */
-  imageFiles: boolean;
+  /** Whether an instance can be exported as an image. */
+  imageExport: boolean;
   /** Sandboxes can have a network of their own with access to the internet. */
   network: boolean;
   /** Which limits of an instance are enforced. */

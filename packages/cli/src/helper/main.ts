@@ -3,6 +3,7 @@
 import { addImagesService } from '@skerry/images/service';
 import { withFolderLock } from '@skerry/runtime/file-lock';
 import { makeFileSystemImage } from '@skerry/runtime/file-system-image';
+import { sealFolderImage } from '@skerry/runtime/folder-image';
 import { runHelper } from '@skerry/runtime/helper';
 import { isPublicAddress } from '@skerry/runtime/public-address';
 import { readSpareRoom } from '@skerry/runtime/room';
@@ -11,6 +12,7 @@ const addServices: Parameters<typeof runHelper>[0]['addServices'] = (router) =>
   addImagesService(router, {
     withFolderLock,
     makeImageFile: makeFileSystemImage,
+    sealImageFolder: sealFolderImage,
     readSpareRoom,
     isPublicAddress,
   });

@@ -1,6 +1,6 @@
 import { access, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keepImageFile, type MakeImageFile, syncFolder, toImageFile } from '../image-file.ts';
+import { keepImage, type MakeImageFile, syncFolder, toImagePath } from '../image-file.ts';
 import type { BaseImage, ImageManifest } from './manifest.ts';
 import type { OnProgress } from './progress.ts';
 
@@ -18,7 +18,7 @@ export async function findBaseFile(imagesDir: string, recipe: string): Promise<B
     const text = await readFile(toManifestPath(imagesDir, recipe), 'utf8');
     const { recipe: itsRecipe, image } = JSON.parse(text) as FileManifest;
     if (itsRecipe !== recipe || !/^sha256:[0-9a-f]{64}$/.test(image)) return undefined;
-    const rootfs = toImageFile(imagesDir, image);
+    const rootfs = toImagePath(imagesDir, image, 'file');
     await access(rootfs);
     return { rootfs, digest: image };
   } catch (error) {
@@ -43,7 +43,7 @@ export async function publishBaseFile(options: {
   onProgress({ phase: 'finish', message: 'writing the file system of the image', fraction: 0.97 });
   const file = join(workDir, 'image.ext4');
   const { digest } = await makeFile({ folder: tree, path: file, signal });
-  const rootfs = await keepImageFile(file, { folder: imagesDir, digest });
+  const rootfs = await keepImage(file, { folder: imagesDir, digest });
   const described: FileManifest = { ...manifest, image: digest };
   const next = join(workDir, 'manifest.json');
   await writeFile(next, `${JSON.stringify(described, null, 2)}\n`, { mode: 0o644, flush: true });

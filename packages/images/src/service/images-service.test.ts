@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Progress } from '../base/progress.ts';
 import { completeLayer } from '../base/testing/complete-layer.ts';
 import { makeImageFile } from '../base/testing/make-image-file.ts';
+import { sealImageFolder } from '../base/testing/seal-image-folder.ts';
 import { withFolderLock } from '../base/testing/with-folder-lock.ts';
 import { ImageError } from '../image-error.ts';
 import { type LoopbackRegistry, startLoopbackRegistry } from '../oci/testing/loopback-registry.ts';
@@ -21,6 +22,7 @@ const transport = createRouterTransport((router) =>
   addImagesService(router, {
     withFolderLock,
     makeImageFile,
+    sealImageFolder,
     isPublicAddress: () => false,
     readSpareRoom: () => spare,
   }),
@@ -131,11 +133,15 @@ describe('the images of templates', () => {
     onMessage,
     signal,
   });
-  const open = (allowedRegistries = [registry.host], ecrEndpoint?: string) =>
+  const open = (
+    allowedRegistries = [registry.host],
+    options: { asFile?: boolean; ownerOffset?: number; ecrEndpoint?: string } = {},
+  ) =>
     createTemplateImages(transport, {
       folder: join(imagesDir, 'templates'),
+      asFile: true,
       allowedRegistries,
-      ecrEndpoint,
+      ...options,
     });
 
   beforeEach(async () => {
@@ -185,6 +191,26 @@ describe('the images of templates', () => {
     await expect(images.remove('../../etc')).rejects.toThrow();
   });
 
+  it('are folders where none can be mounted, with the owners of a sandbox, and equal ones are one', async () => {
+    const images = open([registry.host], { asFile: false, ownerOffset: 7 });
+    const { digest } = await images.make(image());
+    expect((await images.make(image())).digest).toBe(digest);
+    const path = images.toPath(digest);
+    expect(basename(path)).toBe(digest.replace(':', '-'));
+    expect(readFileSync(join(path, 'srv/file'), 'utf8')).toBe('from a layer');
+    const { uid, gid } = statSync(join(path, 'srv/file'));
+    expect([uid, gid, statSync(join(path, 'bin/bash')).uid]).toEqual([1007, 1007, 7]);
+    const exported = images.toUnfinished('export');
+    mkdirSync(join(exported, 'etc'), { recursive: true });
+    const other = `sha256:${'1'.repeat(64)}`;
+    await images.keep({ file: exported, digest: other });
+    mkdirSync(join(images.toUnfinished('killed'), 'etc'), { recursive: true });
+    expect(new Set(await images.list())).toEqual(new Set([digest, other]));
+    await images.remove(digest);
+    await images.remove(digest);
+    expect(readdirSync(join(imagesDir, 'templates'))).toEqual([basename(images.toPath(other))]);
+  });
+
   it('are not made from a registry that is not public, unless the operator allows it', async () => {
     const message = `registry ${registry.host} is not at a public address; the operator can allow it by skerry up --registry ${registry.host}`;
     await expect(open([]).make(image())).rejects.toMatchObject({ code: 'registry_refused', message });
@@ -196,7 +222,7 @@ describe('the images of templates', () => {
     const authorizationToken = Buffer.from('AWS:token').toString('base64');
     registry.intercept = (_, response) =>
       Boolean(response.end(JSON.stringify({ authorizationData: [{ authorizationToken }] })));
-    const images = open([], `http://${registry.host}/`);
+    const images = open([], { ecrEndpoint: `http://${registry.host}/` });
     const aws = {
       kind: 'aws',
       accessKeyId: 'an-id',

@@ -7,7 +7,13 @@ import {
   type MakeTemplateImageRequest,
   type ResolveTemplateImageRequest,
 } from '../gen/skerry/images/v1/images_pb.ts';
-import { keepImageFile, listImageFiles, type MakeImageFile, removeImageFile } from '../image-file.ts';
+import {
+  keepImage,
+  listImages,
+  type MakeImageFile,
+  removeImage,
+  type SealImageFolder,
+} from '../image-file.ts';
 import { createPublicReach } from '../oci/reach.ts';
 import {
   findOrigin,
@@ -23,6 +29,7 @@ import { reportProgress } from './report-progress.ts';
 /** What the packages beside this one do for it. */
 export interface ImageTools extends Pick<BaseImageOptions, 'withFolderLock'> {
   makeImageFile: MakeImageFile;
+  sealImageFolder: SealImageFolder;
   readSpareRoom: ReadSpareRoom;
   /** Whether an address is on the public internet. */
   isPublicAddress: (address: string) => boolean;
@@ -44,14 +51,14 @@ export const addImagesService = (router: ConnectRouter, tools: ImageTools): void
     },
     resolveTemplateImage: (request, { signal }) => resolveTemplate(request, tools, signal),
     keepTemplateImage: async ({ folder, file, digest }) => ({
-      path: await keepImageFile(requireAbsolute(file), { folder: requireAbsolute(folder), digest }),
+      path: await keepImage(requireAbsolute(file), { folder: requireAbsolute(folder), digest }),
     }),
     listTemplateImages: async function* ({ folder, spared }) {
       await sweepTemplateImages(requireAbsolute(folder), spared);
-      for (const digest of await listImageFiles(folder)) yield { digest };
+      for (const digest of await listImages(folder)) yield { digest };
     },
     removeTemplateImage: async ({ folder, digest }) => {
-      await removeImageFile(requireAbsolute(folder), digest);
+      await removeImage(requireAbsolute(folder), digest);
       return {};
     },
   });
@@ -76,7 +83,7 @@ const ensureBase = (
   });
 
 const makeTemplate = (
-  { folder, archive, ...request }: MakeTemplateImageRequest,
+  { folder, asFile, ownerOffset, archive, ...request }: MakeTemplateImageRequest,
   tools: ImageTools,
   signal: AbortSignal,
 ) =>
@@ -87,7 +94,9 @@ const makeTemplate = (
         archive === undefined
           ? { kind: 'registry', ...(await openRegistry(request, tools, signal)) }
           : { kind: 'archive', archive: requireAbsolute(archive) },
-      makeFile: tools.makeImageFile,
+      target: asFile
+        ? { form: 'file', makeFile: tools.makeImageFile }
+        : { form: 'folder', sealFolder: tools.sealImageFolder, ownerOffset },
       readSpareRoom: tools.readSpareRoom,
       onProgress,
       signal,

@@ -4,10 +4,10 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { type PackedLayout, packLayout } from '../archive/pack-layout.ts';
 import { ImagesService, type MakeTemplateImageRequestSchema } from '../gen/skerry/images/v1/images_pb.ts';
-import { toImageFile } from '../image-file.ts';
+import { type ImageForm, toImagePath } from '../image-file.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
 import { parseReference } from '../oci/reference.ts';
-import { toUnfinishedFile, toUnfinishedFolder } from '../template/template-image.ts';
+import { toUnfinished } from '../template/template-image.ts';
 import { fromConnectError } from './failure.ts';
 import { type BuildCredentials, toWireCredentials } from './open-credentials.ts';
 import { readProgress } from './read-progress.ts';
@@ -68,6 +68,10 @@ export interface TemplateImages {
 export interface TemplateImagesOptions {
   /** An absolute path; it is made when missing. */
   folder: string;
+  /** Whether images are files; otherwise they are folders. */
+  asFile: boolean;
+  /** How much higher the owners of files in a folder are than in the image. */
+  ownerOffset?: number | undefined;
   /** The authorities, `host[:port]`, that need no public address. */
   allowedRegistries: readonly string[];
   /** URL of the API of ECR at any address, by default that of the region of each access key. */
@@ -77,9 +81,10 @@ export interface TemplateImagesOptions {
 /** Nothing is done before the first call. */
 export const createTemplateImages = (
   transport: Transport,
-  { folder, allowedRegistries, ecrEndpoint }: TemplateImagesOptions,
+  { folder, asFile, ownerOffset = 0, allowedRegistries, ecrEndpoint }: TemplateImagesOptions,
 ): TemplateImages => {
   const client = createClient(ImagesService, transport);
+  const form: ImageForm = asFile ? 'file' : 'folder';
   const access = {
     allowedRegistries: [...allowedRegistries],
     ...(ecrEndpoint !== undefined && { ecrEndpoint }),
@@ -100,7 +105,7 @@ export const createTemplateImages = (
       if (message !== last) onMessage(message);
       last = message;
     };
-    const request = { folder, ...access, ...source };
+    const request = { folder, asFile, ownerOffset, ...access, ...source };
     const messages = client.makeTemplateImage(request, { signal });
     const image = await readProgress(messages, { onProgress, signal });
     const { digest, sizeBytes, env, user, workdir, entrypoint, command, healthcheck, onbuild, origin } =
@@ -115,7 +120,7 @@ export const createTemplateImages = (
       make({ reference, ...(credentials && { credentials: toWireCredentials(credentials) }) }, options),
     load: ({ archive, ...options }) => make({ archive }, options),
     save: async ({ signal, ...image }) => {
-      const path = toUnfinishedFolder(folder, randomUUID());
+      const path = toUnfinished(folder, randomUUID(), 'folder');
       const remove = async (): Promise<void> => {
         await rm(path, { recursive: true, force: true });
         saving.delete(path);
@@ -145,11 +150,11 @@ export const createTemplateImages = (
         throw fromConnectError(error);
       }
     },
-    toUnfinished: (name) => toUnfinishedFile(folder, name),
+    toUnfinished: (name) => toUnfinished(folder, name, form),
     keep: async ({ file, digest }) => {
       await client.keepTemplateImage({ folder, file, digest });
     },
-    toPath: (digest) => toImageFile(folder, digest),
+    toPath: (digest) => toImagePath(folder, digest, form),
     list: async () => {
       const digests: string[] = [];
       for await (const { digest } of client.listTemplateImages({ folder, spared: [...saving] }))

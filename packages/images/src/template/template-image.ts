@@ -1,11 +1,20 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { loadImage } from '../archive/load-image.ts';
 import { saveImage } from '../archive/save-image.ts';
 import { prepareForSandboxes } from '../base/finish.ts';
 import type { OnProgress } from '../base/progress.ts';
+import { shiftOwners } from '../base/shift-owners.ts';
 import { ImageError } from '../image-error.ts';
-import { keepImageFile, listFolder, type MakeImageFile } from '../image-file.ts';
+import {
+  type ImageForm,
+  imageSuffix,
+  keepImage,
+  listFolder,
+  type MakeImageFile,
+  type SealImageFolder,
+  unfinishedPrefix,
+} from '../image-file.ts';
 import { emptyConfig, type ImageConfig } from '../oci/image-config.ts';
 import { pullImage, resolveImage } from '../oci/pull.ts';
 import type { Reach } from '../oci/reach.ts';
@@ -19,11 +28,16 @@ export interface TemplateImageOptions {
   /** The folder of all images of templates; made when missing. */
   folder: string;
   source: TemplateSource;
-  makeFile: MakeImageFile;
+  target: ImageTarget;
   readSpareRoom: ReadSpareRoom;
   onProgress: OnProgress;
   signal?: AbortSignal | undefined;
 }
+
+/** The form of an image, and what makes it: a folder has the owners of its files raised by `ownerOffset`. */
+export type ImageTarget =
+  | { form: 'file'; makeFile: MakeImageFile }
+  | { form: 'folder'; sealFolder: SealImageFolder; ownerOffset: number };
 
 interface RegistrySource {
   kind: 'registry';
@@ -38,9 +52,9 @@ interface RegistrySource {
 export type TemplateSource = RegistrySource | { kind: 'archive'; archive: string };
 
 export interface TemplateImage {
-  /** Absolute path of the file. It is never written to from here on. */
+  /** Absolute path. It is never written to from here on. */
   path: string;
-  /** Of the file: `sha256:` and 64 hex digits. */
+  /** Of the file, or of the entries of the folder: `sha256:` and 64 hex digits. */
   digest: string;
   /** The space that it takes. */
   sizeBytes: number;
@@ -68,21 +82,15 @@ export async function findOrigin(
   return toOrigin(isEmptyImage(reference) ? reference : await resolveImage(options));
 }
 
-const buildPrefix = '.building-';
-
-/** The path of a file that another process makes in the folder and `keepImageFile` moves to its place. */
-export const toUnfinishedFile = (folder: string, name: string): string =>
-  join(folder, `${buildPrefix}${name}.ext4`);
-
-/** The path of a folder that another process fills, as above. */
-export const toUnfinishedFolder = (folder: string, name: string): string =>
-  join(folder, `${buildPrefix}${name}`);
+/** The path of an image that another process makes in the folder and `keepImage` moves to its place. */
+export const toUnfinished = (folder: string, name: string, form: ImageForm): string =>
+  join(folder, `${unfinishedPrefix}${name}${imageSuffix[form]}`);
 
 /** Makes the folder, and removes what killed processes have left in it: nothing may be in progress there but `spared`. */
 export async function sweepTemplateImages(folder: string, spared: readonly string[] = []): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   for (const name of await listFolder(folder))
-    if (name.startsWith(buildPrefix) && !spared.includes(join(folder, name)))
+    if (name.startsWith(unfinishedPrefix) && !spared.includes(join(folder, name)))
       await rm(join(folder, name), { recursive: true, force: true });
 }
 
@@ -116,12 +124,12 @@ export async function saveTemplateImage(
  * the medium when it resolves. Rejects with ImageError, or the reason of `signal`, and leaves nothing then. Needs root.
  */
 export async function makeTemplateImage(options: TemplateImageOptions): Promise<TemplateImage> {
-  const { source, makeFile, readSpareRoom, onProgress, signal } = options;
+  const { source, target, readSpareRoom, onProgress, signal } = options;
   const folder = resolve(options.folder);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const requireRoom = toRequireRoom(folder, readSpareRoom);
   requireRoom(1);
-  const workDir = await mkdtemp(join(folder, buildPrefix));
+  const workDir = await mkdtemp(join(folder, unfinishedPrefix));
   try {
     // Alone in its folder, whose content becomes that of the file system.
     const tree = join(workDir, 'tree');
@@ -137,14 +145,36 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
           };
     await prepareForSandboxes(rootfs);
     onProgress({ phase: 'finish', message: 'writing the file system of the image', fraction: 0.9 });
-    const file = join(workDir, 'image.ext4');
-    const { digest, sizeBytes } = await makeFile({ folder: tree, path: file, signal, requireRoom });
-    const path = await keepImageFile(file, { folder, digest });
+    const image = join(workDir, `image${imageSuffix[target.form]}`);
+    const { digest, sizeBytes } = await makeImage(target, { tree, image, requireRoom, signal });
+    const path = await keepImage(image, { folder, digest });
     return { path, digest, sizeBytes, config, origin };
   } finally {
     await rm(workDir, { recursive: true, force: true });
   }
 }
+
+/** Makes the image of the tree in `rootfs` of `tree`, which may be moved there. */
+const makeImage = async (
+  target: ImageTarget,
+  {
+    tree,
+    image,
+    requireRoom,
+    signal,
+  }: {
+    tree: string;
+    image: string;
+    requireRoom: (sizeBytes: number) => void;
+    signal: AbortSignal | undefined;
+  },
+): Promise<{ digest: string; sizeBytes: number }> => {
+  if (target.form === 'file') return target.makeFile({ folder: tree, path: image, signal, requireRoom });
+  const rootfs = join(tree, 'rootfs');
+  await shiftOwners(rootfs, { by: target.ownerOffset, signal });
+  await rename(rootfs, image);
+  return target.sealFolder({ folder: image, signal });
+};
 
 const pullFrom = async (
   source: RegistrySource,

@@ -74,8 +74,7 @@ export const createTemplateHandlers = (
       const { templateID, hash } = params;
       const template = await requireWholeTemplate(store, templateID, 'path.templateID');
       if (template.kind !== 'build') throw notFound(`template "${templateID}" was not found`);
-      if (contexts === undefined)
-        throw unimplemented('this server cannot build templates on its host: that needs root');
+      if (contexts === undefined) throw unimplemented('the runtime of this server cannot build templates');
       const url = `${origin}${uploadLinks.toPath({ templateId: template.id, hash })}`;
       return { status: 201, body: { present: await contexts.has(hash), url, headers: {} } };
     },

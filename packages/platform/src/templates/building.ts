@@ -94,8 +94,8 @@ export const createBuilding = (options: BuildingOptions): Building => {
   let collecting: Promise<void> = Promise.resolve();
 
   const requireImages = (): TemplateImages => {
-    if (images.templates && runtime.features.imageFiles) return images.templates;
-    throw unimplemented('this server cannot build templates on its host: that needs root');
+    if (images.templates && runtime.features.imageExport) return images.templates;
+    throw unimplemented('the runtime of this server cannot build templates');
   };
   const cache = createBuildCache(options);
   const making = createMaking({ ...options, base: images.base, cache, requireImages });

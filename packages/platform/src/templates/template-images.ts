@@ -34,16 +34,18 @@ export interface TemplateImages {
   }): Promise<Omit<RegistryImage, 'origin'>>;
   /**
    * An image file as an archive of an OCI image layout of that many bytes, with those variables and that name. The caller
-   * reads the archive or destroys it. Rejects as `make` does.
+   * reads the archive or destroys it. Rejects as `make` does. Undefined where images cannot be saved.
    */
-  save(options: {
-    image: string;
-    env: Record<string, string>;
-    name: string;
-    tag: string;
-    signal: AbortSignal;
-  }): Promise<{ archive: Readable; sizeBytes: number }>;
-  /** The path at which to write a new image of that name, which `keep` then moves to its place. */
+  save:
+    | ((options: {
+        image: string;
+        env: Record<string, string>;
+        name: string;
+        tag: string;
+        signal: AbortSignal;
+      }) => Promise<{ archive: Readable; sizeBytes: number }>)
+    | undefined;
+  /** The path at which the runtime writes a new image of that name, which `keep` then moves to its place. */
   toUnfinished(name: string): string;
   keep(options: { file: string; digest: string }): Promise<void>;
   /** The path of an image, as an instance needs it. */

@@ -13,5 +13,5 @@ export const createToRootfs =
     // A build that was deleted since it was found: the reservation of a place refuses it.
     if (build.image === null) return base.rootfs;
     if (templates) return templates.toPath(build.image);
-    throw unimplemented('this server cannot use templates that were built: that needs root');
+    throw unimplemented('the runtime of this server cannot use templates that were built');
   };

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createYielder } from '../concurrency/yielder.ts';
 import { runCommand } from '../kernel/run-command.ts';
 import { syncPath } from '../kernel/sync-path.ts';
-import type { ImageFile } from '../runtime.ts';
+import type { ExportedImage } from '../runtime.ts';
 
 const BLOCK_BYTES = 4096;
 const DEADLINE_MS = 30 * 60_000;
@@ -21,7 +21,7 @@ export const makeFileSystemImage = async (options: {
   signal?: AbortSignal | undefined;
   /** Throws where the host has no room for a file of that size. */
   requireRoom?: ((sizeBytes: number) => void) | undefined;
-}): Promise<ImageFile> => {
+}): Promise<ExportedImage> => {
   const { folder, path, signal, requireRoom } = options;
   const { entryCount, blockCount } = await measure(folder, signal);
   requireRoom?.(blockCount * BLOCK_BYTES);

@@ -17,8 +17,8 @@ import { createLink } from './link.ts';
 import {
   type InstanceDescription,
   parseDifference,
+  parseExportedImage,
   parseFeatures,
-  parseImageFile,
   parseInstance,
   parseState,
   parseUsage,
@@ -99,7 +99,7 @@ export async function createRemote(options: {
         await (memory && features.snapshot.memory ? connections.interrupt(take) : take());
       },
       exportImage: ({ path, signal }) =>
-        ask(callHeld(client.exportImage, { target, path }, signal), parseImageFile),
+        ask(callHeld(client.exportImage, { target, path }, signal), parseExportedImage),
       usage: () => ask(client.getUsage({ target }), parseUsage),
       stop: async () => {
         await ifGone(ask(client.stop({ target }), toNothing), undefined);

@@ -8,8 +8,8 @@ import * as wire from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import type {
   Difference,
   DifferentField,
+  ExportedImage,
   Features,
-  ImageFile,
   InstanceSpec,
   InstanceState,
   TreeOrigin,
@@ -70,7 +70,7 @@ export const parseFeatures = ({ features }: wire.DescribeResponse): Features => 
     programs: features.programs,
     pause: { memory: pause.memory, filesystem: pause.filesystem },
     snapshot: { memory: snapshot.memory, filesystem: snapshot.filesystem },
-    imageFiles: features.imageFiles,
+    imageExport: features.imageExport,
     network: features.network,
     limits: {
       cpu: limits.cpu,
@@ -127,12 +127,12 @@ export const toOriginMessage = (origin: TreeOrigin): MessageInitShape<typeof wir
 export const parseOrigin = (message: wire.TreeOrigin | undefined, field: string): TreeOrigin =>
   parseTreeOrigin(message?.origin.case && { [message.origin.case]: message.origin.value }, field);
 
-export const toImageFileMessage = ({ digest, sizeBytes }: ImageFile) => ({
+export const toExportedImageMessage = ({ digest, sizeBytes }: ExportedImage) => ({
   digest,
   sizeBytes: toUint64(sizeBytes, 'sizeBytes'),
 });
 
-export const parseImageFile = ({ digest, sizeBytes }: wire.ExportImageResponse): ImageFile => ({
+export const parseExportedImage = ({ digest, sizeBytes }: wire.ExportImageResponse): ExportedImage => ({
   digest,
   sizeBytes: Number(sizeBytes),
 });

@@ -10,7 +10,7 @@ import {
   parseTarget,
   type Target,
   toDifferenceMessage,
-  toImageFileMessage,
+  toExportedImageMessage,
   toInstanceMessage,
   toStateMessage,
   toUsageMessage,
@@ -63,7 +63,7 @@ export const createRuntimeService = (
     exportImage: async (requests, context) => {
       const { request, signal } = await readHeld(requests, context.signal);
       const path = parsePath(request.path, 'path');
-      return toImageFileMessage(await (await find(request)).exportImage({ path, signal }));
+      return toExportedImageMessage(await (await find(request)).exportImage({ path, signal }));
     },
     listSnapshots: () =>
       toMessages(runtime.snapshots.list(), ({ id, sizeBytes }) => ({

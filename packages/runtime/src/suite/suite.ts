@@ -291,7 +291,7 @@ const lifeSuite = (host: SuiteHost): void => {
     });
 
     it('rejects with "unsupported" for everything that its features declare false', async () => {
-      const { pause, snapshot, imageFiles } = host.runtime.features;
+      const { pause, snapshot, imageExport } = host.runtime.features;
       const instance = await host.create();
       const tried: Record<string, string> = {};
       if (!pause.memory) tried.pauseMemory = await code(instance.pause({ memory: true }));
@@ -299,7 +299,7 @@ const lifeSuite = (host: SuiteHost): void => {
       if (!pause.memory && !pause.filesystem) tried.resume = await code(instance.resume());
       if (!snapshot.memory) tried.snapshot = await code(instance.snapshot({ id: 's1', memory: true }));
       if (!snapshot.filesystem) tried.files = await code(instance.snapshot({ id: 's2', memory: false }));
-      if (!imageFiles) tried.image = await code(instance.exportImage({ path: '/nonexistent/image' }));
+      if (!imageExport) tried.image = await code(instance.exportImage({ path: '/nonexistent/image' }));
       expect(new Set(Object.values(tried))).toEqual(
         new Set(Object.keys(tried).length > 0 ? ['unsupported'] : []),
       );

@@ -68,8 +68,10 @@ export async function startDebianRegistry({
     credentials === undefined
       ? {}
       : { authorization: `Basic ${btoa(`${credentials.username}:${credentials.password}`)}` };
-  const send = (url: URL | string, request: RequestInit & { headers?: Record<string, string> }) =>
-    fetch(url, { ...request, headers: { ...authorization, ...request.headers } });
+  const send = (
+    url: URL | string,
+    request: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> },
+  ) => fetch(url, { ...request, headers: { ...authorization, ...request.headers } });
 
   const pushFile = async (name: string, path: string): Promise<{ digest: string; size: number }> => {
     const hash = createHash('sha256');
@@ -81,7 +83,7 @@ export async function startDebianRegistry({
     target.searchParams.set('digest', digest);
     const headers = { 'content-length': String(size) };
     const sent = { method: 'PUT', headers, body: Readable.toWeb(createReadStream(path)), duplex: 'half' };
-    await expectCreated(await send(target, sent as RequestInit & { headers: typeof headers }));
+    await expectCreated(await send(target, sent as Parameters<typeof send>[1]));
     return { digest, size };
   };
   const pushLayers: DebianRegistry['pushLayers'] = async (

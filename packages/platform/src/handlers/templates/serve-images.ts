@@ -67,8 +67,7 @@ const createLoad = (
   { store, building, diskMb, imports }: ImageServices,
   query: NewBuildBody & { name: string },
 ) => {
-  if (imports === undefined)
-    throw unimplemented('this server cannot build templates on its host: that needs root');
+  if (imports === undefined) throw unimplemented('the runtime of this server cannot build templates');
   const request = parseNewBuild(query, toNewBuildBounds(diskMb), 'query');
   return async (
     upload: Parameters<typeof receiveBody>[0],
@@ -107,12 +106,12 @@ const save = async (
   { store, images }: ImageServices,
   text: string,
   signal: AbortSignal,
-): ReturnType<TemplateImages['save']> => {
+): ReturnType<NonNullable<TemplateImages['save']>> => {
   const { template, snapshot, build } = await requireTemplate(store, text, 'path.templateID');
   if (snapshot !== null)
     throw invalid(`path.templateID: "${text}" is a snapshot, which cannot be saved as an image`);
-  if (images.templates === undefined)
-    throw unimplemented('this server has no image files on its host: that needs root');
+  if (images.templates?.save === undefined)
+    throw unimplemented('this server cannot save images on its host: that needs root');
   const { tag = DEFAULT_TAG } = parseTemplateReference('path.templateID', text);
   const { id, name } = template;
   const image = createToRootfs(images)(build);

@@ -42,7 +42,7 @@ export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): Mem
     programs: false,
     pause,
     snapshot,
-    imageFiles: false,
+    imageExport: false,
     network: false,
     limits: { cpu: false, memory: false, disk: false, processes: false },
   };

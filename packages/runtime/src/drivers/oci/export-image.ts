@@ -1,13 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
-import { mountShifted } from '../../kernel/shifted-mount.ts';
 import { MountFlag, mount, unmountEvery } from '../../kernel/syscalls.ts';
-import { openUnshift } from '../../kernel/user-namespace.ts';
-import type { ImageFile } from '../../runtime.ts';
-import { makeFileSystemImage } from '../file-system-image.ts';
-import { mountDisk } from './disk/disk.ts';
+import type { ExportedImage } from '../../runtime.ts';
 import { verifyDisk } from './disk/kept-disk.ts';
 import { requireRoomFor } from './disk/require-room.ts';
 import { toSandboxFolder } from './folder.ts';
@@ -43,13 +39,13 @@ export const sweepExports = (dataDir: string): void => {
 
 /**
  * Writes the files of a paused sandbox, its own over those of its image, as a new image at `path`. Rejects with
- * `damaged` when the disk differs from what the pause left, and as `makeFileSystemImage` does; leaves no file then.
+ * `damaged` when the disk differs from what the pause left, and as `writeImage` does; leaves no image then.
  */
 export const exportImage = async (
   host: OciHost,
   record: SandboxRecord,
   { path, signal }: { path: string; signal: AbortSignal | undefined },
-): Promise<ImageFile> => {
+): Promise<ExportedImage> => {
   const { image } = toSandboxFolder(host.dataDir, record.spec.id);
   await verifyDisk(host.disks, image, record.kept).catch((error: Error) => {
     throw new RuntimeError('damaged', error.message, { cause: error });
@@ -59,21 +55,15 @@ export const exportImage = async (
   try {
     const lower = await host.roots.open(record.spec.rootfs, user);
     await mkdir(places.rootfs, { recursive: true, mode: 0o700 });
-    await mountDisk({ image, target: places.disk, readOnly: true });
-    const userNamespace = await openUnshift(record.diskBaseId);
-    try {
-      mountShifted({ source: places.disk, target: places.disk, userNamespace });
-    } finally {
-      closeSync(userNamespace);
-    }
+    const disk = await host.disks.show({ image, target: places.disk, baseId: record.diskBaseId });
     mount({
       source: 'overlay',
       target: places.rootfs,
       type: 'overlay',
       flags: MountFlag.readOnly | MountFlag.nodev | MountFlag.nosuid | MountFlag.noexec,
-      data: `lowerdir=${places.disk}/upper:${lower}`,
+      data: `lowerdir=${disk}/upper:${lower}${host.shiftsImages ? '' : ',userxattr'}`,
     });
-    return await makeFileSystemImage({
+    return await host.writeImage({
       folder: places.tree,
       path,
       signal,

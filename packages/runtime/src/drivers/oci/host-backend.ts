@@ -1,6 +1,7 @@
 import type { IdRange } from '../../network/foreign-ids.ts';
 import type { Surroundings } from '../../network/rules.ts';
 import type { Features, Limits } from '../../runtime.ts';
+import type { makeFileSystemImage } from '../file-system-image.ts';
 import type { Cgroup, CgroupLayout } from './cgroup/cgroup.ts';
 import type { Disks } from './disk/disks.ts';
 import type { Roots } from './disk/roots.ts';
@@ -29,6 +30,8 @@ export interface HostBackend {
   readonly shiftsImages: boolean;
   readonly disks: Disks;
   readonly roots: Roots;
+  /** Writes the tree in the folder `rootfs` of `folder` as an image at `path`, in the form that `roots` opens. */
+  readonly writeImage: typeof makeFileSystemImage;
   /** Whether the disk of a sandbox can be captured by itself, and compared. */
   readonly capturesDisks: boolean;
   readonly cgroups: CgroupLayout;

@@ -187,10 +187,8 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
         ? host.snapshots.makeEphemeral(snapshotId, take)
         : host.snapshots.make(snapshotId, take, { unlisted }));
     },
-    exportImage: async ({ path, signal }) => {
-      if (!host.roots.mountsFiles)
-        throw new RuntimeError('unsupported', 'this host cannot make an image of the files of an instance');
-      return inTurn(async () => {
+    exportImage: ({ path, signal }) =>
+      inTurn(async () => {
         const paused = await settled();
         if (paused === undefined) throw new RuntimeError('unavailable', `sandbox ${id} is not paused`);
         return exportImage(host, paused, { path, signal }).catch(async (error: unknown) => {
@@ -200,8 +198,7 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
             ...(signal && { signal }),
           });
         });
-      });
-    },
+      }),
     usage: async (): Promise<Usage> => {
       const [used, diskBytes] = await Promise.all([cgroup.usage(), host.disks.usedBytes(folder)]);
       return { ...used, diskBytes };

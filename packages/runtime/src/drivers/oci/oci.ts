@@ -81,7 +81,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     programs: true,
     pause: { memory: hasMemory, filesystem: true },
     snapshot: { memory: hasMemory, filesystem: host.capturesDisks },
-    imageFiles: host.roots.mountsFiles,
+    imageExport: true,
     network: true,
     limits: host.limits,
   };

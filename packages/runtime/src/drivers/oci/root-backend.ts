@@ -1,6 +1,7 @@
 import { openUserNamespace } from '../../kernel/user-namespace.ts';
 import { readForeignIds } from '../../network/foreign-ids.ts';
 import { toBaseUid } from '../../network/slots.ts';
+import { makeFileSystemImage } from '../file-system-image.ts';
 import { openCgroup, readCgroupLayout } from './cgroup/cgroup.ts';
 import { toCgroupParent } from './cgroup/cgroup-parent.ts';
 import { createExpectJoin } from './cgroup/workarounds/expect-join.ts';
@@ -19,6 +20,7 @@ export const createRootBackend = ({ dataDir }: { dataDir: string }): HostBackend
     shiftsImages: true,
     disks: createImageDisks(`${dataDir}/run`),
     roots: createImageRoots(dataDir),
+    writeImage: makeFileSystemImage,
     capturesDisks: true,
     cgroups,
     cgroupParent,

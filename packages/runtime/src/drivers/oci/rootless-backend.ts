@@ -4,6 +4,7 @@ import { readInotifyShare } from '../../rootless/inotify-share.ts';
 import { rootlessBaseId } from '../../rootless/namespace.ts';
 import { readControllers, unifiedRoot } from '../../rootless/unified-groups.ts';
 import { uplinkResolver } from '../../rootless/uplink.ts';
+import { copyFolderImage } from '../folder-image.ts';
 import { type Cgroup, openCgroup, readDelegatedLayout } from './cgroup/cgroup.ts';
 import { toCgroupParent } from './cgroup/cgroup-parent.ts';
 import { makeCgroup } from './cgroup/make-cgroup.ts';
@@ -44,6 +45,7 @@ export const createRootlessBackend = ({
     shiftsImages: false,
     disks: createFolderDisks(),
     roots: createFolderRoots(),
+    writeImage: copyFolderImage,
     capturesDisks: false,
     ...(delegated ?? {
       cgroups: { version: 2, hybrid: false, trees: [], limitsSwap: false },

@@ -12,6 +12,11 @@ export interface Disks {
    * and correct after a power cut too.
    */
   close(options: { image: string; target: string }): Promise<void>;
+  /**
+   * Resolves with the folder of the content of a disk at rest, to be read only, whose files have the owners of those of an
+   * image. It may be mounted at `target`, which is made then; the caller unmounts it. `baseId` is the id of root on the disk.
+   */
+  show(options: { image: string; target: string; baseId: number }): Promise<string>;
   /** Describes a disk at rest, so that a replaced or changed one is detected. */
   describe(image: string): Promise<KeptDisk>;
   /** Of an open disk, or of one at rest. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rmdir, stat } from 'node:fs/promises';
-import { runCommand } from '../../../kernel/run-command.ts';
 import { syncPath } from '../../../kernel/sync-path.ts';
 import { MountFlag, mount, unmountEvery } from '../../../kernel/syscalls.ts';
+import { countBytes } from '../../count-bytes.ts';
 import { flushDisk } from './close-disk.ts';
 import type { Disks } from './disks.ts';
 
@@ -32,6 +32,7 @@ export const createFolderDisks = (): Disks => {
       });
       await syncPath(image);
     },
+    show: async ({ image }) => image,
     describe: async (image) => {
       const { mtimeNs } = await stat(image, { bigint: true });
       const parts = ['upper', 'work'].map(async (name) => {
@@ -56,10 +57,4 @@ export const createFolderDisks = (): Disks => {
       return bytes;
     },
   };
-};
-
-const countBytes = async (path: string): Promise<number> => {
-  const args = ['--summarize', '--one-file-system', '--block-size=1', path];
-  // Exit code 1: a file disappeared while its folder was read.
-  return Number.parseInt(await runCommand({ file: 'du', args, exitCodes: [0, 1] }), 10) || 0;
 };

@@ -1,4 +1,7 @@
+import { closeSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
+import { mountShifted } from '../../../kernel/shifted-mount.ts';
+import { openUnshift } from '../../../kernel/user-namespace.ts';
 import { closeDisk } from './close-disk.ts';
 import { createDiskFormatter, mountDisk } from './disk.ts';
 import type { Disks } from './disks.ts';
@@ -11,6 +14,16 @@ export const createImageDisks = (scratchDir: string): Disks => ({
   make: createDiskFormatter(scratchDir),
   open: mountDisk,
   close: closeDisk,
+  show: async ({ image, target, baseId }) => {
+    await mountDisk({ image, target, readOnly: true });
+    const userNamespace = await openUnshift(baseId);
+    try {
+      mountShifted({ source: target, target, userNamespace });
+    } finally {
+      closeSync(userNamespace);
+    }
+    return target;
+  },
   describe: describeDisk,
   usedBytes: async ({ disk, image }) => {
     try {

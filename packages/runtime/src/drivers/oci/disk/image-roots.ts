@@ -119,7 +119,6 @@ export const createImageRoots = (dataDir: string): Roots => {
   adopt();
 
   return {
-    mountsFiles: true,
     open: async (rootfs, user) => {
       const found = await stat(rootfs).catch((cause: unknown) => {
         throw new RuntimeError('internal', `there is no image ${rootfs}`, { cause });

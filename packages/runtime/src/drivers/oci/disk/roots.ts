@@ -3,8 +3,6 @@ import { RuntimeError } from '../../../error.ts';
 
 /** Resolves the image of a sandbox, a folder or a file, to a folder that its root can lie over. */
 export interface Roots {
-  /** Whether an image may be a file. */
-  readonly mountsFiles: boolean;
   /**
    * Resolves with the folder, which exists until `release` is called for that user, a unique name. Rejects with
    * `internal` when there is no such image, and with `unsupported` for a file where this host cannot mount it.
@@ -18,7 +16,6 @@ export interface Roots {
 
 /** For users who cannot mount: images are folders. */
 export const createFolderRoots = (): Roots => ({
-  mountsFiles: false,
   open: async (rootfs) => {
     const found = await stat(rootfs).catch((cause: unknown) => {
       throw new RuntimeError('internal', `there is no image ${rootfs}`, { cause });
