@@ -30,10 +30,9 @@ export const createTemplateHandlers = (
   const { store, building, snapshotting, diskMb, contexts, uploadLinks } = context;
 
   const requireBuild = async (params: { templateID: string; buildID: string }): Promise<BuildRow> => {
-    const { name } = parseTemplateReference('path.templateID', params.templateID);
-    const template = await store.findTemplate(name);
+    const { id } = await requireWholeTemplate(store, params.templateID, 'path.templateID');
     const build = await store.findBuild(parseBuildId(params.buildID));
-    if (template !== undefined && build?.templateId === template.id) return build;
+    if (build?.templateId === id) return build;
     throw notFound(`template "${params.templateID}" has no build "${params.buildID}"`);
   };
 

@@ -138,6 +138,18 @@ describe('a template', () => {
     expect(unknown.response.status).toBe(404);
   });
 
+  it('is found for its builds by id, name and namespace, and without a tag', async () => {
+    const [{ buildID } = { buildID: '' }] = await list('app');
+    const ask = async (templateID: string): Promise<number> => {
+      const params = { path: { templateID, buildID } };
+      return (await stack.api.GET('/templates/{templateID}/builds/{buildID}/status', { params })).response
+        .status;
+    };
+    const names = ['app', 'local/app', 'other/app', 'base', 'app:v1'];
+    expect(await Promise.all(names.map(ask))).toEqual([200, 200, 404, 404, 400]);
+    expect((await start({ templateID: 'other/app', buildID }, writing('no'))).response.status).toBe(404);
+  });
+
   it('is made public and private, which every reply tells', async () => {
     const params = { path: { templateID: 'app' } };
     const changed = await stack.api.PATCH('/v2/templates/{templateID}', { params, body: { public: true } });
