@@ -51,7 +51,7 @@ export const createTemplateHandlers = (
     },
     'POST /v2/templates': async ({ body }) => {
       const { build } = await register(body);
-      const listed = (await store.listTemplates()).find(({ template }) => template.id === build.templateId);
+      const [listed] = await store.listTemplates({ id: build.templateId });
       if (listed === undefined) throw notFound(`template "${body.alias}" was deleted meanwhile`);
       return { status: 202, body: toTemplate(listed) };
     },
@@ -77,11 +77,8 @@ export const createTemplateHandlers = (
       return { status: 201, body: { present: await contexts.has(hash), url, headers: {} } };
     },
     'GET /templates': async () => {
-      const all = await store.listTemplates();
-      return {
-        status: 200,
-        body: all.filter(({ template }) => template.kind !== 'snapshot').map(toTemplate),
-      };
+      const all = await store.listTemplates({ kinds: ['image', 'build'] });
+      return { status: 200, body: all.map(toTemplate) };
     },
     'GET /templates/aliases/{alias}': async ({ params }) => {
       const template = await findTemplate(store, parseTemplateReference('path.alias', params.alias));
