@@ -10,6 +10,9 @@ export type BuildInfo = components['schemas']['BuildInfo'];
 /** One entry of the log of a build. */
 export type BuildLogEntry = components['schemas']['BuildLogEntry'];
 
+/** A part of the log of a build. */
+export type BuildLogs = components['schemas']['BuildLogs'];
+
 /** A build to register. */
 export type BuildRequest = components['schemas']['BuildRequest'];
 

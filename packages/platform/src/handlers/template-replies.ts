@@ -100,7 +100,7 @@ export const toTemplateWithBuilds = (
   };
 };
 
-const toBuildLogEntry = ({ at, level, message, step }: BuildLogRow): Schemas['BuildLogEntry'] => ({
+export const toBuildLogEntry = ({ at, level, message, step }: BuildLogRow): Schemas['BuildLogEntry'] => ({
   timestamp: toTime(at),
   level,
   message,

@@ -1,24 +1,27 @@
 import { logLevels } from '@skerry/contract/agent-control';
 import { invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { parseBuildId } from '../ids.ts';
-import type { BuildRow } from '../store/build-store.ts';
+import type { BuildLogLevel, BuildRow } from '../store/build-store.ts';
 import { parseBuildStart } from './build-start.ts';
 import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from './new-build.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { findTemplate, parseTemplateReference, requireWholeTemplate } from './template-reference.ts';
-import { toBuildInfo, toBuildRequested, toTemplate } from './template-replies.ts';
+import { toBuildInfo, toBuildLogEntry, toBuildRequested, toTemplate } from './template-replies.ts';
 
 type TemplateRoute =
   | 'POST /v3/templates'
   | 'POST /v2/templates'
   | 'POST /v2/templates/{templateID}/builds/{buildID}'
   | 'GET /templates/{templateID}/builds/{buildID}/status'
-  | 'GET /templates'
+  | 'GET /templates/{templateID}/builds/{buildID}/logs'
   | 'GET /templates/{templateID}/files/{hash}'
   | 'GET /templates/aliases/{alias}'
   | 'DELETE /templates/{templateID}';
 
 const MAX_PAGE = 100;
+
+const toLevels = (lowest: BuildLogLevel | undefined): readonly BuildLogLevel[] =>
+  lowest === undefined ? logLevels : logLevels.slice(logLevels.indexOf(lowest));
 
 /** Handlers that build, list and delete templates. */
 export const createTemplateHandlers = (
@@ -61,11 +64,23 @@ export const createTemplateHandlers = (
       return { status: 202, body: {} };
     },
     'GET /templates/{templateID}/builds/{buildID}/status': async ({ params, query }) => {
-      const { logsOffset = 0, limit = MAX_PAGE, level = logLevels[0] } = query;
+      const { logsOffset = 0, limit = MAX_PAGE, level } = query;
       const build = await requireBuild(params);
-      const levels = logLevels.slice(logLevels.indexOf(level));
+      const levels = toLevels(level);
       const entries = await store.listBuildLog(build.id, { levels, offset: logsOffset, limit });
       return { status: 200, body: toBuildInfo(build, entries) };
+    },
+    'GET /templates/{templateID}/builds/{buildID}/logs': async ({ params, query }) => {
+      const { cursor, direction = 'backward', limit = MAX_PAGE, level, source } = query;
+      if (source === 'temporary')
+        throw invalid('query.source: this server keeps no temporary entries, all are "persistent"');
+      const { id } = await requireBuild(params);
+      const place =
+        direction === 'forward'
+          ? ({ from: cursor, order: 'asc' } as const)
+          : ({ to: cursor, order: 'desc' } as const);
+      const entries = await store.listBuildLog(id, { levels: toLevels(level), ...place, limit });
+      return { status: 200, body: { logs: entries.map(toBuildLogEntry) } };
     },
     'GET /templates/{templateID}/files/{hash}': async ({ params, context: { origin } }) => {
       const { templateID, hash } = params;
@@ -75,10 +90,6 @@ export const createTemplateHandlers = (
         throw unimplemented('this server cannot build templates on its host: that needs root');
       const url = `${origin}${uploadLinks.toPath({ templateId: template.id, hash })}`;
       return { status: 201, body: { present: await contexts.has(hash), url, headers: {} } };
-    },
-    'GET /templates': async () => {
-      const all = await store.listTemplates({ kinds: ['image', 'build'] });
-      return { status: 200, body: all.map(toTemplate) };
     },
     'GET /templates/aliases/{alias}': async ({ params }) => {
       const template = await findTemplate(store, parseTemplateReference('path.alias', params.alias));

@@ -203,14 +203,15 @@ export const createBuildQueries = (db: Database): BuildStore => ({
       }
     }),
 
-  listBuildLog: (id, { levels, offset, limit }) =>
-    db
+  listBuildLog: (id, { levels, order = 'asc', from, to, offset = 0, limit }) => {
+    let query = db
       .selectFrom('build_logs')
       .select(['at', 'level', 'message', 'step'])
       .where('build_id', '=', id)
       .where('level', 'in', levels)
-      .orderBy('position', 'asc')
-      .offset(offset)
-      .limit(limit)
-      .execute(),
+      .orderBy('position', order);
+    if (from !== undefined) query = query.where('at', '>=', from);
+    if (to !== undefined) query = query.where('at', '<=', to);
+    return query.offset(offset).limit(limit).execute();
+  },
 });

@@ -117,14 +117,14 @@ export const describeBuilds = (ask: () => Store): void => {
 
     it('have a log in the order of its writing, of which a page can be read by level', async () => {
       await add('b1');
-      const entry = (message: string, level: 'info' | 'error', step: string | null = null) => ({
-        at: 1,
+      const entry = (message: string, level: 'info' | 'error', step: string | null = null, at = 1) => ({
+        at,
         level,
         message,
         step,
       });
       await ask().addBuildLog('b1', [entry('one', 'info'), entry('two', 'error', '1')]);
-      await ask().addBuildLog('b1', [entry('three', 'info')]);
+      await ask().addBuildLog('b1', [entry('three', 'info', null, 2)]);
       const read = async (query: object) =>
         (await ask().listBuildLog('b1', { levels: ['info', 'error'], offset: 0, limit: 10, ...query })).map(
           ({ message }) => message,
@@ -133,6 +133,9 @@ export const describeBuilds = (ask: () => Store): void => {
       expect(await read({ offset: 1, limit: 1 })).toEqual(['two']);
       expect(await read({ levels: ['error'] })).toEqual(['two']);
       expect(await read({ offset: 3 })).toEqual([]);
+      expect(await read({ order: 'desc', to: 1 })).toEqual(['two', 'one']);
+      expect(await read({ order: 'desc', limit: 1 })).toEqual(['three']);
+      expect(await read({ from: 2 })).toEqual(['three']);
     });
 
     it('lose their images when no tag, sandbox or snapshot needs them', async () => {
