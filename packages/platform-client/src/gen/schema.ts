@@ -1926,6 +1926,7 @@ export interface components {
          * @description What is kept.
          *
          *     - `templates`: file systems of built templates
+         *     - `buildCache`: what only the cache of builds needs: file systems, and files that steps have made
          *     - `baseImages`: that of the installation, and programs beside it
          *     - `contexts`: uploaded files for builds
          *     - `snapshots`: snapshots, and checkpoints of start commands
@@ -1933,11 +1934,11 @@ export interface components {
          *     - `buildLogs`, `sandboxLogs`: entries of logs
          * @enum {string}
          */
-        StorageKind: "templates" | "baseImages" | "contexts" | "snapshots" | "sandboxes" | "buildLogs" | "sandboxLogs";
+        StorageKind: "templates" | "buildCache" | "baseImages" | "contexts" | "snapshots" | "sandboxes" | "buildLogs" | "sandboxLogs";
         /** @description What to remove. */
         StoragePrune: {
             /**
-             * @description Also built templates that no sandbox uses.
+             * @description Also the cache of builds, and then built templates that no sandbox uses.
              * @default false
              */
             all?: boolean;
