@@ -25,6 +25,7 @@ import { createSnapshotHandlers } from './handlers/snapshots.ts';
 import { createBuildCacheHandlers } from './handlers/templates/build-cache.ts';
 import { serveImages } from './handlers/templates/serve-images.ts';
 import { createTemplateDetailHandlers } from './handlers/templates/template-details.ts';
+import { createTemplateListHandlers } from './handlers/templates/template-list.ts';
 import { createTagHandlers } from './handlers/templates/template-tags.ts';
 import { createTemplateHandlers } from './handlers/templates.ts';
 import { toPublicOrigin } from './http/public-origin.ts';
@@ -128,6 +129,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createSnapshotHandlers(context),
     ...createTemplateHandlers({ ...context, images: images.templates }),
     ...createTemplateDetailHandlers(context),
+    ...createTemplateListHandlers(context),
     ...createTagHandlers(context),
     ...createBuildCacheHandlers(context),
     ...createInspectionHandlers(context),

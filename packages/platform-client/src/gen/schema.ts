@@ -717,6 +717,37 @@ export interface paths {
         patch: operations["updateTemplateV1"];
         trace?: never;
     };
+    "/templates/{templateID}/builds/{buildID}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the build.
+                 * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
+                 */
+                buildID: components["parameters"]["BuildID"];
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Search the log of a build
+         * @description The same entries as the status of the build returns, in either direction and filtered.
+         */
+        get: operations["getTemplateBuildLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/templates/{templateID}/builds/{buildID}/status": {
         parameters: {
             query?: never;
@@ -951,7 +982,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List templates in pages
+         * @description Templates of the caller, newest first, without snapshots. `X-Next-Token` is present only when more templates exist.
+         */
+        get: operations["listTemplatesV2"];
         put?: never;
         /**
          * Register a build
@@ -1100,6 +1135,11 @@ export interface components {
              * @description When it was written.
              */
             timestamp: string;
+        };
+        /** @description A part of the log of a build. */
+        BuildLogs: {
+            /** @description The entries, in the requested direction. */
+            logs: components["schemas"]["BuildLogEntry"][];
         };
         /** @description A build to register. */
         BuildRequest: {
@@ -1889,6 +1929,7 @@ export interface components {
          * @description What is kept.
          *
          *     - `templates`: file systems of built templates
+         *     - `buildCache`: what only the cache of builds needs: file systems, and files that steps have made
          *     - `baseImages`: that of the installation, and programs beside it
          *     - `contexts`: uploaded files for builds
          *     - `snapshots`: snapshots, and checkpoints of start commands
@@ -1896,11 +1937,11 @@ export interface components {
          *     - `buildLogs`, `sandboxLogs`: entries of logs
          * @enum {string}
          */
-        StorageKind: "templates" | "baseImages" | "contexts" | "snapshots" | "sandboxes" | "buildLogs" | "sandboxLogs";
+        StorageKind: "templates" | "buildCache" | "baseImages" | "contexts" | "snapshots" | "sandboxes" | "buildLogs" | "sandboxLogs";
         /** @description What to remove. */
         StoragePrune: {
             /**
-             * @description Also built templates that no sandbox uses.
+             * @description Also the cache of builds, and then built templates that no sandbox uses.
              * @default false
              */
             all?: boolean;
@@ -3584,6 +3625,71 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    getTemplateBuildLogs: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Unix time in milliseconds to start at; entries of that millisecond are included. The default is the newest
+                 *     entry for direction backward and the oldest for forward.
+                 * @example 1795168800000
+                 */
+                cursor?: number;
+                /**
+                 * @description Backward starts with the newest entry, forward with the oldest.
+                 * @example forward
+                 */
+                direction?: "forward" | "backward";
+                /**
+                 * @description The lowest level to return.
+                 * @example info
+                 */
+                level?: components["schemas"]["LogLevel"];
+                /**
+                 * @description The maximum number of entries to return.
+                 * @example 20
+                 */
+                limit?: number;
+                /**
+                 * @description Where entries are kept. All of them are `persistent`, also while the build runs; `temporary` is refused with 400.
+                 * @example persistent
+                 */
+                source?: "temporary" | "persistent";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the build.
+                 * @example 0b0f6a9e-6a3f-4f0e-9a53-3f5f0a5c8f10
+                 */
+                buildID: components["parameters"]["BuildID"];
+                /**
+                 * @description Id, alias or `namespace/alias`, each with an optional `:tag`; `/` and `:` percent-encoded.
+                 * @example team/data-science:v2
+                 */
+                templateID: components["parameters"]["TemplateID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BuildLogs"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getTemplateBuildStatus: {
         parameters: {
             query?: {
@@ -3979,6 +4085,45 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listTemplatesV2: {
+        parameters: {
+            query?: {
+                /** @description Rows in a page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Value of `X-Next-Token` of the previous page. Opaque; a token that this server did not issue is refused with 400. */
+                nextToken?: components["parameters"]["NextToken"];
+                /**
+                 * @description Team whose templates to list; the default is the key's own team. An installation has one team, `local`; another one is
+                 *     refused with 403.
+                 * @example local
+                 */
+                teamID?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    "X-Next-Token": components["headers"]["NextToken"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

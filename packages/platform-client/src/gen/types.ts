@@ -10,6 +10,9 @@ export type BuildInfo = components['schemas']['BuildInfo'];
 /** One entry of the log of a build. */
 export type BuildLogEntry = components['schemas']['BuildLogEntry'];
 
+/** A part of the log of a build. */
+export type BuildLogs = components['schemas']['BuildLogs'];
+
 /** A build to register. */
 export type BuildRequest = components['schemas']['BuildRequest'];
 
@@ -148,7 +151,7 @@ export type SnapshotLogEntry = components['schemas']['SnapshotLogEntry'];
 /** The result of the verification of a snapshot. */
 export type SnapshotVerification = components['schemas']['SnapshotVerification'];
 
-/** What is kept. - `templates`: file systems of built templates - `baseImages`: that of the installation, and programs beside it - `contexts`: uploaded files for builds - `snapshots`: snapshots, and checkpoints of start commands - `sandboxes`: disks and memory of running and paused sandboxes - `buildLogs`, `sandboxLogs`: entries of logs */
+/** What is kept. - `templates`: file systems of built templates - `buildCache`: what only the cache of builds needs: file systems, and files that steps have made - `baseImages`: that of the installation, and programs beside it - `contexts`: uploaded files for builds - `snapshots`: snapshots, and checkpoints of start commands - `sandboxes`: disks and memory of running and paused sandboxes - `buildLogs`, `sandboxLogs`: entries of logs */
 export type StorageKind = components['schemas']['StorageKind'];
 
 /** What to remove. */

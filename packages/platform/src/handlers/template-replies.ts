@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { components } from '@skerry/platform-client';
 import { toBuildId } from '../ids.ts';
 import type { BuildLogRow, BuildRow } from '../store/build-store.ts';
-import type { ListedTemplate, TemplateRow } from '../store/store.ts';
+import type { ListedBuild, ListedTemplate, TemplateRow } from '../store/store.ts';
 import { AGENT_VERSION } from './agent-version.ts';
 import { NAMESPACE } from './template-reference.ts';
 
@@ -33,11 +33,7 @@ export const toImageId = (templateId: string): string =>
 const toTime = (ms: number): string => new Date(ms).toISOString();
 
 /** A build as far as callers see it; a snapshot has the same fields, but those of the start command. */
-type ShownBuild = Pick<
-  BuildRow,
-  'id' | 'state' | 'createdAt' | 'startedAt' | 'finishedAt' | 'cpuCount' | 'memoryMb' | 'diskMb'
-> &
-  Partial<Pick<BuildRow, 'start' | 'checkpointId'>>;
+type ShownBuild = ListedBuild & Partial<Pick<BuildRow, 'start' | 'checkpointId'>>;
 
 const toLastChange = (build: Partial<ShownBuild> & { createdAt: number }): number =>
   build.finishedAt ?? build.startedAt ?? build.createdAt;
@@ -104,7 +100,7 @@ export const toTemplateWithBuilds = (
   };
 };
 
-const toBuildLogEntry = ({ at, level, message, step }: BuildLogRow): Schemas['BuildLogEntry'] => ({
+export const toBuildLogEntry = ({ at, level, message, step }: BuildLogRow): Schemas['BuildLogEntry'] => ({
   timestamp: toTime(at),
   level,
   message,

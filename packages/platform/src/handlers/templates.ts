@@ -1,13 +1,13 @@
 import { logLevels } from '@skerry/contract/agent-control';
 import { invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { parseBuildId } from '../ids.ts';
-import type { BuildRow } from '../store/build-store.ts';
+import type { BuildLogLevel, BuildRow } from '../store/build-store.ts';
 import type { TemplateImages } from '../templates/template-images.ts';
 import { parseBuildStart } from './build-start.ts';
 import { type NewBuildBody, parseNewBuild, toNewBuildBounds } from './new-build.ts';
 import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { findTemplate, parseTemplateReference, requireWholeTemplate } from './template-reference.ts';
-import { toBuildInfo, toBuildRequested, toTemplate } from './template-replies.ts';
+import { toBuildInfo, toBuildLogEntry, toBuildRequested, toTemplate } from './template-replies.ts';
 import { mapImages } from './templates/map-images.ts';
 
 type TemplateRoute =
@@ -15,12 +15,15 @@ type TemplateRoute =
   | 'POST /v2/templates'
   | 'POST /v2/templates/{templateID}/builds/{buildID}'
   | 'GET /templates/{templateID}/builds/{buildID}/status'
-  | 'GET /templates'
+  | 'GET /templates/{templateID}/builds/{buildID}/logs'
   | 'GET /templates/{templateID}/files/{hash}'
   | 'GET /templates/aliases/{alias}'
   | 'DELETE /templates/{templateID}';
 
 const MAX_PAGE = 100;
+
+const toLevels = (lowest: BuildLogLevel | undefined): readonly BuildLogLevel[] =>
+  lowest === undefined ? logLevels : logLevels.slice(logLevels.indexOf(lowest));
 
 /** Handlers that build, list and delete templates. */
 export const createTemplateHandlers = (
@@ -32,10 +35,9 @@ export const createTemplateHandlers = (
   const { store, building, snapshotting, diskMb, contexts, uploadLinks, images } = context;
 
   const requireBuild = async (params: { templateID: string; buildID: string }): Promise<BuildRow> => {
-    const { name } = parseTemplateReference('path.templateID', params.templateID);
-    const template = await store.findTemplate(name);
+    const { id } = await requireWholeTemplate(store, params.templateID, 'path.templateID');
     const build = await store.findBuild(parseBuildId(params.buildID));
-    if (template !== undefined && build?.templateId === template.id) return build;
+    if (build?.templateId === id) return build;
     throw notFound(`template "${params.templateID}" has no build "${params.buildID}"`);
   };
 
@@ -54,7 +56,7 @@ export const createTemplateHandlers = (
     },
     'POST /v2/templates': async ({ body }) => {
       const { build } = await register(body);
-      const listed = (await store.listTemplates()).find(({ template }) => template.id === build.templateId);
+      const [listed] = await store.listTemplates({ id: build.templateId });
       if (listed === undefined) throw notFound(`template "${body.alias}" was deleted meanwhile`);
       return { status: 202, body: toTemplate(listed) };
     },
@@ -64,11 +66,23 @@ export const createTemplateHandlers = (
       return { status: 202, body: {} };
     },
     'GET /templates/{templateID}/builds/{buildID}/status': async ({ params, query }) => {
-      const { logsOffset = 0, limit = MAX_PAGE, level = logLevels[0] } = query;
+      const { logsOffset = 0, limit = MAX_PAGE, level } = query;
       const build = await requireBuild(params);
-      const levels = logLevels.slice(logLevels.indexOf(level));
+      const levels = toLevels(level);
       const entries = await store.listBuildLog(build.id, { levels, offset: logsOffset, limit });
       return { status: 200, body: toBuildInfo(build, entries) };
+    },
+    'GET /templates/{templateID}/builds/{buildID}/logs': async ({ params, query }) => {
+      const { cursor, direction = 'backward', limit = MAX_PAGE, level, source } = query;
+      if (source === 'temporary')
+        throw invalid('query.source: this server keeps no temporary entries, all are "persistent"');
+      const { id } = await requireBuild(params);
+      const place =
+        direction === 'forward'
+          ? ({ from: cursor, order: 'asc' } as const)
+          : ({ to: cursor, order: 'desc' } as const);
+      const entries = await store.listBuildLog(id, { levels: toLevels(level), ...place, limit });
+      return { status: 200, body: { logs: entries.map(toBuildLogEntry) } };
     },
     'GET /templates/{templateID}/files/{hash}': async ({ params, context: { origin } }) => {
       const { templateID, hash } = params;
@@ -77,13 +91,6 @@ export const createTemplateHandlers = (
       if (contexts === undefined) throw unimplemented('the runtime of this server cannot build templates');
       const url = `${origin}${uploadLinks.toPath({ templateId: template.id, hash })}`;
       return { status: 201, body: { present: await contexts.has(hash), url, headers: {} } };
-    },
-    'GET /templates': async () => {
-      const all = await store.listTemplates();
-      return {
-        status: 200,
-        body: all.filter(({ template }) => template.kind !== 'snapshot').map(toTemplate),
-      };
     },
     'GET /templates/aliases/{alias}': async ({ params }) => {
       const template = await findTemplate(store, parseTemplateReference('path.alias', params.alias));

@@ -36,7 +36,8 @@ export interface Storage {
   measure(): Promise<StorageUsage[]>;
   /**
    * Removes what nothing uses: uploaded files, logs of builds without a tag, images and snapshots without a record. With `all`,
-   * also the built templates that nothing uses. Resolves with the names of these, and with what has become less.
+   * also the cache of builds, and the built templates that nothing uses. Resolves with the names of these, and with what has
+   * become less.
    */
   prune(options: { all: boolean }): Promise<{
     templates: string[];
@@ -46,7 +47,7 @@ export interface Storage {
 
 export interface StorageOptions {
   store: Store;
-  building: Pick<Building, 'delete' | 'collect'>;
+  building: Pick<Building, 'delete' | 'collect' | 'pruneCached'>;
   snapshotting: Pick<Snapshotting, 'collect'>;
   contexts: ContextStore | undefined;
   images: TemplateImages | undefined;
@@ -57,37 +58,60 @@ export interface StorageOptions {
 
 const toSum = (sizes: Iterable<number>): number => [...sizes].reduce((sum, size) => sum + size, 0);
 
+/** A name in a folder, and the space that it takes. */
+type Entry = [name: string, sizeBytes: number];
+
+/** Those of which it is true, and the others. */
+const partition = (entries: readonly Entry[], isFirst: (name: string) => boolean): [Entry[], Entry[]] => [
+  entries.filter(([name]) => isFirst(name)),
+  entries.filter(([name]) => !isFirst(name)),
+];
+
+const toUsage = (
+  kind: StorageKind,
+  entries: readonly Entry[],
+  isReclaimable: (name: string) => boolean = () => false,
+): StorageUsage => {
+  const free = entries.filter(([name]) => isReclaimable(name));
+  return {
+    kind,
+    count: entries.length,
+    sizeBytes: toSum(entries.map(([, size]) => size)),
+    reclaimableCount: free.length,
+    reclaimableBytes: toSum(free.map(([, size]) => size)),
+  };
+};
+
 const nothing = { count: 0, sizeBytes: 0, reclaimableCount: 0, reclaimableBytes: 0 };
 
 export const createStorage = (options: StorageOptions): Storage => {
   const { store, building, snapshotting, contexts, images, folders, clock, log } = options;
 
-  const measureFolder = async (
-    kind: StorageKind,
-    isReclaimable: (name: string) => boolean = () => false,
-  ): Promise<StorageUsage> => {
-    const folder = folders?.[kind as keyof StorageFolders];
-    if (folder === undefined) return { kind, ...nothing };
+  const listEntries = async (folder: string | undefined): Promise<Entry[]> =>
     // What is in the making has a name of that form.
-    const entries = [...(await measureEntries(folder))].filter(([name]) => !name.startsWith('.'));
-    const free = entries.filter(([name]) => isReclaimable(name));
-    return {
-      kind,
-      count: entries.length,
-      sizeBytes: toSum(entries.map(([, size]) => size)),
-      reclaimableCount: free.length,
-      reclaimableBytes: toSum(free.map(([, size]) => size)),
-    };
-  };
+    folder === undefined ? [] : [...(await measureEntries(folder))].filter(([name]) => !name.startsWith('.'));
 
   const measure = async (): Promise<StorageUsage[]> => {
     const unused = new Set((await store.listUnusedTemplates()).map(({ id }) => id));
-    const kept = (await store.listKeptBuilds()).filter(({ templateId }) => !unused.has(templateId));
-    const needed = [...kept, ...(await store.listCached())].flatMap(({ image }) => image ?? []);
-    const keptFiles = new Set(needed.map((image) => images && basename(images.toPath(image))));
-    const checkpoints = (await store.listKeptBuilds())
-      .filter(({ templateId }) => unused.has(templateId))
-      .map(({ checkpointId }) => checkpointId);
+    const builds = await store.listKeptBuilds();
+    const kept = builds.filter(({ templateId }) => !unused.has(templateId));
+    const checkpoints = new Set(
+      builds.filter(({ templateId }) => unused.has(templateId)).map(({ checkpointId }) => checkpointId),
+    );
+    const toFile = (digest: string) => images && basename(images.toPath(digest));
+    const keptFiles = new Set(kept.map(({ image }) => toFile(image)));
+    const cached = await store.listCached();
+    // An image that a build has too is counted there.
+    const cachedFiles = new Set(
+      cached.flatMap(({ image, isImageShared }) => (image === null || isImageShared ? [] : [toFile(image)])),
+    );
+    const cachedSnapshots = new Set(cached.map(({ snapshotId }) => snapshotId));
+    const [ofCache, ofTemplates] = partition(await listEntries(folders?.templates), (name) =>
+      cachedFiles.has(name),
+    );
+    const [stepFiles, snapshots] = partition(await listEntries(folders?.snapshots), (name) =>
+      cachedSnapshots.has(name),
+    );
     const known = new Set(
       (await Promise.all([store.listSnapshotIds('making'), store.listSnapshotIds('ready')])).flat(),
     );
@@ -95,8 +119,9 @@ export const createStorage = (options: StorageOptions): Storage => {
     const logs = await store.measureLogs({ endedBefore: clock.now() - FOLLOWED_MS });
     const { unneededCount, unneededBytes, ...buildLogs } = logs.builds;
     return [
-      await measureFolder('templates', (name) => !keptFiles.has(name)),
-      await measureFolder('baseImages'),
+      toUsage('templates', ofTemplates, (name) => !keptFiles.has(name)),
+      toUsage('buildCache', [...ofCache, ...stepFiles], () => true),
+      toUsage('baseImages', await listEntries(folders?.baseImages)),
       uploads === undefined
         ? { kind: 'contexts', ...nothing }
         : {
@@ -106,8 +131,8 @@ export const createStorage = (options: StorageOptions): Storage => {
             reclaimableCount: uploads.unneededCount,
             reclaimableBytes: uploads.unneededBytes,
           },
-      await measureFolder('snapshots', (name) => checkpoints.includes(name) || !known.has(name)),
-      await measureFolder('sandboxes'),
+      toUsage('snapshots', snapshots, (name) => checkpoints.has(name) || !known.has(name)),
+      toUsage('sandboxes', await listEntries(folders?.sandboxes)),
       { kind: 'buildLogs', ...buildLogs, reclaimableCount: unneededCount, reclaimableBytes: unneededBytes },
       { kind: 'sandboxLogs', ...nothing, ...logs.sandboxes },
     ];
@@ -130,8 +155,11 @@ export const createStorage = (options: StorageOptions): Storage => {
   return {
     measure,
     prune: async ({ all }) => {
+      // An image that only the cache needs from then on would count as a removed one of a template.
+      await store.retireImages();
       const before = await measure();
       await contexts?.prune();
+      if (all) await building.pruneCached({ unusedForMs: 0 });
       await store.pruneBuildLogs({ keepPerTemplate: 0, endedBefore: clock.now() - FOLLOWED_MS });
       const templates = all ? await removeTemplates() : [];
       await snapshotting.collect();

@@ -2,10 +2,9 @@ import type { Selectable } from 'kysely';
 import type { BuildReason, BuildRow, BuildStore, StartCommands } from './build-store.ts';
 import type { BuildTable } from './build-tables.ts';
 import type { Database } from './migrations.ts';
-import type { TemplateStore } from './store.ts';
 import { pointTags } from './tags/point-tags.ts';
 import { retireImages } from './tags/retire-images.ts';
-import { selectTemplates, toTemplateRow } from './template-queries.ts';
+import { selectTemplates } from './template-queries.ts';
 
 const toReason = (message: string, step: string | null): BuildReason => ({
   message,
@@ -56,7 +55,7 @@ const fail = async (
 };
 
 /** The build part of a store without its tags, in portable SQL. */
-export const createBuildQueries = (db: Database): BuildStore & Pick<TemplateStore, 'listTemplates'> => ({
+export const createBuildQueries = (db: Database): BuildStore => ({
   addBuild: (build, { templateId, name, superseded }) =>
     db.transaction().execute(async (tx): Promise<BuildRow | 'taken'> => {
       const known = await selectTemplates(tx).where('template_names.name', '=', name).executeTakeFirst();
@@ -209,42 +208,15 @@ export const createBuildQueries = (db: Database): BuildStore & Pick<TemplateStor
       }
     }),
 
-  listBuildLog: (id, { levels, offset, limit }) =>
-    db
+  listBuildLog: (id, { levels, order = 'asc', from, to, offset = 0, limit }) => {
+    let query = db
       .selectFrom('build_logs')
       .select(['at', 'level', 'message', 'step'])
       .where('build_id', '=', id)
       .where('level', 'in', levels)
-      .orderBy('position', 'asc')
-      .offset(offset)
-      .limit(limit)
-      .execute(),
-
-  listTemplates: async () => {
-    const templates = await selectTemplates(db).orderBy('templates.created_at', 'desc').execute();
-    const rows = await db.selectFrom('builds').selectAll().orderBy('created_at', 'asc').execute();
-    const spawns = await db
-      .selectFrom('sandboxes')
-      .select((eb) => [
-        'template_id as templateId',
-        eb.fn.countAll().as('count'),
-        eb.fn.max('created_at').as('last'),
-      ])
-      .groupBy('template_id')
-      .execute();
-    const spawnsOf = new Map(spawns.map((spawn) => [spawn.templateId, spawn]));
-    const buildsOf = Map.groupBy(rows, (row) => row.template_id);
-    return templates.map((template) => {
-      const builds = buildsOf.get(template.id) ?? [];
-      const latest = builds.at(-1);
-      const spawn = spawnsOf.get(template.id);
-      return {
-        template: toTemplateRow(template),
-        build: latest ? toBuildRow(latest) : null,
-        buildCount: builds.length,
-        spawnCount: Number(spawn?.count ?? 0),
-        lastSpawnedAt: spawn?.last ?? null,
-      };
-    });
+      .orderBy('position', order);
+    if (from !== undefined) query = query.where('at', '>=', from);
+    if (to !== undefined) query = query.where('at', '<=', to);
+    return query.offset(offset).limit(limit).execute();
   },
 });

@@ -27,7 +27,7 @@ export interface BuildStore {
   listBuildIds(state: BuildState, options?: { createdBefore: number }): Promise<string[]>;
   /** Does nothing for a build that was deleted. */
   addBuildLog(id: string, entries: readonly BuildLogRow[]): Promise<void>;
-  /** In the order of their writing. */
+  /** In the order of their writing, or in the opposite one. */
   listBuildLog(id: string, query: BuildLogQuery): Promise<BuildLogRow[]>;
 }
 
@@ -106,6 +106,12 @@ export interface BuildLogRow {
 
 export interface BuildLogQuery {
   levels: readonly BuildLogLevel[];
-  offset: number;
+  /** The default is `asc`: the oldest first. */
+  order?: 'asc' | 'desc';
+  /** Inclusive, as `to`. */
+  from?: number | undefined;
+  to?: number | undefined;
+  /** How many to omit of those that match; the default is none. */
+  offset?: number;
   limit: number;
 }

@@ -8,6 +8,7 @@ import { createSandboxQueries } from './sandbox-queries.ts';
 import { createSnapshotQueries } from './snapshot-queries.ts';
 import type { Store } from './store.ts';
 import { createTagQueries } from './tags/tag-queries.ts';
+import { createTemplateList } from './template-list.ts';
 import { createTemplateQueries } from './template-queries.ts';
 import { createUsageQueries } from './usage/usage-queries.ts';
 import { createWarmQueries } from './warm-queries.ts';
@@ -17,6 +18,7 @@ export const createStoreQueries = (db: Database, { now }: { now: () => number })
   ...createSandboxQueries(db, { now }),
   ...createWarmQueries(db),
   ...createTemplateQueries(db),
+  ...createTemplateList(db),
   ...createSnapshotQueries(db),
   ...createBuildQueries(db),
   ...createTagQueries(db),

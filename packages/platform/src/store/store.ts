@@ -70,8 +70,8 @@ export interface TemplateStore {
   ensureTemplate(template: NewTemplate): Promise<TemplateRow>;
   /** By id or by name. */
   findTemplate(idOrName: string): Promise<TemplateRow | undefined>;
-  /** All templates with their names and latest builds, newest first. */
-  listTemplates(): Promise<ListedTemplate[]>;
+  /** Templates with their names and latest builds, newest first, ties by id; all of them without a query. */
+  listTemplates(query?: TemplateQuery): Promise<ListedTemplate[]>;
   /** Whether every team may use it. Resolves with false when there is no such template. */
   setPublic(id: string, isPublic: boolean): Promise<boolean>;
 }
@@ -248,10 +248,24 @@ export interface TemplateRow extends Omit<NewTemplate, 'name'> {
   public: boolean;
 }
 
+export interface TemplateQuery {
+  id?: string;
+  kinds?: readonly TemplateKind[];
+  limit?: number;
+  /** Only templates after this position. */
+  after?: { createdAt: number; id: string };
+}
+
+/** A build without what it runs and keeps. */
+export type ListedBuild = Pick<
+  BuildRow,
+  'id' | 'state' | 'createdAt' | 'startedAt' | 'finishedAt' | 'cpuCount' | 'memoryMb' | 'diskMb'
+>;
+
 export interface ListedTemplate {
   template: TemplateRow;
-  /** The latest one; null for templates without builds. */
-  build: BuildRow | null;
+  /** The latest one, of equal times that with the last id; null for templates without builds. */
+  build: ListedBuild | null;
   buildCount: number;
   /** How many sandboxes of it are on record, and when the last of them was created. */
   spawnCount: number;

@@ -4,6 +4,7 @@ import type { ConnectionOptions } from '../transport/connection-options.ts';
 /** Sandboxes with their disks, templates with their file systems, and so on. Logs are counted by entry. */
 export type StorageKind =
   | 'templates'
+  | 'buildCache'
   | 'baseImages'
   | 'contexts'
   | 'snapshots'
@@ -30,7 +31,7 @@ export interface StoragePruned {
 }
 
 export interface PruneOptions extends ConnectionOptions {
-  /** Also built templates that no sandbox, no snapshot and no build uses. Default false. */
+  /** Also the cache of builds, and then built templates that no sandbox, no snapshot and no build uses. Default false. */
   all?: boolean | undefined;
 }
 

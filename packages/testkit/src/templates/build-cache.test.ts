@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { components } from '@skerry/platform-client';
-import { Sandbox, storage } from '@skerry/sdk';
+import { Sandbox, type StorageKind, type StorageUsage, storage } from '@skerry/sdk';
 import { buildCache } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { skerryProgram } from '../stack/skerry-program.ts';
@@ -195,17 +195,55 @@ describe('skerry template cache', () => {
     expect(list('snapshots')).toEqual([]);
     expect(await read('listed', 'cat /home/user/c')).toBe('third\n');
     expect(readCached(await build('killed', [run('echo kept > a')]))).toEqual([]);
-    // What the cache alone needs, of the template that is deleted, is not said to be reclaimable.
-    await stack.api.DELETE('/templates/{templateID}', { params: { path: { templateID: 'killed' } } });
-    const usage = (await storage.usage(stack.connection)).find(({ kind }) => kind === 'templates');
-    const { removed } = await storage.prune({ ...stack.connection, all: true });
-    expect(removed.find(({ kind }) => kind === 'templates')?.count).toBe(usage?.reclaimableCount);
-    expect(list('templates')).toHaveLength(2);
-    expect(readCached(await build('again', [run('echo kept > a')]))).toEqual(['base', '1']);
     const { response } = await stack.api.DELETE('/skerry/v1/build-cache/{key}', {
       params: { path: { key: 'no key' } },
     });
     expect(response.status).toBe(400);
     expect((await fetch(`${stack.address.apiUrl}/skerry/v1/build-cache`)).status).toBe(401);
+  });
+});
+
+describe('what the server keeps', () => {
+  it('has the cache as a kind of its own, which a prune of all clears before the templates', async () => {
+    const usage = async () => {
+      const all = await storage.usage(stack.connection);
+      return Object.fromEntries(all.map((one) => [one.kind, one])) as Record<StorageKind, StorageUsage>;
+    };
+    const toRemoval = ({ kind, count, sizeBytes }: StorageUsage) => ({ kind, count, sizeBytes });
+    expect(await build('counted', [run('echo one > counted'), run('echo two >> counted')])).toMatchObject({
+      status: 'ready',
+    });
+    const built = await usage();
+    // The image that builds begin with, and the files of the first step.
+    expect(built.buildCache.count).toBeGreaterThanOrEqual(2);
+    expect(built.buildCache.sizeBytes).toBeGreaterThan(0);
+    await stack.api.DELETE('/templates/{templateID}', { params: { path: { templateID: 'counted' } } });
+    const before = await usage();
+    expect(before.buildCache.count).toBe(built.buildCache.count + 1);
+    expect(before.buildCache.reclaimableCount).toBe(before.buildCache.count);
+    expect(before.buildCache.reclaimableBytes).toBe(before.buildCache.sizeBytes);
+    expect(before.templates.count).toBe(built.templates.count - 1);
+    expect(before.templates.reclaimableCount).toBe(before.templates.count);
+    expect(before.templates.count + before.snapshots.count + before.buildCache.count).toBe(
+      [...list('templates'), ...list('snapshots')].length,
+    );
+    const df = await promisify(execFile)(process.execPath, [
+      skerryProgram,
+      'system',
+      'df',
+      '--data',
+      dataDir,
+    ]);
+    expect(df.stdout).toMatch(/^build cache +\d+ +[\d.]+ MiB +[\d.]+ MiB \(\d+\)$/m);
+
+    const { removed } = await storage.prune(stack.connection);
+    expect(removed.filter(({ kind }) => ['templates', 'buildCache', 'snapshots'].includes(kind))).toEqual([]);
+    const pruned = await storage.prune({ ...stack.connection, all: true });
+    expect(pruned.templates).toContain('listed');
+    expect(pruned.removed).toEqual(
+      expect.arrayContaining([toRemoval(before.templates), toRemoval(before.buildCache)]),
+    );
+    expect(await listKept()).toEqual([]);
+    expect([...list('templates'), ...list('snapshots')]).toEqual([]);
   });
 });

@@ -221,7 +221,7 @@ it('is part of what the server keeps, which is shown and pruned', async () => {
   const table = (await skerry(['system', 'df'])).stdout;
   expect(table).toMatch(/^KIND +COUNT +SIZE +RECLAIMABLE\n/);
   expect(table).toMatch(/^templates +\d+ +[\d.]+ MiB +[\d.]+ MiB \(\d+\)$/m);
-  expect((await skerry(['system', 'df', '--json'])).stdout.split('\n')).toHaveLength(8);
+  expect((await skerry(['system', 'df', '--json'])).stdout.split('\n')).toHaveLength(9);
   expect(Number((await skerry(['system', 'df', '-q'])).stdout)).toBeGreaterThan(before.baseImages.sizeBytes);
 
   const unasked = await skerry(['system', 'prune']);

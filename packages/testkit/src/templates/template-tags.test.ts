@@ -11,7 +11,7 @@ let stack: Stack;
 let registry: DebianRegistry;
 let busybox: string;
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-tags-'));
-const { register, start, waitForEnd, build } = createTemplateBuilds(() => stack);
+const { register, start, readStatus, waitForEnd, build } = createTemplateBuilds(() => stack);
 
 beforeAll(async () => {
   registry = await startDebianRegistry();
@@ -136,6 +136,56 @@ describe('a template', () => {
       params: { path: { templateID: 'none' } },
     });
     expect(unknown.response.status).toBe(404);
+  });
+
+  it('is in a list of pages, newest first, and its build has a log in both directions', async () => {
+    const page = async (query: object) => {
+      const { data = [], response, error } = await stack.api.GET('/v2/templates', { params: { query } });
+      return { data, error, status: response.status, nextToken: response.headers.get('X-Next-Token') };
+    };
+    const all = await page({ teamID: 'local' });
+    expect([all.data.map(({ aliases }) => aliases), all.nextToken]).toEqual([[['app'], ['base']], null]);
+    const first = await page({ limit: 1 });
+    const second = await page({ limit: 1, nextToken: first.nextToken });
+    expect([...first.data, ...second.data]).toEqual(all.data);
+    expect(second.nextToken).toBeNull();
+    expect(all.data).toEqual((await stack.api.GET('/templates')).data);
+    expect([(await page({ teamID: 'other' })).status, (await page({ nextToken: 'x' })).status]).toEqual([
+      ...[403, 400],
+    ]);
+
+    const { templateID, buildID } = await build('app:logged', writing('logged'));
+    const logs = async (query: object, template = templateID) => {
+      const { data, response, error } = await stack.api.GET('/templates/{templateID}/builds/{buildID}/logs', {
+        params: { path: { templateID: template, buildID }, query },
+      });
+      return { logs: data?.logs ?? [], status: response.status, message: error?.message };
+    };
+    const { logEntries } = await readStatus({ templateID, buildID });
+    expect(logEntries.length).toBeGreaterThan(2);
+    const { logs: forward } = await logs({ direction: 'forward', source: 'persistent' });
+    expect(forward).toEqual(logEntries);
+    expect((await logs({})).logs).toEqual(logEntries.toReversed());
+    expect((await logs({ limit: 2 })).logs).toEqual(logEntries.toReversed().slice(0, 2));
+    const cursor = Date.parse(logEntries[1]?.timestamp ?? '');
+    const isFrom = ({ timestamp }: { timestamp: string }) => Date.parse(timestamp) >= cursor;
+    expect((await logs({ direction: 'forward', cursor })).logs).toEqual(logEntries.filter(isFrom));
+    expect((await logs({ level: 'error' })).logs).toEqual([]);
+    expect(await logs({ source: 'temporary' })).toMatchObject({
+      ...{ status: 400, message: expect.stringContaining('query.source') },
+    });
+  });
+
+  it('is found for its builds by id, name and namespace, and without a tag', async () => {
+    const [{ buildID } = { buildID: '' }] = await list('app');
+    const ask = async (templateID: string): Promise<number> => {
+      const params = { path: { templateID, buildID } };
+      return (await stack.api.GET('/templates/{templateID}/builds/{buildID}/status', { params })).response
+        .status;
+    };
+    const names = ['app', 'local/app', 'other/app', 'base', 'app:v1'];
+    expect(await Promise.all(names.map(ask))).toEqual([200, 200, 404, 404, 400]);
+    expect((await start({ templateID: 'other/app', buildID }, writing('no'))).response.status).toBe(404);
   });
 
   it('is made public and private, which every reply tells', async () => {

@@ -22,7 +22,10 @@ export function pruneStorageCommand(): Command {
   return withConnectionFlags(
     new Command('prune')
       .description(`remove ${USUAL}`)
-      .option('--all', 'also built templates that no sandbox, snapshot or build uses')
+      .option(
+        '--all',
+        'also the cache of builds, and built templates that no sandbox, snapshot or build uses',
+      )
       .option('-f, --force', 'do not ask')
       .option('--json', 'one JSON object')
       .option('-q, --quiet', 'the names of the removed templates only'),
@@ -54,7 +57,7 @@ export function pruneStorageCommand(): Command {
 async function confirm(all: boolean): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new CliError('this asks before it removes anything: give --force where there is no terminal');
-  const what = all ? `${USUAL}, and all built templates that nothing uses` : USUAL;
+  const what = all ? `${USUAL}, the cache of builds, and all built templates that nothing uses` : USUAL;
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^y(es)?$/i.test((await terminal.question(`This removes ${what}. Continue? [y/N] `)).trim());

@@ -2,6 +2,7 @@ import type { StorageKind } from '@skerry/sdk';
 
 const titles: Record<StorageKind, string> = {
   templates: 'templates',
+  buildCache: 'build cache',
   baseImages: 'base images',
   contexts: 'uploaded files',
   snapshots: 'snapshots',

@@ -28,7 +28,7 @@ export const createTemplateDetailHandlers = ({
       const { limit = 100, nextToken } = query;
       const cursor = nextToken === undefined ? undefined : parseCursor(nextToken, 'desc');
       const { id } = await requireOne(params);
-      const listed = (await store.listTemplates()).find(({ template }) => template.id === id);
+      const [listed] = await store.listTemplates({ id });
       if (listed === undefined) throw notFound(`template "${params.templateID}" was deleted meanwhile`);
       const after = cursor && { createdAt: cursor.startedAt, id: cursor.id };
       // One more than the page shows whether there is a next page.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BuildResult, BuildRow } from '../build-store.ts';
-import type { NewSandbox, Store } from '../store.ts';
+import type { NewSandbox, Store, TemplateQuery } from '../store.ts';
 
 /** How a store keeps builds: a part of `describeStore`. */
 export const describeBuilds = (ask: () => Store): void => {
@@ -120,14 +120,14 @@ export const describeBuilds = (ask: () => Store): void => {
 
     it('have a log in the order of its writing, of which a page can be read by level', async () => {
       await add('b1');
-      const entry = (message: string, level: 'info' | 'error', step: string | null = null) => ({
-        at: 1,
+      const entry = (message: string, level: 'info' | 'error', step: string | null = null, at = 1) => ({
+        at,
         level,
         message,
         step,
       });
       await ask().addBuildLog('b1', [entry('one', 'info'), entry('two', 'error', '1')]);
-      await ask().addBuildLog('b1', [entry('three', 'info')]);
+      await ask().addBuildLog('b1', [entry('three', 'info', null, 2)]);
       const read = async (query: object) =>
         (await ask().listBuildLog('b1', { levels: ['info', 'error'], offset: 0, limit: 10, ...query })).map(
           ({ message }) => message,
@@ -136,6 +136,9 @@ export const describeBuilds = (ask: () => Store): void => {
       expect(await read({ offset: 1, limit: 1 })).toEqual(['two']);
       expect(await read({ levels: ['error'] })).toEqual(['two']);
       expect(await read({ offset: 3 })).toEqual([]);
+      expect(await read({ order: 'desc', to: 1 })).toEqual(['two', 'one']);
+      expect(await read({ order: 'desc', limit: 1 })).toEqual(['three']);
+      expect(await read({ from: 2 })).toEqual(['three']);
     });
 
     it('lose their images when no tag, sandbox or snapshot needs them', async () => {
@@ -186,6 +189,34 @@ export const describeBuilds = (ask: () => Store): void => {
         },
         { template: { id: 't0' }, build: null, buildCount: 0, spawnCount: 0, lastSpawnedAt: null },
       ]);
+    });
+
+    it('are listed with one template, those of some kinds, or a page of them, with no more than is shown', async () => {
+      await ask().ensureTemplate({ id: 't0', name: 'base', createdAt: 0, ...size });
+      for (const name of ['a', 'b']) await make(`1${name}`, `i${name}`, { name, createdAt: 5 });
+      await make('2a', 'i2', { name: 'a', createdAt: 5 });
+      const list = async (query: TemplateQuery) =>
+        (await ask().listTemplates(query)).map(({ template, build, buildCount }) => [
+          ...[template.id, build?.id, buildCount],
+        ]);
+      expect(await list({})).toEqual([
+        ['t-b', '1b', 1],
+        ['t-a', '2a', 2],
+        ['t0', undefined, 0],
+      ]);
+      expect(await list({ id: 't-a' })).toEqual([['t-a', '2a', 2]]);
+      expect(await list({ id: 'none' })).toEqual([]);
+      expect(await list({ kinds: ['image'] })).toEqual([['t0', undefined, 0]]);
+      expect(await list({ limit: 1 })).toEqual([['t-b', '1b', 1]]);
+      expect(await list({ limit: 9, after: { createdAt: 5, id: 't-b' } })).toEqual([
+        ['t-a', '2a', 2],
+        ['t0', undefined, 0],
+      ]);
+      const [one] = await ask().listTemplates({ id: 't-a' });
+      expect(one?.build).toEqual({
+        ...{ id: '2a', state: 'ready', createdAt: 5, startedAt: 2, finishedAt: 9 },
+        ...size,
+      });
     });
   });
 };

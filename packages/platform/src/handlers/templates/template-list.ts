@@ -1,0 +1,36 @@
+import { ApiError } from '@skerry/contract/error';
+import { parseCursor, toCursor } from '../cursor.ts';
+import type { HandlerContext, PlatformHandlers } from '../platform-handlers.ts';
+import { NAMESPACE } from '../template-reference.ts';
+import { toTemplate } from '../template-replies.ts';
+
+type ListRoute = 'GET /templates' | 'GET /v2/templates';
+
+/** Snapshots have a list of their own. */
+const kinds = ['image', 'build'] as const;
+
+/** The two handlers that list templates. */
+export const createTemplateListHandlers = ({
+  store,
+}: Pick<HandlerContext, 'store'>): Pick<PlatformHandlers, ListRoute> => ({
+  'GET /templates': async () => ({
+    status: 200,
+    body: (await store.listTemplates({ kinds })).map(toTemplate),
+  }),
+  'GET /v2/templates': async ({ query }) => {
+    const { teamID = NAMESPACE, limit = 100, nextToken } = query;
+    if (teamID !== NAMESPACE)
+      throw new ApiError('permission_denied', `query.teamID: the key does not belong to team "${teamID}"`);
+    const cursor = nextToken === undefined ? undefined : parseCursor(nextToken, 'desc');
+    const after = cursor && { createdAt: cursor.startedAt, id: cursor.id };
+    // One more than the page shows whether there is a next page.
+    const rows = await store.listTemplates({ kinds, limit: limit + 1, ...(after && { after }) });
+    const shown = rows.slice(0, limit);
+    const last = rows.length > limit ? shown.at(-1)?.template : undefined;
+    return {
+      status: 200,
+      headers: last ? { 'X-Next-Token': toCursor({ startedAt: last.createdAt, id: last.id }, 'desc') } : {},
+      body: shown.map(toTemplate),
+    };
+  },
+});
