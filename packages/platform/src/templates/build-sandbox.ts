@@ -1,6 +1,7 @@
 import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Limits } from '../limits.ts';
+import type { Log } from '../log.ts';
 import type { BuildLog } from './build-log.ts';
 import { runBuildStep } from './build-steps.ts';
 import type { ContextStore } from './contexts/context-store.ts';
@@ -32,6 +33,7 @@ export const buildInSandbox = async (
     contexts,
     withStage,
     clock,
+    log: serverLog,
     limits: { buildTimeoutMs },
   }: {
     runtime: Runtime;
@@ -39,27 +41,32 @@ export const buildInSandbox = async (
     contexts: ContextStore | undefined;
     withStage: WithStage;
     clock: Clock;
+    log: Log;
     limits: Pick<Limits, 'buildTimeoutMs'>;
   },
 ): Promise<{ digest: string; sizeBytes: number }> => {
   const { steps, log, signal, beforeStep, afterStep } = build;
   let name = String(steps[0]?.number ?? FINALIZE);
-  return withSandbox({ ...build, toStep: () => name }, { runtime, clock }, async (instance) => {
-    const runner = createSandboxRunner(instance);
-    const copying = createCopying(instance, { contexts, withStage });
-    for (const placed of steps) {
-      const { number } = placed;
-      beforeStep(placed);
-      name = String(number);
-      await runBuildStep(placed, { runner, copying, clock, buildTimeoutMs, log, name, signal });
-      await afterStep(placed, instance);
-    }
-    name = FINALIZE;
-    log.add({ level: 'info', message: 'writing the image', step: name });
-    await instance.pause({ memory: false });
-    const file = images.toUnfinished(build.instanceId);
-    const made = await instance.exportImage({ path: file, signal });
-    await images.keep({ file, digest: made.digest });
-    return made;
-  });
+  return withSandbox(
+    { ...build, toStep: () => name },
+    { runtime, clock, log: serverLog },
+    async (instance) => {
+      const runner = createSandboxRunner(instance);
+      const copying = createCopying(instance, { contexts, withStage });
+      for (const placed of steps) {
+        const { number } = placed;
+        beforeStep(placed);
+        name = String(number);
+        await runBuildStep(placed, { runner, copying, clock, buildTimeoutMs, log, name, signal });
+        await afterStep(placed, instance);
+      }
+      name = FINALIZE;
+      log.add({ level: 'info', message: 'writing the image', step: name });
+      await instance.pause({ memory: false });
+      const file = images.toUnfinished(build.instanceId);
+      const made = await instance.exportImage({ path: file, signal });
+      await images.keep({ file, digest: made.digest });
+      return made;
+    },
+  );
 };

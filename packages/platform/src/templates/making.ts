@@ -65,7 +65,7 @@ interface StageSandbox extends Pick<FilesBuild, 'build' | 'limits' | 'log' | 'si
 }
 
 export const createMaking = (options: MakingOptions): Making => {
-  const { runtime, requireImages, contexts, clock, ids, limits } = options;
+  const { runtime, requireImages, contexts, ids, limits } = options;
   const shared = createSharedWork();
   const instances = new Set<string>();
 
@@ -88,7 +88,7 @@ export const createMaking = (options: MakingOptions): Making => {
         withId((id) => {
           const { rootfs } = stages.get(index) as StageFiles;
           const stage = { ...sandbox, templateId, instanceId: id, origin: { rootfs } };
-          return withSandbox(stage, { runtime, clock }, work);
+          return withSandbox(stage, options, work);
         });
       using share = shared.begin(sandbox.build.id);
       const base = { ...from, image: from.identity, level: runtime.features.level, diskMb };

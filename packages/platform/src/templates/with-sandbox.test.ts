@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createSystemClock } from '../clock.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
+import { createRecordingLog } from '../testing/recording-log.ts';
 import { withSandbox } from './with-sandbox.ts';
 
 let fixture: PlaneFixture;
@@ -17,7 +18,8 @@ const use = (work: () => Promise<void> = async () => undefined): Promise<void> =
     limits: { cpuCount: 1, memoryBytes: 2 ** 27, diskBytes: 2 ** 20, processCount: 10 },
     signal: new AbortController().signal,
   };
-  return withSandbox(sandbox, { runtime: fixture.runtime, clock: createSystemClock() }, work);
+  const { log } = createRecordingLog();
+  return withSandbox(sandbox, { runtime: fixture.runtime, clock: createSystemClock(), log }, work);
 };
 const listInstances = async (): Promise<string[]> => {
   const ids: string[] = [];

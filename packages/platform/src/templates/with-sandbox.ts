@@ -7,6 +7,7 @@ import {
   type Runtime,
 } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
 import { initAgent } from '../sandboxes/agent.ts';
 import { findInstance } from '../sandboxes/find-instance.ts';
 import { retryWhenLost } from '../sandboxes/retry-when-lost.ts';
@@ -36,7 +37,7 @@ export class LostSnapshotError extends Error {}
  */
 export const withSandbox = async <T>(
   sandbox: BuildSandbox,
-  { runtime, clock }: { runtime: Runtime; clock: Clock },
+  { runtime, clock, log }: { runtime: Runtime; clock: Clock; log: Log },
   work: (instance: Instance, edgeNonce: string) => Promise<T>,
 ): Promise<T> => {
   const { instanceId: id, templateId, origin, limits, accessTokenSha256, toStep, signal } = sandbox;
@@ -72,8 +73,10 @@ export const withSandbox = async <T>(
     await end();
     return result;
   } catch (error) {
-    // The failure of the work says more than that of the end; the next round of reconcile repeats the end.
-    await end().catch(() => undefined);
+    // The failure of the work says more than that of the end, which the next round of reconcile repeats.
+    await end().catch((failure: unknown) =>
+      log.warn('the sandbox of a build could not be ended', { sandboxId: id, error: failure }),
+    );
     signal.throwIfAborted();
     if (toStep !== undefined && isRuntimeError(error, 'exhausted'))
       throw new BuildError(toStep(), 'the host has too little free space or memory for this build', {
