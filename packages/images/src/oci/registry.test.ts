@@ -93,6 +93,29 @@ describe('createRegistry', () => {
     }
   });
 
+  it('asks no server for a token that only a redirect names', async () => {
+    const other = await startLoopbackRegistry();
+    try {
+      other.intercept = (_, response) => {
+        const challenge = `Bearer realm="http://${other.host}/token",service="x"`;
+        response.writeHead(401, { 'www-authenticate': challenge }).end();
+        return true;
+      };
+      server.intercept = (_, response) => {
+        response.writeHead(307, { location: `http://${other.host}/v2/x/manifests/v1` }).end();
+        return true;
+      };
+      const credentials = { username: 'someone', password: 'a-password' };
+      await expect(connect({ credentials }).manifest('v1')).rejects.toMatchObject({
+        code: 'registry_refused',
+        message: expect.stringContaining('which answers with 401'),
+      });
+      expect(other.requests).toEqual([{ url: '/v2/x/manifests/v1', authorization: undefined }]);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('requests the rest of a blob when the connection breaks, again and again while there is progress', async () => {
     const content = Buffer.alloc(6 * MIB, '0123456789');
     const blob = server.addBlob(content);

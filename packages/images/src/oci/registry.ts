@@ -59,7 +59,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   const retries = createRetries({ signal, firstWaitMs: options.retryMs });
   let authorization: string | undefined;
 
-  /** Sends one request and follows its redirects; resolves with any status. */
+  /** Sends one request and follows its redirects; resolves with any status, but rejects for a 401 of another server. */
   const send = async (start: URL, headers: Record<string, string>): Promise<Response> => {
     let url = start;
     for (let hop = 0; hop <= maxRedirects; hop += 1) {
@@ -69,6 +69,14 @@ export function createRegistry(options: RegistryOptions): Registry {
         signal,
         answerTimeoutMs,
       });
+      // Its challenge would name a server of its own, which must not get the credentials for this one.
+      if (response.status === 401 && url.origin !== start.origin) {
+        await response.body?.cancel();
+        throw new ImageError(
+          'registry_refused',
+          `${origin} redirects to ${url.origin}, which answers with 401`,
+        );
+      }
       const location = response.headers.get('location');
       if (response.status < 300 || response.status >= 400 || location === null) return response;
       await response.body?.cancel();
