@@ -122,8 +122,11 @@ export const createTemplateImages = (
     save: async ({ signal, ...image }) => {
       const path = toUnfinished(folder, randomUUID(), 'folder');
       const remove = async (): Promise<void> => {
-        await rm(path, { recursive: true, force: true });
-        saving.delete(path);
+        try {
+          await rm(path, { recursive: true, force: true });
+        } finally {
+          saving.delete(path);
+        }
       };
       saving.add(path);
       try {
@@ -133,7 +136,8 @@ export const createTemplateImages = (
         packed.archive.once('close', () => void remove().catch(() => undefined));
         return packed;
       } catch (error) {
-        await remove();
+        // After an abort the helper may still write there for a moment: the next list removes what that leaves.
+        await remove().catch(() => undefined);
         signal.throwIfAborted();
         throw fromConnectError(error);
       }
