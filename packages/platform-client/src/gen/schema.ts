@@ -669,9 +669,10 @@ export interface paths {
         };
         /**
          * List templates
-         * @description All templates of the caller, in one response.
+         * @deprecated
+         * @description All templates of the caller, in one response. This is the older form: to page, use `GET /v2/templates`.
          */
-        get: operations["listTemplates"];
+        get: operations["listTemplatesV1"];
         put?: never;
         post?: never;
         delete?: never;
@@ -986,7 +987,7 @@ export interface paths {
          * List templates in pages
          * @description Templates of the caller, newest first, without snapshots. `X-Next-Token` is present only when more templates exist.
          */
-        get: operations["listTemplatesV2"];
+        get: operations["listTemplates"];
         put?: never;
         /**
          * Register a build
@@ -3487,7 +3488,7 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    listTemplates: {
+    listTemplatesV1: {
         parameters: {
             query?: {
                 /** @description Team whose templates to list; the default is the key's own team. */
@@ -4090,7 +4091,7 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    listTemplatesV2: {
+    listTemplates: {
         parameters: {
             query?: {
                 /** @description Rows in a page. */

@@ -152,38 +152,6 @@ describe('a template', () => {
     await second.kill();
   });
 
-  it.each([
-    [
-      'an answer with a status that HTTP does not have',
-      'HTTP/1.1 600 X\\r\\nContent-Length: 0\\r\\n\\r\\n',
-      '',
-    ],
-    ['an answer without an end', 'HTTP/1.1 200 OK\\r\\nContent-Type: text/plain\\r\\n\\r\\n', 'x'],
-  ])('fails and ends nothing else when a step impersonates the agent: %s', async (_what, head, endless) => {
-    const impostor = `cat > /tmp/impostor.py <<'END'
-import os, socket, threading
-path = '/run/envd/http.sock'
-os.unlink(path)
-server = socket.socket(socket.AF_UNIX); server.bind(path); server.listen(50); os.chmod(path, 0o777)
-open('/tmp/ready', 'w').close()
-def answer(client):
-    try:
-        client.recv(65536); client.sendall(b'${head}')
-        while b'${endless}': client.sendall(b'${endless}' * 65536)
-        client.close()
-    except OSError: pass
-while True: threading.Thread(target=answer, args=(server.accept()[0],), daemon=True).start()
-END
-setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/ready ]; do sleep 0.05; done`;
-    const steps = [
-      { type: 'RUN', args: [impostor, 'root'] },
-      { type: 'RUN', args: ['echo never'] },
-    ];
-    expect(await build('impostor', { fromImage: 'e2bdev/base', steps })).toMatchObject({ status: 'error' });
-    const after = await build('after', { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo lives'] }] });
-    expect(after.reason).toBeUndefined();
-  });
-
   it('tells line by line what a step writes, in pages, and where it failed', async () => {
     const steps = [
       { type: 'RUN', args: ['i=0; while [ $i -lt 120 ]; do echo line $i; i=$((i+1)); done'] },
@@ -384,49 +352,6 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
     expect(await removeTemplate('base')).toBe(400);
   });
 
-  it('is deleted while it is built, which leaves nothing, and its name can be built again', async () => {
-    const [before, begun] = [listImages(), 'begun, and then deleted'];
-    const registered = await register('ended');
-    const steps = [{ type: 'RUN', args: [`echo '${begun}'; sleep 600`] }];
-    await start(registered, { ...fromBusybox(), steps });
-    await expect.poll(async () => messagesOf(await readStatus(registered))).toContain(begun);
-    expect(readdirSync(join(dataDir, 'sandboxes'))).not.toEqual([]);
-    expect(await removeTemplate('ended')).toBe(204);
-    await expect(readStatus(registered)).rejects.toThrow('404');
-    await expect.poll(() => readdirSync(join(dataDir, 'sandboxes'))).toEqual([]);
-    const made = () => listImages().filter((name) => !before.includes(name) && name.startsWith('.'));
-    await expect.poll(made).toEqual([]);
-    expect(await build('ended', fromBusybox())).toMatchObject({ status: 'ready' });
-    expect(await removeTemplate('ended')).toBe(204);
-  });
-
-  it('is of the build that was registered last when two of its name run at once, whichever ends last', async () => {
-    const toBody = (version: string, until: string) => ({
-      ...fromBusybox(),
-      steps: [{ type: 'RUN', args: [`echo ${version} > v; echo begun; ${until}`] }],
-    });
-    const older = await register('twice');
-    await start(older, toBody('older', 'sleep 3'));
-    const newer = await register('twice');
-    await start(newer, toBody('newer', 'true'));
-    expect(await readStatus(older)).toMatchObject({ status: 'building' });
-    const ends = await Promise.all([waitForEnd(older), waitForEnd(newer)]);
-    expect(ends.map(({ status }) => status)).toEqual(['ready', 'ready']);
-    const sandbox = await create('twice');
-    expect(await sandbox.files.read('/home/user/v')).toBe('newer\n');
-    await sandbox.kill();
-    expect(await removeTemplate('twice')).toBe(204);
-  });
-
-  it('is built with credentials that appear nowhere', async () => {
-    const password = 'a-password-that-stays-secret';
-    const fromImageRegistry = { type: 'registry', username: 'someone', password };
-    const done = await build('private', { ...fromBusybox(), fromImageRegistry });
-    expect(done.status).toBe('ready');
-    expect(JSON.stringify(done)).not.toContain(password);
-    expectNowhere(password);
-  });
-
   it('is built with an access key of AWS or the key of a service account, which appear nowhere', async () => {
     const messages: string[] = [];
     const pull = async (name: string, credentials: RegistryCredentials): Promise<unknown> => {
@@ -465,25 +390,5 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
       step: 'base',
     });
     expect(listImages()).toEqual(before);
-  });
-
-  it('fails with a reason when the server is killed, leaves nothing, and the next build works', async () => {
-    const before = listImages().toSorted();
-    const registered = await register('killed');
-    await start(registered, { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo begun; sleep 600'] }] });
-    await expect.poll(async () => messagesOf(await readStatus(registered))).toContain('begun');
-    await stack.kill();
-    await startServer();
-    expect(await readStatus(registered)).toMatchObject({
-      status: 'error',
-      reason: { message: 'the server was restarted during the build' },
-    });
-    await expect.poll(() => readdirSync(join(dataDir, 'sandboxes'))).toEqual([]);
-    // An image that only the killed build had is removed, too.
-    expect(before).toEqual(expect.arrayContaining(listImages()));
-    expect(await build('killed', fromBusybox())).toMatchObject({ status: 'ready' });
-    const sandbox = await create('plain');
-    expect((await sandbox.commands.run('echo still there')).stdout).toBe('still there\n');
-    await sandbox.kill();
   });
 });
