@@ -669,10 +669,9 @@ export interface paths {
         };
         /**
          * List templates
-         * @deprecated
-         * @description All templates of the caller, in one response. This is the older form: to page, use `GET /v2/templates`.
+         * @description All templates of the caller, in one response. To page, use `GET /v2/templates`.
          */
-        get: operations["listTemplatesV1"];
+        get: operations["listTemplates"];
         put?: never;
         post?: never;
         delete?: never;
@@ -987,7 +986,7 @@ export interface paths {
          * List templates in pages
          * @description Templates of the caller, newest first, without snapshots. `X-Next-Token` is present only when more templates exist.
          */
-        get: operations["listTemplates"];
+        get: operations["listTemplatePages"];
         put?: never;
         /**
          * Register a build
@@ -3488,7 +3487,7 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    listTemplatesV1: {
+    listTemplates: {
         parameters: {
             query?: {
                 /** @description Team whose templates to list; the default is the key's own team. */
@@ -4091,7 +4090,7 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
-    listTemplates: {
+    listTemplatePages: {
         parameters: {
             query?: {
                 /** @description Rows in a page. */
