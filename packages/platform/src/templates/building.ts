@@ -307,7 +307,7 @@ const listUploads = (plan: BuildPlan): string[] =>
     .flatMap((step) => (step.type === 'COPY' && step.from.kind === 'upload' ? [step.from.filesHash] : []));
 
 const describeTime = (timeMs: number): string =>
-  timeMs < 60_000 ? `${timeMs / 1_000} seconds` : `${Math.round(timeMs / 60_000)} minutes`;
+  timeMs < 120_000 ? `${timeMs / 1_000} seconds` : `${Math.round(timeMs / 60_000)} minutes`;
 
 const nameTaken = (name: string): ApiError =>
   conflict(`the name "${name}" belongs to a template that is not built`);

@@ -218,7 +218,7 @@ describe('the start command of a template, where memory is not kept', () => {
 describe('a server as a step', () => {
   beforeAll(async () => {
     await stack.stop();
-    await up('--build-timeout', '60s');
+    await up('--build-timeout', '180s');
   });
 
   it('is recognised, and fails its build before that is out of time', async () => {
