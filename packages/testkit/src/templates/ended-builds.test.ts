@@ -109,7 +109,8 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
   });
 
   it('fails with a reason when the server is killed, leaves nothing, and the next build works', async () => {
-    const before = listImages().toSorted();
+    expect(await build('plain', fromBusybox())).toMatchObject({ status: 'ready' });
+    const before = listImages();
     const registered = await register('killed');
     await start(registered, { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo begun; sleep 600'] }] });
     await expect.poll(async () => messagesOf(await readStatus(registered))).toContain('begun');
