@@ -1,5 +1,5 @@
 // What takes too long for every change: the packages, packed and published to a throw-away registry, as their users use them,
-// and the site of the documentation.
+// the site of the documentation, and comparisons with programs of others.
 // Needs root and the built packages. Ends with the counts alone on a line.
 import { buildSite } from './release/build-site.ts';
 import { runDryRun } from './release/dry-run/run-dry-run.ts';
