@@ -54,7 +54,7 @@ export const startSandbox = async (options: StartOptions): Promise<LivenessPipe>
 export const makeDisk = async (host: OciHost, record: SandboxRecord): Promise<void> => {
   const { spec, slot } = record;
   const folder = toSandboxFolder(host.dataDir, spec.id);
-  const servers = spec.network.internet ? (host.surroundings.resolvers ?? (await findResolvers())) : [];
+  const servers = spec.network.internet ? (host.surroundings.resolvers ?? findResolvers()) : [];
   await host.disks.make(folder.image, spec.limits.diskBytes);
   await host.disks.open({ image: folder.image, target: folder.disk });
   prepareUpper(

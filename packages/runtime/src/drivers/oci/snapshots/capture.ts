@@ -84,7 +84,7 @@ const captureByCriu = async (
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const cgroup = host.cgroup(record.spec.id);
   await waitForClosedHostConnections(await cgroup.members());
-  const first = await readPid(folder);
+  const first = readPid(folder);
   await freezeAtRest(cgroup, first);
   let packets: PacketStop | undefined;
   try {
