@@ -108,7 +108,7 @@ export function filesScenario(ask: Ask): void {
     await expect(files.makeDir('/etc/passwd')).rejects.toBeInstanceOf(e2b.InvalidArgumentError);
   });
 
-  it('reports changes of a watched folder until it is told to stop', async () => {
+  it('reports changes of a watched folder until it is stopped', async () => {
     const { files, commands } = ask().sandbox;
     await files.makeDir('/tmp/watched');
     const seen: FilesystemEvent[] = [];

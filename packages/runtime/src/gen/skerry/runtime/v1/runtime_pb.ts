@@ -13,7 +13,7 @@ export const file_skerry_runtime_v1_runtime: GenFile = /*@__PURE__*/
   fileDesc("Ch9za2VycnkvcnVudGltZS92MS9ydW50aW1lLnByb3RvEhFza2VycnkucnVudGltZS52MSIsCgZUYXJnZXQSEAoIaW5zdGFuY2UYASABKAkSEAoIYmlydGhfaWQYAiABKAkiJwoDUnVuEhAKCGluc3RhbmNlGAEgASgJEg4KBnJ1bl9pZBgCIAEoCSJqCghJbnN0YW5jZRIKCgJpZBgBIAEoCRIQCghiaXJ0aF9pZBgCIAEoCRIOCgZydW5faWQYAyABKAkSMAoHc29ja2V0cxgEIAEoCzIfLnNrZXJyeS5ydW50aW1lLnYxLkFnZW50U29ja2V0cyItCgxBZ2VudFNvY2tldHMSDAoEaHR0cBgBIAEoCRIPCgdjb250cm9sGAIgASgJIhEKD0Rlc2NyaWJlUmVxdWVzdCJPChBEZXNjcmliZVJlc3BvbnNlEgwKBG5hbWUYASABKAkSLQoIZmVhdHVyZXMYAiABKAsyGy5za2VycnkucnVudGltZS52MS5GZWF0dXJlcyLvAgoIRmVhdHVyZXMSDQoFbGV2ZWwYASABKAkSEAoIcHJvZ3JhbXMYAiABKAgSLwoFcGF1c2UYAyABKAsyIC5za2VycnkucnVudGltZS52MS5GZWF0dXJlcy5LZXB0EjIKCHNuYXBzaG90GAQgASgLMiAuc2tlcnJ5LnJ1bnRpbWUudjEuRmVhdHVyZXMuS2VwdBIPCgduZXR3b3JrGAUgASgIEjoKBmxpbWl0cxgGIAEoCzIqLnNrZXJyeS5ydW50aW1lLnYxLkZlYXR1cmVzLkVuZm9yY2VkTGltaXRzEhQKDGltYWdlX2V4cG9ydBgHIAEoCBoqCgRLZXB0Eg4KBm1lbW9yeRgBIAEoCBISCgpmaWxlc3lzdGVtGAIgASgIGk4KDkVuZm9yY2VkTGltaXRzEgsKA2NwdRgBIAEoCBIOCgZtZW1vcnkYAiABKAgSDAoEZGlzaxgDIAEoCBIRCglwcm9jZXNzZXMYBCABKAgiPgoNQ3JlYXRlUmVxdWVzdBItCgRzcGVjGAEgASgLMh8uc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2VTcGVjIskCCgxJbnN0YW5jZVNwZWMSCgoCaWQYASABKAkSEAoIaG9zdG5hbWUYAiABKAkSNgoGbGltaXRzGAMgASgLMiYuc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2VTcGVjLkxpbWl0cxI4CgduZXR3b3JrGAQgASgLMicuc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2VTcGVjLk5ldHdvcmsSEAoGcm9vdGZzGAUgASgJSAASEgoIc25hcHNob3QYBiABKAlIABpcCgZMaW1pdHMSEQoJY3B1X2NvdW50GAEgASgBEhQKDG1lbW9yeV9ieXRlcxgCIAEoBBISCgpkaXNrX2J5dGVzGAMgASgEEhUKDXByb2Nlc3NfY291bnQYBCABKAQaGwoHTmV0d29yaxIQCghpbnRlcm5ldBgBIAEoCEIICgZvcmlnaW4iPwoOQ3JlYXRlUmVzcG9uc2USLQoIaW5zdGFuY2UYASABKAsyGy5za2VycnkucnVudGltZS52MS5JbnN0YW5jZSIeCgpHZXRSZXF1ZXN0EhAKCGluc3RhbmNlGAEgASgJIjwKC0dldFJlc3BvbnNlEi0KCGluc3RhbmNlGAEgASgLMhsuc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2UiDQoLTGlzdFJlcXVlc3QiPQoMTGlzdFJlc3BvbnNlEi0KCGluc3RhbmNlGAEgASgLMhsuc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2UiPAoPR2V0U3RhdGVSZXF1ZXN0EikKBnRhcmdldBgBIAEoCzIZLnNrZXJyeS5ydW50aW1lLnYxLlRhcmdldCJDChBHZXRTdGF0ZVJlc3BvbnNlEi8KBXN0YXRlGAEgASgOMiAuc2tlcnJ5LnJ1bnRpbWUudjEuSW5zdGFuY2VTdGF0ZSI8Cg9HZXRVc2FnZVJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0In0KEEdldFVzYWdlUmVzcG9uc2USEwoLY3B1X3RpbWVfbXMYASABKAESFAoMbWVtb3J5X2J5dGVzGAIgASgEEhMKC2NhY2hlX2J5dGVzGAMgASgEEhIKCmRpc2tfYnl0ZXMYBCABKAQSFQoNcHJvY2Vzc19jb3VudBgFIAEoBCI4CgtTdG9wUmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQiDgoMU3RvcFJlc3BvbnNlIkkKDFBhdXNlUmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQSDgoGbWVtb3J5GAIgASgIIg8KDVBhdXNlUmVzcG9uc2UiWgoNUmVzdW1lUmVxdWVzdBIpCgZ0YXJnZXQYASABKAsyGS5za2VycnkucnVudGltZS52MS5UYXJnZXQSEwoGbWVtb3J5GAIgASgISACIAQFCCQoHX21lbW9yeSI/Cg5SZXN1bWVSZXNwb25zZRItCghpbnN0YW5jZRgBIAEoCzIbLnNrZXJyeS5ydW50aW1lLnYxLkluc3RhbmNlIoMBCg9TbmFwc2hvdFJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0EhAKCHNuYXBzaG90GAIgASgJEg4KBm1lbW9yeRgDIAEoCBIRCgllcGhlbWVyYWwYBCABKAgSEAoIdW5saXN0ZWQYBSABKAgiEgoQU25hcHNob3RSZXNwb25zZSJNChJFeHBvcnRJbWFnZVJlcXVlc3QSKQoGdGFyZ2V0GAEgASgLMhkuc2tlcnJ5LnJ1bnRpbWUudjEuVGFyZ2V0EgwKBHBhdGgYAiABKAkiOQoTRXhwb3J0SW1hZ2VSZXNwb25zZRIOCgZkaWdlc3QYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoBCIWChRMaXN0U25hcHNob3RzUmVxdWVzdCI9ChVMaXN0U25hcHNob3RzUmVzcG9uc2USEAoIc25hcHNob3QYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoBCIpChVWZXJpZnlTbmFwc2hvdFJlcXVlc3QSEAoIc25hcHNob3QYASABKAkiKQoWVmVyaWZ5U25hcHNob3RSZXNwb25zZRIPCgdwcm9ibGVtGAEgASgJImUKC0RpZmZSZXF1ZXN0EisKBGZyb20YASABKAsyHS5za2VycnkucnVudGltZS52MS5UcmVlT3JpZ2luEikKAnRvGAIgASgLMh0uc2tlcnJ5LnJ1bnRpbWUudjEuVHJlZU9yaWdpbiJQCgpUcmVlT3JpZ2luEhAKBnJvb3RmcxgBIAEoCUgAEhIKCHNuYXBzaG90GAIgASgJSAASEgoIaW5zdGFuY2UYAyABKAlIAEIICgZvcmlnaW4iegoMRGlmZlJlc3BvbnNlEgwKBHBhdGgYASABKAwSKQoGY2hhbmdlGAIgASgOMhkuc2tlcnJ5LnJ1bnRpbWUudjEuQ2hhbmdlEjEKBmZpZWxkcxgDIAMoDjIhLnNrZXJyeS5ydW50aW1lLnYxLkRpZmZlcmVudEZpZWxkIikKFURlbGV0ZVNuYXBzaG90UmVxdWVzdBIQCghzbmFwc2hvdBgBIAEoCSIYChZEZWxldGVTbmFwc2hvdFJlc3BvbnNlIjMKDFdhdGNoUmVxdWVzdBIjCgNydW4YASABKAsyFi5za2VycnkucnVudGltZS52MS5SdW4iNAoNV2F0Y2hSZXNwb25zZRIjCgNydW4YASABKAsyFi5za2VycnkucnVudGltZS52MS5SdW4iNwoHRmFpbHVyZRIsCgRjb2RlGAEgASgOMh4uc2tlcnJ5LnJ1bnRpbWUudjEuRmFpbHVyZUNvZGUqggEKDUluc3RhbmNlU3RhdGUSHgoaSU5TVEFOQ0VfU1RBVEVfVU5TUEVDSUZJRUQQABIaChZJTlNUQU5DRV9TVEFURV9SVU5OSU5HEAESGQoVSU5TVEFOQ0VfU1RBVEVfUEFVU0VEEAISGgoWSU5TVEFOQ0VfU1RBVEVfU1RPUFBFRBADKloKBkNoYW5nZRIWChJDSEFOR0VfVU5TUEVDSUZJRUQQABIQCgxDSEFOR0VfQURERUQQARISCg5DSEFOR0VfUkVNT1ZFRBACEhIKDkNIQU5HRV9DSEFOR0VEEAMqqAIKDkRpZmZlcmVudEZpZWxkEh8KG0RJRkZFUkVOVF9GSUVMRF9VTlNQRUNJRklFRBAAEhgKFERJRkZFUkVOVF9GSUVMRF9UWVBFEAESGAoURElGRkVSRU5UX0ZJRUxEX01PREUQAhIXChNESUZGRVJFTlRfRklFTERfVUlEEAMSFwoTRElGRkVSRU5UX0ZJRUxEX0dJRBAEEh4KGkRJRkZFUkVOVF9GSUVMRF9TSVpFX0JZVEVTEAUSGgoWRElGRkVSRU5UX0ZJRUxEX1RBUkdFVBAGEhoKFkRJRkZFUkVOVF9GSUVMRF9ERVZJQ0UQBxIaChZESUZGRVJFTlRfRklFTERfWEFUVFJTEAgSGwoXRElGRkVSRU5UX0ZJRUxEX0NPTlRFTlQQCSqPAgoLRmFpbHVyZUNvZGUSHAoYRkFJTFVSRV9DT0RFX1VOU1BFQ0lGSUVEEAASGgoWRkFJTFVSRV9DT0RFX05PVF9GT1VORBABEh8KG0ZBSUxVUkVfQ09ERV9BTFJFQURZX0VYSVNUUxACEhwKGEZBSUxVUkVfQ09ERV9VTlNVUFBPUlRFRBADEhoKFkZBSUxVUkVfQ09ERV9FWEhBVVNURUQQBBIcChhGQUlMVVJFX0NPREVfVU5BVkFJTEFCTEUQBRIYChRGQUlMVVJFX0NPREVfUkVGVVNFRBAGEhgKFEZBSUxVUkVfQ09ERV9EQU1BR0VEEAcSGQoVRkFJTFVSRV9DT0RFX0lOVEVSTkFMEAgy3QoKDlJ1bnRpbWVTZXJ2aWNlElMKCERlc2NyaWJlEiIuc2tlcnJ5LnJ1bnRpbWUudjEuRGVzY3JpYmVSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuRGVzY3JpYmVSZXNwb25zZRJPCgZDcmVhdGUSIC5za2VycnkucnVudGltZS52MS5DcmVhdGVSZXF1ZXN0GiEuc2tlcnJ5LnJ1bnRpbWUudjEuQ3JlYXRlUmVzcG9uc2UoARJECgNHZXQSHS5za2VycnkucnVudGltZS52MS5HZXRSZXF1ZXN0Gh4uc2tlcnJ5LnJ1bnRpbWUudjEuR2V0UmVzcG9uc2USSQoETGlzdBIeLnNrZXJyeS5ydW50aW1lLnYxLkxpc3RSZXF1ZXN0Gh8uc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFJlc3BvbnNlMAESUwoIR2V0U3RhdGUSIi5za2VycnkucnVudGltZS52MS5HZXRTdGF0ZVJlcXVlc3QaIy5za2VycnkucnVudGltZS52MS5HZXRTdGF0ZVJlc3BvbnNlElMKCEdldFVzYWdlEiIuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0VXNhZ2VSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuR2V0VXNhZ2VSZXNwb25zZRJHCgRTdG9wEh4uc2tlcnJ5LnJ1bnRpbWUudjEuU3RvcFJlcXVlc3QaHy5za2VycnkucnVudGltZS52MS5TdG9wUmVzcG9uc2USSgoFUGF1c2USHy5za2VycnkucnVudGltZS52MS5QYXVzZVJlcXVlc3QaIC5za2VycnkucnVudGltZS52MS5QYXVzZVJlc3BvbnNlEk8KBlJlc3VtZRIgLnNrZXJyeS5ydW50aW1lLnYxLlJlc3VtZVJlcXVlc3QaIS5za2VycnkucnVudGltZS52MS5SZXN1bWVSZXNwb25zZSgBElMKCFNuYXBzaG90EiIuc2tlcnJ5LnJ1bnRpbWUudjEuU25hcHNob3RSZXF1ZXN0GiMuc2tlcnJ5LnJ1bnRpbWUudjEuU25hcHNob3RSZXNwb25zZRJeCgtFeHBvcnRJbWFnZRIlLnNrZXJyeS5ydW50aW1lLnYxLkV4cG9ydEltYWdlUmVxdWVzdBomLnNrZXJyeS5ydW50aW1lLnYxLkV4cG9ydEltYWdlUmVzcG9uc2UoARJkCg1MaXN0U25hcHNob3RzEicuc2tlcnJ5LnJ1bnRpbWUudjEuTGlzdFNuYXBzaG90c1JlcXVlc3QaKC5za2VycnkucnVudGltZS52MS5MaXN0U25hcHNob3RzUmVzcG9uc2UwARJnCg5WZXJpZnlTbmFwc2hvdBIoLnNrZXJyeS5ydW50aW1lLnYxLlZlcmlmeVNuYXBzaG90UmVxdWVzdBopLnNrZXJyeS5ydW50aW1lLnYxLlZlcmlmeVNuYXBzaG90UmVzcG9uc2UwARJJCgREaWZmEh4uc2tlcnJ5LnJ1bnRpbWUudjEuRGlmZlJlcXVlc3QaHy5za2VycnkucnVudGltZS52MS5EaWZmUmVzcG9uc2UwARJlCg5EZWxldGVTbmFwc2hvdBIoLnNrZXJyeS5ydW50aW1lLnYxLkRlbGV0ZVNuYXBzaG90UmVxdWVzdBopLnNrZXJyeS5ydW50aW1lLnYxLkRlbGV0ZVNuYXBzaG90UmVzcG9uc2USTgoFV2F0Y2gSHy5za2VycnkucnVudGltZS52MS5XYXRjaFJlcXVlc3QaIC5za2VycnkucnVudGltZS52MS5XYXRjaFJlc3BvbnNlKAEwAWIGcHJvdG8z");
 
 /**
- * One instance. A call on it leaves a later one of the same id alone and fails with `not_found`.
+ * One instance. A call for it does not affect a later instance of the same id: it fails with `not_found`.
  *
  * @generated from message skerry.runtime.v1.Target
  */
@@ -156,7 +156,7 @@ export const DescribeResponseSchema: GenMessage<DescribeResponse> = /*@__PURE__*
  */
 export type Features = Message<"skerry.runtime.v1.Features"> & {
   /**
-   * A name of the isolation levels.
+   * The name of an isolation level.
    *
    * @generated from field: string level = 1;
    */
@@ -613,7 +613,7 @@ export type ResumeRequest = Message<"skerry.runtime.v1.ResumeRequest"> & {
   target?: Target | undefined;
 
   /**
-   * Unset: with memory when the pause has kept it.
+   * Default: with memory if the pause has kept it.
    *
    * @generated from field: optional bool memory = 2;
    */
@@ -793,7 +793,7 @@ export const VerifySnapshotRequestSchema: GenMessage<VerifySnapshotRequest> = /*
   messageDesc(file_skerry_runtime_v1_runtime, 30);
 
 /**
- * One thing that is not as it was when the snapshot was made, in words.
+ * A difference from the time when the snapshot was made, in words.
  *
  * @generated from message skerry.runtime.v1.VerifySnapshotResponse
  */
@@ -873,7 +873,7 @@ export const TreeOriginSchema: GenMessage<TreeOrigin> = /*@__PURE__*/
  */
 export type DiffResponse = Message<"skerry.runtime.v1.DiffResponse"> & {
   /**
-   * A name on disk is any bytes.
+   * A name on a disk may be any bytes.
    *
    * @generated from field: bytes path = 1;
    */
@@ -964,7 +964,7 @@ export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
   messageDesc(file_skerry_runtime_v1_runtime, 38);
 
 /**
- * Detail of an error: what the driver threw. The message is that of the error.
+ * The detail of an error that the driver threw. The error contains the message.
  *
  * @generated from message skerry.runtime.v1.Failure
  */
@@ -1186,16 +1186,16 @@ export const FailureCodeSchema: GenEnum<FailureCode> = /*@__PURE__*/
   enumDesc(file_skerry_runtime_v1_runtime, 3);
 
 /**
- * The port `Runtime` of src/runtime.ts between a server and the helper that holds the driver; what each call does stands there.
- * Streams to an agent do not pass through it: `AgentSockets` says where the agent is reached.
+ * The port `Runtime` of src/runtime.ts, between a server and the helper that holds the driver; that file documents the calls.
+ * Streams to an agent do not pass through it: `AgentSockets` contains the paths of the agent's sockets.
  *
- * An error carries a `Failure` among its details. One without is the transport's own.
+ * The details of an error contain a `Failure`. An error without one comes from the transport.
  *
  * @generated from service skerry.runtime.v1.RuntimeService
  */
 export const RuntimeService: GenService<{
   /**
-   * Says what the runtime is called and can do.
+   * Returns the name and the features of the runtime.
    *
    * @generated from rpc skerry.runtime.v1.RuntimeService.Describe
    */
@@ -1205,8 +1205,8 @@ export const RuntimeService: GenService<{
     output: typeof DescribeResponseSchema;
   },
   /**
-   * Takes one message. The caller holds its stream open for as long as it wants the result: when it ends it, the driver undoes what
-   * it has made, and the answer comes after that. A call that was begun too late to be undone answers with its result.
+   * Takes one message. The caller keeps the stream open while it waits for the result. When the caller ends the stream, the driver
+   * undoes its work and responds after that. When it is too late to undo, the response contains the result.
    *
    * @generated from rpc skerry.runtime.v1.RuntimeService.Create
    */
@@ -1264,7 +1264,7 @@ export const RuntimeService: GenService<{
     output: typeof PauseResponseSchema;
   },
   /**
-   * Takes one message and is called off as `Create` is.
+   * Takes one message, and is cancelled like `Create`.
    *
    * @generated from rpc skerry.runtime.v1.RuntimeService.Resume
    */
@@ -1282,7 +1282,7 @@ export const RuntimeService: GenService<{
     output: typeof SnapshotResponseSchema;
   },
   /**
-   * Takes one message and is called off as `Create` is.
+   * Takes one message, and is cancelled like `Create`.
    *
    * @generated from rpc skerry.runtime.v1.RuntimeService.ExportImage
    */
@@ -1324,8 +1324,8 @@ export const RuntimeService: GenService<{
     output: typeof DeleteSnapshotResponseSchema;
   },
   /**
-   * Takes the runs whose end the caller wants to hear of, and sends each of them once it is over: at once when it is over already,
-   * or was never there. One stream serves all runs of a connection.
+   * Takes the runs to watch, and sends each of them when it has ended: at once if it has ended already or never existed. One stream
+   * serves all runs of a connection.
    *
    * @generated from rpc skerry.runtime.v1.RuntimeService.Watch
    */
