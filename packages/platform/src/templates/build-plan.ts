@@ -5,7 +5,7 @@ import type { RegistryCredentials } from './template-images.ts';
 export interface BuildPlan extends StagePlan {
   /** What is built before, each from what stands before it. */
   stages: readonly StagePlan[];
-  /** Undefined: that of the base, if it has any. */
+  /** If undefined, the start command of the base is used, if it has one. */
   startCmd: string | undefined;
   readyCmd: string | undefined;
   /** The start command as words, in two parts; without both that of the image, if `usesConfig`. */
@@ -22,8 +22,8 @@ export interface StagePlan {
   /** How many steps the stages before it have. */
   stepsBefore: number;
   /**
-   * How many of its first steps the cache may answer, which leaves at least those out that have to run; null: none, and
-   * the base is pulled again.
+   * The cache may supply at most this many of the first steps; forced steps are not among them. Null: the cache is not
+   * used, and the base is pulled again.
    */
   cacheableSteps: number | null;
   /** The number of the first step of the build, of this stage or one before it, that has to run; those after it do, too. */

@@ -5,7 +5,7 @@ import type { Ask } from './given.ts';
 
 const bytes = Uint8Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256);
 
-/** Reading, writing and arranging files, and watching folders. */
+/** Tests with the official client: reading, writing, moving and removing files, and watching folders. */
 export function filesScenario(ask: Ask): void {
   it('writes and reads text, bytes, blobs and streams', async () => {
     const { files } = ask().sandbox;

@@ -69,7 +69,7 @@ export function applyInstruction(
       break;
     case 'ENTRYPOINT':
       start.entrypoint = toWords(text, shell);
-      // One of what it continues would be arguments for another program.
+      // An inherited CMD would become the arguments of another program.
       if (!state.hasCommand) start.command = undefined;
       break;
     case 'HEALTHCHECK':

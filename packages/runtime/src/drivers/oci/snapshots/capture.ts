@@ -89,7 +89,7 @@ const captureByCriu = async (
   let packets: PacketStop | undefined;
   try {
     packets = await stopPackets(first);
-    // Their last writes go out meanwhile: afterwards only the names remain that CRIU has given to files.
+    // The disk is copied during the dump. After the dump, only the names that CRIU has changed are copied.
     const [memory] = await settleAll([
       dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy }),
       copy(),
