@@ -2663,7 +2663,10 @@ export interface operations {
     getSandboxLogsV1: {
         parameters: {
             query?: {
-                /** @description The maximum number of entries to return. */
+                /**
+                 * @description The number of entries to return. There are more where the last millisecond of the page would be incomplete, or be that
+                 *     of `start`, so that no entry is missed by callers who continue at the time of the last entry.
+                 */
                 limit?: number;
                 /**
                  * @description Unix time in milliseconds.
@@ -3490,7 +3493,11 @@ export interface operations {
     listTemplates: {
         parameters: {
             query?: {
-                /** @description Team whose templates to list; the default is the key's own team. */
+                /**
+                 * @description Team whose templates to list; the default is the key's own team. An installation has one team, `local`; another one is
+                 *     refused with 403.
+                 * @example local
+                 */
                 teamID?: string;
             };
             header?: never;
@@ -3511,6 +3518,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
@@ -3645,7 +3653,8 @@ export interface operations {
                  */
                 level?: components["schemas"]["LogLevel"];
                 /**
-                 * @description The maximum number of entries to return.
+                 * @description The number of entries to return. There are more where the last millisecond of the page would be incomplete, or be that
+                 *     of `cursor`, so that no entry is missed by callers who continue at the time of the last entry.
                  * @example 20
                  */
                 limit?: number;
@@ -4052,7 +4061,10 @@ export interface operations {
                 direction?: "forward" | "backward";
                 /** @description The lowest level to return. */
                 level?: components["schemas"]["LogLevel"];
-                /** @description The maximum number of entries to return. */
+                /**
+                 * @description The number of entries to return. There are more where the last millisecond of the page would be incomplete, or be that
+                 *     of `cursor`, so that no entry is missed by callers who continue at the time of the last entry.
+                 */
                 limit?: number;
                 /** @description A part of the message or of a field, case-sensitive. */
                 search?: string;

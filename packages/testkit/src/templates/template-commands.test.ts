@@ -165,13 +165,15 @@ it('sends the credentials that Docker would use for an image, for that image alo
 read registry
 [ "$registry" = "${closed.host}" ] && echo '{"Username":"someone","Secret":"hunter2"}'
 `;
+  const config = JSON.stringify({ credHelpers: { [closed.host]: 'testing' } });
   const folder = makeProject({
     Dockerfile: `FROM ${closed.host}/test/busybox AS closed
 FROM ${registry.host}/test/busybox
 COPY --from=closed /etc/passwd /closed
 COPY --from=${closed.host}/test/busybox /etc/group /group
 `,
-    'docker/config.json': JSON.stringify({ credHelpers: { [closed.host]: 'testing' } }),
+    'docker/config.json': config,
+    'home/.docker/config.json': config,
     'bin/docker-credential-testing': helper,
   });
   chmodSync(join(folder, 'bin/docker-credential-testing'), 0o755);
@@ -187,7 +189,9 @@ COPY --from=${closed.host}/test/busybox /etc/group /group
   const logs = await skerry('template', 'logs', 'from-closed');
   for (const { stdout, stderr } of [built, again, logs]) expect(stdout + stderr).not.toContain('hunter2');
 
-  const without = await skerryWith({ DOCKER_CONFIG: folder }, 'template', 'build', ...from, 'from-closed');
+  // Tests read nothing in the home of the developer: `vitest.config.ts` sets DOCKER_CONFIG.
+  const ofDeveloper = { HOME: join(folder, 'home'), PATH: env.PATH };
+  const without = await skerryWith(ofDeveloper, 'template', 'build', ...from, 'from-closed');
   expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining('requires a user name') });
 });
 

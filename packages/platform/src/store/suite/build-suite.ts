@@ -136,9 +136,16 @@ export const describeBuilds = (ask: () => Store): void => {
       expect(await read({ offset: 1, limit: 1 })).toEqual(['two']);
       expect(await read({ levels: ['error'] })).toEqual(['two']);
       expect(await read({ offset: 3 })).toEqual([]);
-      expect(await read({ order: 'desc', to: 1 })).toEqual(['two', 'one']);
-      expect(await read({ order: 'desc', limit: 1 })).toEqual(['three']);
-      expect(await read({ from: 2 })).toEqual(['three']);
+      const page = async (query: object) =>
+        (
+          await ask().pageBuildLog('b1', { levels: ['info', 'error'], order: 'asc', limit: 10, ...query })
+        ).map(({ message }) => message);
+      expect(await page({ order: 'desc', cursor: 1 })).toEqual(['two', 'one']);
+      expect(await page({ order: 'desc', limit: 1 })).toEqual(['three']);
+      expect(await page({ cursor: 2 })).toEqual(['three']);
+      expect(await page({ limit: 1 })).toEqual(['one', 'two']);
+      expect(await page({ limit: 1, cursor: 1 })).toEqual(['one', 'two', 'three']);
+      expect(await page({ limit: 1, levels: ['error'] })).toEqual(['two']);
     });
 
     it('lose their images when no tag, sandbox or snapshot needs them', async () => {
