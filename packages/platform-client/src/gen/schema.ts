@@ -162,6 +162,9 @@ export interface paths {
          *
          *     The service wrote entries whose `logger` is `platform`. All others come from the agent inside, which runs among
          *     the programs of the sandbox, so do not trust them.
+         *
+         *     A page has more entries than `limit` where its last millisecond would be incomplete, or be that of `start`: callers who
+         *     continue at the time of the last entry miss none.
          */
         get: operations["getSandboxLogsV1"];
         put?: never;
@@ -738,6 +741,9 @@ export interface paths {
         /**
          * Search the log of a build
          * @description The same entries as the status of the build returns, in either direction and filtered.
+         *
+         *     A page has more entries than `limit` where its last millisecond would be incomplete, or be that of `cursor`: callers who
+         *     continue at the time of the last entry miss none.
          */
         get: operations["getTemplateBuildLogs"];
         put?: never;
@@ -965,6 +971,9 @@ export interface paths {
         /**
          * Search the log of a sandbox
          * @description The same entries as the other operation returns, in either direction and filtered.
+         *
+         *     A page has more entries than `limit` where its last millisecond would be incomplete, or be that of `cursor`: callers who
+         *     continue at the time of the last entry miss none.
          */
         get: operations["getSandboxLogs"];
         put?: never;
@@ -2663,10 +2672,7 @@ export interface operations {
     getSandboxLogsV1: {
         parameters: {
             query?: {
-                /**
-                 * @description The number of entries to return. There are more where the last millisecond of the page would be incomplete, or be that
-                 *     of `start`, so that no entry is missed by callers who continue at the time of the last entry.
-                 */
+                /** @description The maximum number of entries to return, but for whole milliseconds. */
                 limit?: number;
                 /**
                  * @description Unix time in milliseconds.
@@ -3653,8 +3659,7 @@ export interface operations {
                  */
                 level?: components["schemas"]["LogLevel"];
                 /**
-                 * @description The number of entries to return. There are more where the last millisecond of the page would be incomplete, or be that
-                 *     of `cursor`, so that no entry is missed by callers who continue at the time of the last entry.
+                 * @description The maximum number of entries to return, but for whole milliseconds.
                  * @example 20
                  */
                 limit?: number;
@@ -4061,10 +4066,7 @@ export interface operations {
                 direction?: "forward" | "backward";
                 /** @description The lowest level to return. */
                 level?: components["schemas"]["LogLevel"];
-                /**
-                 * @description The number of entries to return. There are more where the last millisecond of the page would be incomplete, or be that
-                 *     of `cursor`, so that no entry is missed by callers who continue at the time of the last entry.
-                 */
+                /** @description The maximum number of entries to return, but for whole milliseconds. */
                 limit?: number;
                 /** @description A part of the message or of a field, case-sensitive. */
                 search?: string;
