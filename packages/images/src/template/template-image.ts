@@ -17,6 +17,7 @@ import {
   unfinishedPrefix,
 } from '../image-file.ts';
 import { emptyConfig, type ImageConfig } from '../oci/image-config.ts';
+import { createKeptLayers, type KeptLayers } from '../oci/kept-layers.ts';
 import { pullImage, resolveImage } from '../oci/pull.ts';
 import type { Reach } from '../oci/reach.ts';
 import { isEmptyImage } from '../oci/reference.ts';
@@ -29,6 +30,8 @@ export interface TemplateImageOptions {
   /** The folder of all images of templates; made when missing. */
   folder: string;
   source: TemplateSource;
+  /** Undefined: none are kept. */
+  layers?: LayerFolder | undefined;
   target: ImageTarget;
   readSpareRoom: ReadSpareRoom;
   onProgress: OnProgress;
@@ -47,6 +50,14 @@ interface RegistrySource {
   credentials?: RegistryCredentials | undefined;
   /** Sends the requests to registries. */
   reach: Reach;
+}
+
+/** Where the layers of registries are kept for later pulls. */
+export interface LayerFolder {
+  /** Made when missing. */
+  folder: string;
+  /** Whether all layers are requested, also those that are kept. */
+  refresh: boolean;
 }
 
 /** The archive is the absolute path of one of an image. */
@@ -132,7 +143,10 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
   requireRoom(1);
   const workDir = await mkdtemp(join(folder, unfinishedPrefix));
   let removing: Promise<void> | undefined;
+  let keptLayers: KeptLayers | undefined;
   try {
+    if (options.layers)
+      keptLayers = await createKeptLayers(options.layers.folder, { ...options.layers, requireRoom });
     // Alone in its folder, whose content becomes that of the file system.
     const tree = join(workDir, 'tree');
     const rootfs = join(tree, 'rootfs');
@@ -140,7 +154,7 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
     const into = { rootfs, onProgress, requireRoom, signal };
     const { config, origin } =
       source.kind === 'registry'
-        ? await pullFrom(source, into)
+        ? await pullFrom(source, { ...into, keptLayers })
         : {
             ...(await loadImage({ ...source, scratch: join(workDir, 'archive'), ...into })),
             origin: undefined,
@@ -155,6 +169,7 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
     const path = await keepImage(image, { folder, digest });
     return { path, digest, sizeBytes, config, origin };
   } finally {
+    await keptLayers?.finish();
     await removing;
     await rm(workDir, { recursive: true, force: true });
   }
