@@ -130,6 +130,7 @@ describe('the images of templates', () => {
     signal = AbortSignal.timeout(30_000),
   ) => ({
     reference: `${registry.host}/some/image:env`,
+    refresh: false,
     onMessage,
     signal,
   });
@@ -139,6 +140,8 @@ describe('the images of templates', () => {
   ) =>
     createTemplateImages(transport, {
       folder: join(imagesDir, 'templates'),
+      layersFolder: join(imagesDir, 'layers'),
+      keepsLayers: true,
       asFile: true,
       allowedRegistries,
       ...options,

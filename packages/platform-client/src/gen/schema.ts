@@ -409,7 +409,7 @@ export interface paths {
         };
         /**
          * List the cache of builds
-         * @description What builds have kept for later ones: images of registries, and the files after steps. The one that was used last is the first.
+         * @description What builds have kept for later ones: images of registries and their layers, and the files after steps. The one that was used last is the first.
          */
         get: operations["listBuildCache"];
         put?: never;
@@ -1340,7 +1340,7 @@ export interface components {
              */
             type: "COPY" | "ADD" | "RUN" | "ENV" | "ARG" | "WORKDIR" | "USER";
         };
-        /** @description The files after a step of a build, or an image of a registry, that later builds begin with. */
+        /** @description The files after a step of a build, an image of a registry that later builds begin with, or a layer of one, which later pulls do not request. */
         CachedResult: {
             /**
              * Format: date-time

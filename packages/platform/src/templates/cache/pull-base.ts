@@ -52,7 +52,7 @@ export const pullBase = async (
     `not CACHED ${key}: ${force ? 'the build is forced' : 'the image was not pulled before, or has changed'}`,
   );
   const { origin, digest, sizeBytes, ...made } = await images.make({
-    ...{ reference, credentials, signal },
+    ...{ reference, credentials, refresh: force, signal },
     onMessage: addLine,
   });
   const pulled = { image: digest, imageBytes: sizeBytes, config: made };
