@@ -73,6 +73,7 @@ WORKDIR /srv
 RUN <<EOF
 echo "$GREETING" > greeting
 id -un >> greeting
+echo "$no_proxy" >> greeting
 EOF
 ENV VERSION=1
 RUN echo worker:x:1500:1500::/home/worker:/bin/sh >> /etc/passwd && mkdir /home/worker && chown worker /home/worker
@@ -84,7 +85,7 @@ LABEL kept=no
   const image = `NAME=${registry.host}/test/busybox`;
   const built = await skerry(
     ...(['template', 'build'] as const),
-    ...['--build-arg', image, '--build-arg', 'GREETING=hi'],
+    ...['--build-arg', image, '--build-arg', 'GREETING=hi', '--build-arg', 'no_proxy=a.test'],
     ...['--cpu', '1', '--memory', '256', '--tag', 'stable', 'greeter', folder],
   );
   expect(built).toMatchObject({ code: 0, stdout: 'greeter:stable\n' });
@@ -102,11 +103,11 @@ LABEL kept=no
     '--template',
     'greeter:stable',
     '--',
-    'cat',
-    '/srv/greeting',
-    '/home/worker/version',
+    'sh',
+    '-c',
+    'cat /srv/greeting /home/worker/version; echo "${no_proxy-none}"',
   );
-  expect(ran).toMatchObject({ code: 0, stdout: 'hi\nroot\n1\n' });
+  expect(ran).toMatchObject({ code: 0, stdout: 'hi\nroot\na.test\n1\nnone\n' });
 
   const { stdout: table } = await skerry('template', 'list');
   expect(table).toMatch(/^NAME +ID +STATUS +CPU +MEMORY +BUILDS +UPDATED\n/);
@@ -231,6 +232,8 @@ it('ends with 1 and one line for a build that fails, and for what is asked wrong
     [['x', folder, '--build-arg', 'A=1'], /no ARG for the build arguments A/],
     [['x', join(folder, 'none')], /^skerry: no file .*none\/Dockerfile/],
     [['x', '--from', 'a', '--file', 'b'], /--from does not go with --file/],
+    [['x', '--ready-made', 'node', '--from', 'a'], /--ready-made does not go with --file and --from/],
+    [['--from', 'a'], /the template needs a name/],
     [['x', folder, '--target', 'none'], /the Dockerfile has no stage "none"/],
   ] as const)
     expect(await skerry('template', 'build', ...argv)).toMatchObject({
