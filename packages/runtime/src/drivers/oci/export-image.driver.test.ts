@@ -84,6 +84,7 @@ describe('an exported image', () => {
     const path = toPath();
     await expect(snapshots.exportImage('none', { path })).rejects.toMatchObject({ code: 'not_found' });
     await expect(snapshots.exportImage('passing', { path })).rejects.toMatchObject({ code: 'not_found' });
+    await snapshots.delete('passing');
     const made = await snapshots.exportImage('whole', { path });
     expect(made).toEqual({
       digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
