@@ -1063,7 +1063,8 @@ export interface paths {
          *     Exactly one of `fromImage` and `fromTemplate` names the base of the build. Steps run in order, as root until the
          *     user `user` exists and as that user afterwards. Then `startCmd` is started and captured running in the template,
          *     once `readyCmd` succeeds. Where the host cannot keep memory, each create starts it again and waits for it.
-         *     With `fromTemplate` a build without a start command has those of the template.
+         *     With `fromTemplate` a build without a start command has those of the template. A snapshot is a template too: the build begins
+         *     with its files, without its processes, and has the start command of the template below it.
          */
         post: operations["startTemplateBuild"];
         delete?: never;
@@ -1235,7 +1236,7 @@ export interface components {
             fromImageRegistry?: components["schemas"]["ImageRegistry"];
             /** @description Index of the stage to continue, with its user, directory and variables. */
             fromStage?: number;
-            /** @description Base template. */
+            /** @description Base template, or a snapshot by its name or id. */
             fromTemplate?: string;
             /**
              * @description Begin as the user and in the directory of the image, by default as `root` in `/`. Without start command, entrypoint
@@ -1268,7 +1269,7 @@ export interface components {
             fromImageRegistry?: components["schemas"]["ImageRegistry"];
             /** @description An extension, in place of an image or a template, as in `BuildStage`. */
             fromStage?: number;
-            /** @description Base template. Either this or `fromImage`. */
+            /** @description Base template, or a snapshot by its name or id. Either this or `fromImage`. */
             fromTemplate?: string;
             /**
              * @description An extension, in place of `readyCmd`: the words of the check. Default: that of the image with `imageConfig`, where words of

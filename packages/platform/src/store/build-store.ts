@@ -48,6 +48,8 @@ export interface NewBuild {
   cpuCount: number;
   memoryMb: number;
   diskMb: number;
+  /** What the start command has to leave free of that disk. */
+  minFreeDiskMb: number;
   /** The tags that will point to it. */
   tags: readonly string[];
 }

@@ -1,4 +1,5 @@
 import type { BuildRow } from '../store/build-store.ts';
+import type { SnapshotRow } from '../store/store.ts';
 import type { RegistryCredentials } from './template-images.ts';
 
 /** The base and the steps of one build, validated. */
@@ -44,6 +45,8 @@ export type BuildSource =
   | { kind: 'archive'; path: string; release: () => void }
   /** Null: the image of the installation. */
   | { kind: 'template'; name: string; build: BuildRow | null; requestedAs?: string | undefined }
+  /** The files of a snapshot, without its processes. */
+  | { kind: 'snapshot'; name: string; snapshot: SnapshotRow; requestedAs?: string | undefined }
   | { kind: 'stage'; index: number };
 
 export type BuildStep =

@@ -11,6 +11,7 @@ import {
 import { isInstanceId } from '../drivers/instance-spec.ts';
 import { isRuntimeError, RuntimeError } from '../error.ts';
 import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import type { ExportedImage, SnapshotId } from '../runtime.ts';
 import { fromConnectError } from './failure.ts';
 import { callHeld } from './held-stream.ts';
 import { createLink } from './link.ts';
@@ -22,6 +23,7 @@ import {
   parseInstance,
   parseState,
   parseUsage,
+  type Target,
   toOriginMessage,
   toSpecMessage,
 } from './messages.ts';
@@ -71,6 +73,12 @@ export async function createRemote(options: {
     return found;
   };
 
+  const exportImage = (
+    origin: { case: 'target'; value: Target } | { case: 'snapshot'; value: SnapshotId },
+    { path, signal }: { path: string; signal?: AbortSignal },
+  ): Promise<ExportedImage> =>
+    ask(callHeld(client.exportImage, { origin, path }, signal), parseExportedImage);
+
   const toInstance = ({ id, birthId, sockets, ...first }: InstanceDescription): AddressedInstance => {
     const target = { instance: id, birthId };
     const connections = connectionsOf(birthId);
@@ -98,8 +106,7 @@ export async function createRemote(options: {
         const take = () => ask(client.snapshot({ target, snapshot, memory, ...how }), toNothing);
         await (memory && features.snapshot.memory ? connections.interrupt(take) : take());
       },
-      exportImage: ({ path, signal }) =>
-        ask(callHeld(client.exportImage, { target, path }, signal), parseExportedImage),
+      exportImage: (how) => exportImage({ case: 'target', value: target }, how),
       usage: () => ask(client.getUsage({ target }), parseUsage),
       stop: async () => {
         await ifGone(ask(client.stop({ target }), toNothing), undefined);
@@ -160,6 +167,7 @@ export async function createRemote(options: {
         for await (const problem of told) problems.push(problem);
         return problems;
       },
+      exportImage: (snapshot, how) => exportImage({ case: 'snapshot', value: snapshot }, how),
       delete: (snapshot) => ask(client.deleteSnapshot({ snapshot }), toNothing),
     },
     close: async () => {

@@ -142,6 +142,7 @@ export const toUsageMessage = (usage: Usage): MessageInitShape<typeof wire.GetUs
   memoryBytes: toUint64(usage.memoryBytes, 'memoryBytes'),
   cacheBytes: toUint64(usage.cacheBytes, 'cacheBytes'),
   diskBytes: toUint64(usage.diskBytes, 'diskBytes'),
+  freeDiskBytes: toUint64(usage.freeDiskBytes, 'freeDiskBytes'),
   processCount: toUint64(usage.processCount, 'processCount'),
 });
 
@@ -150,6 +151,7 @@ export const parseUsage = (message: wire.GetUsageResponse): Usage => ({
   memoryBytes: Number(message.memoryBytes),
   cacheBytes: Number(message.cacheBytes),
   diskBytes: Number(message.diskBytes),
+  freeDiskBytes: Number(message.freeDiskBytes),
   processCount: Number(message.processCount),
 });
 

@@ -14,7 +14,7 @@ import type { Difference, InstanceSpec, SnapshotInfo } from '../runtime.ts';
 import { callGuest } from '../suite/client.ts';
 import { createRemote, createRemoteRuntime, dialSocket } from './client.ts';
 import { type RuntimeServer, serveRuntime } from './server.ts';
-import { createScriptedRuntime, used } from './testing/scripted-runtime.ts';
+import { createScriptedRuntime, exportedImage, used } from './testing/scripted-runtime.ts';
 
 let dir: string;
 let local: ReturnType<typeof createScriptedRuntime>;
@@ -102,6 +102,9 @@ describe('a runtime over a unix socket', () => {
       { id: 'whole', sizeBytes: 0 },
       { id: 'torn', sizeBytes: 0 },
     ]);
+    expect(await remote.snapshots.exportImage('whole', { path: '/images/new' })).toEqual(exportedImage);
+    expect(local.log.at(-1)).toBe('export whole /images/new');
+    await expect(made.exportImage({ path: '/images/new' })).rejects.toMatchObject({ code: 'unsupported' });
     expect(await remote.snapshots.verify('whole')).toEqual([]);
     expect(await remote.snapshots.verify('torn')).toEqual(['its disk is gone']);
     const differences: Difference[] = [];

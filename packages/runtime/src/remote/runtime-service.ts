@@ -63,8 +63,14 @@ export const createRuntimeService = (
     },
     exportImage: async (requests, context) => {
       const { request, signal } = await readHeld(requests, context.signal);
-      const path = parsePath(request.path, 'path');
-      return toExportedImageMessage(await (await find(request)).exportImage({ path, signal }));
+      const { origin } = request;
+      const options = { path: parsePath(request.path, 'path'), signal };
+      if (origin.case === 'snapshot') {
+        const id = parseInstanceId(origin.value, 'snapshot');
+        return toExportedImageMessage(await runtime.snapshots.exportImage(id, options));
+      }
+      const instance = await find({ target: origin.value });
+      return toExportedImageMessage(await instance.exportImage(options));
     },
     listSnapshots: () =>
       toMessages(runtime.snapshots.list(), ({ id, sizeBytes }) => ({

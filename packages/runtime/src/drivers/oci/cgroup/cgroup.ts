@@ -56,7 +56,7 @@ export interface Cgroup {
   /** The path as the OCI runtime gets it. */
   readonly path: string;
   state(): Promise<InstanceState>;
-  usage(): Promise<Omit<Usage, 'diskBytes'>>;
+  usage(): Promise<Omit<Usage, 'diskBytes' | 'freeDiskBytes'>>;
   /**
    * Resolves when no member runs. Rejects with `unavailable`, with all members running, when one cannot be frozen
    * within 10 s.
