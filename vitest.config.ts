@@ -12,6 +12,9 @@ const patience = Number(process.env.SKERRY_TEST_PATIENCE ?? 1);
 // Only ends a test that would wait forever: its steps may be slow on a busy machine.
 const expectOptions = { poll: { timeout: 60_000 * patience } };
 
+// No test uses the registries of the developer's own Docker. The folder does not exist, which is as good as an empty one.
+const env = { DOCKER_CONFIG: '/nonexistent' };
+
 /**
  * `unit` needs only files and loopback, `drivers` runs the runtime's suite on every driver of this host, `stack` starts the real
  * service and drives it through the generated clients. `release` uses the packed packages as their users do; it takes long and is
@@ -41,6 +44,7 @@ export default defineConfig({
             '**/*.driver.test.ts',
             '**/node_modules/**',
           ],
+          env,
           testTimeout: 180_000 * patience,
           hookTimeout: 180_000 * patience,
           expect: expectOptions,
@@ -51,6 +55,7 @@ export default defineConfig({
         test: {
           name: 'drivers',
           include: ['packages/runtime/src/**/*.driver.test.ts'],
+          env,
           testTimeout: 180_000 * patience,
           hookTimeout: 180_000 * patience,
           expect: expectOptions,
@@ -65,7 +70,7 @@ export default defineConfig({
           globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
           setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
           // Otherwise each data folder would get images of its own, which take a minute to make.
-          env: { SKERRY_IMAGES_DIR: imagesDir },
+          env: { ...env, SKERRY_IMAGES_DIR: imagesDir },
           // For a machine under ten times this load. It only ends a test that hangs.
           testTimeout: 240_000 * patience,
           hookTimeout: 240_000 * patience,
@@ -78,6 +83,7 @@ export default defineConfig({
         test: {
           name: 'release',
           include: ['packages/testkit/src/release/**/*.test.ts'],
+          env,
           testTimeout: 600_000 * patience,
           hookTimeout: 240_000 * patience,
           maxWorkers: 1,

@@ -33,7 +33,7 @@ export const dockerRun: Benchmark = async ({ name, runs, stack, installsReferenc
     return [toUnmeasuredRow({ name, unit: 'ms', reason: `dockerd does not run here: ${socket.message}` })];
   const docker = ['--host', `unix://${socket}`];
   const load = `tar -C "$0" -c . | docker ${docker.join(' ')} import - skerry-bench`;
-  await promisify(execFile)('sh', ['-c', load, stack.baseRootfs()], { env });
+  await promisify(execFile)('sh', ['-c', load, await stack.baseRootfs(resources)], { env });
   const samples: number[] = [];
   for (let run = -1; run < runs; run += 1) {
     const args = [...docker, 'run', '--rm', '--network', 'none', 'skerry-bench', 'echo', 'ready'];

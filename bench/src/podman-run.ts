@@ -36,7 +36,7 @@ export const podmanRun: Benchmark = async ({ name, runs, stack, installsReferenc
     ...['--root', join(folder, 'root'), '--runroot', join(folder, 'run'), '--tmpdir', join(folder, 'tmp')],
     ...['run', '--cgroup-parent', `/${group}`, '--network', 'none'],
     ...['--ulimit', `nofile=${files}:${files}`, '--ulimit', 'nproc=20000:20000'],
-    ...['--rootfs', `${stack.baseRootfs()}:O`, 'echo', 'ready'],
+    ...['--rootfs', `${await stack.baseRootfs(resources)}:O`, 'echo', 'ready'],
   ];
   const samples: number[] = [];
   for (let run = -1; run < runs; run += 1) {

@@ -25,7 +25,7 @@ export const runcRun: Benchmark = async ({ name, runs, stack, installsReferences
   });
   const path = join(bundle, 'config.json');
   const config = JSON.parse(readFileSync(path, 'utf8'));
-  config.root = { path: stack.baseRootfs(), readonly: true };
+  config.root = { path: await stack.baseRootfs(resources), readonly: true };
   Object.assign(config.process, { terminal: false, args: ['echo', 'ready'] });
   writeFileSync(path, JSON.stringify(config));
   const samples: number[] = [];

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
 import { type Stack, type StackSandbox, startStack } from '@skerry/testkit';
+import { mountBaseRootfs } from './base-rootfs.ts';
 
 export interface BenchStack {
   /** Options of the SDK that reach the server under measurement. */
@@ -20,8 +21,8 @@ export interface BenchStack {
   writtenPath(sandboxId: string, path: string): string;
   /** The folder that the agents run from. */
   agentDir(): string;
-  /** The unpacked image below every sandbox of the base template. */
-  baseRootfs(): string;
+  /** The tree of the image below every sandbox of the base template, mounted read-only until the resources are disposed. */
+  baseRootfs(resources: AsyncDisposableStack): Promise<string>;
   /** The server and the helper. */
   pids(): { server: number; helper: number };
 }
@@ -65,16 +66,10 @@ export async function startBenchStack({
       if (name === undefined) throw new Error('the service has no agent folder');
       return join(dataDir, 'agent', name);
     },
-    baseRootfs: () => findBaseRootfs(stack.imagesDir),
+    // The server has made or found the image by now.
+    baseRootfs: (resources) => mountBaseRootfs({ imagesDir: stack.imagesDir, resources }),
     pids: () => ({ server: stack.pid, helper: findChild(stack.pid) }),
   };
-}
-
-/** The server has created or found the image by now, and removed older ones. */
-function findBaseRootfs(imagesDir: string): string {
-  const name = readdirSync(imagesDir).find((entry) => entry.startsWith('base-'));
-  if (name === undefined) throw new Error(`there is no base image in ${imagesDir}`);
-  return join(imagesDir, name, 'rootfs');
 }
 
 /** The server starts no other permanent process. */

@@ -1,4 +1,4 @@
-// Bundles the command, the servers and the helper into dist/, beside the built agent.
+// Bundles the command, the servers and the helper into dist/, beside the built agent and the ready-made templates.
 // Packages from the registry stay imports: they are dependencies of the published package.
 import { chmodSync, cpSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,4 +26,5 @@ await bundle.write({ dir: dist, format: 'esm', sourcemap: true, chunkFileNames: 
 await bundle.close();
 
 cpSync(join(here, '../envd/dist'), join(dist, 'envd'), { recursive: true });
+cpSync(join(here, '../../templates'), join(dist, 'templates'), { recursive: true });
 for (const program of ['start.js', 'main.js']) chmodSync(join(dist, program), 0o755);

@@ -6,6 +6,8 @@ export interface Locations {
   helperProgram: string;
   /** Folder with the built agent, `main.js` and its chunks. */
   agentBundle: string;
+  /** Folder with a folder for each ready-made template, which has its Dockerfile. */
+  readyMadeTemplates: string;
 }
 
 /**
@@ -18,11 +20,13 @@ export function findLocations(moduleUrl: string = import.meta.url): Locations {
     return {
       helperProgram: join(here, 'helper.js'),
       agentBundle: join(here, 'envd'),
+      readyMadeTemplates: join(here, 'templates'),
     };
   }
   const packages = dirname(dirname(here));
   return {
     helperProgram: join(here, 'helper/main.ts'),
     agentBundle: join(packages, 'envd/dist'),
+    readyMadeTemplates: join(dirname(packages), 'templates'),
   };
 }

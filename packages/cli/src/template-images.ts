@@ -17,10 +17,12 @@ const ofOwner: readonly ImageErrorCode[] = [
   'unsuitable_image',
 ];
 
-/** What the operator allows builds to reach beside public addresses. */
+/** What the operator allows builds to reach beside public addresses, and to keep. */
 interface TemplateImagesAccess {
   allowedRegistries: readonly string[];
   ecrEndpoint: string | undefined;
+  /** Whether pulls keep their layers for later ones. */
+  keepsLayers: boolean;
 }
 
 /**
@@ -40,6 +42,7 @@ export function openTemplateImages(
   const form = toImageOptions();
   const images = createTemplateImages(transport, {
     folder: join(dataDir, 'templates'),
+    layersFolder: join(dataDir, 'layers'),
     ...form,
     ...access,
   });

@@ -225,6 +225,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
         allowedRegistries: options.allowedRegistries,
         ecrEndpoint: options.ecrEndpoint,
         imageMap: options.imageMap,
+        keepsLayers: options.buildCacheMb > 0,
       }),
     },
     contexts: runtime.features.imageExport
@@ -237,6 +238,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     imports: runtime.features.imageExport ? { folder: join(dataDir, 'imports'), readSpareBytes } : undefined,
     folders: {
       templates: join(dataDir, 'templates'),
+      layers: join(dataDir, 'layers'),
       baseImages: imagesDir,
       snapshots: join(dataDir, 'snapshots'),
       sandboxes: join(dataDir, 'sandboxes'),

@@ -41,7 +41,7 @@ const QUIET_MS = 60_000;
 
 /**
  * Bounds the connections of a server: those that have shown nothing, those without a key, both in all and from one address, and all.
- * When a bound is reached, the oldest one that has shown least ends for the new one, or else the new one. No connection of a
+ * When a bound is reached, the server closes the oldest connection with the fewest rights; if there is none, the new one. No connection of a
  * caller with a key ends for another. Addresses of this host, as of a proxy, have no bound of their own.
  */
 export const guardConnections = (

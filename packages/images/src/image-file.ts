@@ -12,6 +12,8 @@ export type MakeImageFile = (options: {
   signal?: AbortSignal | undefined;
   /** Called with the size before the file is written; throws where the host has no room for it. */
   requireRoom?: ((sizeBytes: number) => void) | undefined;
+  /** Called when the folder is not read any more, and the file is not finished yet. */
+  onCopied?: (() => void) | undefined;
 }) => Promise<{ digest: string; sizeBytes: number }>;
 
 /**

@@ -169,6 +169,13 @@ export interface Snapshots {
    * from different images or differ in too much, and with `unavailable` when the signal aborted.
    */
   diff(from: TreeOrigin, to: TreeOrigin, options?: { signal?: AbortSignal }): AsyncIterable<Difference>;
+  /**
+   * Writes the files of a snapshot as `Instance.exportImage` does, without its processes: those that a create without them would begin
+   * with. The snapshot does not change, and is not needed any more when this resolves. Rejects with `not_found`, also for an
+   * ephemeral one, `damaged`, `unsupported` when the features say so or the snapshot is of a higher level than this runtime, and as
+   * `Instance.exportImage` does.
+   */
+  exportImage(id: SnapshotId, options: { path: string; signal?: AbortSignal }): Promise<ExportedImage>;
   /** Removes every trace of a snapshot, complete or not. Idempotent. */
   delete(id: SnapshotId): Promise<void>;
 }
@@ -210,6 +217,8 @@ export interface Usage {
   /** Pages of files that are kept in memory, whether or not `memoryBytes` counts them. */
   cacheBytes: number;
   diskBytes: number;
+  /** What files can still take on its disk or, without a limit of that, on the host's. 0 while it is paused. */
+  freeDiskBytes: number;
   processCount: number;
 }
 
@@ -221,7 +230,7 @@ export interface Features {
   programs: boolean;
   pause: { memory: boolean; filesystem: boolean };
   snapshot: { memory: boolean; filesystem: boolean };
-  /** Whether an instance can be exported as an image. */
+  /** Whether an instance can be exported as an image, and a snapshot where there are any. */
   imageExport: boolean;
   /** Sandboxes can have a network of their own with access to the internet. */
   network: boolean;

@@ -112,7 +112,7 @@ export function upCommand(): Command {
     )
     .option(
       '--build-cache <MiB>',
-      'space for the results of steps of builds, beside the templates; 0 keeps none',
+      'space for the results of steps of builds and the layers of images, beside the templates; 0 keeps none',
       parseCount,
       10_240,
     )

@@ -7,8 +7,8 @@ export interface RequestUrl {
 }
 
 /**
- * Takes the URL of a request apart. The edge and the agent both use it, so that what one has checked is what the other does.
- * Every text is accepted: an escape that is broken stands for itself.
+ * Parses the URL of a request. The edge and the agent both use it, so the agent acts on exactly what the edge has checked.
+ * Accepts every text: a broken escape is kept as it is.
  */
 export const parseRequestUrl = (url: string): RequestUrl => {
   const mark = url.indexOf('?');

@@ -45,21 +45,27 @@ export function createLayer(root: string, { owners }: { owners: Pick<StrangeOwne
   const folderTimes = new Map<string, number>();
   const attributes = new Map<string, ReadonlyMap<string, string>>();
   const parents = new Map<string, string>();
+  /** Paths of folders with no link on their way. Only the removal of something can change that. */
+  const folders = new Set<string>([root]);
 
   const locate = (name: string): string => {
+    if (name === '') return root;
     const slash = name.lastIndexOf('/');
-    const parentName = slash === -1 ? '' : name.slice(0, slash);
-    let parent = parents.get(parentName);
+    const literal = slash === -1 ? root : `${root}/${name.slice(0, slash)}`;
+    if (folders.has(literal)) return `${root}/${name}`;
+    let parent = parents.get(literal);
     if (parent === undefined) {
-      parent = containedPath(root, parentName, { followLast: true });
-      parents.set(parentName, parent);
+      parent = containedPath(root, name.slice(0, slash), { followLast: true });
+      parents.set(literal, parent);
     }
-    return name === '' ? root : join(parent, name.slice(slash + 1));
+    return `${parent}/${name.slice(slash + 1)}`;
   };
 
   const remove = (path: string): void => {
     rmSync(path, { recursive: true, force: true });
     parents.clear();
+    folders.clear();
+    folders.add(root);
   };
 
   /** Removes what lower layers have at `path`; what this layer wrote there or below stays. */
@@ -68,33 +74,55 @@ export function createLayer(root: string, { owners }: { owners: Pick<StrangeOwne
     else if (isDirectory(path)) for (const child of readdirSync(path)) removeLower(join(path, child));
   };
 
-  /** Removes what is at `path` and marks the path as written. */
-  const claim = (path: string, { asDirectory }: { asDirectory: boolean }): void => {
-    if (path === root && !asDirectory)
-      throw new ImageError('unsafe', 'a layer replaces the root of the image');
-    makeParents(dirname(path), root);
-    const isThere = lstatSync(path, { throwIfNoEntry: false });
-    if (isThere && !(asDirectory && isThere.isDirectory())) remove(path);
+  /**
+   * Marks the path as written, and has `make` make what is new there, which must fail with EEXIST for anything that is there
+   * already: that is removed then.
+   */
+  const claim = <T>(path: string, make: () => T): T => {
+    if (path === root) throw new ImageError('unsafe', 'a layer replaces the root of the image');
+    const parent = dirname(path);
+    if (!folders.has(parent)) {
+      makeParents(parent, root);
+      folders.add(parent);
+    }
     attributes.delete(path);
     for (let at = path; !written.has(at); at = dirname(at)) written.add(at);
+    try {
+      return make();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      remove(path);
+      return make();
+    }
+  };
+
+  const makeFolder = (path: string): void => {
+    if (path === root) attributes.delete(path);
+    else
+      claim(path, () => {
+        if (!folders.has(path) && !isDirectory(path)) mkdirSync(path);
+      });
+    folders.add(path);
   };
 
   const write = async (entry: TarEntry, path: string, content: AsyncIterable<Uint8Array>): Promise<void> => {
     switch (entry.kind) {
       case 'directory':
-        claim(path, { asDirectory: true });
-        if (!isDirectory(path)) mkdirSync(path);
+        makeFolder(path);
         lchownSync(path, entry.uid, entry.gid);
         chmodSync(path, entry.mode);
         folderTimes.set(path, entry.modifiedAtSeconds);
         break;
       case 'file':
-        claim(path, { asDirectory: false });
-        await writeFile(path, entry, content);
+        // Exclusive: opens no existing file, and follows no link.
+        await writeFile(
+          claim(path, () => openSync(path, 'wx', 0o600)),
+          entry,
+          content,
+        );
         break;
       case 'symlink':
-        claim(path, { asDirectory: false });
-        symlinkSync(entry.target, path);
+        claim(path, () => symlinkSync(entry.target, path));
         parents.clear();
         lchownSync(path, entry.uid, entry.gid);
         lutimesSync(path, entry.modifiedAtSeconds, entry.modifiedAtSeconds);
@@ -108,8 +136,7 @@ export function createLayer(root: string, { owners }: { owners: Pick<StrangeOwne
             'corrupt',
             `${entry.name} is a hard link to ${entry.target}, which is no file`,
           );
-        claim(path, { asDirectory: false });
-        linkSync(source, path);
+        claim(path, () => linkSync(source, path));
         owners.note(path, target);
         parents.clear(); // The source may be a symbolic link.
         break;
@@ -149,9 +176,8 @@ export function createLayer(root: string, { owners }: { owners: Pick<StrangeOwne
   };
 }
 
-async function writeFile(path: string, entry: TarEntry, content: AsyncIterable<Uint8Array>): Promise<void> {
-  // Exclusive: opens no existing file, and follows no link.
-  const file = openSync(path, 'wx', 0o600);
+/** Writes a new file, and closes it in any case. */
+async function writeFile(file: number, entry: TarEntry, content: AsyncIterable<Uint8Array>): Promise<void> {
   try {
     for await (const chunk of content)
       for (let done = 0; done < chunk.length; ) done += writeSync(file, chunk, done);

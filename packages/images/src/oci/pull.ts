@@ -1,9 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import type { OnProgress } from '../base/progress.ts';
 import { ImageError } from '../image-error.ts';
 import { fetchAhead } from './fetch-ahead.ts';
 import { emptyConfig, type ImageConfig, parseImageConfig } from './image-config.ts';
 import { type LayerDescriptor, parseImageManifest } from './image-manifest.ts';
+import type { KeptLayers, LayerSource } from './kept-layers.ts';
 import { createStrangeOwners } from './owners.ts';
 import type { Reach } from './reach.ts';
 import { parseReference } from './reference.ts';
@@ -11,12 +12,7 @@ import { createRegistry, type Registry } from './registry.ts';
 import type { RegistryCredentials } from './registry-auth.ts';
 import { createImageBudget, type UnpackBudget, unpackLayer } from './unpack.ts';
 
-/**
- * Pulls an image for this machine from a registry and unpacks it into `rootfs`, which must not exist, layer by layer as
- * the bytes arrive, while those that follow are received. Resolves with the digest of the unpacked manifest and the
- * config of the image. Rejects with ImageError or the reason of `signal`; the content of `rootfs` cannot be used then.
- */
-export async function pullImage(options: {
+interface PullOptions {
   reference: string;
   credentials?: RegistryCredentials | undefined;
   rootfs: string;
@@ -29,9 +25,41 @@ export async function pullImage(options: {
   requireRoom?: ((sizeBytes: number) => void) | undefined;
   /** Sends every request. By default to any host. */
   reach?: Reach | undefined;
+  /** Layers that earlier pulls have kept, which are not requested, and where those of this one are kept. The caller finishes them. */
+  keptLayers?: KeptLayers | undefined;
   signal?: AbortSignal | undefined;
-}): Promise<{ manifestDigest: string; config: ImageConfig }> {
-  const { rootfs, onProgress, credentials, answerTimeoutMs, retryMs } = options;
+}
+
+/**
+ * Pulls an image for this machine from a registry and unpacks it into `rootfs`, which must not exist, layer by layer as
+ * the bytes arrive, while those that follow are received. Resolves with the digest of the unpacked manifest and the
+ * config of the image. Rejects with ImageError or the reason of `signal`; the content of `rootfs` cannot be used then.
+ */
+export async function pullImage(
+  options: PullOptions,
+): Promise<{ manifestDigest: string; config: ImageConfig }> {
+  for (;;) {
+    try {
+      return await pullOnce(options);
+    } catch (error) {
+      // At most once for each layer: its file has been removed.
+      if (!(error instanceof DamagedLayerError)) throw error;
+      options.onProgress({ phase: 'pull', message: error.message, fraction: 0 });
+      rmSync(options.rootfs, { recursive: true, force: true });
+    }
+  }
+}
+
+/** A layer that was kept is not what its digest says. It has been removed. */
+class DamagedLayerError extends Error {
+  constructor(digest: string, options: { cause: unknown }) {
+    super(`the layer ${digest} was damaged on the disk of the server, and is requested again`, options);
+    this.name = 'DamagedLayerError';
+  }
+}
+
+async function pullOnce(options: PullOptions): Promise<{ manifestDigest: string; config: ImageConfig }> {
+  const { rootfs, keptLayers, onProgress, credentials, answerTimeoutMs, retryMs } = options;
   const reference = parseReference(options.reference);
   onProgress({ phase: 'pull', message: `requesting ${options.reference}`, fraction: 0 });
   // Ends the requests for layers that a failure leaves unread.
@@ -53,12 +81,16 @@ export async function pullImage(options: {
   const toFraction = (): number => (totalBytes === 0 ? 0 : receivedBytes / totalBytes) * 0.8;
   mkdirSync(rootfs);
   const owners = createStrangeOwners(rootfs);
+  const source = keptLayers?.before(registry) ?? withoutKept(registry);
   try {
     let count = 0;
-    for await (const { descriptor, blob } of fetchAhead(registry, layers)) {
+    for await (const { descriptor, blob } of fetchAhead(source, layers)) {
       count += 1;
       const size = toMebibytes(descriptor.sizeBytes);
-      const message = `pulling layer ${count} of ${layers.length}, ${size} (${toMebibytes(receivedBytes)} of ${toMebibytes(totalBytes)} received)`;
+      const what = `layer ${count} of ${layers.length}, ${size}`;
+      const message = source.isKept(blob)
+        ? `unpacking ${what}, which an earlier pull has kept`
+        : `pulling ${what} (${toMebibytes(receivedBytes)} of ${toMebibytes(totalBytes)} received)`;
       onProgress({ phase: 'pull', message, fraction: toFraction() });
       await unpackLayer({
         root: rootfs,
@@ -74,7 +106,13 @@ export async function pullImage(options: {
           onProgress({ phase: 'pull', message, fraction: toFraction() });
         },
         signal,
+      }).catch(async (cause: unknown) => {
+        signal.throwIfAborted();
+        if (source.isKept(blob) && (await keptLayers?.removeIfDamaged(descriptor)))
+          throw new DamagedLayerError(descriptor.digest, { cause });
+        throw cause;
       });
+      source.keep(blob);
     }
   } finally {
     ending.abort();
@@ -82,6 +120,12 @@ export async function pullImage(options: {
   owners.refuse();
   return { manifestDigest, config };
 }
+
+const withoutKept = (registry: Registry): LayerSource => ({
+  blob: (layer) => registry.blob(layer),
+  isKept: () => false,
+  keep: () => undefined,
+});
 
 const toMebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 

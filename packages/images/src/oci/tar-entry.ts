@@ -35,15 +35,20 @@ const maxAttributeNameLength = 255;
 const maxAttributeBytes = 64 << 10;
 const allowedAttribute = /^(?:user\.(?!overlay\.)|security\.capability$)/;
 
+/** What the parser has in place of bytes that are not UTF-8. A name that has this character itself is refused with the others. */
+const replacement = '\ufffd';
+
 /**
  * Parses one header of a layer. Throws `unsafe` for a name that leaves the root, `corrupt` for an entry that no layer
- * may contain. Fields of a pax header take precedence over the old fixed ones; the parser applies only those for name,
- * link and size.
+ * may contain, or whose name or target is not UTF-8. Fields of a pax header take precedence over the old fixed ones; the
+ * parser applies only those for name, link and size.
  */
 export function parseEntry(header: Header): TarEntry {
   const pax = (header.pax ?? {}) as Record<string, string>;
   if (Object.keys(pax).some((key) => key.startsWith('GNU.sparse.')))
     throw new ImageError('corrupt', `${header.name} is stored sparse, which layers must not use`);
+  requireText(header.name);
+  if (header.linkname) requireText(header.linkname);
   const parts = toParts(header.name);
   const base: EntryBase = {
     name: parts.join('/'),
@@ -86,6 +91,13 @@ function toWhiteout(base: EntryBase, parents: string[], last: string): TarEntry 
   return { ...base, name: [...parents, hidden].join('/'), kind: 'whiteout' };
 }
 
+/** The file would get another name. */
+function requireText(name: string): void {
+  if (!name.includes(replacement)) return;
+  const shown = JSON.stringify(name.slice(0, 200)).replaceAll(replacement, '\\ufffd');
+  throw new ImageError('corrupt', `a layer has the name ${shown}, which is not UTF-8`);
+}
+
 /** An absolute name is resolved from the root of the image, as by every container tool. */
 function toParts(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
@@ -114,7 +126,7 @@ function parseAttributes(pax: Record<string, string>, name: string): Map<string,
     .map(([key, value]): [string, string] => [key.slice(attributePrefix.length), value])
     .filter(([key]) => allowedAttribute.test(key) && !/[\n=\\]/.test(key))
     // The parser reads text: a value with other bytes is lost, and a missing one is better than a wrong one.
-    .filter(([, value]) => !value.includes('\ufffd'));
+    .filter(([, value]) => !value.includes(replacement));
   if (
     attributes.some(([key, value]) => key.length > maxAttributeNameLength || value.length > maxAttributeBytes)
   )

@@ -57,7 +57,7 @@ const readFromImage = async (image: string, path: string): Promise<string> =>
   (await promisify(execFile)('/usr/sbin/debugfs', ['-R', `cat ${path}`, image])).stdout;
 
 describe('the service that makes images', () => {
-  it('makes the base image, tells of the progress, and only finds it from then on', async () => {
+  it('makes the base image and reports the progress, and only finds the image from then on', async () => {
     const made = await request();
     expect(made.rootfs).toMatch(new RegExp(`^${imagesDir}/base-[0-9a-f]{16}/rootfs$`));
     expect(made.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
@@ -130,6 +130,7 @@ describe('the images of templates', () => {
     signal = AbortSignal.timeout(30_000),
   ) => ({
     reference: `${registry.host}/some/image:env`,
+    refresh: false,
     onMessage,
     signal,
   });
@@ -139,6 +140,8 @@ describe('the images of templates', () => {
   ) =>
     createTemplateImages(transport, {
       folder: join(imagesDir, 'templates'),
+      layersFolder: join(imagesDir, 'layers'),
+      keepsLayers: true,
       asFile: true,
       allowedRegistries,
       ...options,

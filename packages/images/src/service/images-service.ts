@@ -83,7 +83,7 @@ const ensureBase = (
   });
 
 const makeTemplate = (
-  { folder, asFile, ownerOffset, archive, ...request }: MakeTemplateImageRequest,
+  { folder, asFile, ownerOffset, archive, layersFolder, refreshLayers, ...request }: MakeTemplateImageRequest,
   tools: ImageTools,
   signal: AbortSignal,
 ) =>
@@ -94,6 +94,10 @@ const makeTemplate = (
         archive === undefined
           ? { kind: 'registry', ...(await openRegistry(request, tools, signal)) }
           : { kind: 'archive', archive: requireAbsolute(archive) },
+      layers:
+        layersFolder === undefined
+          ? undefined
+          : { folder: requireAbsolute(layersFolder), refresh: refreshLayers },
       target: asFile
         ? { form: 'file', makeFile: tools.makeImageFile }
         : { form: 'folder', sealFolder: tools.sealImageFolder, ownerOffset },

@@ -6,6 +6,7 @@ import { type PackedLayout, packLayout } from '../archive/pack-layout.ts';
 import { ImagesService, type MakeTemplateImageRequestSchema } from '../gen/skerry/images/v1/images_pb.ts';
 import { type ImageForm, toImagePath } from '../image-file.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
+import { type KeptLayer, listLayers, removeLayer, sweepLayers } from '../oci/kept-layers.ts';
 import { parseReference } from '../oci/reference.ts';
 import { toUnfinished } from '../template/template-image.ts';
 import { fromConnectError } from './failure.ts';
@@ -28,6 +29,8 @@ export interface TemplateImages {
   make(options: {
     reference: string;
     credentials?: BuildCredentials | undefined;
+    /** Whether all layers are requested from the registry, also those that are kept. */
+    refresh: boolean;
     onMessage: (message: string) => void;
     signal: AbortSignal;
   }): Promise<MadeImage & { origin: string }>;
@@ -63,11 +66,19 @@ export interface TemplateImages {
   list(): Promise<string[]>;
   /** Idempotent. */
   remove(digest: string): Promise<void>;
+  /** The layers that are kept for later pulls, in any order. */
+  listLayers(): Promise<KeptLayer[]>;
+  /** Idempotent. A pull that reads it goes on. */
+  removeLayer(digest: string): Promise<void>;
 }
 
 export interface TemplateImagesOptions {
   /** An absolute path; it is made when missing. */
   folder: string;
+  /** An absolute path: the folder in which layers are kept. It is made when missing. */
+  layersFolder: string;
+  /** Whether pulls keep their layers. */
+  keepsLayers: boolean;
   /** Whether images are files; otherwise they are folders. */
   asFile: boolean;
   /** How much higher the owners of files in a folder are than in the image. */
@@ -81,7 +92,15 @@ export interface TemplateImagesOptions {
 /** Nothing is done before the first call. */
 export const createTemplateImages = (
   transport: Transport,
-  { folder, asFile, ownerOffset = 0, allowedRegistries, ecrEndpoint }: TemplateImagesOptions,
+  {
+    folder,
+    layersFolder,
+    keepsLayers,
+    asFile,
+    ownerOffset = 0,
+    allowedRegistries,
+    ecrEndpoint,
+  }: TemplateImagesOptions,
 ): TemplateImages => {
   const client = createClient(ImagesService, transport);
   const form: ImageForm = asFile ? 'file' : 'folder';
@@ -95,7 +114,7 @@ export const createTemplateImages = (
   const make = async (
     source: Pick<
       MessageInitShape<typeof MakeTemplateImageRequestSchema>,
-      'reference' | 'credentials' | 'archive'
+      'reference' | 'credentials' | 'archive' | 'layersFolder' | 'refreshLayers'
     >,
     { onMessage, signal }: { onMessage: (message: string) => void; signal: AbortSignal },
   ) => {
@@ -116,8 +135,15 @@ export const createTemplateImages = (
 
   return {
     check: (reference) => void parseReference(reference),
-    make: ({ reference, credentials, ...options }) =>
-      make({ reference, ...(credentials && { credentials: toWireCredentials(credentials) }) }, options),
+    make: ({ reference, credentials, refresh, ...options }) =>
+      make(
+        {
+          reference,
+          ...(credentials && { credentials: toWireCredentials(credentials) }),
+          ...(keepsLayers && { layersFolder, refreshLayers: refresh }),
+        },
+        options,
+      ),
     load: ({ archive, ...options }) => make({ archive }, options),
     save: async ({ signal, ...image }) => {
       const path = toUnfinished(folder, randomUUID(), 'folder');
@@ -160,6 +186,7 @@ export const createTemplateImages = (
     },
     toPath: (digest) => toImagePath(folder, digest, form),
     list: async () => {
+      await sweepLayers(layersFolder);
       const digests: string[] = [];
       for await (const { digest } of client.listTemplateImages({ folder, spared: [...saving] }))
         digests.push(digest);
@@ -168,5 +195,7 @@ export const createTemplateImages = (
     remove: async (digest) => {
       await client.removeTemplateImage({ folder, digest });
     },
+    listLayers: () => listLayers(layersFolder),
+    removeLayer: (digest) => removeLayer(layersFolder, digest),
   };
 };

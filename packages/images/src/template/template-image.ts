@@ -4,6 +4,7 @@ import { loadImage } from '../archive/load-image.ts';
 import { saveImage } from '../archive/save-image.ts';
 import { prepareForSandboxes } from '../base/finish.ts';
 import type { OnProgress } from '../base/progress.ts';
+import { findProgram, runProgram } from '../base/run-program.ts';
 import { shiftOwners } from '../base/shift-owners.ts';
 import { ImageError } from '../image-error.ts';
 import {
@@ -16,6 +17,7 @@ import {
   unfinishedPrefix,
 } from '../image-file.ts';
 import { emptyConfig, type ImageConfig } from '../oci/image-config.ts';
+import { createKeptLayers, type KeptLayers } from '../oci/kept-layers.ts';
 import { pullImage, resolveImage } from '../oci/pull.ts';
 import type { Reach } from '../oci/reach.ts';
 import { isEmptyImage } from '../oci/reference.ts';
@@ -28,6 +30,8 @@ export interface TemplateImageOptions {
   /** The folder of all images of templates; made when missing. */
   folder: string;
   source: TemplateSource;
+  /** Undefined: none are kept. */
+  layers?: LayerFolder | undefined;
   target: ImageTarget;
   readSpareRoom: ReadSpareRoom;
   onProgress: OnProgress;
@@ -46,6 +50,14 @@ interface RegistrySource {
   credentials?: RegistryCredentials | undefined;
   /** Sends the requests to registries. */
   reach: Reach;
+}
+
+/** Where the layers of registries are kept for later pulls. */
+export interface LayerFolder {
+  /** Made when missing. */
+  folder: string;
+  /** Whether all layers are requested, also those that are kept. */
+  refresh: boolean;
 }
 
 /** The archive is the absolute path of one of an image. */
@@ -130,7 +142,11 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
   const requireRoom = toRequireRoom(folder, readSpareRoom);
   requireRoom(1);
   const workDir = await mkdtemp(join(folder, unfinishedPrefix));
+  let removing: Promise<void> | undefined;
+  let keptLayers: KeptLayers | undefined;
   try {
+    if (options.layers)
+      keptLayers = await createKeptLayers(options.layers.folder, { ...options.layers, requireRoom });
     // Alone in its folder, whose content becomes that of the file system.
     const tree = join(workDir, 'tree');
     const rootfs = join(tree, 'rootfs');
@@ -138,7 +154,7 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
     const into = { rootfs, onProgress, requireRoom, signal };
     const { config, origin } =
       source.kind === 'registry'
-        ? await pullFrom(source, into)
+        ? await pullFrom(source, { ...into, keptLayers })
         : {
             ...(await loadImage({ ...source, scratch: join(workDir, 'archive'), ...into })),
             origin: undefined,
@@ -146,13 +162,27 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
     await prepareForSandboxes(rootfs);
     onProgress({ phase: 'finish', message: 'writing the file system of the image', fraction: 0.9 });
     const image = join(workDir, `image${imageSuffix[target.form]}`);
-    const { digest, sizeBytes } = await makeImage(target, { tree, image, requireRoom, signal });
+    const onCopied = (): void => {
+      removing = removeQuietly(tree);
+    };
+    const { digest, sizeBytes } = await makeImage(target, { tree, image, requireRoom, onCopied, signal });
     const path = await keepImage(image, { folder, digest });
     return { path, digest, sizeBytes, config, origin };
   } finally {
+    await keptLayers?.finish();
+    await removing;
     await rm(workDir, { recursive: true, force: true });
   }
 }
+
+/** By a program: a call of Node for each of many files takes several times as long. What it leaves is removed with the folder above. */
+const removeQuietly = async (path: string): Promise<void> => {
+  try {
+    await runProgram({ file: findProgram('rm', 'coreutils'), args: ['--recursive', '--force', path] });
+  } catch {
+    // The caller removes it.
+  }
+};
 
 /** Makes the image of the tree in `rootfs` of `tree`, which may be moved there. */
 const makeImage = async (
@@ -161,15 +191,19 @@ const makeImage = async (
     tree,
     image,
     requireRoom,
+    onCopied,
     signal,
   }: {
     tree: string;
     image: string;
     requireRoom: (sizeBytes: number) => void;
+    /** The tree is not read any more. */
+    onCopied: () => void;
     signal: AbortSignal | undefined;
   },
 ): Promise<{ digest: string; sizeBytes: number }> => {
-  if (target.form === 'file') return target.makeFile({ folder: tree, path: image, signal, requireRoom });
+  if (target.form === 'file')
+    return target.makeFile({ folder: tree, path: image, signal, requireRoom, onCopied });
   const rootfs = join(tree, 'rootfs');
   await shiftOwners(rootfs, { by: target.ownerOffset, signal });
   await rename(rootfs, image);

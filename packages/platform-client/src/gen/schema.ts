@@ -162,6 +162,9 @@ export interface paths {
          *
          *     The service wrote entries whose `logger` is `platform`. All others come from the agent inside, which runs among
          *     the programs of the sandbox, so do not trust them.
+         *
+         *     A page has more entries than `limit` where its last millisecond would be incomplete, or be that of `start`: callers who
+         *     continue at the time of the last entry miss none.
          */
         get: operations["getSandboxLogsV1"];
         put?: never;
@@ -406,7 +409,7 @@ export interface paths {
         };
         /**
          * List the cache of builds
-         * @description What builds have kept for later ones: images of registries, and the files after steps. The one that was used last is the first.
+         * @description What builds have kept for later ones: images of registries and their layers, and the files after steps. The one that was used last is the first.
          */
         get: operations["listBuildCache"];
         put?: never;
@@ -738,6 +741,9 @@ export interface paths {
         /**
          * Search the log of a build
          * @description The same entries as the status of the build returns, in either direction and filtered.
+         *
+         *     A page has more entries than `limit` where its last millisecond would be incomplete, or be that of `cursor`: callers who
+         *     continue at the time of the last entry miss none.
          */
         get: operations["getTemplateBuildLogs"];
         put?: never;
@@ -965,6 +971,9 @@ export interface paths {
         /**
          * Search the log of a sandbox
          * @description The same entries as the other operation returns, in either direction and filtered.
+         *
+         *     A page has more entries than `limit` where its last millisecond would be incomplete, or be that of `cursor`: callers who
+         *     continue at the time of the last entry miss none.
          */
         get: operations["getSandboxLogs"];
         put?: never;
@@ -1054,7 +1063,8 @@ export interface paths {
          *     Exactly one of `fromImage` and `fromTemplate` names the base of the build. Steps run in order, as root until the
          *     user `user` exists and as that user afterwards. Then `startCmd` is started and captured running in the template,
          *     once `readyCmd` succeeds. Where the host cannot keep memory, each create starts it again and waits for it.
-         *     With `fromTemplate` a build without a start command has those of the template.
+         *     With `fromTemplate` a build without a start command has those of the template. A snapshot is a template too: the build begins
+         *     with its files, without its processes, and has the start command of the template below it.
          */
         post: operations["startTemplateBuild"];
         delete?: never;
@@ -1226,7 +1236,7 @@ export interface components {
             fromImageRegistry?: components["schemas"]["ImageRegistry"];
             /** @description Index of the stage to continue, with its user, directory and variables. */
             fromStage?: number;
-            /** @description Base template. */
+            /** @description Base template, or a snapshot by its name or id. */
             fromTemplate?: string;
             /**
              * @description Begin as the user and in the directory of the image, by default as `root` in `/`. Without start command, entrypoint
@@ -1259,7 +1269,7 @@ export interface components {
             fromImageRegistry?: components["schemas"]["ImageRegistry"];
             /** @description An extension, in place of an image or a template, as in `BuildStage`. */
             fromStage?: number;
-            /** @description Base template. Either this or `fromImage`. */
+            /** @description Base template, or a snapshot by its name or id. Either this or `fromImage`. */
             fromTemplate?: string;
             /**
              * @description An extension, in place of `readyCmd`: the words of the check. Default: that of the image with `imageConfig`, where words of
@@ -1331,7 +1341,7 @@ export interface components {
              */
             type: "COPY" | "ADD" | "RUN" | "ENV" | "ARG" | "WORKDIR" | "USER";
         };
-        /** @description The files after a step of a build, or an image of a registry, that later builds begin with. */
+        /** @description The files after a step of a build, an image of a registry that later builds begin with, or a layer of one, which later pulls do not request. */
         CachedResult: {
             /**
              * Format: date-time
@@ -2663,7 +2673,7 @@ export interface operations {
     getSandboxLogsV1: {
         parameters: {
             query?: {
-                /** @description The maximum number of entries to return. */
+                /** @description The maximum number of entries to return, but for whole milliseconds. */
                 limit?: number;
                 /**
                  * @description Unix time in milliseconds.
@@ -3490,7 +3500,11 @@ export interface operations {
     listTemplates: {
         parameters: {
             query?: {
-                /** @description Team whose templates to list; the default is the key's own team. */
+                /**
+                 * @description Team whose templates to list; the default is the key's own team. An installation has one team, `local`; another one is
+                 *     refused with 403.
+                 * @example local
+                 */
                 teamID?: string;
             };
             header?: never;
@@ -3511,6 +3525,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             501: components["responses"]["NotImplemented"];
@@ -3645,7 +3660,7 @@ export interface operations {
                  */
                 level?: components["schemas"]["LogLevel"];
                 /**
-                 * @description The maximum number of entries to return.
+                 * @description The maximum number of entries to return, but for whole milliseconds.
                  * @example 20
                  */
                 limit?: number;
@@ -4052,7 +4067,7 @@ export interface operations {
                 direction?: "forward" | "backward";
                 /** @description The lowest level to return. */
                 level?: components["schemas"]["LogLevel"];
-                /** @description The maximum number of entries to return. */
+                /** @description The maximum number of entries to return, but for whole milliseconds. */
                 limit?: number;
                 /** @description A part of the message or of a field, case-sensitive. */
                 search?: string;

@@ -34,7 +34,7 @@ export type BuildStatus = components['schemas']['BuildStatus'];
 /** One step of a build. */
 export type BuildStep = components['schemas']['BuildStep'];
 
-/** The files after a step of a build, or an image of a registry, that later builds begin with. */
+/** The files after a step of a build, an image of a registry that later builds begin with, or a layer of one, which later pulls do not request. */
 export type CachedResult = components['schemas']['CachedResult'];
 
 /** `full` keeps memory, `filesystem` only files. Must not contradict `memory`. */

@@ -119,7 +119,5 @@ const parseSource = async (stage: Stage, { store, stages, field }: StageContext)
   }
   const name = fromTemplate ?? BASE;
   const { build, snapshot } = await requireTemplate(store, name, `${field}.fromTemplate`);
-  if (snapshot !== null)
-    throw invalid(`${field}.fromTemplate: "${name}" is a snapshot, which cannot be built on`);
-  return { kind: 'template', name, build };
+  return snapshot === null ? { kind: 'template', name, build } : { kind: 'snapshot', name, snapshot };
 };

@@ -36,18 +36,18 @@ export const createLogHandlers = ({
   'GET /sandboxes/{sandboxID}/logs': async ({ params, query }) => {
     const { id } = await requireObserved({ store, clock }, parseSandboxId(params));
     const { start, limit = MAX_ENTRIES } = query;
-    const rows = await observation.logCollection.list({ sandboxId: id, from: start, order: 'asc', limit });
+    const rows = await observation.logCollection.list({ sandboxId: id, cursor: start, order: 'asc', limit });
     return { status: 200, body: { logs: rows.map(toLine), logEntries: rows.map(toLogEntry) } };
   },
 
   'GET /v2/sandboxes/{sandboxID}/logs': async ({ params, query }) => {
     const { id } = await requireObserved({ store, clock }, parseSandboxId(params));
     const { cursor, direction = 'backward', limit = MAX_ENTRIES, level, search } = query;
-    const place =
-      direction === 'forward'
-        ? ({ from: cursor, order: 'asc' } as const)
-        : ({ to: cursor, order: 'desc' } as const);
-    const rows = await observation.logCollection.list({ sandboxId: id, ...place, level, search, limit });
+    const order = direction === 'forward' ? 'asc' : 'desc';
+    const rows = await observation.logCollection.list({
+      ...{ sandboxId: id, order, cursor },
+      ...{ level, search, limit },
+    });
     return { status: 200, body: { logs: rows.map(toLogEntry) } };
   },
 });

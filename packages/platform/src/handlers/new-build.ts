@@ -55,7 +55,7 @@ export const parseNewBuild = (
     );
   const field = body.name === undefined ? `${place}.alias` : `${place}.name`;
   const { name, tags } = parseNames(field, body.name ?? body.alias ?? '', body.tags ?? [], `${place}.tags`);
-  return { name, tags, cpuCount, memoryMb: memoryMB };
+  return { name, tags, cpuCount, memoryMb: memoryMB, minFreeDiskMb };
 };
 
 /** A tag in the name joins the others; without any, the tag is `default`. */

@@ -77,11 +77,8 @@ export const createTemplateHandlers = (
       if (source === 'temporary')
         throw invalid('query.source: this server keeps no temporary entries, all are "persistent"');
       const { id } = await requireBuild(params);
-      const place =
-        direction === 'forward'
-          ? ({ from: cursor, order: 'asc' } as const)
-          : ({ to: cursor, order: 'desc' } as const);
-      const entries = await store.listBuildLog(id, { levels: toLevels(level), ...place, limit });
+      const order = direction === 'forward' ? 'asc' : 'desc';
+      const entries = await store.pageBuildLog(id, { levels: toLevels(level), order, cursor, limit });
       return { status: 200, body: { logs: entries.map(toBuildLogEntry) } };
     },
     'GET /templates/{templateID}/files/{hash}': async ({ params, context: { origin } }) => {

@@ -48,7 +48,14 @@ const busy = (clock: { elapsed(): number; now(): number }, cpus: number) => {
     usage: async (): Promise<Usage> => {
       readings.push(clock.now());
       const cpuTimeMs = 700 + (clock.elapsed() - begun) * cpus;
-      return { cpuTimeMs, memoryBytes: 1000, cacheBytes: 200, diskBytes: 30, processCount: 4 };
+      return {
+        cpuTimeMs,
+        memoryBytes: 1000,
+        cacheBytes: 200,
+        diskBytes: 30,
+        freeDiskBytes: 70,
+        processCount: 4,
+      };
     },
   };
 };

@@ -25,6 +25,7 @@ export interface StorageUsage {
 /** The folders that are measured. */
 export interface StorageFolders {
   templates: string;
+  layers: string;
   baseImages: string;
   snapshots: string;
   sandboxes: string;
@@ -120,7 +121,7 @@ export const createStorage = (options: StorageOptions): Storage => {
     const { unneededCount, unneededBytes, ...buildLogs } = logs.builds;
     return [
       toUsage('templates', ofTemplates, (name) => !keptFiles.has(name)),
-      toUsage('buildCache', [...ofCache, ...stepFiles], () => true),
+      toUsage('buildCache', [...ofCache, ...stepFiles, ...(await listEntries(folders?.layers))], () => true),
       toUsage('baseImages', await listEntries(folders?.baseImages)),
       uploads === undefined
         ? { kind: 'contexts', ...nothing }

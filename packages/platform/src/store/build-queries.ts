@@ -1,7 +1,8 @@
 import type { Selectable } from 'kysely';
-import type { BuildReason, BuildRow, BuildStore, StartCommands } from './build-store.ts';
+import type { BuildLogLevel, BuildReason, BuildRow, BuildStore, StartCommands } from './build-store.ts';
 import type { BuildTable } from './build-tables.ts';
 import type { Database } from './migrations.ts';
+import { readLogPage } from './read-log-page.ts';
 import { pointTags } from './tags/point-tags.ts';
 import { retireImages } from './tags/retire-images.ts';
 import { selectTemplates } from './template-queries.ts';
@@ -21,6 +22,7 @@ export const toBuildRow = (row: Selectable<BuildTable>): BuildRow => ({
   cpuCount: row.cpu_count,
   memoryMb: row.memory_mb,
   diskMb: row.disk_mb,
+  minFreeDiskMb: row.min_free_disk_mb,
   tags: JSON.parse(row.tags) as string[],
   env: JSON.parse(row.env) as Record<string, string>,
   image: row.image,
@@ -53,6 +55,13 @@ const fail = async (
     .where('state', 'in', ['waiting', 'building'])
     .execute();
 };
+
+const selectLog = (db: Database, id: string, levels: readonly BuildLogLevel[]) =>
+  db
+    .selectFrom('build_logs')
+    .select(['at', 'level', 'message', 'step'])
+    .where('build_id', '=', id)
+    .where('level', 'in', levels);
 
 /** The build part of a store without its tags, in portable SQL. */
 export const createBuildQueries = (db: Database): BuildStore => ({
@@ -91,6 +100,7 @@ export const createBuildQueries = (db: Database): BuildStore => ({
           started_at: null,
           finished_at: null,
           ...size,
+          min_free_disk_mb: build.minFreeDiskMb,
           tags: JSON.stringify(build.tags),
           env: '{}',
           image: null,
@@ -208,15 +218,15 @@ export const createBuildQueries = (db: Database): BuildStore => ({
       }
     }),
 
-  listBuildLog: (id, { levels, order = 'asc', from, to, offset = 0, limit }) => {
-    let query = db
-      .selectFrom('build_logs')
-      .select(['at', 'level', 'message', 'step'])
-      .where('build_id', '=', id)
-      .where('level', 'in', levels)
-      .orderBy('position', order);
-    if (from !== undefined) query = query.where('at', '>=', from);
-    if (to !== undefined) query = query.where('at', '<=', to);
-    return query.offset(offset).limit(limit).execute();
-  },
+  listBuildLog: (id, { levels, offset, limit }) =>
+    selectLog(db, id, levels).orderBy('position').offset(offset).limit(limit).execute(),
+
+  pageBuildLog: (id, { levels, ...page }) =>
+    readLogPage(page, ({ from, to, limit }) => {
+      let query = selectLog(db, id, levels).orderBy('at', page.order).orderBy('position', page.order);
+      if (from !== undefined) query = query.where('at', '>=', from);
+      if (to !== undefined) query = query.where('at', '<=', to);
+      if (limit !== undefined) query = query.limit(limit);
+      return query.execute();
+    }),
 });

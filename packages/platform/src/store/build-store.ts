@@ -1,3 +1,5 @@
+import type { LogPage } from './read-log-page.ts';
+
 /** Builds of templates. */
 export interface BuildStore {
   /**
@@ -27,8 +29,13 @@ export interface BuildStore {
   listBuildIds(state: BuildState, options?: { createdBefore: number }): Promise<string[]>;
   /** Does nothing for a build that was deleted. */
   addBuildLog(id: string, entries: readonly BuildLogRow[]): Promise<void>;
-  /** In the order of their writing, or in the opposite one. */
-  listBuildLog(id: string, query: BuildLogQuery): Promise<BuildLogRow[]>;
+  /** In the order of their writing. */
+  listBuildLog(
+    id: string,
+    query: BuildLogQuery & { /** How many to omit of those that match. */ offset: number; limit: number },
+  ): Promise<BuildLogRow[]>;
+  /** By time, those of one millisecond in the order of their writing, or all in the opposite order. */
+  pageBuildLog(id: string, query: BuildLogQuery & LogPage): Promise<BuildLogRow[]>;
 }
 
 export type BuildState = 'waiting' | 'building' | 'ready' | 'error';
@@ -41,6 +48,8 @@ export interface NewBuild {
   cpuCount: number;
   memoryMb: number;
   diskMb: number;
+  /** What the start command has to leave free of that disk. */
+  minFreeDiskMb: number;
   /** The tags that will point to it. */
   tags: readonly string[];
 }
@@ -106,12 +115,4 @@ export interface BuildLogRow {
 
 export interface BuildLogQuery {
   levels: readonly BuildLogLevel[];
-  /** The default is `asc`: the oldest first. */
-  order?: 'asc' | 'desc';
-  /** Inclusive, as `to`. */
-  from?: number | undefined;
-  to?: number | undefined;
-  /** How many to omit of those that match; the default is none. */
-  offset?: number;
-  limit: number;
 }

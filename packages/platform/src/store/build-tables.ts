@@ -12,6 +12,7 @@ export interface BuildTable {
   cpu_count: number;
   memory_mb: number;
   disk_mb: number;
+  min_free_disk_mb: number;
   /** JSON text, as `env`. */
   tags: string;
   env: string;
@@ -86,5 +87,14 @@ export const startCommands: Migration = {
     // One column for each statement: SQLite adds only one at a time.
     await db.schema.alterTable('builds').addColumn('start_commands', 'text').execute();
     await db.schema.alterTable('builds').addColumn('checkpoint_id', 'text').execute();
+  },
+};
+
+export const freeDisk: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema
+      .alterTable('builds')
+      .addColumn('min_free_disk_mb', 'integer', (column) => column.notNull().defaultTo(0))
+      .execute();
   },
 };

@@ -3,6 +3,7 @@ import type { ExpressionBuilder } from 'kysely';
 import { PLATFORM_LOGGER } from './lifecycle-entry.ts';
 import type { LogEntryRow, LogStore, NewLogEntry } from './log-store.ts';
 import type { Database } from './migrations.ts';
+import { readLogPage } from './read-log-page.ts';
 import type { Schema } from './schema.ts';
 
 const ROWS_A_STATEMENT = 500;
@@ -121,28 +122,29 @@ export const createLogQueries = (db: Database): LogStore => ({
     return row;
   },
 
-  listLogEntries: async ({ sandboxId, from, to, level = 'debug', search, order, limit }) => {
-    let query = db
-      .selectFrom('sandbox_logs')
-      .select(['at', 'level', 'logger', 'message', 'fields'])
-      .where('sandbox_id', '=', sandboxId)
-      .where('level', '>=', logLevels.indexOf(level))
-      .orderBy('at', order)
-      .orderBy('id', order)
-      .limit(limit);
-    if (from !== undefined) query = query.where('at', '>=', from);
-    if (to !== undefined) query = query.where('at', '<=', to);
-    if (search !== undefined) query = query.where(contains(search));
-    return (await query.execute()).map(
-      (row): LogEntryRow => ({
-        at: row.at,
-        level: logLevels[row.level] ?? 'info',
-        logger: row.logger,
-        message: row.message,
-        fields: JSON.parse(row.fields) as Record<string, string>,
-      }),
-    );
-  },
+  listLogEntries: ({ sandboxId, level = 'debug', search, ...page }) =>
+    readLogPage(page, async ({ from, to, limit }) => {
+      let query = db
+        .selectFrom('sandbox_logs')
+        .select(['at', 'level', 'logger', 'message', 'fields'])
+        .where('sandbox_id', '=', sandboxId)
+        .where('level', '>=', logLevels.indexOf(level))
+        .orderBy('at', page.order)
+        .orderBy('id', page.order);
+      if (from !== undefined) query = query.where('at', '>=', from);
+      if (to !== undefined) query = query.where('at', '<=', to);
+      if (search !== undefined) query = query.where(contains(search));
+      if (limit !== undefined) query = query.limit(limit);
+      return (await query.execute()).map(
+        (row): LogEntryRow => ({
+          at: row.at,
+          level: logLevels[row.level] ?? 'info',
+          logger: row.logger,
+          message: row.message,
+          fields: JSON.parse(row.fields) as Record<string, string>,
+        }),
+      );
+    }),
 
   deleteLogEntries: async ({ before, maxBytesOfSandbox, maxBytes }) => {
     await dropOutdated(db, before);

@@ -1,4 +1,5 @@
 import type { LogLevel } from '@skerry/contract/agent-control';
+import type { LogPage } from './read-log-page.ts';
 
 export interface LogStore {
   /**
@@ -39,15 +40,10 @@ export interface LogSource {
   seq: number;
 }
 
-export interface LogQuery {
+export interface LogQuery extends LogPage {
   sandboxId: string;
-  /** Both included. */
-  from?: number | undefined;
-  to?: number | undefined;
   /** The lowest level. */
   level?: LogLevel | undefined;
   /** A part of the message or of a field, case-sensitive. */
   search?: string | undefined;
-  order: 'asc' | 'desc';
-  limit: number;
 }

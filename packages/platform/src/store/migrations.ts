@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import { builds, startCommands } from './build-tables.ts';
+import { builds, freeDisk, startCommands } from './build-tables.ts';
 import { buildCache, imageConfig } from './cache/cache-tables.ts';
 import { logs } from './log-tables.ts';
 import { metrics } from './metric-tables.ts';
@@ -101,6 +101,7 @@ export const migrations: Record<string, Migration> = {
   '0010_start_commands': startCommands,
   '0011_build_cache': buildCache,
   '0012_image_config': imageConfig,
+  '0013_free_disk': freeDisk,
 };
 
 export type Database = Kysely<Schema>;

@@ -1,11 +1,12 @@
 import type { BuildRow } from '../store/build-store.ts';
+import type { SnapshotRow } from '../store/store.ts';
 import type { RegistryCredentials } from './template-images.ts';
 
 /** The base and the steps of one build, validated. */
 export interface BuildPlan extends StagePlan {
   /** What is built before, each from what stands before it. */
   stages: readonly StagePlan[];
-  /** Undefined: that of the base, if it has any. */
+  /** If undefined, the start command of the base is used, if it has one. */
   startCmd: string | undefined;
   readyCmd: string | undefined;
   /** The start command as words, in two parts; without both that of the image, if `usesConfig`. */
@@ -22,8 +23,8 @@ export interface StagePlan {
   /** How many steps the stages before it have. */
   stepsBefore: number;
   /**
-   * How many of its first steps the cache may answer, which leaves at least those out that have to run; null: none, and
-   * the base is pulled again.
+   * The cache may supply at most this many of the first steps; forced steps are not among them. Null: the cache is not
+   * used, and the base is pulled again.
    */
   cacheableSteps: number | null;
   /** The number of the first step of the build, of this stage or one before it, that has to run; those after it do, too. */
@@ -44,6 +45,8 @@ export type BuildSource =
   | { kind: 'archive'; path: string; release: () => void }
   /** Null: the image of the installation. */
   | { kind: 'template'; name: string; build: BuildRow | null; requestedAs?: string | undefined }
+  /** The files of a snapshot, without its processes. */
+  | { kind: 'snapshot'; name: string; snapshot: SnapshotRow; requestedAs?: string | undefined }
   | { kind: 'stage'; index: number };
 
 export type BuildStep =

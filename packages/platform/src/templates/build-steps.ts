@@ -111,7 +111,7 @@ const makeWorkdir = async (
     if (!(error instanceof UnusablePathError)) throw error;
     throw new BuildError(name, `cannot make the folder '${workdir}': ${error.message}`, { cause: error });
   });
-  // It belongs to root as it is, also where no shell could change that.
+  // A new folder belongs to root already, so root needs no `chown`, and no shell for it.
   if (!isNew || isRoot(user)) return;
   const args = ['-c', 'chown "$1" "$2"', 'sh', toOwner(user), workdir];
   const status = await runner.run({ file: '/bin/sh', args, user: 'root', cwd: '/', env }, { onLine, signal });

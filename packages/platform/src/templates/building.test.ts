@@ -28,7 +28,13 @@ it('a build whose end could not be recorded gets its own reason as soon as it ca
   const { building } = plane;
   // The build ends before its first sandbox.
   Object.assign(runtime.features, { imageExport: true });
-  const build = await building.request({ name: 'made', cpuCount: 1, memoryMb: 128, tags: ['default'] });
+  const build = await building.request({
+    name: 'made',
+    cpuCount: 1,
+    memoryMb: 128,
+    minFreeDiskMb: 0,
+    tags: ['default'],
+  });
   const { failBuild } = store;
   // As on a full disk.
   store.failBuild = () => Promise.reject(new Error('database or disk is full'));

@@ -16,7 +16,7 @@ import type { ContextStore } from './contexts/context-store.ts';
 import { createMaking } from './making.ts';
 import { type InstallationImage, type TemplateImages, UnusableImageError } from './template-images.ts';
 
-export interface BuildRequest extends Pick<NewBuild, 'cpuCount' | 'memoryMb' | 'tags'> {
+export interface BuildRequest extends Pick<NewBuild, 'cpuCount' | 'memoryMb' | 'minFreeDiskMb' | 'tags'> {
   name: string;
 }
 

@@ -4,14 +4,14 @@ import { createTurns } from '../turns.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
 import type { BuildSource, StagePlan } from './build-plan.ts';
-import type { BuildCache } from './cache/build-cache.ts';
+import { type ExportedBase, type ExportOptions, exportBase } from './cache/export-base.ts';
 import { toCacheKey } from './cache/key-chain.ts';
 import { type PulledBase, pullBase } from './cache/pull-base.ts';
-import type { SharedWork } from './cache/shared-work.ts';
+import type { SharedWork, WorkShare } from './cache/shared-work.ts';
 import { account } from './contexts/copy-step.ts';
 import type { ImageCommand } from './inherit-start.ts';
 import { type Place, toFirstPlace } from './place.ts';
-import type { InstallationImage, TemplateImages } from './template-images.ts';
+import type { InstallationImage } from './template-images.ts';
 
 /** The files of one build. */
 export interface Made {
@@ -38,13 +38,10 @@ export interface StageFiles {
   cacheKey: string | null;
 }
 
-export interface StageBaseOptions {
+export interface StageBaseOptions extends ExportOptions {
   buildId: string;
   store: Pick<BuildStore, 'findBuild'>;
-  images: TemplateImages;
   base: InstallationImage;
-  cache: BuildCache;
-  secret: string;
   shared: SharedWork;
   /** Whether steps run on them: their results need the image, also when its template is deleted. */
   hasSteps: boolean;
@@ -54,6 +51,7 @@ export interface StageBaseOptions {
 
 type BaseSource = Exclude<BuildSource, { kind: 'stage' }>;
 type ImageSource = Extract<BuildSource, { kind: 'image' }>;
+type SnapshotSource = Extract<BuildSource, { kind: 'snapshot' }>;
 
 /** What processes have in a container whose image names no folders of programs. */
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -63,28 +61,44 @@ const MAX_SHOWN = 200;
 const userForm = new RegExp(`^${account}(?::${account})?$`);
 
 /**
- * Makes what the stages of one build begin with, unless that is another stage. An image is pulled once. The function rejects with
- * `BuildError`, `UnusableImageError`, or the reason of `signal`.
+ * Makes what the stages of one build begin with, unless that is another stage. An image is pulled once, and so is a snapshot
+ * written. The function rejects with `BuildError`, `UnusableImageError`, the reason of `signal`, or what the runtime fails with.
  */
 export const createStageBases = (options: StageBaseOptions) => {
   const { store, images, base, cache, secret, shared, log, signal } = options;
   const turns = createTurns(MAX_PULLS);
   const pulled = new Map<string, Promise<PulledBase>>();
+  const exported = new Map<string, Promise<ExportedBase>>();
   const addLine = (message: string): void => log.add({ level: 'info', message, step: 'base' });
+
+  const makeOnce = <T>(
+    known: Map<string, Promise<T>>,
+    key: string,
+    work: (share: WorkShare) => Promise<T>,
+  ): Promise<T> => {
+    const making =
+      known.get(key) ??
+      turns.take(async () => {
+        using share = shared.begin(options.buildId);
+        return await work(share);
+      }, signal);
+    known.set(key, making);
+    return making;
+  };
 
   const pull = (source: ImageSource, force: boolean): Promise<PulledBase> => {
     const { reference, credentials } = source;
-    const key = JSON.stringify([reference, credentials]);
-    const known = pulled.get(key);
-    if (known) return known;
-    const making = turns.take(async () => {
+    return makeOnce(pulled, JSON.stringify([reference, credentials]), (share) => {
       addLine(toTitle(reference, source));
-      using share = shared.begin(options.buildId);
-      return await pullBase(source, { log, share, signal, force }, options);
-    }, signal);
-    pulled.set(key, making);
-    return making;
+      return pullBase(source, { log, share, signal, force }, options);
+    });
   };
+
+  const exportFiles = (source: SnapshotSource, force: boolean): Promise<ExportedBase> =>
+    makeOnce(exported, source.snapshot.id, (share) => {
+      addLine(toTitle(`snapshot ${source.name}`, source));
+      return exportBase(source, { log, share, signal, force }, options);
+    });
 
   /** Resolves with its key, or null without steps. */
   const keepForSteps = async (made: Made, description: string): Promise<string | null> => {
@@ -122,6 +136,15 @@ export const createStageBases = (options: StageBaseOptions) => {
       const made = { image: loaded.digest, imageBytes: loaded.sizeBytes, env: loaded.env };
       const cacheKey = await keepForSteps(made, 'FROM an uploaded archive');
       return { ...toFiles(made, toOwnPlace(made.env)), start: null, cacheKey };
+    }
+    if (source.kind === 'snapshot') {
+      const { buildId } = source.snapshot;
+      // Of the template under it, as for a sandbox that begins with it.
+      const found = buildId === null ? { env: {}, start: null } : await store.findBuild(buildId);
+      if (found === undefined) throw new BuildError('base', `the snapshot ${source.name} was deleted`);
+      const { env, start } = found;
+      const { cacheKey, ...files } = await exportFiles(source, cacheableSteps === null);
+      return { ...toFiles({ ...files, env }, toOwnPlace(env)), start, cacheKey };
     }
     addLine(toTitle(`template ${source.name}`, source));
     if (source.build === null) {

@@ -55,7 +55,9 @@ export const startInSandbox = async (
       if (!(error instanceof StartFailedError)) throw error;
       throw new BuildError('finalize', error.message, { cause: error });
     }
-    if (commands.startCmd !== null) checkpointId = await keepProcesses(instance, phase, options);
+    if (commands.startCmd === null) return;
+    await requireFreeDisk(instance, build);
+    checkpointId = await keepProcesses(instance, phase, options);
   };
   try {
     await withSandbox(sandbox, options, work);
@@ -65,6 +67,18 @@ export const startInSandbox = async (
     if (checkpointId !== null) await options.snapshotting.release(checkpointId);
     throw error;
   }
+};
+
+/** A sandbox begins with what its start command has written. */
+const requireFreeDisk = async (instance: Instance, { minFreeDiskMb }: BuildRow): Promise<void> => {
+  if (minFreeDiskMb === 0) return;
+  const { freeDiskBytes } = await instance.usage();
+  const freeMb = Math.floor(freeDiskBytes / 2 ** 20);
+  if (freeMb < minFreeDiskMb)
+    throw new BuildError(
+      'finalize',
+      `the start command leaves ${freeMb} MiB of the disk free, which is less than minFreeDiskMb, ${minFreeDiskMb}`,
+    );
 };
 
 const keepProcesses = async (

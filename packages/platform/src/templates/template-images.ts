@@ -14,6 +14,8 @@ export interface TemplateImages {
   make(options: {
     reference: string;
     credentials?: RegistryCredentials | undefined;
+    /** Whether all layers are requested from the registry, also those that are kept. */
+    refresh: boolean;
     onMessage: (message: string) => void;
     signal: AbortSignal;
   }): Promise<RegistryImage>;
@@ -56,6 +58,20 @@ export interface TemplateImages {
   list(): Promise<string[]>;
   /** Idempotent. */
   remove(digest: string): Promise<void>;
+  /** The layers of images of registries that are kept for later pulls, in any order. */
+  listLayers(): Promise<KeptLayer[]>;
+  /** Idempotent. A pull that reads it goes on. */
+  removeLayer(digest: string): Promise<void>;
+}
+
+/** A layer of an image, as its registry has it. */
+export interface KeptLayer {
+  digest: string;
+  /** The space that it takes. */
+  sizeBytes: number;
+  createdAt: number;
+  /** When a pull last needed it. */
+  lastUsedAt: number;
 }
 
 /** A template, by name, or an image of another registry. */

@@ -27,4 +27,6 @@ export const createFolderImages = (
   toPath: (digest) => join(folder, digest),
   list: () => readdir(folder).catch(() => []),
   remove: (digest) => rm(join(folder, digest), { recursive: true, force: true }),
+  listLayers: async () => [],
+  removeLayer: async () => undefined,
 });

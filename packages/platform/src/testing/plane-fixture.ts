@@ -99,7 +99,7 @@ export const createPlaneFixture = async (): Promise<PlaneFixture> => {
       const { plane } = fixture;
       const id = createRandomIds().buildId();
       const { cpuCount, memoryMb, diskMb } = template;
-      const of = { id, createdAt: 0, cpuCount, memoryMb, diskMb, tags: ['default'] };
+      const of = { id, createdAt: 0, cpuCount, memoryMb, diskMb, minFreeDiskMb: 0, tags: ['default'] };
       const build = await store.addBuild(of, { templateId: `t-${name}`, name, superseded: '' });
       if (build === 'taken') throw new Error(`the name ${name} is taken`);
       await store.startBuild(id, 0);

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, lstatSync, openSync, readdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createYielder } from '../concurrency/yielder.ts';
 import { runCommand } from '../kernel/run-command.ts';
 import { syncPath } from '../kernel/sync-path.ts';
@@ -9,6 +10,7 @@ import type { ExportedImage } from '../runtime.ts';
 
 const BLOCK_BYTES = 4096;
 const DEADLINE_MS = 30 * 60_000;
+const WRITE_BEHIND_MS = 100;
 
 /**
  * Writes the content of `folder` into a new ext4 file system at `path`: names, owners, modes, times in whole
@@ -21,14 +23,16 @@ export const makeFileSystemImage = async (options: {
   signal?: AbortSignal | undefined;
   /** Throws where the host has no room for a file of that size. */
   requireRoom?: ((sizeBytes: number) => void) | undefined;
+  /** Called when the folder is not read any more. */
+  onCopied?: (() => void) | undefined;
 }): Promise<ExportedImage> => {
-  const { folder, path, signal, requireRoom } = options;
+  const { folder, path, signal, requireRoom, onCopied } = options;
   const { entryCount, blockCount } = await measure(folder, signal);
   requireRoom?.(blockCount * BLOCK_BYTES);
   // Closed to other users: files inside may be, too.
   closeSync(openSync(path, 'wx', 0o600));
   try {
-    await runCommand({
+    const copying = runCommand({
       file: 'mke2fs',
       args: [
         ...['-q', '-F', '-t', 'ext4', '-b', String(BLOCK_BYTES), '-m', '0', '-d', folder],
@@ -42,6 +46,10 @@ export const makeFileSystemImage = async (options: {
       timeoutMs: DEADLINE_MS,
       signal,
     });
+    // Both have ended before the file is removed.
+    for (const outcome of await Promise.allSettled([copying, writeBehind(path, copying)]))
+      if (outcome.status === 'rejected') throw outcome.reason;
+    onCopied?.();
     const hash = createHash('sha256');
     // The disk writes while the processor hashes.
     await Promise.all([
@@ -53,6 +61,18 @@ export const makeFileSystemImage = async (options: {
     await rm(path, { force: true });
     signal?.throwIfAborted();
     throw error;
+  }
+};
+
+/** Has the disk write what `work` adds to a file meanwhile: little is left to be synced at its end. */
+const writeBehind = async (path: string, work: Promise<unknown>): Promise<void> => {
+  const end = new AbortController();
+  const stop = (): void => end.abort();
+  work.then(stop, stop);
+  await using handle = await open(path, 'r');
+  while (!end.signal.aborted) {
+    await handle.datasync();
+    await delay(WRITE_BEHIND_MS, undefined, { signal: end.signal }).catch(() => undefined);
   }
 };
 

@@ -15,7 +15,7 @@ import {
   withoutIpv6,
 } from './link.ts';
 import { openRuleSet } from './nftables.ts';
-import { findOnLinkRanges } from './on-link.ts';
+import { findRecentOnLinkRanges } from './on-link.ts';
 import { findResolvers } from './resolvers.ts';
 import { openRouteSocket, type RouteSocket } from './route-socket.ts';
 import { hostInterface, type Surroundings, toGuestRules, toLinkRules } from './rules.ts';
@@ -63,8 +63,8 @@ async function connectToHost(
 ): Promise<void> {
   const { openAddress, hasOwnStack = false } = options;
   // By default the networks and name servers of the host.
-  const closedAddresses = options.closedAddresses ?? findOnLinkRanges();
-  const resolvers = options.resolvers ?? (await findResolvers());
+  const closedAddresses = options.closedAddresses ?? findRecentOnLinkRanges();
+  const resolvers = options.resolvers ?? findResolvers();
   const host = openRouteSocket();
   const rules = inNetworkNamespace(namespace, openRuleSet);
   try {

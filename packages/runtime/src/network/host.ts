@@ -24,7 +24,7 @@ export async function ensureHostNetwork(
 ): Promise<void> {
   const { stateDir = defaultStateDir, verify = false } = options;
   const rules = toHostRules({
-    resolvers: options.resolvers ?? (await findResolvers()),
+    resolvers: options.resolvers ?? findResolvers(),
     closedAddresses: options.closedAddresses ?? findOnLinkRanges(),
   });
   const wanted = toMark(rules);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseOnLinkRoutes } from './on-link.ts';
+import { findOnLinkRanges, findRecentOnLinkRanges, parseOnLinkRoutes } from './on-link.ts';
 
 it('finds the networks that routes lead to without a gateway, but for the links of sandboxes and halves of everything', () => {
   const text = `Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
@@ -12,4 +12,10 @@ wg0\t07000001\t00000000\t0005\t0\t0\t0\tFFFFFFFF\t0\t0\t0
 skv4\t1200C90A\t00000000\t0005\t0\t0\t0\tFFFFFFFF\t0\t0\t0
 `;
   expect(parseOnLinkRoutes(text)).toEqual(['192.0.2.0/24', '1.0.0.7/32']);
+});
+
+it('keeps what it found for calls that follow at once', () => {
+  const found = findRecentOnLinkRanges();
+  expect(found).toEqual(findOnLinkRanges());
+  expect(findRecentOnLinkRanges()).toBe(found);
 });

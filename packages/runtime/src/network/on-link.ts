@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { withoutContained } from './ranges.ts';
 
@@ -24,6 +24,21 @@ export function findOnLinkRanges(): string[] {
     ...own,
     ...parseOnLinkRoutes(readFileSync('/proc/thread-self/net/route', 'utf8')),
   ]);
+}
+
+const maxAgeMs = 1_000;
+let recent: { namespace: string; ranges: string[]; at: number } | undefined;
+
+/**
+ * As `findOnLinkRanges`, at most a second ago: it takes the longer, the more sandboxes have a link, and many are often
+ * created at once.
+ */
+export function findRecentOnLinkRanges(): string[] {
+  const namespace = readlinkSync('/proc/thread-self/ns/net');
+  const now = performance.now();
+  if (recent?.namespace !== namespace || now - recent.at > maxAgeMs)
+    recent = { namespace, ranges: findOnLinkRanges(), at: now };
+  return recent.ranges;
 }
 
 /** Of the text of `/proc/net/route`, the targets of routes that are up and have no gateway. */

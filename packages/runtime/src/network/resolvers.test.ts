@@ -22,7 +22,7 @@ describe('resolvers', () => {
       'resolv.conf',
       '# nameserver 9.9.9.9\nsearch corp.example\nnameserver 192.0.2.1\nnameserver fd00::1\nnameserver 192.0.2.1\nnameserver 192.0.2.2 \nnameserver 192.0.2.3\nnameserver 192.0.2.4\n',
     );
-    expect(toResolvConf(await findResolvers([file]))).toBe(
+    expect(toResolvConf(findResolvers([file]))).toBe(
       'nameserver 192.0.2.1\nnameserver 192.0.2.2\nnameserver 192.0.2.3\n',
     );
   });
@@ -30,12 +30,12 @@ describe('resolvers', () => {
   it('reads the real servers where resolv.conf names a stub on loopback', async () => {
     const stub = await write('stub', 'nameserver 127.0.0.53\noptions edns0\n');
     const real = await write('real', 'nameserver 198.51.100.7\n');
-    expect(await findResolvers([stub, join(dir, 'missing'), real])).toEqual(['198.51.100.7']);
+    expect(findResolvers([stub, join(dir, 'missing'), real])).toEqual(['198.51.100.7']);
   });
 
   it('returns no server rather than one that cannot be reached', async () => {
     const stub = await write('stub', 'nameserver 127.0.0.1\nnameserver not-an-address\n');
-    expect(await findResolvers([stub])).toEqual([]);
+    expect(findResolvers([stub])).toEqual([]);
     expect(toResolvConf([])).toBe('');
   });
 });

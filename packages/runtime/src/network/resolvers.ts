@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 
 /**
@@ -15,9 +15,9 @@ const resolvConfFiles = [
  * The IPv4 name servers of this host that a sandbox can use: at most three (the limit of resolv.conf(5)), none on
  * loopback. Empty when there is none.
  */
-export async function findResolvers(files: readonly string[] = resolvConfFiles): Promise<string[]> {
+export function findResolvers(files: readonly string[] = resolvConfFiles): string[] {
   for (const file of files) {
-    const servers = parseNameservers(await readOrEmpty(file)).filter((server) => !server.startsWith('127.'));
+    const servers = parseNameservers(readOrEmpty(file)).filter((server) => !server.startsWith('127.'));
     if (servers.length > 0) return servers.slice(0, 3);
   }
   return [];
@@ -40,9 +40,9 @@ function parseNameservers(text: string): string[] {
   return servers;
 }
 
-async function readOrEmpty(file: string): Promise<string> {
+function readOrEmpty(file: string): string {
   try {
-    return await readFile(file, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch {
     // A host without this file does not use that resolver.
     return '';

@@ -1,5 +1,5 @@
-import { symlinkSync } from 'node:fs';
-import { mkdir, readdir, readlink, stat, unlink } from 'node:fs/promises';
+import { readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RuntimeError } from '../error.ts';
 import { type IdRange, overlapsAny } from './foreign-ids.ts';
@@ -70,7 +70,7 @@ export async function reserveSlot({
     const slot = firstApart + Math.floor(Math.random() * (slotCount - firstApart));
     if (await takeOwn(slot)) return slot;
   }
-  const taken = new Set(await ignoreMissing(readdir(dir)));
+  const taken = new Set(await ignoreMissing(() => readdir(dir)));
   for (let slot = slotCount - 1; slot >= 0; slot--) {
     if (!taken.has(String(slot)) && (await takeOwn(slot))) return slot;
   }
@@ -85,7 +85,7 @@ export async function reserveSlot({
  * slot is gone, and not twice at the same time for one sandbox.
  */
 export async function releaseSlot(options: SlotOwner & { slot: number }): Promise<void> {
-  if (await ownsSlot(options)) await ignoreMissing(unlink(toPath(options)));
+  if (await ownsSlot(options)) await ignoreMissing(() => unlinkSync(toPath(options)));
 }
 
 /** Whether the slot is reserved for this sandbox. */
@@ -98,7 +98,7 @@ export async function listSlots(options: {
   stateDir?: string | undefined;
 }): Promise<ReservedSlot[]> {
   const dir = slotsDir(options.stateDir);
-  const names = (await ignoreMissing(readdir(dir))) ?? [];
+  const names = (await ignoreMissing(() => readdir(dir))) ?? [];
   const reserved: ReservedSlot[] = [];
   for (const name of names) {
     const target = await readTarget(join(dir, name));
@@ -125,7 +125,8 @@ export async function releaseAbandonedSlots(options: {
   }
 }
 
-const exists = async (path: string): Promise<boolean> => (await ignoreMissing(stat(path))) !== undefined;
+const exists = async (path: string): Promise<boolean> =>
+  (await ignoreMissing(() => stat(path))) !== undefined;
 
 const slotsDir = (stateDir = defaultStateDir): string => join(stateDir, 'slots');
 
@@ -152,11 +153,11 @@ async function take(dir: string, slot: number, owner: SlotOwner): Promise<boolea
   }
 }
 
-const readTarget = (path: string): Promise<string | undefined> => ignoreMissing(readlink(path));
+const readTarget = (path: string): Promise<string | undefined> => ignoreMissing(() => readlinkSync(path));
 
-async function ignoreMissing<T>(promise: Promise<T>): Promise<T | undefined> {
+async function ignoreMissing<T>(act: () => T | Promise<T>): Promise<T | undefined> {
   try {
-    return await promise;
+    return await act();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

@@ -11,6 +11,7 @@ import {
 import { isInstanceId } from '../drivers/instance-spec.ts';
 import { isRuntimeError, RuntimeError } from '../error.ts';
 import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
+import type { ExportedImage, SnapshotId } from '../runtime.ts';
 import { fromConnectError } from './failure.ts';
 import { callHeld } from './held-stream.ts';
 import { createLink } from './link.ts';
@@ -22,6 +23,7 @@ import {
   parseInstance,
   parseState,
   parseUsage,
+  type Target,
   toOriginMessage,
   toSpecMessage,
 } from './messages.ts';
@@ -34,11 +36,11 @@ export interface RemoteRuntime extends AddressedRuntime {
 }
 
 /**
- * A runtime that another process holds, over the unix socket where `serveRuntime` offers it. Streams to an agent do
- * not pass through that process: its answers say where the agent's sockets are, and this one connects by itself.
+ * Uses a runtime of another process over the unix socket where `serveRuntime` offers it. Streams to an agent do not
+ * pass through that process: its responses contain the paths of the agent's sockets, and this process connects to them.
  *
- * When the connection ends, calls under way reject with `unavailable` and the next one connects again. Resolves when
- * the other side has answered; rejects with `unavailable` when it does not, and then connects no more.
+ * When the connection ends, pending calls reject with `unavailable`, and the next call connects again. Resolves when
+ * the other process has answered. Rejects with `unavailable` when it does not answer; it is not called again then.
  */
 export const createRemoteRuntime = (options: {
   socketPath: string;
@@ -50,7 +52,7 @@ export const createRemoteRuntime = (options: {
 export async function createRemote(options: {
   dial: () => Promise<Socket>;
   signal?: AbortSignal | undefined;
-  /** Whether a connection that ended is made again at once, and not only for the next call or to hear of the end of a run. */
+  /** Whether to reconnect at once when the connection ends. Default: for the next call, or to watch a run. */
   staysConnected?: boolean;
   /** Called at the end of `close`. */
   onClose?: () => Promise<void>;
@@ -64,12 +66,18 @@ export async function createRemote(options: {
   });
   const client = createClient(RuntimeService, link.transport);
 
-  /** Of all handles of one instance together. */
+  /** All handles of one instance share them. */
   const connectionsOf = (birthId: string): GuestConnections => {
     const found = guestConnections.get(birthId) ?? createGuestConnections();
     guestConnections.set(birthId, found);
     return found;
   };
+
+  const exportImage = (
+    origin: { case: 'target'; value: Target } | { case: 'snapshot'; value: SnapshotId },
+    { path, signal }: { path: string; signal?: AbortSignal },
+  ): Promise<ExportedImage> =>
+    ask(callHeld(client.exportImage, { origin, path }, signal), parseExportedImage);
 
   const toInstance = ({ id, birthId, sockets, ...first }: InstanceDescription): AddressedInstance => {
     const target = { instance: id, birthId };
@@ -98,8 +106,7 @@ export async function createRemote(options: {
         const take = () => ask(client.snapshot({ target, snapshot, memory, ...how }), toNothing);
         await (memory && features.snapshot.memory ? connections.interrupt(take) : take());
       },
-      exportImage: ({ path, signal }) =>
-        ask(callHeld(client.exportImage, { target, path }, signal), parseExportedImage),
+      exportImage: (how) => exportImage({ case: 'target', value: target }, how),
       usage: () => ask(client.getUsage({ target }), parseUsage),
       stop: async () => {
         await ifGone(ask(client.stop({ target }), toNothing), undefined);
@@ -120,7 +127,7 @@ export async function createRemote(options: {
     name: answer.name,
     features: parseFeatures(answer),
   })).catch(async (error: unknown): Promise<never> => {
-    // The caller gets no handle to close this link, which would reconnect for ever.
+    // The caller gets no handle to close this link, so it would reconnect forever.
     await link.close();
     throw error;
   });
@@ -160,6 +167,7 @@ export async function createRemote(options: {
         for await (const problem of told) problems.push(problem);
         return problems;
       },
+      exportImage: (snapshot, how) => exportImage({ case: 'snapshot', value: snapshot }, how),
       delete: (snapshot) => ask(client.deleteSnapshot({ snapshot }), toNothing),
     },
     close: async () => {
@@ -175,7 +183,7 @@ export async function dialSocket(socketPath: string): Promise<Socket> {
   try {
     const socket = connect(short.path);
     await once(socket, 'connect');
-    // The other side may be killed before whoever asked for the socket listens.
+    // The other process may be killed before the caller has added its listener, and an error without one ends this process.
     socket.on('error', () => undefined);
     return socket;
   } finally {
@@ -195,7 +203,7 @@ async function ask<Answer, T>(answer: Promise<Answer>, parse: (answer: Answer) =
   }
 }
 
-/** Cancels the call when its reader leaves early, or when the signal aborts. */
+/** Cancels the call when the loop over it ends early, or when the signal aborts. */
 async function* readAll<Message, T>(
   open: (signal: AbortSignal) => AsyncIterable<Message>,
   parse: (message: Message) => T,

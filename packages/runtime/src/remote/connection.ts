@@ -4,11 +4,11 @@ import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node';
 
 export interface Connection {
-  /** Calls under way reject when the connection ends. */
+  /** Pending calls reject when the connection ends. */
   readonly transport: Transport;
   /**
-   * Whether the other side has closed the socket by now. Takes a pass of the event loop: what the kernel knows of the
-   * socket is read before the answer, so that no call is sent to a process that had ended when it began.
+   * Whether the other process has closed the socket. Resolves after one pass of the event loop, which reads the state of
+   * the socket: a call is not sent to a process that ended before the call began.
    */
   hasEnded(): Promise<boolean>;
   close(): void;
@@ -16,12 +16,12 @@ export interface Connection {
 
 /** The authority of every request; the path of the socket is not part of it. */
 const baseUrl = 'http://runtime';
-/** Longer than any message but a list of problems, and that is a stream of short ones. */
+/** More than the longest message. A list of problems, which may be longer, is a stream of short messages. */
 const maxResponseBytes = 65_536;
-/** The longest delay of a Node timer: an idle connection costs nothing. */
+/** The longest delay of a Node timer: the connection is never closed because it is idle. */
 const never = 2 ** 31 - 1;
 
-/** One HTTP/2 session on a connected socket, which it takes over. `onEnd` is called once. */
+/** Opens an HTTP/2 session on a connected socket, and owns the socket from then on. `onEnd` is called once. */
 export async function createConnection(
   socket: Socket,
   { onEnd }: { onEnd: () => void },
@@ -45,7 +45,7 @@ export async function createConnection(
     socket.destroy();
     onEnd();
   };
-  // The end of the other side comes first; the session closes some turns of the event loop later.
+  // The socket ends first; the session closes some turns of the event loop later.
   socket.on('end', end).on('close', end);
   if ((await sessions.connect()) === 'error') {
     end();
@@ -61,7 +61,7 @@ export async function createConnection(
       acceptCompression: [],
     }),
     hasEnded: async () => {
-      // The first may come before the event loop has polled, the second does not.
+      // The first turn may come before the event loop has polled; the second comes after.
       await turn();
       await turn();
       return isOver || socket.destroyed;

@@ -3,8 +3,9 @@ import { RuntimeError, toRuntimeError } from '../error.ts';
 import { toConnectError } from './failure.ts';
 
 /**
- * Tells the client of what a call threw by code and message, and `onError` of its cause as well. A service that has errors of its own
- * throws a ConnectError. What else is thrown in a call that its client has left is the abort: neither hears of it.
+ * Sends the code and the message of an error to the client, and passes the error with its cause to `onError`. A service
+ * with other errors throws a ConnectError, which is sent as it is. When the client has cancelled the call, an error that is
+ * not a RuntimeError is the abort itself, and is not reported.
  */
 export const createFailureInterceptor =
   (onError: (error: Error) => void): Interceptor =>

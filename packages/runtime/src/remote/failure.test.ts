@@ -19,7 +19,7 @@ it.each<[RuntimeErrorCode, Code]>([
   expect(fromConnectError(failure)).toEqual(new RuntimeError(code, 'it failed'));
 });
 
-it('does not take the code of the transport for that of the driver', () => {
+it('does not use the code of the transport as the code of the driver', () => {
   const refused = fromConnectError(new ConnectError('no such procedure', Code.NotFound));
   expect(refused).toMatchObject({ name: 'RuntimeError', code: 'internal' });
 });

@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { RuntimeError, type RuntimeErrorCode } from '../error.ts';
 import { FailureCode, FailureSchema } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 
-/** What each code is on the wire: the detail is what a client reads, the Connect code what any other tool shows. */
+/** The codes on the wire. Clients read the detail; other tools show the Connect code. */
 const table: Record<RuntimeErrorCode, { detail: FailureCode; connect: Code }> = {
   not_found: { detail: FailureCode.NOT_FOUND, connect: Code.NotFound },
   already_exists: { detail: FailureCode.ALREADY_EXISTS, connect: Code.AlreadyExists },
@@ -18,16 +18,16 @@ const codes = new Map(
   (Object.keys(table) as RuntimeErrorCode[]).map((code) => [table[code].detail, code] as const),
 );
 
-/** A message of Node or of a program may be of any length. */
+/** Messages of Node and of programs have no limit. */
 const maxMessageLength = 4_096;
 
-/** Says nothing of the cause: it stays in the helper's log. */
+/** Does not contain the cause, which stays in the helper's log. */
 export const toConnectError = ({ code, message }: RuntimeError): ConnectError =>
   new ConnectError(message.slice(0, maxMessageLength), table[code].connect, undefined, [
     { desc: FailureSchema, value: { code: table[code].detail } },
   ]);
 
-/** What the driver threw. Anything else is `internal`, but for a call that was called off here. */
+/** Returns the error that the driver threw. Any other error is `internal`, except in a call that this process cancelled. */
 export function fromConnectError(error: unknown): RuntimeError {
   if (error instanceof RuntimeError) return error;
   const failure = ConnectError.from(error);

@@ -1,10 +1,10 @@
 /*
- * A call whose caller may call it off and still waits until everything that it made is gone. Its request is a stream of one message that the
- * caller holds open; the end of that stream calls the call off. Cancelling an HTTP/2 stream would not do: nothing can be answered on it
- * after that.
+ * A call that the caller can cancel, and that then still answers once everything it made has been removed. The request is a
+ * stream of one message. The caller keeps the stream open; its end cancels the call. Cancelling the HTTP/2 stream does not
+ * work here, as no response can follow.
  */
 
-/** Makes such a call, called off when the signal aborts. */
+/** Makes such a call, and cancels it when the signal aborts. */
 export async function callHeld<Request, Response>(
   call: (requests: AsyncIterable<Request>) => Promise<Response>,
   request: Request,
@@ -27,8 +27,8 @@ export async function callHeld<Request, Response>(
 }
 
 /**
- * Reads the message of such a call. The returned signal aborts when the call is called off or its connection ends, whatever `signal`,
- * that of the whole call, says of it. Throws when there is no message.
+ * Reads the message of such a call. The returned signal aborts when the caller cancels the call or its connection ends;
+ * `signal`, the one of the HTTP/2 stream, covers the connection only. Throws when there is no message.
  */
 export async function readHeld<Request>(
   requests: AsyncIterable<Request>,
@@ -37,8 +37,8 @@ export async function readHeld<Request>(
   const iterator = requests[Symbol.asyncIterator]();
   const first = await iterator.next();
   if (first.done) throw signal.aborted ? signal.reason : new Error('the call has no message');
-  const calledOff = new AbortController();
-  const callOff = (): void => calledOff.abort();
-  iterator.next().then(callOff, callOff);
-  return { request: first.value, signal: AbortSignal.any([signal, calledOff.signal]) };
+  const cancelled = new AbortController();
+  const cancel = (): void => cancelled.abort();
+  iterator.next().then(cancel, cancel);
+  return { request: first.value, signal: AbortSignal.any([signal, cancelled.signal]) };
 }

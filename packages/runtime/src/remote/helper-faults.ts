@@ -1,11 +1,11 @@
-/** How the helper ended: the status that it exited with, the signal that ended it, or why it could not be started. */
+/** How the helper ended: its exit status, the signal that ended it, or the reason why it could not start. */
 export interface HelperFault {
   how: string;
-  /** Faults within the last minute, or in a row before it was ready where these are more, this one included. */
+  /** The faults of the last minute or, where that is more, the consecutive ones before it was ready; with this one. */
   count: number;
-  /** Whether `count` is of those in a row, which may have taken longer than a minute. */
+  /** Whether `count` counts consecutive faults, which may have taken longer than a minute. */
   isStarting: boolean;
-  /** Milliseconds until it is started again; undefined when it is not, as there were too many. */
+  /** Milliseconds until the next start; undefined when there were too many faults for one. */
   restartInMs: number | undefined;
 }
 
@@ -14,9 +14,9 @@ const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 1_000;
 
 /**
- * Counts what the helper died of, and says what follows: a delay that doubles with each fault within a minute, from 100 ms to
- * 1 s, and no further start from the fault on that makes it `limit` within a minute, or `limit` in a row before the helper was
- * ready, however long each took. 0 is no limit.
+ * Counts the faults of the helper and returns the delay until its next start. The delay doubles with each fault within a
+ * minute, from 100 ms to 1 s. There is no further start after `limit` faults within a minute, or after `limit` consecutive
+ * faults before the helper was ready, which may take any time. 0 means no limit.
  */
 export function createFaultCount({
   limit,

@@ -3,25 +3,25 @@ import { join } from 'node:path';
 import { identifyProcess, isAlive, type ProcessIdentity } from '../kernel/process-identity.ts';
 import { readBootId } from '../rootless/record.ts';
 
-/** Of the helper that holds the driver of a data folder. It stays when that one was killed. */
+/** Records the helper that holds the driver of a data folder. The record remains when the helper is killed. */
 const toPath = (dataDir: string): string => join(dataDir, 'run', 'helper.json');
 
-/** Notes this process as the helper of the folder. To be called with the host lock of the folder's `run` held. */
+/** Records this process as the helper of the folder. Call it with the host lock of the folder's `run` held. */
 export function writeHelperRecord(dataDir: string): void {
   const record = { version: 1, bootId: readBootId(), ...identifyProcess(process.pid) };
   writeFileSync(toPath(dataDir), JSON.stringify(record), { mode: 0o600 });
 }
 
-/** Removes what this process, or one that was killed, has noted. Idempotent. */
+/** Removes the record of this process, or of one that was killed. Idempotent. */
 export const removeHelperRecord = (dataDir: string): void => rmSync(toPath(dataDir), { force: true });
 
-/** The helper of the folder; undefined when none lives. Its number alone may be another program's by now. */
+/** Returns the helper of the folder; undefined when none lives. Another program may have its process id by now, so the start time is compared. */
 export function findHelper(dataDir: string): ProcessIdentity | undefined {
   let record: Partial<ProcessIdentity> & { bootId?: string };
   try {
     record = JSON.parse(readFileSync(toPath(dataDir), 'utf8'));
   } catch (error) {
-    // A file that is no JSON is from a helper that was killed while it wrote it, or from a power cut.
+    // The file is not JSON when the helper was killed while it wrote it, or after a power cut.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined;
     throw error;
   }

@@ -91,11 +91,11 @@ describe('the helper', () => {
     expect(await askAgent(instance)).toBe('ok');
   });
 
-  it('may be killed: sandboxes run on, the next call starts another helper, which finds them again', async () => {
+  it('may be killed: sandboxes continue to run, and the next call starts another helper, which finds them', async () => {
     const runtime = await start();
     const instance = await runtime.create(toSpec('two'));
     const ended = new Promise<void>((resolve) => instance.onExit(resolve));
-    // It takes a while among many processes, in which the create would be done.
+    // Finding it among many processes takes a while, in which the create would end.
     const [pid] = await findHelpers();
     // So many that not all of them are done before the first is seen.
     const others = ['three', 'more1', 'more2', 'more3', 'more4', 'more5'];
@@ -109,14 +109,14 @@ describe('the helper', () => {
     for (const one of refused) expect(one).toMatchObject({ reason: { code: 'unavailable' } });
     expect(await askAgent(instance)).toBe('ok');
     expect(await (await runtime.get('two')).state()).toBe('running');
-    // What it was making is half made: known, and good to be removed.
+    // Its unfinished sandbox is listed and can be removed.
     for await (const other of runtime.list()) if (others.includes(other.id)) await other.stop();
     await instance.stop();
     await ended;
     expect(await readdir(join(dataDir(), 'sandboxes'))).toEqual([]);
   });
 
-  it('may be killed while it pauses or resumes: the next one finds the sandbox whole', async () => {
+  it('may be killed while it pauses or resumes: the next one finds the sandbox complete', async () => {
     const runtime = await start();
     const instance = await runtime.create(toSpec('seven'));
     for (const delayMs of [0, 10, 25, 50, 80, 120]) {
@@ -124,7 +124,7 @@ describe('the helper', () => {
         await instance.pause({ memory: false });
         await instance.resume();
       })();
-      // Killed between the two calls, the second is the next helper's.
+      // If it is killed between the two calls, the next helper answers the second.
       const outcome = change.then(
         () => 'done',
         (error: { code: string }) => error.code,
@@ -133,7 +133,7 @@ describe('the helper', () => {
       const [pid] = await findHelpers();
       process.kill(pid as number, 'SIGKILL');
       expect(await outcome).toMatch(/^(unavailable|done)$/);
-      // A call that goes out before the loss is noticed is refused; the one after it meets the next helper.
+      // A call that is sent before the loss is noticed is refused; the next one reaches the next helper.
       expect(await instance.state().catch(() => instance.state())).toMatch(/^(running|paused)$/);
       await instance.resume();
       expect(await askAgent(instance)).toBe('ok');
@@ -141,7 +141,7 @@ describe('the helper', () => {
     }
   });
 
-  it('ends when its runtime is closed, and the sandbox runs on', async () => {
+  it('ends when its runtime is closed, and the sandbox continues to run', async () => {
     const runtime = await start();
     await runtime.create(toSpec('four'));
     await runtime.close();
@@ -166,7 +166,7 @@ describe('the helper', () => {
     expect(await askAgent(await (await start()).get('five'))).toBe('ok');
   });
 
-  it('is one at a time for a data folder', async () => {
+  it('is the only one of a data folder', async () => {
     const first = await start();
     let isSecondUp = false;
     const second = start().then(() => {
@@ -178,7 +178,7 @@ describe('the helper', () => {
     await second;
   });
 
-  it('says that it did not start, when it cannot', async () => {
+  it('reports why it did not start', async () => {
     await expect(
       startHelper({ dataDir: dataDir(), agentDir, mainPath: join(dir, 'none.js') }),
     ).rejects.toMatchObject({ code: 'unavailable' });

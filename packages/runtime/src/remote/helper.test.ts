@@ -16,7 +16,7 @@ const startAfter = (preparation: string): string => {
     process.stdout.write('');
     ${preparation}
     const { code } = await startHelper(${JSON.stringify({ dataDir, agentDir: dataDir })}).catch((error) => error);
-    // Gives an error that nobody hears the time to end the process.
+    // Time for an error without a listener to end the process.
     await new Promise((resolve) => setTimeout(resolve, 50));
     process.stdout.write(code);`;
   const argv = [

@@ -13,49 +13,49 @@ import { createFaultCount, type HelperFault } from './helper-faults.ts';
 import { parseReadiness } from './readiness.ts';
 
 export interface HelperOptions {
-  /** Absolute path. Its `run/` must be there and belong to this user alone. */
+  /** Absolute path. Its `run/` must exist and be accessible to this user only. */
   dataDir: string;
-  /** What `prepareAgentFolder` made. */
+  /** The folder that `prepareAgentFolder` made. */
   agentDir: string;
-  /** The helper's entry. Default: the one beside this file, which serves the runtime alone. */
+  /** The program of the helper. Default: the one beside this file, which serves the runtime only. */
   mainPath?: string | undefined;
-  /** Where this host's servers agree on slots, when it is not the usual place. */
+  /** The folder in which the servers of this host reserve slots, if it is not the default one. */
   stateDir?: string | undefined;
   /** Default: the OCI driver at level `container`, which keeps no memory. */
   driver?: DriverChoice | undefined;
-  /** That sandboxes are only to be found and ended: what starts them is not tried then. */
+  /** Whether sandboxes are only listed and ended. Starting them is not tried then. */
   startsNone?: boolean | undefined;
-  /** Where this process is root of a user's rootless namespace. */
+  /** Set when this process is root of a user's rootless namespace. */
   rootless?: HelperRootlessOptions | undefined;
   /**
-   * How many times the helper may die within a minute, or in a row before it is ready; after the last it is not started again.
-   * 0, the default: any number.
+   * After so many faults within a minute, or consecutive ones before it is ready, the helper is not started again. 0, the
+   * default, means no limit.
    */
   faultLimit?: number | undefined;
-  /** Called each time it has died by itself, once it was up. */
+  /** Called each time the helper has ended by itself, from its first readiness on. */
   onFault?: (fault: HelperFault) => void;
-  /** Variables of its environment beside PATH. */
+  /** Environment variables of the helper, beside PATH. */
   environment?: Readonly<Record<string, string>> | undefined;
   signal?: AbortSignal | undefined;
-  /** Ends the helper at once by SIGKILL, whatever it does, and starts none again: all calls reject with `unavailable`. */
+  /** Kills the helper with SIGKILL and starts no other: all calls reject with `unavailable`. */
   abandon?: AbortSignal | undefined;
 }
 
 export interface HelperRootlessOptions {
-  /** Of the process that holds the rootless namespace: the helper works in its network namespace. */
+  /** The id of the process that holds the rootless namespace: the helper works in its network namespace. */
   holderPid: number;
   /** Addresses of the host, which are closed to sandboxes. */
   hostAddresses: readonly string[];
-  /** The folder of a cgroup that is the user's, and whose processes this one may move. */
+  /** The folder of a cgroup that is delegated to the user, and whose processes this process may move. */
   cgroupFolder?: string;
 }
 
 /**
- * Starts the helper, a process of its own that holds the driver, and resolves with its runtime. When the helper dies,
- * calls under way reject with `unavailable` and another one is started after a moment, which finds all sandboxes again; calls in
- * that moment wait for it. After too many deaths calls reject with `unavailable`. `close` ends the helper and waits until it is
- * gone; sandboxes live on. Rejects with `unavailable` when it does not start, and with the driver's own error when that cannot be
- * opened. The signal counts until it has started.
+ * Starts the helper, a separate process that holds the driver, and resolves with its runtime. When the helper ends by
+ * itself, pending calls reject with `unavailable`, and another helper starts after a delay and finds all sandboxes again;
+ * calls during the delay wait. After too many faults, calls reject with `unavailable`. `close` ends the helper and waits
+ * for its end; sandboxes continue to run. Rejects with `unavailable` when the helper does not start, and with the error of
+ * the driver when that cannot be opened. The signal has no effect after the start.
  */
 export async function startHelper(options: HelperOptions): Promise<RemoteRuntime> {
   const socketPath = join(options.dataDir, 'run', 'runtime.sock');
@@ -78,7 +78,7 @@ export async function startHelper(options: HelperOptions): Promise<RemoteRuntime
       restartInMs === undefined
         ? Promise.reject(new RuntimeLostError(`the helper died ${fault.count} times, the last one: ${how}`))
         : sleep(restartInMs);
-    // Those who call are told.
+    // The calls report the error.
     restart.catch(() => undefined);
     onFault?.(fault);
   };
@@ -90,7 +90,7 @@ export async function startHelper(options: HelperOptions): Promise<RemoteRuntime
     abandon?.throwIfAborted();
     const launched = launch(options, socketPath);
     child = launched;
-    // One that lost its connection and is told to end does so with 0.
+    // A helper that has lost its connection exits with 0 when it gets the signal to end.
     let isReady = false;
     launched.once('exit', (code, signal) => code !== 0 && noteFault(signal ?? `status ${code}`, isReady));
     launched.once('error', (error) => noteFault(error.message, false));
@@ -148,12 +148,12 @@ function launch(
     : [process.execPath];
   const child = spawn(file as string, [...before, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    // Threads for what waits in the kernel: a link that is being removed must not hold up reading a file.
+    // More threads for calls that wait in the kernel: removing a network link must not delay reading a file.
     env: { ...environment, PATH: systemPath, UV_THREADPOOL_SIZE: '16' },
-    // A session of its own: Ctrl-C in the terminal is for the server, which ends the helper when it is done.
+    // In its own session: Ctrl-C in the terminal reaches the server only, which ends the helper at its end.
     detached: true,
   });
-  // `untilReady` tells why it did not start. An error that nobody hears, also a later one, would end the server.
+  // `untilReady` reports why it did not start. An error without a listener, also a later one, would end the server.
   child.on('error', () => undefined);
   return child;
 }
@@ -162,9 +162,9 @@ async function untilReady(child: ChildProcess): Promise<void> {
   const failed = once(child, 'error').then(([error]): never => {
     throw new RuntimeError('unavailable', 'the helper cannot be started', { cause: error });
   });
-  // Without a descriptor left, Node does not even make the pipes.
+  // Node makes no pipes when no descriptor is left.
   if (!child.stdout) return failed;
-  // A broken pipe to a dead helper is told by its exit.
+  // The exit of the helper reports a broken pipe.
   child.stdin?.on('error', () => undefined);
   const lines = createInterface({ input: child.stdout });
   const first = once(lines, 'line').then(([line]) => line as string);
@@ -178,7 +178,7 @@ async function untilReady(child: ChildProcess): Promise<void> {
   if (failure) throw failure;
 }
 
-/** How long a helper may take to undo what it was making. */
+/** The time in which a helper must undo unfinished work. */
 const endTimeoutMs = 20_000;
 
 async function end(child: ChildProcess): Promise<void> {

@@ -11,7 +11,7 @@ import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { dialSocket } from './client.ts';
 import { createLink } from './link.ts';
 
-it('makes one connection again where the first ends while it is made', async () => {
+it('connects again once when the first connection ends while it is made', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'link-'));
   const socketPath = join(dir, 'end.sock');
   const server = createServer().listen(socketPath);

@@ -6,28 +6,28 @@ import { type Connection, createConnection } from './connection.ts';
 
 export interface Link {
   /**
-   * Calls on it connect where there is no connection. They reject with `RuntimeLostError` when the connection cannot be made or
-   * ends before the answer, and with `unavailable` once the link is closed.
+   * A call connects if there is no connection. It rejects with `RuntimeLostError` when the connection cannot be made or ends
+   * before the response, and with `unavailable` when the link is closed.
    */
   readonly transport: Transport;
-  /** Connects where there is no connection and one is wanted, until it is there or none is wanted any more. Never rejects. */
+  /** Connects if there is no connection, and retries until it succeeds or `isWanted` returns false. Never rejects. */
   connect(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Whether Node has closed the stream: neither side meant that as an answer. */
+/** Whether Node has closed the stream; neither side has sent this as a response. */
 function isReset({ code, cause }: ConnectError): boolean {
   if ([Code.Canceled, Code.Aborted, Code.Unavailable].includes(code)) return true;
   return /^ERR_HTTP2_/.test((cause as NodeJS.ErrnoException | undefined)?.code ?? '');
 }
 
-/** One connection at a time to the process that `dial` reaches, made again after its end. */
+/** Keeps at most one connection to the process that `dial` reaches, and connects again after its end. */
 export function createLink(options: {
-  /** Gives a connected socket. */
+  /** Resolves with a connected socket. */
   dial: () => Promise<Socket>;
-  /** Called with each connection, before the calls that wait for it. The connection is of no use when that resolves, and is closed. */
+  /** Called with each new connection, before the calls that wait for it. When it resolves, the connection is closed. */
   onConnect: (transport: Transport) => Promise<void>;
-  /** Whether a connection is made again before the next call. */
+  /** Whether to reconnect before the next call. */
   isWanted: () => boolean;
 }): Link {
   let connection: Promise<Connection> | undefined;
@@ -51,7 +51,7 @@ export function createLink(options: {
     if (isClosed) return Promise.reject(new RuntimeError('unavailable', 'the runtime is closed'));
     if (connection) return connection;
     const opening = open().catch((error: unknown) => {
-      // One that ended while it was made may have a successor by now.
+      // When it ended while it was being made, there may be a later connection by now.
       if (connection === opening) connection = undefined;
       throw new RuntimeLostError('the runtime cannot be reached', { cause: error });
     });
@@ -70,13 +70,13 @@ export function createLink(options: {
         await acquire();
         return;
       } catch {
-        // Told to those who call; here it only means: later.
+        // Each call reports it; here it only delays the next attempt.
         await setTimeout(delayMs, undefined, { ref: false });
       }
     }
   };
 
-  /** The error of a call: that of the other side, of the caller's own signal, or the loss of the connection. */
+  /** Returns the error of a call: the response of the other process, the abort of the signal, or the loss of the connection. */
   const toFailure = async (
     error: unknown,
     on: Connection,
@@ -84,7 +84,7 @@ export function createLink(options: {
   ): Promise<unknown> => {
     const failure = ConnectError.from(error);
     if (failure.details.length > 0 || signal?.aborted) return error;
-    // A stream may be closed before its connection is.
+    // A stream may close before its connection does.
     if (!isReset(failure) && !(await on.hasEnded())) return error;
     return new RuntimeLostError('the connection to the runtime ended', { cause: error });
   };
@@ -121,7 +121,7 @@ export function createLink(options: {
     close: async () => {
       const last = connection;
       isClosed = true;
-      // A connection that could not be made has told its callers, and there is nothing of it to close.
+      // When a connection could not be made, its calls have reported it, and there is nothing to close.
       (await last?.catch(() => undefined))?.close();
     },
   };

@@ -1,4 +1,4 @@
-// A helper that serves the runtime alone. The command has one that makes images as well.
+// A helper that serves the runtime only. The helper of the command also makes images.
 import { runHelper } from './run-helper.ts';
 
 process.exit(await runHelper({ argv: process.argv.slice(2) }));

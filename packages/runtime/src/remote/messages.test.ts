@@ -62,7 +62,7 @@ it.each<Difference>([
   expect(parseDifference(fromBinary(wire.DiffResponseSchema, bytes))).toEqual(difference);
 });
 
-it('refuses an answer that says nothing', () => {
+it('refuses an empty answer', () => {
   expect(() => parseInstance({})).toThrow('no instance');
   expect(() => parseState(create(wire.GetStateResponseSchema))).toThrow('unknown value');
   expect(() => parseDifference(create(wire.DiffResponseSchema))).toThrow('unknown value');

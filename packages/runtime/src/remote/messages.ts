@@ -17,11 +17,11 @@ import type {
 } from '../runtime.ts';
 
 /*
- * The types of the port and the messages of the protocol, both ways. `parseX` is for what has come over the socket: it checks what the
- * message alone does not promise, and throws `internal`.
+ * Converts between the types of the port and the messages of the protocol. `parseX` takes a received message, checks what
+ * the schema does not enforce, and throws `internal`.
  */
 
-/** What a client needs to know of an instance to reach its agent by itself. */
+/** The data of an instance with which a client reaches its agent directly. */
 export interface InstanceDescription {
   id: string;
   birthId: string;
@@ -29,7 +29,7 @@ export interface InstanceDescription {
   sockets: GuestSockets;
 }
 
-/** One instance: what is meant for it does not touch a later one of the same id, but says `not_found`. */
+/** One instance. A call for it does not affect a later instance of the same id: it fails with `not_found`. */
 export interface Target {
   instance: string;
   birthId: string;
@@ -142,6 +142,7 @@ export const toUsageMessage = (usage: Usage): MessageInitShape<typeof wire.GetUs
   memoryBytes: toUint64(usage.memoryBytes, 'memoryBytes'),
   cacheBytes: toUint64(usage.cacheBytes, 'cacheBytes'),
   diskBytes: toUint64(usage.diskBytes, 'diskBytes'),
+  freeDiskBytes: toUint64(usage.freeDiskBytes, 'freeDiskBytes'),
   processCount: toUint64(usage.processCount, 'processCount'),
 });
 
@@ -150,6 +151,7 @@ export const parseUsage = (message: wire.GetUsageResponse): Usage => ({
   memoryBytes: Number(message.memoryBytes),
   cacheBytes: Number(message.cacheBytes),
   diskBytes: Number(message.diskBytes),
+  freeDiskBytes: Number(message.freeDiskBytes),
   processCount: Number(message.processCount),
 });
 
@@ -197,7 +199,7 @@ export const parseDifference = (message: wire.DiffResponse): Difference => {
   };
 };
 
-/** Name by name: one that is no UTF-8 changes nothing in the spelling of the others. */
+/** Converts each name separately: a name that is not UTF-8 does not change how the others are spelled. */
 function parsePath(path: Uint8Array): string {
   const names: string[] = [];
   for (let start = 0, end = 0; end !== path.length; start = end + 1) {

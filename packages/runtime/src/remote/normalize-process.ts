@@ -10,7 +10,7 @@ import { SyscallError, setLimit } from '../kernel/syscalls.ts';
  * @throws SyscallError
  */
 export const normalizeProcess = (): void => {
-  // Root inside, which is an ordinary user of the host, passes through folders of this process.
+  // Root inside a sandbox is an ordinary user of the host and must be able to traverse the folders that this process makes.
   process.umask(0o022);
   setLimit('coreBytes', 0);
   try {
@@ -24,7 +24,7 @@ export const normalizeProcess = (): void => {
 
 /**
  * Leaves the score of this process at 0. With CAP_SYS_RESOURCE 0 is its lower bound as well, which a restored process takes over
- * with the score: one below 0 would let programs of a sandbox save themselves at the cost of the host's.
+ * with the score: with a bound below 0, programs in a sandbox could protect themselves at the expense of the host.
  */
 export const resetOomScore = (path = oomScorePath): void => {
   if (Number(readFileSync(path, 'utf8')) === 0) return;

@@ -7,12 +7,12 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { createRemote, dialSocket } from './client.ts';
 
-it('connects no more once it has been rejected', async () => {
+it('does not connect again after a rejection', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'remote-'));
   onTestFinished(() => rm(dir, { recursive: true }));
   const socketPath = join(dir, 'front.sock');
   const ends: Socket[] = [];
-  // Cuts off each that asks for something.
+  // Ends each connection at its first call.
   const front = createServer((client) => {
     ends.push(client);
     client.on('error', () => undefined).on('data', () => client.destroy());
@@ -22,7 +22,7 @@ it('connects no more once it has been rejected', async () => {
   await expect(createRemote({ dial, staysConnected: true })).rejects.toMatchObject({ code: 'unavailable' });
   await expect.poll(() => ends.every((end) => end.closed)).toBe(true);
   const count = ends.length;
-  // It would be made again at once, and 50 ms later.
+  // A reconnect would come at once, and after 50 ms.
   await setTimeout(200);
   expect(ends).toHaveLength(count);
   front.close();

@@ -14,7 +14,7 @@ import type { Difference, InstanceSpec, SnapshotInfo } from '../runtime.ts';
 import { callGuest } from '../suite/client.ts';
 import { createRemote, createRemoteRuntime, dialSocket } from './client.ts';
 import { type RuntimeServer, serveRuntime } from './server.ts';
-import { createScriptedRuntime, used } from './testing/scripted-runtime.ts';
+import { createScriptedRuntime, exportedImage, used } from './testing/scripted-runtime.ts';
 
 let dir: string;
 let local: ReturnType<typeof createScriptedRuntime>;
@@ -55,7 +55,7 @@ const rawAnswer = async (input: string): Promise<string> => {
 };
 
 describe('a runtime over a unix socket', () => {
-  it('says what the runtime behind it is called and can do', () => {
+  it('reports the name and the features of the runtime behind it', () => {
     expect(remote.name).toBe(local.name);
     expect(remote.features).toEqual(local.features);
   });
@@ -75,7 +75,7 @@ describe('a runtime over a unix socket', () => {
     await expect(remote.get('one')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('cuts what it says of a failure to what fits a message', async () => {
+  it('shortens an error message to the size of a response', async () => {
     const made = await remote.create(toSpec('one'));
     await expect(made.snapshot({ id: 'wordy', memory: false })).rejects.toMatchObject({
       code: 'unsupported',
@@ -102,6 +102,9 @@ describe('a runtime over a unix socket', () => {
       { id: 'whole', sizeBytes: 0 },
       { id: 'torn', sizeBytes: 0 },
     ]);
+    expect(await remote.snapshots.exportImage('whole', { path: '/images/new' })).toEqual(exportedImage);
+    expect(local.log.at(-1)).toBe('export whole /images/new');
+    await expect(made.exportImage({ path: '/images/new' })).rejects.toMatchObject({ code: 'unsupported' });
     expect(await remote.snapshots.verify('whole')).toEqual([]);
     expect(await remote.snapshots.verify('torn')).toEqual(['its disk is gone']);
     const differences: Difference[] = [];
@@ -118,7 +121,7 @@ describe('a runtime over a unix socket', () => {
     expect(local.log.at(-1)).toBe('create two of whole');
   });
 
-  it('ends a comparison that its caller does not wait for any more', async () => {
+  it('ends a comparison when its caller stops waiting', async () => {
     const abort = new AbortController();
     const next = remote.snapshots
       .diff({ rootfs: '/' }, { instance: 'one' }, { signal: abort.signal })
@@ -131,7 +134,7 @@ describe('a runtime over a unix socket', () => {
     await expect.poll(() => local.log).toContain('diff aborted');
   });
 
-  it('leaves a later run of the same id alone', async () => {
+  it('does not affect a later run of the same id', async () => {
     const first = await remote.create(toSpec('one'));
     await first.stop();
     const second = await remote.create(toSpec('one'));
@@ -140,7 +143,7 @@ describe('a runtime over a unix socket', () => {
     expect(await second.state()).toBe('running');
   });
 
-  it('tells the new run of an instance that was resumed, and of its last one that it is over', async () => {
+  it('reports the new run of a resumed instance, and the end of its last one', async () => {
     const made = await remote.create(toSpec('one'));
     const first = made.runId;
     const ended = new Promise<void>((resolve) => void made.onExit(resolve));
@@ -165,7 +168,7 @@ describe('a runtime over a unix socket', () => {
     await expect.poll(() => isOver).toBe(true);
   });
 
-  it('reaches an instance that somebody else has resumed', async () => {
+  it('reaches an instance that another client has resumed', async () => {
     const made = await remote.create(toSpec('one'));
     await made.pause({ memory: false });
     await (await local.get('one')).resume();
@@ -174,7 +177,7 @@ describe('a runtime over a unix socket', () => {
     await expect(remote.get('one')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('hands the abort of a resume on', async () => {
+  it('passes on the abort of a resume', async () => {
     const creating = remote.create(toSpec('slow1'));
     local.release();
     const made = await creating;
@@ -192,7 +195,7 @@ describe('a runtime over a unix socket', () => {
     expect(await callGuest(await made.control(), { path: '/' })).toBe('control of one');
   });
 
-  it('carries the code of an error and says nothing of what caused it', async () => {
+  it('passes on the code of an error, but not its cause', async () => {
     await remote.create(toSpec('one'));
     await expect(remote.create(toSpec('one'))).rejects.toMatchObject({
       name: 'RuntimeError',
@@ -210,7 +213,7 @@ describe('a runtime over a unix socket', () => {
     expect(causes).toEqual(['secret of the host', 'secret of its disk']);
   });
 
-  it('keeps many calls under way on one connection', async () => {
+  it('has many pending calls on one connection', async () => {
     const slow = remote.create(toSpec('slow1'));
     await remote.create(toSpec('fast'));
     expect(await Promise.race([slow.then(() => 'slow'), setTimeout(20, 'still under way')])).toBe(
@@ -220,7 +223,7 @@ describe('a runtime over a unix socket', () => {
     expect((await slow).id).toBe('slow1');
   });
 
-  it('hands an abort on and rejects when the other side has cleaned up', async () => {
+  it('passes on an abort and rejects when the other side has cleaned up', async () => {
     const controller = new AbortController();
     const creating = remote.create(toSpec('slow1'), { signal: controller.signal });
     await expect.poll(() => local.log).toContain('create slow1');
@@ -229,7 +232,7 @@ describe('a runtime over a unix socket', () => {
     expect(local.log).toContain('undone slow1');
   });
 
-  it('undoes what is under way for a client that is gone', async () => {
+  it('undoes the pending calls of a client that has disconnected', async () => {
     const creating = remote.create(toSpec('slow1'));
     await expect.poll(() => local.log).toContain('create slow1');
     await remote.close();
@@ -237,7 +240,7 @@ describe('a runtime over a unix socket', () => {
     await expect.poll(() => local.log).toContain('undone slow1');
   });
 
-  it('tells of the end of a run once to each listener, and not to one that left', async () => {
+  it('calls each listener once when a run ends, but not one that was removed', async () => {
     const made = await remote.create(toSpec('one'));
     const heard: string[] = [];
     made.onExit(() => heard.push('first'));
@@ -251,7 +254,7 @@ describe('a runtime over a unix socket', () => {
     await expect.poll(() => heard).toEqual(['first', 'second', 'late']);
   });
 
-  it('rejects calls under way with "unavailable" when the other process ends, and the next ones work again', async () => {
+  it('rejects pending calls with "unavailable" when the other process ends, and later calls succeed', async () => {
     const made = await remote.create(toSpec('one'));
     const ended = new Promise<void>((resolve) => made.onExit(resolve));
     const creating = remote.create(toSpec('slow1'));
@@ -262,15 +265,15 @@ describe('a runtime over a unix socket', () => {
     await expect(remote.get('one')).rejects.toMatchObject({ code: 'unavailable' });
     await (await local.get('one')).stop();
     server = await serveRuntime(local, { socketPath: socketPath(), onError });
-    // A try to connect again that began before then may still be under way.
+    // An attempt to reconnect that began before may still be pending.
     const lookUp = () => remote.get('one').catch((error: RuntimeError) => error.code);
     await expect.poll(lookUp).toBe('not_found');
-    // It ended while nobody was there to tell; the new connection asks again.
+    // It ended while there was no connection; the new connection asks again.
     await ended;
     expect((await remote.create(toSpec('two'))).id).toBe('two');
   });
 
-  it('makes a call that nobody can have read again, to the next process', async () => {
+  it('repeats a call that the ended process cannot have read, to the next process', async () => {
     const ends: Socket[] = [];
     const front = createServer((client) => {
       ends.push(client);
@@ -281,7 +284,7 @@ describe('a runtime over a unix socket', () => {
     await once(front, 'listening');
     const other = await createRemote({ dial: () => dialSocket(join(dir, 'front.sock')) });
     try {
-      // What is said of it comes with the next turn of the event loop.
+      // Its end is reported in the next turn of the event loop.
       ends[0]?.destroy();
       expect((await other.create(toSpec('one'))).id).toBe('one');
       expect(local.log.filter((line) => line === 'create one')).toHaveLength(1);
@@ -295,7 +298,7 @@ describe('a runtime over a unix socket', () => {
     }
   });
 
-  it('makes a call again that began after the end of its connection and before that was told', async () => {
+  it('repeats a call that began after the end of its connection and before that was reported', async () => {
     const ends: Socket[] = [];
     const dial = async (): Promise<Socket> => {
       const end = await dialSocket(socketPath());
@@ -312,7 +315,7 @@ describe('a runtime over a unix socket', () => {
     }
   });
 
-  it('is told when the other side has ended by the time that a connection to it is there', async () => {
+  it('notices that the other side has ended by the time of the connection to it', async () => {
     let isFirst = true;
     const dial = async (): Promise<Socket> => {
       const end = await dialSocket(socketPath());
@@ -325,7 +328,7 @@ describe('a runtime over a unix socket', () => {
     await other.close();
   });
 
-  it('answers a malformed spec with the name of the field, and serves what else is under way', async () => {
+  it('answers a malformed spec with the name of the field, and serves other pending calls', async () => {
     const slow = remote.create(toSpec('slow'));
     await expect(remote.create(toSpec('../up'))).rejects.toMatchObject({
       code: 'internal',
@@ -353,7 +356,7 @@ describe('a runtime over a unix socket', () => {
     expect((await remote.create(toSpec('one'))).id).toBe('one');
   });
 
-  it('works in a folder whose path is longer than the name of a socket may be', async () => {
+  it('works in a folder whose path is longer than a socket name may be', async () => {
     const deep = join(dir, 'x'.repeat(120));
     await mkdir(deep);
     const path = join(deep, 'runtime.sock');
@@ -365,7 +368,7 @@ describe('a runtime over a unix socket', () => {
     expect(await readdir(deep)).toEqual([]);
   });
 
-  it('takes the place of a server that was killed', async () => {
+  it('replaces a server that was killed', async () => {
     const path = join(dir, 'left.sock');
     const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
     await once(spawn(process.execPath, ['-e', script]), 'exit');
@@ -376,7 +379,7 @@ describe('a runtime over a unix socket', () => {
     await next.close();
   });
 
-  it('rejects with "unavailable" where nobody listens', async () => {
+  it('rejects with "unavailable" when no process listens', async () => {
     await expect(createRemoteRuntime({ socketPath: join(dir, 'none.sock') })).rejects.toMatchObject({
       code: 'unavailable',
     });

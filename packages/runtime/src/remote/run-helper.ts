@@ -11,12 +11,13 @@ import { formatReadiness } from './readiness.ts';
 import { serveRuntime } from './server.ts';
 
 /**
- * The life of a helper: holds the driver, and is the only process of skerry that forks. Its parent speaks to it over a unix
- * socket, on which `addServices` may offer more. Its first line on stdout reports that it is ready, or why the driver cannot be opened.
- * Resolves with the status to exit with, when its stdin has ended: so it never outlives its parent; sandboxes outlive both.
+ * Runs the helper: it holds the driver, and is the only process of skerry that forks. The server calls it over a unix
+ * socket, to which `addServices` may add services. Its first line on stdout reports that it is ready, or why the driver
+ * cannot be opened. Resolves with the exit status when stdin ends, so the helper never outlives the server. Sandboxes
+ * outlive both.
  */
 export async function runHelper(options: {
-  /** Arguments, as `startHelper` makes them. */
+  /** The arguments that `startHelper` passes. */
   argv: readonly string[];
   addServices?: (router: ConnectRouter) => void;
 }): Promise<number> {
@@ -57,7 +58,7 @@ export async function runHelper(options: {
   const ended = Promise.race([once(process.stdin, 'close'), once(process, 'SIGTERM')]);
   void ended.then(() => ending.abort());
   process.stdin.resume();
-  // A helper whose parent was killed may still be undoing what it made; the lock is free when it is gone.
+  // An earlier helper whose server was killed may still be undoing its work; it releases the lock at its end.
   return withFolderLock(dirname(socketPath), async () => {
     writeHelperRecord(dataDir);
     const startsNone = values['starts-none'] ?? false;
@@ -67,7 +68,7 @@ export async function runHelper(options: {
       process.stdout.write(formatReadiness(toRuntimeError(error, 'opening the driver')));
     });
     if (driver === undefined) {
-      // The parent has read the line when it ends this process.
+      // The server ends this process after it has read the line.
       await ended;
       return 1;
     }
@@ -78,7 +79,7 @@ export async function runHelper(options: {
     });
     process.stdout.write(formatReadiness());
     await ended;
-    // What is being made is unmade before we go. A parent that cannot wait may kill this process: the next helper does it then.
+    // Unfinished work is undone before the exit. When the server kills this process instead, the next helper undoes it.
     await server.close();
     await driver.close();
     removeHelperRecord(dataDir);

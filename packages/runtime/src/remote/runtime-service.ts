@@ -17,7 +17,7 @@ import {
 } from './messages.ts';
 import { watchRuns } from './watch-runs.ts';
 
-/** The calls of a runtime. What it throws is to be translated by `createFailureInterceptor`. */
+/** Implements the calls of a runtime. `createFailureInterceptor` must translate its errors. */
 export const createRuntimeService = (
   runtime: AddressedRuntime,
   { onError }: { onError: (error: Error) => void },
@@ -25,7 +25,8 @@ export const createRuntimeService = (
   const find = async (message: Parameters<typeof parseTarget>[0]): Promise<AddressedInstance> => {
     const { instance: id, birthId }: Target = parseTarget(message);
     const instance = await runtime.get(id);
-    if (instance.birthId !== birthId) throw new RuntimeError('not_found', `that ${id} is gone`);
+    if (instance.birthId !== birthId)
+      throw new RuntimeError('not_found', `sandbox ${id} has ended, and another has its id`);
     return instance;
   };
 
@@ -62,8 +63,14 @@ export const createRuntimeService = (
     },
     exportImage: async (requests, context) => {
       const { request, signal } = await readHeld(requests, context.signal);
-      const path = parsePath(request.path, 'path');
-      return toExportedImageMessage(await (await find(request)).exportImage({ path, signal }));
+      const { origin } = request;
+      const options = { path: parsePath(request.path, 'path'), signal };
+      if (origin.case === 'snapshot') {
+        const id = parseInstanceId(origin.value, 'snapshot');
+        return toExportedImageMessage(await runtime.snapshots.exportImage(id, options));
+      }
+      const instance = await find({ target: origin.value });
+      return toExportedImageMessage(await instance.exportImage(options));
     },
     listSnapshots: () =>
       toMessages(runtime.snapshots.list(), ({ id, sizeBytes }) => ({
@@ -72,7 +79,7 @@ export const createRuntimeService = (
       })),
     verifySnapshot: async function* ({ snapshot }) {
       const problems = await runtime.snapshots.verify(parseInstanceId(snapshot, 'snapshot'));
-      // A path in it may hold what is no text.
+      // A path in it may contain bytes that are not text.
       for (const problem of problems) yield { problem: problem.toWellFormed() };
     },
     diff: (request, { signal }) => {

@@ -59,7 +59,7 @@ describe('the server', () => {
     ['no target', /no target/, () => client.getState({})],
     [
       'no birth id',
-      /is gone/,
+      /has ended, and another/,
       async () => {
         await create('one');
         await client.stop({ target: { instance: 'one' } });
@@ -96,7 +96,7 @@ describe('the server', () => {
     expect(await refusal(read())).toMatch('no run');
   });
 
-  it('goes on watching beside a run that cannot be looked at', async () => {
+  it('continues to watch when one run cannot be watched', async () => {
     const runId = (await create('one')).instance?.runId ?? '';
     const requests = (async function* () {
       yield { run: { instance: 'torn', runId: 'r' } };
@@ -112,7 +112,7 @@ describe('the server', () => {
     left.abort();
   });
 
-  it('leaves a list when its reader does, and answers other calls while no reader takes more of it', async () => {
+  it('ends a list when its reader leaves, and answers other calls while the reader takes no more of it', async () => {
     runtime.listsForEver();
     const left = new AbortController();
     const list = client.list({}, { signal: left.signal })[Symbol.asyncIterator]();
@@ -147,7 +147,7 @@ describe('the server', () => {
     expect(errors).toEqual([]);
   });
 
-  it('waits at its end for what it called off', async () => {
+  it('waits at its end for the calls that it cancelled', async () => {
     const refused = refusal(create('slow1'));
     await expect.poll(() => runtime.log).toContain('create slow1');
     await server.close();
@@ -155,7 +155,7 @@ describe('the server', () => {
     expect(await refused).toMatch(/^(Unavailable|Canceled)$/);
   });
 
-  it('hears of a call that is called off before its message is read', async () => {
+  it('cancels a call whose caller ends it before its message is read', async () => {
     const controller = new AbortController();
     controller.abort();
     const call = callHeld(client.create, { spec: toSpec('slow1') }, controller.signal);

@@ -13,21 +13,22 @@ import { createUnderWay } from './under-way.ts';
 
 export interface RuntimeServer {
   /**
-   * Stops listening, ends every connection, aborts what is under way and waits until that has cleaned up after itself.
-   * The runtime stays open.
+   * Stops listening, ends every connection, aborts pending calls and waits until they have cleaned up. The runtime stays
+   * open.
    */
   close(): Promise<void>;
 }
 
-/** How a session ends whose client closed it or was killed. */
+/** The errors of a session whose client closed it or was killed. */
 const departures = new Set(['ECONNRESET', 'EPIPE', 'ERR_HTTP2_SESSION_ERROR']);
-/** Longer than the longest path Linux takes, twice. */
+/** Twice the size of two paths of the longest kind, 4,096 bytes. */
 const maxRequestBytes = 16_384;
 
 /**
- * Offers a runtime to other processes of the same user, on a unix socket that only that user can open: the services of
- * `proto/` over HTTP/2. A socket that an earlier process left at the path is replaced. `addServices` adds others to the same socket.
- * `onError` hears of clients that do not speak HTTP/2, and of every failure whose cause the client is not told.
+ * Offers a runtime to other processes of the same user: the services of `proto/` over HTTP/2, on a unix socket that only
+ * this user can open. Replaces a socket that an earlier process left at the path. `addServices` adds services to the same
+ * socket. `onError` is called for clients that do not speak HTTP/2, and with each error whose cause is not sent to the
+ * client.
  */
 export async function serveRuntime(
   runtime: AddressedRuntime,
@@ -62,7 +63,7 @@ export async function serveRuntime(
   await rm(socketPath, { force: true });
   const short = await openSocketPath(socketPath);
   const listening = once(server, 'listening');
-  // The socket is made within the call to listen, with this mask: there is no moment when others could connect.
+  // `listen` creates the socket with this mask before it returns, so other users can never connect.
   const mask = process.umask(0o177);
   server.listen(short.path);
   process.umask(mask);
@@ -77,7 +78,7 @@ export async function serveRuntime(
       const closed = once(server, 'close');
       server.close();
       closing.abort();
-      // Not the sessions: these wait for the other side to close its socket, which it need not do.
+      // Not the sessions: closing these waits until the client closes its socket, which may never happen.
       for (const socket of sockets) socket.destroy();
       await closed;
       // Only now: closing the server removes the socket by this name.

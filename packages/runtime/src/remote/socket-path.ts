@@ -2,8 +2,8 @@ import { constants, open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
 /**
- * Another name of a unix socket for as long as `close` has not been called: the kernel takes at most 107 bytes
- * (unix(7)), and a data folder may lie deeper than that.
+ * Returns a short name of a unix socket, valid until `close` is called: the kernel accepts at most 107 bytes (unix(7)), and
+ * the path of a data folder may be longer.
  */
 export async function openSocketPath(path: string): Promise<{ path: string; close: () => Promise<void> }> {
   const folder = await open(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY);

@@ -3,8 +3,8 @@ import type { ConnectRouter } from '@connectrpc/connect';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 
 /**
- * Answers requests by the procedures of a router. `connectNodeAdapter` does that, too, but prints what it could not send to a client that
- * had gone.
+ * Answers requests with the procedures of a router. `connectNodeAdapter` does this as well, but prints an error when the
+ * client has disconnected.
  */
 export const toListener = (
   router: ConnectRouter,
@@ -17,7 +17,7 @@ export const toListener = (
       nodeResponse.writeHead(404).end();
       return;
     }
-    // It plays no part here, and connect-node throws on one that is missing or does not parse.
+    // It is not used here, but connect-node throws when it is missing or cannot be parsed.
     nodeRequest.headers[':authority'] = 'runtime';
     const request = universalRequestFromNodeRequest(nodeRequest, nodeResponse, undefined, undefined);
     handler(request)

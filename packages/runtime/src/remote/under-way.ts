@@ -1,9 +1,9 @@
 import type { Interceptor } from '@connectrpc/connect';
 
-/** What the calls of a server are still doing, also those whose client has gone. */
+/** The pending calls of a server, also those whose client has disconnected. */
 export interface UnderWay {
   interceptor: Interceptor;
-  /** Resolves when no call does anything any more; they are to be told to end before. */
+  /** Resolves when no call is pending. Abort the calls first. */
   settled(): Promise<void>;
 }
 
@@ -16,8 +16,8 @@ export function createUnderWay(): UnderWay {
   };
 
   /**
-   * Ends the stream when its client has gone. connect-es may wait for ever for room in a connection that is closed: it asks for no further
-   * message then, and does not let go of what the stream holds.
+   * Ends the stream when its client has disconnected. connect-es may wait forever for room in a closed connection: it reads
+   * no further message then, and never releases what the stream holds.
    */
   const endWith = <T>(messages: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> => {
     const iterator = messages[Symbol.asyncIterator]();

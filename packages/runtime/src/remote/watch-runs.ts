@@ -4,14 +4,14 @@ import { isRuntimeError } from '../error.ts';
 import type { WatchRequest } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { parseRun, type Run } from './messages.ts';
 
-/** Sends each of the runs that are asked for once it is over, until the signal aborts. `onError` hears of one that cannot be looked at. */
+/** Sends each requested run when it has ended, until the signal aborts. `onError` is called with the error of a run that cannot be watched. */
 export async function* watchRuns(
   runtime: AddressedRuntime,
   requests: AsyncIterable<WatchRequest>,
   { signal, onError }: { signal: AbortSignal; onError: (error: Error) => void },
 ): AsyncGenerator<{ run: Run }> {
   const events = new EventEmitter<{ end: [Run]; error: [unknown] }>();
-  // After the last reader has gone, too.
+  // An error may also come after the last reader has left.
   events.on('error', () => undefined);
   const ends = on(events, 'end', { signal }) as AsyncIterable<[Run]>;
   const stops = new Set<() => void>();

@@ -3,14 +3,14 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { parseRun, type Run } from './messages.ts';
 
-/** What listens for the end of which run. A listener is called once, whatever number of times the end is reported. */
+/** The listeners for the ends of runs. A listener is called once, also when the end is reported several times. */
 export interface Watches {
-  /** How many runs are listened for. */
+  /** The number of runs that have a listener. */
   readonly size: number;
   add(run: Run, listener: () => void): void;
   remove(run: Run, listener: () => void): void;
   tell(run: Run): void;
-  /** Calls the listener with each run that is listened for, now or from now on. The returned function takes it back. */
+  /** Calls the function with each run that has a listener, also with later ones. The returned function stops that. */
   follow(listener: (run: Run) => void): () => void;
 }
 
@@ -50,7 +50,7 @@ export function createWatches(): Watches {
   };
 }
 
-/** Asks one connection for the end of every run that is listened for. Resolves when it tells of none any more: the next one is to be asked. */
+/** Watches, over one connection, every run that has a listener. Resolves when the connection reports no more: watch over the next one then. */
 export async function watchOver(transport: Transport, watches: Watches): Promise<void> {
   const asked = new EventEmitter<{ run: [Run] }>();
   const runs = on(asked, 'run') as AsyncIterableIterator<[Run]>;
@@ -62,7 +62,7 @@ export async function watchOver(transport: Transport, watches: Watches): Promise
     for await (const response of createClient(RuntimeService, transport).watch(toRequests()))
       watches.tell(parseRun(response));
   } catch {
-    // As a rule because the connection has ended.
+    // Usually the connection has ended.
   } finally {
     leave();
     await runs.return?.();

@@ -5,23 +5,30 @@ import { RuntimeError } from '../error.ts';
 import { identifyProcess, isAlive, type ProcessIdentity } from '../kernel/process-identity.ts';
 import { signalProcess } from '../kernel/signal-process.ts';
 import { ioctl } from '../kernel/syscalls.ts';
+import { listSlots } from '../network/slots.ts';
 
 // linux/nsfs.h
 const NS_GET_PARENT = 0xb702;
 
+// proc(5), /proc/pid/mountinfo: which folder of its file system is mounted, counted from 0.
+const MOUNT_ROOT = 3;
+
 const END_MS = 10_000;
 
 /**
- * Ends the sandboxes of a rootless namespace whose holder has ended: with it ended the mounts by which they could be
- * found, and their network. Call it outside of a rootless namespace, where the user may signal processes in every user
- * namespace of their own. Rejects with `internal` when a process does not end.
+ * Ends the sandboxes of a rootless namespace whose holder has ended, which still have their slots in `stateDir`: with the
+ * holder ended the mounts by which they could be found, and their network. Spares those of another rootless namespace, also
+ * when that has the same number meanwhile. Call it outside of a rootless namespace, where the user may signal processes in
+ * every user namespace of their own. Rejects with `internal` when a process does not end.
  */
-export async function endOrphans({ userNamespace }: { userNamespace: number }): Promise<void> {
+export async function endOrphans(options: { userNamespace: number; stateDir: string }): Promise<void> {
+  const { userNamespace, stateDir } = options;
+  const ids = new Set((await listSlots({ stateDir })).map(({ id }) => id));
   const deadline = Date.now() + END_MS;
   const killed = new Map<number, ProcessIdentity>();
   for (;;) {
     const orphans = findInits(userNamespace)
-      .filter((pid) => !killed.has(pid))
+      .filter((pid) => !killed.has(pid) && isSandbox(pid, ids))
       .flatMap((pid) => identifyProcess(pid) ?? []);
     // The first process of a sandbox ends the others. While it waits for them its command line cannot be read any more.
     if (orphans.length === 0 && ![...killed.values()].some(isAlive)) return;
@@ -50,7 +57,25 @@ const isAgentInit = (pid: number): boolean => {
   }
 };
 
-/** The user namespace of a process; undefined for a process that has ended. */
+/**
+ * Whether it is the first process of one of these sandboxes: the kernel reuses the number of a namespace as soon as nothing
+ * is in it any more. Code inside cannot change the mounts of a sandbox, which are from a folder that is named by its id.
+ */
+const isSandbox = (pid: number, ids: ReadonlySet<string>): boolean => {
+  try {
+    const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8').split('\n');
+    return mounts.some((line) =>
+      line
+        .split(' ')
+        [MOUNT_ROOT]?.split('/')
+        .some((name) => ids.has(name)),
+    );
+  } catch {
+    return false; // The process has ended.
+  }
+};
+
+/** The parent of the user namespace of a process; undefined for a process that has ended. */
 const toParentNamespace = (pid: number): number | undefined => {
   try {
     return withDescriptor(openSync(`/proc/${pid}/ns/user`, 'r'), (own) =>

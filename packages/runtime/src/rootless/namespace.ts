@@ -110,7 +110,7 @@ async function connect(stateDir: string, record: RootlessRecord): Promise<Rootle
 
 async function makeNamespace(stateDir: string, refusal?: LimitsRefusal): Promise<RootlessRecord> {
   const last = readLastRootlessRecord(stateDir);
-  if (last) await endOrphans(last);
+  if (last) await endOrphans({ ...last, stateDir });
   const ranges = await readIdRanges();
   const linePath = holderLinePath(stateDir);
   await rm(linePath, { force: true });

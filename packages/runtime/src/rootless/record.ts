@@ -11,7 +11,7 @@ export interface RootlessRecord {
   bootId: string;
   /** The process that holds the namespaces. */
   holder: ProcessIdentity;
-  /** The inode of its user namespace, which is not reused while a sandbox is in one below. */
+  /** The inode of its user namespace. Another one may have it as soon as no sandbox is in one below. */
   userNamespace: number;
   /** The process that carries packets between the rootless namespace and the host's network. */
   uplink?: ProcessIdentity;

@@ -48,7 +48,13 @@ export const pauseSuite = (host: SuiteHost): void => {
       expect(await code(instance.connect(8080))).toBe('unavailable');
       expect(await code(instance.control())).toBe('unavailable');
       const { diskBytes, ...rest } = await instance.usage();
-      expect(rest).toEqual({ cpuTimeMs: 0, memoryBytes: 0, cacheBytes: 0, processCount: 0 });
+      expect(rest).toEqual({
+        cpuTimeMs: 0,
+        memoryBytes: 0,
+        cacheBytes: 0,
+        freeDiskBytes: 0,
+        processCount: 0,
+      });
       expect(diskBytes).toBeGreaterThan(10_000);
       expect(diskBytes).toBeLessThan(64 * 2 ** 20);
     });

@@ -255,6 +255,9 @@ const lifeSuite = (host: SuiteHost): void => {
       expect(before.processCount).toBeGreaterThanOrEqual(2);
       expect(after.cpuTimeMs - before.cpuTimeMs).toBeGreaterThan(50);
       expect(after.diskBytes - before.diskBytes).toBeGreaterThan(19_000_000);
+      expect(after.freeDiskBytes).toBeGreaterThan(0);
+      if (host.runtime.features.limits.disk)
+        expect(before.freeDiskBytes - after.freeDiskBytes).toBeGreaterThan(19_000_000);
       expect(after.cacheBytes - before.cacheBytes).toBeGreaterThan(19_000_000);
     });
 
@@ -299,7 +302,12 @@ const lifeSuite = (host: SuiteHost): void => {
       if (!pause.memory && !pause.filesystem) tried.resume = await code(instance.resume());
       if (!snapshot.memory) tried.snapshot = await code(instance.snapshot({ id: 's1', memory: true }));
       if (!snapshot.filesystem) tried.files = await code(instance.snapshot({ id: 's2', memory: false }));
-      if (!imageExport) tried.image = await code(instance.exportImage({ path: '/nonexistent/image' }));
+      if (!imageExport) {
+        tried.image = await code(instance.exportImage({ path: '/nonexistent/image' }));
+        tried.snapshotImage = await code(
+          host.runtime.snapshots.exportImage('s1', { path: '/nonexistent/image' }),
+        );
+      }
       expect(new Set(Object.values(tried))).toEqual(
         new Set(Object.keys(tried).length > 0 ? ['unsupported'] : []),
       );

@@ -20,7 +20,10 @@ export interface LogsOptions extends CallOptions {
    * of the log.
    */
   from?: Date | undefined;
-  /** At most 1000, the default. */
+  /**
+   * At most 1000, the default. The result has more entries where its last millisecond would be incomplete, or be that of
+   * `from`.
+   */
   limit?: number | undefined;
   /** `backward`, the default, has the newest entry first, `forward` the oldest. */
   direction?: 'forward' | 'backward' | undefined;

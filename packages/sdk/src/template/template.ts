@@ -110,7 +110,7 @@ export class TemplateBuilder {
 export interface TemplateStart {
   /** Begins with an image of an OCI registry, such as `python:3.13-slim`. */
   fromImage(image: string, options?: { credentials?: RegistryCredentials | undefined }): TemplateBuilder;
-  /** Begins with a template of the service, such as `base` or `web:v2`. */
+  /** Begins with a template of the service, such as `base` or `web:v2`, or with the files of a snapshot, by its id or name. */
   fromTemplate(name: string): TemplateBuilder;
 }
 

@@ -16,7 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => stack.down());
 
-const skerry = (argv: string[], input?: string): Promise<string> => runProgram(skerryProgram, argv, input);
+const skerry = (argv: string[], input?: string): Promise<string> =>
+  runProgram(skerryProgram, argv, { input });
 
 /** A program on a terminal of this host. */
 const openTerminal = (file: string, args: string[]) => {

@@ -5,7 +5,7 @@ import type { Ask } from './given.ts';
 
 const bytes = Uint8Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256);
 
-/** Reading, writing and arranging files, and watching folders. */
+/** Tests with the official client: reading, writing, moving and removing files, and watching folders. */
 export function filesScenario(ask: Ask): void {
   it('writes and reads text, bytes, blobs and streams', async () => {
     const { files } = ask().sandbox;
@@ -108,7 +108,7 @@ export function filesScenario(ask: Ask): void {
     await expect(files.makeDir('/etc/passwd')).rejects.toBeInstanceOf(e2b.InvalidArgumentError);
   });
 
-  it('reports changes of a watched folder until it is told to stop', async () => {
+  it('reports changes of a watched folder until it is stopped', async () => {
     const { files, commands } = ask().sandbox;
     await files.makeDir('/tmp/watched');
     const seen: FilesystemEvent[] = [];

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { E2b, NewestE2b } from './clients.ts';
 import type { Ask } from './given.ts';
 
-/** Keeps memory, as every release does unless it is told otherwise. The oldest calls it a beta. */
+/** Keeps memory, the default of every release. The oldest one names the call a beta. */
 const pause = (sandbox: InstanceType<E2b['Sandbox']>): Promise<boolean> => {
   const newer = sandbox as Partial<Pick<InstanceType<NewestE2b['Sandbox']>, 'pause'>>;
   return newer.pause?.() ?? sandbox.betaPause();

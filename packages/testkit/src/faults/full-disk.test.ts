@@ -54,7 +54,7 @@ const outcomeOf = async (act: () => Promise<unknown>): Promise<string> => {
   }
 };
 
-it('a full disk is told with 503, loses nothing, and does not keep from removing what fills it', async () => {
+it('a full disk is reported with 503, loses nothing, and what fills it can be removed', async () => {
   const [runs, inMemory, onDisk, ...others] = (await Promise.all(Array.from({ length: 5 }, create))) as [
     Sandbox,
     Sandbox,

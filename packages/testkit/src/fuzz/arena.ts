@@ -25,7 +25,7 @@ const SPARE_DESCRIPTORS = 12;
 const SETTLE_MS = 8000;
 
 interface Vitals {
-  /** Process id and time of its start, so that a new process is told from the old one. */
+  /** Process id and time of its start, which distinguishes a new process from the old one. */
   agent: string;
   agentDescriptors: number;
   serverDescriptors: number;

@@ -32,7 +32,7 @@ export interface RequestParts {
   readonly cuts: readonly number[];
 }
 
-/** How the length of a body is told: rightly in two ways, too long, or as chunks that never end. */
+/** How a request declares the length of its body: rightly in two ways, too long, or as chunks that never end. */
 export const framing: fc.Arbitrary<RequestParts['framing']> = fc.oneof(
   { weight: 12, arbitrary: fc.constant<RequestParts['framing']>('length') },
   { weight: 6, arbitrary: fc.constant<RequestParts['framing']>('chunked') },

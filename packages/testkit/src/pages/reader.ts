@@ -17,7 +17,7 @@ export interface Reader extends Disposable {
   write(file: string, text: string): void;
   /** Runs a program and resolves with what it printed. Rejects with its output when it fails. */
   run(program: string, argv: readonly string[], env?: Record<string, string>): Promise<string>;
-  /** Compiles programs strictly without writing anything. Throws with what the compiler reports. */
+  /** Compiles programs strictly, without output files. Throws with what the compiler reports. */
   check(files: readonly string[]): void;
 }
 

@@ -34,7 +34,7 @@ const createWay = async () => {
   };
 };
 
-it('a watch whose connection is cut goes on, tells of the gap, and of everything after it', async () => {
+it('a watch whose connection is cut continues, and reports the gap and everything after it', async () => {
   using way = await createWay();
   await using direct = await Sandbox.create({ ...stack.connection, timeoutMs: 120_000 });
   const sandbox = await Sandbox.connect(direct.sandboxId, { ...stack.connection, sandboxUrl: way.url });

@@ -38,7 +38,7 @@ it('a sandbox that is paused at random points of file work has the trees of a mo
       if (!(await sandbox.files.exists('/tmp/tree'))) pauses.inTheMiddle += 1;
       expect({ cycle, tree: await awaitWork(sandbox) }).toEqual({ cycle, tree: expected });
     } else {
-      // Nothing is told to be safe before.
+      // Nothing is reported as safe before.
       expect({ cycle, tree: await work(sandbox, operations) }).toEqual({ cycle, tree: expected });
       await sandbox.pause({ memory: false });
       await Sandbox.connect(id, stack.connection);

@@ -94,7 +94,7 @@ it.each([
     const second = await startStack({ dataDir });
     const found = await list(second);
     expect(found).toEqual(expect.arrayContaining(told.map(([snapshotId]) => snapshotId)));
-    // At most the last of each sandbox was made and could not be told of any more.
+    // Each sandbox may have one more snapshot, whose id was not returned before the kill.
     expect(found.length).toBeLessThanOrEqual(told.length + sandboxes.length);
     await expect.poll(() => kept().length).toBe(found.length);
     for (const [snapshotId, mark] of told.slice(-2)) {

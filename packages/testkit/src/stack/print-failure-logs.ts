@@ -1,5 +1,5 @@
 // A setup file of vitest: prints what the servers of a test file logged since the begin of a test that failed. A client
-// is told only that the server failed; the reason is in the server's log.
+// sees only that the server failed; the reason is in the server's log.
 import { afterEach } from 'vitest';
 import { knownLogs } from './known-logs.ts';
 

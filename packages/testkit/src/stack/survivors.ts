@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 const folder = '/tmp/survivors';
 
 /**
- * A Node program that is told a word by a change of a watched file, sends it to a child on pipes and over the connections
+ * A Node program that reads a word when a watched file changes, sends it to a child on pipes and over the connections
  * that it had made at its start, and writes down what came back. It never connects again.
  */
 const node = `

@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { components } from '@skerry/platform-client';
 import { Sandbox, type StorageKind, type StorageUsage, storage } from '@skerry/sdk';
 import { buildCache } from '@skerry/sdk/template';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { makeArchive, toFilesHash } from './archive.ts';
@@ -21,8 +22,8 @@ let registry: DebianRegistry;
 const busybox = makeBusyboxFolder(['sh', 'cat', 'echo', 'id', 'chown', 'mkdir', 'sleep', 'test']);
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-build-cache-'));
 
-const start = async (): Promise<void> => {
-  stack = await startStack({ dataDir, args: ['--registry', registry.host] });
+const start = async (...args: string[]): Promise<void> => {
+  stack = await startStack({ dataDir, args: ['--registry', registry.host, ...args] });
 };
 beforeAll(async () => {
   registry = await startDebianRegistry();
@@ -148,6 +149,48 @@ describe('the cache of builds', () => {
   });
 });
 
+describe('layers of images', () => {
+  it('are requested once for all images that have them, again when the disk has damaged them, and listed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'skerry-shared-layer-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const shared = join(folder, 'layer');
+    await promisify(execFile)('tar', ['-C', busybox, '-czf', shared, '.']);
+    const digest = `sha256:${createHash('sha256').update(readFileSync(shared)).digest('hex')}`;
+    const countRequests = (): number =>
+      registry
+        .readRequests()
+        .filter((request) => /^GET .*\/blobs\//.test(request) && request.endsWith(digest)).length;
+    const buildFrom = async (name: string): Promise<Build> => {
+      // Its config is another one, and so is its manifest.
+      const env = ['PATH=/bin', `IMAGE=${name}`];
+      await registry.pushLayers(`test/${name}`, { paths: [shared], compression: 'gzip', env });
+      const fromImage = `${registry.host}/test/${name}`;
+      const built = await build(name, [run(`echo step of ${name}`)], { fromImage });
+      expect(messagesOf(built)).toContain(`step of ${name}`);
+      return built;
+    };
+    expect((await buildFrom('one-image')).status).toBe('ready');
+    expect(countRequests()).toBe(1);
+    const second = await buildFrom('another-image');
+    expect(countRequests()).toBe(1);
+    expect(messagesOf(second)).toContainEqual(
+      expect.stringMatching(/^unpacking layer 1 of 1, .*, which an earlier pull has kept$/),
+    );
+    const file = join(dataDir, 'layers', `${digest.replace(':', '-')}.layer`);
+    writeFileSync(file, readFileSync(file).fill(0, 1_000, 2_000));
+    const third = await buildFrom('third-image');
+    expect(countRequests()).toBe(2);
+    expect(messagesOf(third)).toContain(
+      `the layer ${digest} was damaged on the disk of the server, and is requested again`,
+    );
+    expect(readFileSync(file)).toEqual(readFileSync(shared));
+    const kept = (await listKept()).find(({ description }) => description === `layer ${digest}`);
+    expect(kept?.sizeBytes).toBe(statSync(file).blocks * 512);
+    expect(await buildCache.remove(kept?.key ?? '', stack.connection)).toBe(true);
+    expect(existsSync(file)).toBe(false);
+  });
+});
+
 describe('skerry template cache', () => {
   const skerry = (...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> =>
     promisify(execFile)(process.execPath, [
@@ -225,7 +268,7 @@ describe('what the server keeps', () => {
     expect(before.templates.count).toBe(built.templates.count - 1);
     expect(before.templates.reclaimableCount).toBe(before.templates.count);
     expect(before.templates.count + before.snapshots.count + before.buildCache.count).toBe(
-      [...list('templates'), ...list('snapshots')].length,
+      [...list('templates'), ...list('snapshots'), ...list('layers')].length,
     );
     const df = await promisify(execFile)(process.execPath, [
       skerryProgram,
@@ -244,6 +287,16 @@ describe('what the server keeps', () => {
       expect.arrayContaining([toRemoval(before.templates), toRemoval(before.buildCache)]),
     );
     expect(await listKept()).toEqual([]);
-    expect([...list('templates'), ...list('snapshots')]).toEqual([]);
+    expect([...list('templates'), ...list('snapshots'), ...list('layers')]).toEqual([]);
+  });
+
+  it('has one bound for the results of builds and the layers of their images', async () => {
+    expect(await build('bounded', [run('echo kept')])).toMatchObject({ status: 'ready' });
+    expect(list('layers')).toHaveLength(1);
+    await stack.kill();
+    await start('--build-cache', '1');
+    await expect.poll(listKept).toEqual([]);
+    expect(list('layers')).toEqual([]);
+    expect(await read('bounded', 'echo runs')).toBe('runs\n');
   });
 });

@@ -2,10 +2,13 @@ import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_pro
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
+  closeSync,
   copyFileSync,
   createReadStream,
   mkdirSync,
   mkdtempSync,
+  openSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -30,6 +33,8 @@ export interface DebianRegistry extends AsyncDisposable {
     name: string,
     image: { paths: readonly string[]; compression: 'gzip' | 'none' } & ImageSettings,
   ): Promise<void>;
+  /** The answered requests so far: each with its method and path, such as `GET /v2/name/blobs/sha256:…`. */
+  readRequests(): string[];
 }
 
 interface ImageSettings {
@@ -62,7 +67,11 @@ export async function startDebianRegistry({
     settings.push(`auth: { htpasswd: { realm: here, path: ${users} } }`);
   }
   writeFileSync(config, `${settings.join('\n')}\n`);
-  const server = spawn('docker-registry', ['serve', config], { stdio: 'ignore' });
+  // It writes a line for each request to its output.
+  const requests = join(folder, 'requests');
+  const output = openSync(requests, 'w');
+  const server = spawn('docker-registry', ['serve', config], { stdio: ['ignore', output, 'ignore'] });
+  closeSync(output);
   await waitForAnswer(server, `http://${host}/v2/`);
   const authorization: Record<string, string> =
     credentials === undefined
@@ -118,6 +127,11 @@ export async function startDebianRegistry({
   return {
     host,
     pushLayers,
+    readRequests: () =>
+      Array.from(
+        readFileSync(requests, 'utf8').matchAll(/"([A-Z]+ \S+) HTTP/g),
+        ([, request = '']) => request,
+      ),
     push: async (name, { folder: content, owner = 0, ...settings }) => {
       const path = join(mkdtempSync(join(folder, 'layer-')), 'layer');
       const tar = ['-C', content, '--numeric-owner', `--owner=any:${owner}`, '--group=0', '-czf', path, '.'];

@@ -108,6 +108,32 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
     expect(await removeTemplate('twice')).toBe(204);
   });
 
+  it('fails with a reason when the snapshot that it waits to begin with is deleted', async () => {
+    const source = await create('base');
+    const { snapshotId } = await source.createSnapshot({ memory: false });
+    await source.kill();
+    const begin = async (name: string, body: object) => {
+      const registered = await register(name);
+      await start(registered, body);
+      return registered;
+    };
+    // As many as run at a time.
+    const before = ['first', 'second'];
+    for (const name of before) {
+      const steps = [{ type: 'RUN', args: ['echo begun; sleep 600'] }];
+      const running = await begin(name, { ...fromBusybox(), steps, force: true });
+      await expect.poll(async () => messagesOf(await readStatus(running))).toContain('begun');
+    }
+    const waiting = await begin('third', { fromTemplate: snapshotId });
+    expect(await Sandbox.deleteSnapshot(snapshotId, stack.connection)).toBe(true);
+    for (const name of before) expect(await removeTemplate(name)).toBe(204);
+    expect(await waitForEnd(waiting)).toMatchObject({
+      status: 'error',
+      reason: { message: `the snapshot ${snapshotId} was deleted`, step: 'base' },
+    });
+    expect(await removeTemplate('third')).toBe(204);
+  });
+
   it('fails with a reason when the server is killed, leaves nothing, and the next build works', async () => {
     expect(await build('plain', fromBusybox())).toMatchObject({ status: 'ready' });
     const before = listImages();

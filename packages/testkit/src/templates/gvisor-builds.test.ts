@@ -95,3 +95,20 @@ it('refuses by name what its files cannot have: an attribute, and an owner that 
     message: expect.stringContaining('has the owner 70000:1, and the sandbox has no such id'),
   });
 });
+
+it('begins with the files of a snapshot that has processes too', async () => {
+  const from = (template: string) => Sandbox.create({ ...stack.connection, template, timeoutMs: 120_000 });
+  const small = { ...stack.connection, cpuCount: 1, memoryMb: 256 };
+  await build(Template().fromImage(image), 'lower', small).result();
+  const source = await from('lower');
+  await source.commands.run('PATH=/bin; echo kept > /root/kept; ln -s kept /root/link; rm /bin/wget', {
+    user: 'root',
+  });
+  const { snapshotId } = await source.createSnapshot();
+  await source.kill();
+  const steps = Template().fromTemplate(snapshotId).user('root').run('cat /root/link > /root/copy');
+  await build(steps, 'upper', small).result();
+  await using sandbox = await from('upper');
+  const { stdout } = await sandbox.commands.run('PATH=/bin; cat /root/copy; echo /bin/w*', { user: 'root' });
+  expect(stdout).toBe('kept\n/bin/w*\n');
+});

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
+import { buildCache } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './debian-registry.ts';
@@ -11,7 +12,7 @@ let stack: Stack;
 let registry: DebianRegistry;
 let busybox: string;
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-start-'));
-const { build } = createTemplateBuilds(() => stack);
+const { build, register, start, readStatus, waitForEnd } = createTemplateBuilds(() => stack);
 
 const up = async (...args: string[]): Promise<void> => {
   stack = await startStack({ dataDir, args: ['--registry', registry.host, ...args] });
@@ -20,8 +21,24 @@ const up = async (...args: string[]): Promise<void> => {
 beforeAll(async () => {
   registry = await startDebianRegistry();
   busybox = makeBusyboxFolder([
-    ...['sh', 'cat', 'chown', 'echo', 'env', 'httpd', 'id', 'mkdir', 'mv', 'pwd', 'rm', 'sleep', 'test'],
-    ...['touch', 'tr', 'wget'],
+    ...[
+      'sh',
+      'cat',
+      'chown',
+      'echo',
+      'env',
+      'fallocate',
+      'head',
+      'httpd',
+      'id',
+      'mkdir',
+      'mv',
+      'pwd',
+      'rm',
+      'sleep',
+      'tail',
+    ],
+    ...['test', 'touch', 'tr', 'wget'],
   ]);
   await registry.push('test/busybox', { folder: busybox, env: ['COLOUR=blue'] });
   await up();
@@ -74,6 +91,7 @@ const getBuilds = async (templateID: string) => {
   const { data } = await stack.api.GET('/templates/{templateID}', { params: { path: { templateID } } });
   return data?.builds ?? [];
 };
+const listImages = (): string[] => readdirSync(join(dataDir, 'templates')).toSorted();
 const listSnapshots = (): string[] => readdirSync(join(dataDir, 'snapshots'));
 
 describe('the start command of a template', () => {
@@ -123,6 +141,48 @@ describe('the start command of a template', () => {
     expect(await own.files.exists('/tmp/other')).toBe(true);
     expect(await own.files.exists('/tmp/www/state')).toBe(false);
     for (const sandbox of [parent, inherited, own]) await sandbox.kill();
+  });
+
+  it('is inherited from a snapshot too, whose files and not its processes a build begins with', async () => {
+    const source = await create('served');
+    const [sourceId] = await ask(source);
+    await source.commands.run('echo kept > mine; echo there > /tmp/there');
+    await source.commands.run('rm /bin/env', { user: 'root' });
+    const { snapshotId } = await source.createSnapshot({ name: 'kept:v1' });
+    await source.kill();
+    const images = listImages();
+    const whole = await build('whole', { fromTemplate: 'kept:v1' });
+    expect(whole.reason).toBeUndefined();
+    const steps = [{ type: 'RUN', args: ['cat mine /tmp/there > copy; echo begun; sleep 1'] }];
+    const registered = await register('stepped');
+    await start(registered, { fromTemplate: snapshotId, steps });
+    const readLog = async () => (await readStatus(registered)).logEntries.map(({ message }) => message);
+    await expect.poll(readLog).toContain('begun');
+    // What a build began with is its own.
+    expect(await Sandbox.deleteSnapshot(snapshotId, stack.connection)).toBe(true);
+    expect((await waitForEnd(registered)).reason).toBeUndefined();
+    expect(await readLog()).toContainEqual(
+      expect.stringMatching(/^CACHED [0-9a-f]{32} FROM snapshot local\/kept:v1$/),
+    );
+    const sandboxes = [await create('whole'), await create('stepped')] as const;
+    for (const sandbox of sandboxes) {
+      const [id, ...rest] = await ask(sandbox);
+      expect(rest).toEqual(where);
+      expect(id).not.toBe(sourceId);
+      expect(await sandbox.files.read('/home/user/mine')).toBe('kept\n');
+      expect(await sandbox.files.exists('/bin/env')).toBe(false);
+    }
+    expect(await sandboxes[0].files.exists('/home/user/copy')).toBe(false);
+    expect(await sandboxes[1].files.read('/home/user/copy')).toBe('kept\nthere\n');
+    for (const sandbox of sandboxes) await sandbox.kill();
+    for (const templateID of ['whole', 'stepped'])
+      await stack.api.DELETE('/templates/{templateID}', { params: { path: { templateID } } });
+    const cached = await buildCache.list(stack.connection);
+    const base = cached.find(({ description }) => description === 'FROM snapshot kept:v1');
+    await buildCache.remove(base?.key ?? '', stack.connection);
+    expect(listImages()).toEqual(images);
+    const { error } = await start(await register('late'), { fromTemplate: snapshotId });
+    expect(error).toMatchObject({ code: 404 });
   });
 
   it('fails its build when it fails before it is ready', async () => {
@@ -181,6 +241,54 @@ describe('the start command of a template', () => {
           .status,
       ).toBe(204);
     expect(listSnapshots().length).toBe(before - 2);
+  });
+});
+
+describe('the size of a build', () => {
+  it('is that of the sandboxes, and holds inside', async () => {
+    const registered = await register('sized', { cpuCount: 1, memoryMB: 256, minFreeDiskMb: 1_800 });
+    await start(registered, { ...fromBusybox(), steps: [{ type: 'RUN', args: ['echo small > file'] }] });
+    expect((await waitForEnd(registered)).reason).toBeUndefined();
+    const sandbox = await create('sized');
+    expect(await sandbox.getInfo()).toMatchObject({ cpuCount: 1, memoryMiB: 256, diskSizeMiB: 2_048 });
+    const config = readFileSync(join(dataDir, 'sandboxes', sandbox.sandboxId, 'config.json'), 'utf8');
+    const { cpu } = JSON.parse(config).linux.resources;
+    expect(cpu.quota / cpu.period).toBe(1);
+    const run = (command: string): Promise<number> =>
+      sandbox.commands.run(command).then(
+        () => 0,
+        ({ exitCode }) => exitCode,
+      );
+    expect(await run('fallocate -l 1800m large')).toBe(0);
+    expect(await run('fallocate -l 300m larger')).toBe(1);
+    // It keeps all that it reads, which is a single line.
+    expect(await run('head -c 300m /dev/zero | tail')).toBe(137);
+    expect(await run('true')).toBe(0);
+    await sandbox.kill();
+  });
+
+  it('fails a build whose start command leaves less of the disk free than it requires', async () => {
+    const body = {
+      ...fromBusybox(),
+      startCmd: 'fallocate -l 500m /tmp/large; exec sleep 1000',
+      readyCmd: 'test -f /tmp/large',
+    };
+    const require = async (minFreeDiskMb: number) => {
+      const registered = await register('large', { minFreeDiskMb });
+      await start(registered, body);
+      return (await waitForEnd(registered)).reason;
+    };
+    expect(await require(1_800)).toEqual({
+      message: expect.stringMatching(
+        /^the start command leaves 1[45]\d\d MiB of the disk free, which is less than minFreeDiskMb, 1800$/,
+      ),
+      step: 'finalize',
+    });
+    expect(await require(1_400)).toBeUndefined();
+    const sandbox = await create('large');
+    await sandbox.commands.run('fallocate -l 1400m /home/user/more');
+    await expect(sandbox.commands.run('fallocate -l 500m /home/user/most')).rejects.toThrow();
+    await sandbox.kill();
   });
 });
 

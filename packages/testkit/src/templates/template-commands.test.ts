@@ -73,6 +73,7 @@ WORKDIR /srv
 RUN <<EOF
 echo "$GREETING" > greeting
 id -un >> greeting
+echo "$no_proxy" >> greeting
 EOF
 ENV VERSION=1
 RUN echo worker:x:1500:1500::/home/worker:/bin/sh >> /etc/passwd && mkdir /home/worker && chown worker /home/worker
@@ -84,7 +85,7 @@ LABEL kept=no
   const image = `NAME=${registry.host}/test/busybox`;
   const built = await skerry(
     ...(['template', 'build'] as const),
-    ...['--build-arg', image, '--build-arg', 'GREETING=hi'],
+    ...['--build-arg', image, '--build-arg', 'GREETING=hi', '--build-arg', 'no_proxy=a.test'],
     ...['--cpu', '1', '--memory', '256', '--tag', 'stable', 'greeter', folder],
   );
   expect(built).toMatchObject({ code: 0, stdout: 'greeter:stable\n' });
@@ -102,11 +103,11 @@ LABEL kept=no
     '--template',
     'greeter:stable',
     '--',
-    'cat',
-    '/srv/greeting',
-    '/home/worker/version',
+    'sh',
+    '-c',
+    'cat /srv/greeting /home/worker/version; echo "${no_proxy-none}"',
   );
-  expect(ran).toMatchObject({ code: 0, stdout: 'hi\nroot\n1\n' });
+  expect(ran).toMatchObject({ code: 0, stdout: 'hi\nroot\na.test\n1\nnone\n' });
 
   const { stdout: table } = await skerry('template', 'list');
   expect(table).toMatch(/^NAME +ID +STATUS +CPU +MEMORY +BUILDS +UPDATED\n/);
@@ -165,13 +166,15 @@ it('sends the credentials that Docker would use for an image, for that image alo
 read registry
 [ "$registry" = "${closed.host}" ] && echo '{"Username":"someone","Secret":"hunter2"}'
 `;
+  const config = JSON.stringify({ credHelpers: { [closed.host]: 'testing' } });
   const folder = makeProject({
     Dockerfile: `FROM ${closed.host}/test/busybox AS closed
 FROM ${registry.host}/test/busybox
 COPY --from=closed /etc/passwd /closed
 COPY --from=${closed.host}/test/busybox /etc/group /group
 `,
-    'docker/config.json': JSON.stringify({ credHelpers: { [closed.host]: 'testing' } }),
+    'docker/config.json': config,
+    'home/.docker/config.json': config,
     'bin/docker-credential-testing': helper,
   });
   chmodSync(join(folder, 'bin/docker-credential-testing'), 0o755);
@@ -187,7 +190,9 @@ COPY --from=${closed.host}/test/busybox /etc/group /group
   const logs = await skerry('template', 'logs', 'from-closed');
   for (const { stdout, stderr } of [built, again, logs]) expect(stdout + stderr).not.toContain('hunter2');
 
-  const without = await skerryWith({ DOCKER_CONFIG: folder }, 'template', 'build', ...from, 'from-closed');
+  // Tests read nothing in the home of the developer: `vitest.config.ts` sets DOCKER_CONFIG.
+  const ofDeveloper = { HOME: join(folder, 'home'), PATH: env.PATH };
+  const without = await skerryWith(ofDeveloper, 'template', 'build', ...from, 'from-closed');
   expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining('requires a user name') });
 });
 
@@ -227,6 +232,8 @@ it('ends with 1 and one line for a build that fails, and for what is asked wrong
     [['x', folder, '--build-arg', 'A=1'], /no ARG for the build arguments A/],
     [['x', join(folder, 'none')], /^skerry: no file .*none\/Dockerfile/],
     [['x', '--from', 'a', '--file', 'b'], /--from does not go with --file/],
+    [['x', '--ready-made', 'node', '--from', 'a'], /--ready-made does not go with --file and --from/],
+    [['--from', 'a'], /the template needs a name/],
     [['x', folder, '--target', 'none'], /the Dockerfile has no stage "none"/],
   ] as const)
     expect(await skerry('template', 'build', ...argv)).toMatchObject({

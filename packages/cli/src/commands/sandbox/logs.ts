@@ -53,11 +53,8 @@ async function* readLog(
     const newest = page.filter(({ timestamp }) => +timestamp === +last);
     seen = new Set(newest.map((entry) => JSON.stringify(entry)));
     from = last;
-    if (page.length === PAGE_ENTRIES) {
-      // A millisecond that fills a page would be requested again and again.
-      if (newest.length === PAGE_ENTRIES) from = new Date(+last + 1);
-      continue;
-    }
+    // A full page with nothing new is one long millisecond, the last.
+    if (page.length >= PAGE_ENTRIES && fresh.length > 0) continue;
     if (!follow) return;
     await delay(FOLLOW_MS);
   }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { build, Template, type TemplateBuilder } from '@skerry/sdk/template';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { CliError } from '../../cli-error.ts';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { findDockerCredentials } from '../../registry-credentials/find-credentials.ts';
@@ -10,11 +10,13 @@ import { parseCount } from '../parse-count.ts';
 import { parseMebibytes } from '../parse-mebibytes.ts';
 import { createProgressLine } from '../progress-line.ts';
 import { parseEnvironment } from '../sandbox/parse-pairs.ts';
+import { findReadyMade, readyMadeNames } from './ready-made.ts';
 import { showBuild } from './show-build.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   file?: string;
   from?: string;
+  readyMade?: string;
   buildArg?: Record<string, string>;
   target?: string;
   cpu?: number;
@@ -24,15 +26,18 @@ type Flags = Parameters<typeof resolveConnection>[0] & {
   json?: boolean;
 };
 
-/** `skerry template build NAME [CONTEXT]`: prints the name of the template, for `sandbox create`. */
+/** `skerry template build [NAME] [CONTEXT]`: prints the name of the template, for `sandbox create`. */
 export function buildTemplateCommand(): Command {
   return withConnectionFlags(
     new Command('build')
-      .description('build a template from a Dockerfile, or from an image as it is')
-      .argument('<name>', 'name of the template, such as web or web:v2')
+      .description('build a template from a Dockerfile, a ready-made one, or an image as it is')
+      .argument('[name]', 'name of the template, such as web or web:v2 (default: that of --ready-made)')
       .argument('[context]', 'folder whose files may be copied', '.')
       .option('--file <path>', 'the Dockerfile (default: Dockerfile in the folder)')
       .option('--from <image>', 'image of a registry, in place of a Dockerfile')
+      .addOption(
+        new Option('--ready-made <name>', 'a Dockerfile that comes with skerry').choices(readyMadeNames),
+      )
       .option('--build-arg <name=value>', 'value for an ARG, may be repeated', parseEnvironment)
       .option('--target <stage>', 'stage of the Dockerfile, by name or number (default: the last)')
       .option('--cpu <count>', 'processors of each sandbox, 1 or an even number (default: 2)', parseCount)
@@ -40,7 +45,9 @@ export function buildTemplateCommand(): Command {
       .option('--no-cache', 'run all steps, and upload all files again')
       .option('--tag <tag>', 'another tag, may be repeated', addTag)
       .option('--json', 'one JSON object a line: each line of the log, then the result'),
-  ).action(async (name: string, context: string, flags: Flags) => {
+  ).action(async (given: string | undefined, context: string, flags: Flags) => {
+    const name = given ?? flags.readyMade;
+    if (name === undefined) throw new CliError('the template needs a name');
     const template = toTemplate(context, flags);
     const handle = build(template, name, {
       ...(await resolveConnection(flags)),
@@ -56,7 +63,12 @@ export function buildTemplateCommand(): Command {
   });
 }
 
-function toTemplate(context: string, { file, from, buildArg, target }: Flags): TemplateBuilder {
+function toTemplate(context: string, { file, from, readyMade, buildArg, target }: Flags): TemplateBuilder {
+  if (readyMade !== undefined) {
+    if (file !== undefined || from !== undefined)
+      throw new CliError('--ready-made does not go with --file and --from');
+    return Template.fromDockerfile(findReadyMade(readyMade), { buildArgs: buildArg, target });
+  }
   if (from !== undefined) {
     if (file !== undefined || buildArg || target !== undefined)
       throw new CliError('--from does not go with --file, --build-arg and --target');

@@ -9,6 +9,7 @@ import {
   readFileSync,
   readlinkSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -108,6 +109,19 @@ describe('GET /pack', () => {
     execFileSync('mkfifo', [join(from, 'pipe')]);
     expect((await pack(from)).json).toMatchObject({
       message: expect.stringContaining('neither a file nor a folder'),
+    });
+  });
+
+  it('refuses a name and a target that are not UTF-8', async () => {
+    const byte = Buffer.from([0xe9]);
+    symlinkSync(byte, join(from, 'link'));
+    expect((await pack(from)).json).toMatchObject({
+      message: expect.stringContaining('/link" has a target that is not UTF-8'),
+    });
+    unlinkSync(join(from, 'link'));
+    writeFileSync(Buffer.concat([Buffer.from(`${from}/caf`), byte]), 'x');
+    expect((await pack(from)).json).toMatchObject({
+      message: expect.stringContaining('/caf\ufffd" has a name that is not UTF-8'),
     });
   });
 });

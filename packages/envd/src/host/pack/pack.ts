@@ -5,13 +5,14 @@ import { pipeline as pipe } from 'node:stream/promises';
 import { invalid } from '@skerry/contract/error';
 import { type Header, type Pack, pack } from 'tar-stream';
 import { getAttributeBytes, isWithoutAttributes, listAttributes } from '../../system/xattr.ts';
+import { isText } from '../unpack/archive-entry.ts';
 import { toAttributeRecord } from '../unpack/entry-attributes.ts';
 import { type FoundSources, mounted } from './find-sources.ts';
 
 /**
  * The found files as a plain tar archive that is made while it is read: with owners, modes, hard links and the extended
  * attributes of the namespace `user`, without what the host mounts. Throws `invalid_argument` for what is neither file,
- * folder nor link. The files must not change meanwhile. Destroy it if you do not read it to its end.
+ * folder nor link, and for names and targets that are not UTF-8. The files must not change meanwhile. Destroy it if you do not read it to its end.
  */
 export const packFiles = ({ sources }: Pick<FoundSources, 'sources'>): Readable => {
   // Before the first byte, so that the answer can still be an error.
@@ -33,6 +34,8 @@ function* walk({ path, name }: { path: string; name: string }): Generator<Found>
   yield { path, name, stats };
   if (!stats.isDirectory()) return;
   for (const child of readdirSync(path).toSorted()) {
+    if (!isText(child))
+      throw invalid(`${JSON.stringify(posix.join(path, child))} has a name that is not UTF-8`);
     const below = posix.join(path, child);
     if (!mounted.includes(below)) yield* walk({ path: below, name: posix.join(name, child) });
   }
@@ -41,6 +44,8 @@ function* walk({ path, name }: { path: string; name: string }): Generator<Found>
 const requireKind = (path: string, stats: Stats): void => {
   if (!stats.isFile() && !stats.isDirectory() && !stats.isSymbolicLink())
     throw invalid(`${JSON.stringify(path)} is neither a file nor a folder nor a link`);
+  if (stats.isSymbolicLink() && !isText(readlinkSync(path)))
+    throw invalid(`${JSON.stringify(path)} has a target that is not UTF-8`);
 };
 
 const addAll = async (archive: Pack, sources: FoundSources['sources']): Promise<void> => {

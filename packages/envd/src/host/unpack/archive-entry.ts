@@ -13,7 +13,13 @@ export interface ArchiveEntry {
   content: { kind: 'file' | 'folder' } | { kind: 'symlink'; target: string } | { kind: 'link'; to: string[] };
 }
 
-/** Throws `RefusedEntryError` for an absolute path, one with `..`, and for what is no file, folder or link. */
+/** What a parser, or Node, has in place of bytes that are not UTF-8. What has this character itself is refused too. */
+const REPLACEMENT = '\ufffd';
+
+/** Whether a name or a target is as it was. */
+export const isText = (text: string): boolean => !text.includes(REPLACEMENT);
+
+/** Throws `RefusedEntryError` for an absolute path, one with `..` or not in UTF-8, and for what is no file, folder or link. */
 export const parseEntry = (header: Header): ArchiveEntry => {
   const pax = (header.pax ?? {}) as Record<string, string>;
   if (Object.keys(pax).some((key) => key.startsWith('GNU.sparse.')))
@@ -39,6 +45,7 @@ const parseContent = ({ type, linkname }: Header): ArchiveEntry['content'] => {
       return { kind: 'folder' };
     case 'symlink':
       if (!linkname || linkname.includes('\0')) throw new RefusedEntryError('links to nothing');
+      if (!isText(linkname)) throw new RefusedEntryError('has a target that is not UTF-8');
       return { kind: 'symlink', target: linkname };
     case 'link':
       return { kind: 'link', to: parsePath(linkname ?? '') };
@@ -58,5 +65,6 @@ const parsePath = (path: string): string[] => {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
   if (parts.includes('..')) throw new RefusedEntryError('leaves the archive by ".."');
   if (path.includes('\0')) throw new RefusedEntryError('has a name with NUL');
+  if (!isText(path)) throw new RefusedEntryError('has a name that is not UTF-8');
   return parts;
 };

@@ -125,6 +125,16 @@ describe('POST /unpack', () => {
       '"a/../../evil" of the archive leaves the archive by ".."',
     ],
     [
+      'a name that is not UTF-8',
+      [{ name: 'caf\ufffd' }],
+      '"caf\ufffd" of the archive has a name that is not UTF-8',
+    ],
+    [
+      'a target that is not UTF-8',
+      [{ name: 'link', type: 'symlink', linkname: 'caf\ufffd' }],
+      '"link" of the archive has a target that is not UTF-8',
+    ],
+    [
       'a path through a link to the outside',
       [{ name: 'out', type: 'symlink', linkname: '/' }, { name: 'out/evil' }],
       '"out/evil" of the archive leaves the destination through a link',

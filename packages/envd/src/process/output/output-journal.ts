@@ -59,7 +59,7 @@ interface Block extends Lender {
 const FIRST_BLOCK_BYTES = 1024;
 /** From this size on bytes that come together stay in one block: cut at its end, they would become one message more. */
 const MIN_WHOLE_BYTES = 16 * 1024;
-/** What the place where the kind changes takes, about. */
+/** The approximate memory of the entry of a run. */
 const RUN_BYTES = 40;
 /** As `process.proto` limits its events. */
 const MAX_PIECE_BYTES = { stdout: 32 * 1024, stderr: 32 * 1024, pty: 16 * 1024 };
@@ -152,7 +152,7 @@ export const createOutputJournal = (): OutputJournal => {
     positionsAt(offset) {
       const positions = { ...written };
       if (offset >= end) return positions;
-      // From the last run to the one at `offset`: of each kind the first run behind the place counts.
+      // Backwards from the last run to the one at `offset`: for each kind, the earliest visited run decides.
       for (let index = runs.length - 1; index >= 0; index -= 1) {
         const run = runs[index] as Run;
         positions[run.kind] = run.position + Math.max(offset - run.at, 0);

@@ -59,7 +59,7 @@ export interface ProcessOutputOptions {
 interface Reader {
   cursor: number;
   readonly holdMs: number;
-  /** What ends the time in which the others wait for it, or that they have waited in vain. */
+  /** The timer of the wait for this reader, or `spent` when that wait has failed. */
   grace: NodeJS.Timeout | 'spent' | undefined;
   fail(error: Error): void;
   wake(): void;
@@ -70,8 +70,8 @@ const OUTPUT_KINDS = ['stdout', 'stderr', 'pty'] as const satisfies readonly Out
 /** A reader this far behind counts as full; the process is held back when every reader is. */
 const FULL_BYTES = 256 * 1024;
 /**
- * The most that is kept. A reader that needs older bytes is dropped: others kept reading, so nothing held the process back.
- * More would cost more than itself: the heap grows with what lives long, and output becomes slower by a fifth.
+ * The size limit of the journal. A reader that needs older bytes is dropped: the others continued to read, so the process
+ * was not paused. A larger journal costs more than its bytes: long-lived data enlarges the heap, which slows output by a fifth.
  */
 const MAX_JOURNAL_BYTES = 2 * 1024 * 1024;
 /** The same while a reader may reconnect: it then lacks what was in flight, several megabytes. */
@@ -164,7 +164,7 @@ export const createProcessOutput = (options: ProcessOutputOptions): ProcessOutpu
   };
   const waitFor = (reader: Reader): void => {
     reader.grace = setTimeout(() => {
-      // Without readers there was no wait that could fail.
+      // When all readers are behind, the process waits for all of them, and the wait for this one has not failed.
       reader.grace = areAllFull() ? undefined : 'spent';
       balance();
     }, GRACE_MS).unref();

@@ -1,4 +1,4 @@
-import { ApiError, invalid, notFound } from '@skerry/contract/error';
+import { ApiError, notFound } from '@skerry/contract/error';
 import type { Store } from '../../store/store.ts';
 import type { BuildPlan, BuildSource, StagePlan } from '../../templates/build-plan.ts';
 import type { TemplateImages } from '../../templates/template-images.ts';
@@ -12,7 +12,7 @@ interface Names {
 
 /**
  * The plan with what the names of its images mean on this server. Credentials are for the registry that the name has: no other gets
- * them. Rejects with `not_found` for a template that does not exist, and with `invalid_argument` for a snapshot.
+ * them. Rejects with `not_found` for a template that does not exist.
  */
 export const mapImages = async (plan: BuildPlan, names: Names): Promise<BuildPlan> => {
   const mapStage = async <T extends StagePlan>(stage: T, field: string): Promise<T> => ({
@@ -40,6 +40,7 @@ const mapSource = async (
     const isMissing = error instanceof ApiError && error.code === 'not_found';
     throw isMissing ? notFound(`${meaning}, which was not found`) : error;
   });
-  if (snapshot !== null) throw invalid(`${meaning}, a snapshot, which cannot be built on`);
-  return { kind: 'template', name, build, requestedAs };
+  return snapshot === null
+    ? { kind: 'template', name, build, requestedAs }
+    : { kind: 'snapshot', name, snapshot, requestedAs };
 };

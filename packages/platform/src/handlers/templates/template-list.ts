@@ -9,18 +9,23 @@ type ListRoute = 'GET /templates' | 'GET /v2/templates';
 /** Snapshots have a list of their own. */
 const kinds = ['image', 'build'] as const;
 
+/** Throws `permission_denied` for a team that the key does not belong to. */
+const requireOwnTeam = (teamID = NAMESPACE): void => {
+  if (teamID !== NAMESPACE)
+    throw new ApiError('permission_denied', `query.teamID: the key does not belong to team "${teamID}"`);
+};
+
 /** The two handlers that list templates. */
 export const createTemplateListHandlers = ({
   store,
 }: Pick<HandlerContext, 'store'>): Pick<PlatformHandlers, ListRoute> => ({
-  'GET /templates': async () => ({
-    status: 200,
-    body: (await store.listTemplates({ kinds })).map(toTemplate),
-  }),
+  'GET /templates': async ({ query }) => {
+    requireOwnTeam(query.teamID);
+    return { status: 200, body: (await store.listTemplates({ kinds })).map(toTemplate) };
+  },
   'GET /v2/templates': async ({ query }) => {
-    const { teamID = NAMESPACE, limit = 100, nextToken } = query;
-    if (teamID !== NAMESPACE)
-      throw new ApiError('permission_denied', `query.teamID: the key does not belong to team "${teamID}"`);
+    const { teamID, limit = 100, nextToken } = query;
+    requireOwnTeam(teamID);
     const cursor = nextToken === undefined ? undefined : parseCursor(nextToken, 'desc');
     const after = cursor && { createdAt: cursor.startedAt, id: cursor.id };
     // One more than the page shows whether there is a next page.

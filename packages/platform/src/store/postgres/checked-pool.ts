@@ -1,21 +1,26 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
-import type { Pool, PoolClient } from 'pg';
-import { toStoreError } from './database-error.ts';
+import { DatabaseError, type Pool, type PoolClient } from 'pg';
+import { toStoreError, toUnavailable } from './database-error.ts';
 import { fromStored, toStored } from './nul-text.ts';
 
 const checkClient = (client: PoolClient): PostgresPoolClient => {
+  let isLost = false;
   const query = async (sql: string, parameters: readonly unknown[]) => {
+    // `pg` would send it after the response to the query that has not been answered.
+    if (isLost) throw toUnavailable('the connection to the database was lost');
     try {
       const result = await client.query(sql, parameters.map(toStored));
       for (const row of result.rows as Record<string, unknown>[])
         for (const name in row) row[name] = fromStored(row[name]);
       return result;
     } catch (error) {
+      isLost ||= !(error instanceof DatabaseError);
       throw toStoreError(error);
     }
   };
+  const release = (destroy?: boolean): void => client.release(destroy || isLost);
   // Kysely's type has an overload for cursors, which the store does not use.
-  return { query, release: (destroy?: boolean) => client.release(destroy) } as unknown as PostgresPoolClient;
+  return { query, release } as unknown as PostgresPoolClient;
 };
 
 /**

@@ -17,6 +17,7 @@ const temporary: Record<string, string> = {
   '53100': 'the disk of the database is full',
   '53': 'the database has no resources left',
   '55P03': 'the database is busy',
+  '57014': 'the database took too long',
   '57': 'the database is stopping or starting',
   '58': 'the database cannot use its disk',
 };

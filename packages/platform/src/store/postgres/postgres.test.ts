@@ -100,6 +100,61 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     });
   });
 
+  /** A store of an empty database with unsafe settings and a short limit, beside a connection of the test. */
+  const withOther = async (act: (other: Store, client: Client) => Promise<void>): Promise<void> => {
+    const unsafe = '-c synchronous_commit=off -c lock_timeout=0';
+    const otherUrl = await server.createDatabase();
+    const client = new Client({ connectionString: otherUrl });
+    await client.connect();
+    const name = new URL(otherUrl).pathname.slice(1);
+    await client.query(`alter database ${name} set synchronous_commit = off`);
+    const other = await createPostgresStore({
+      url: `${otherUrl}&options=${encodeURIComponent(unsafe)}`,
+      statementMs: 2_000,
+    });
+    try {
+      await act(other, client);
+    } finally {
+      await client.end();
+      await other.close();
+    }
+  };
+  const busy = { code: 'unavailable', headers: { 'Retry-After': '1' } };
+
+  it('commits synchronously, whatever the database and the URL say', () =>
+    withOther(async (other, client) => {
+      await client.query(`create function refuse_unsafe() returns trigger language plpgsql as $$ begin
+        if current_setting('synchronous_commit') <> 'on' then raise 'not synchronous'; end if;
+        return new;
+      end $$`);
+      await client.query('create trigger t before insert on warm_instances execute function refuse_unsafe()');
+      await other.addWarm({ id: 'i1', spec: '', createdAt: 1 });
+      expect(await other.listWarm()).toHaveLength(1);
+    }));
+
+  it('is "unavailable" with the time of a retry when a statement takes too long, and when it gets no response', () =>
+    withOther(async (other, client) => {
+      await client.query('begin; lock table warm_instances');
+      await expect(other.listWarm()).rejects.toMatchObject({
+        ...busy,
+        message: 'the database took too long',
+      });
+      await client.query('rollback');
+      expect(await other.listWarm()).toEqual([]);
+
+      const { rows } = await client.query<{ pid: number }>(
+        `select pid from pg_stat_activity where datname = current_database() and application_name = 'skerry'`,
+      );
+      for (const { pid } of rows) process.kill(pid, 'SIGSTOP');
+      try {
+        await expect(other.listWarm()).rejects.toMatchObject(busy);
+        // On a new connection.
+        expect(await other.listWarm()).toEqual([]);
+      } finally {
+        for (const { pid } of rows) process.kill(pid, 'SIGCONT');
+      }
+    }));
+
   it('is "unavailable" with the time of a retry while the database is down, and loses nothing acknowledged', async () => {
     const acknowledged: string[] = [];
     const errors: unknown[] = [];

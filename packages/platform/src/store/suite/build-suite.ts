@@ -11,7 +11,7 @@ export const describeBuilds = (ask: () => Store): void => {
     id: string,
     { name = 'made', tags = ['default'], createdAt = 1 } = {},
   ): Promise<BuildRow> => {
-    const build = { id, createdAt, ...size, tags };
+    const build = { id, createdAt, ...size, minFreeDiskMb: 7, tags };
     const row = await ask().addBuild(build, { templateId: `t-${name}`, name, superseded: later });
     if (row === 'taken') throw new Error('taken');
     return row;
@@ -83,7 +83,7 @@ export const describeBuilds = (ask: () => Store): void => {
       expect(await ask().findTaggedBuild('t-made', 'default')).toMatchObject({ id: 'b1' });
       const reason = { message: 'too late' };
       expect(await ask().failBuild('b1', { finishedAt: 10, reason })).toBeUndefined();
-      expect(await ask().findBuild('b1')).toMatchObject(ready);
+      expect(await ask().findBuild('b1')).toMatchObject({ ...ready, minFreeDiskMb: 7 });
     });
 
     it('fail with their reason, and a waiting one when the next of its template is registered', async () => {
@@ -111,7 +111,7 @@ export const describeBuilds = (ask: () => Store): void => {
 
     it('are not registered under the name of another kind of template', async () => {
       await ask().ensureTemplate({ id: 't0', name: 'base', createdAt: 0, ...size });
-      const build = { id: 'b1', createdAt: 1, ...size, tags: [] };
+      const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: [] };
       expect(await ask().addBuild(build, { templateId: 't1', name: 'base', superseded: later })).toBe(
         'taken',
       );
@@ -136,9 +136,16 @@ export const describeBuilds = (ask: () => Store): void => {
       expect(await read({ offset: 1, limit: 1 })).toEqual(['two']);
       expect(await read({ levels: ['error'] })).toEqual(['two']);
       expect(await read({ offset: 3 })).toEqual([]);
-      expect(await read({ order: 'desc', to: 1 })).toEqual(['two', 'one']);
-      expect(await read({ order: 'desc', limit: 1 })).toEqual(['three']);
-      expect(await read({ from: 2 })).toEqual(['three']);
+      const page = async (query: object) =>
+        (
+          await ask().pageBuildLog('b1', { levels: ['info', 'error'], order: 'asc', limit: 10, ...query })
+        ).map(({ message }) => message);
+      expect(await page({ order: 'desc', cursor: 1 })).toEqual(['two', 'one']);
+      expect(await page({ order: 'desc', limit: 1 })).toEqual(['three']);
+      expect(await page({ cursor: 2 })).toEqual(['three']);
+      expect(await page({ limit: 1 })).toEqual(['one', 'two']);
+      expect(await page({ limit: 1, cursor: 1 })).toEqual(['one', 'two', 'three']);
+      expect(await page({ limit: 1, levels: ['error'] })).toEqual(['two']);
     });
 
     it('lose their images when no tag, sandbox or snapshot needs them', async () => {

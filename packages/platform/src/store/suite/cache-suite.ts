@@ -38,7 +38,7 @@ export const describeCache = (ask: () => Store): void => {
       expect(await ask().findCached(['a', 'none'])).toEqual([both]);
       expect(await ask().retireImages()).toEqual(['sha256:a']);
 
-      const build = { id: 'b1', createdAt: 1, ...size, tags: ['default'] };
+      const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
       await ask().addBuild(build, { templateId: 't1', name: 'made', superseded: '' });
       await ask().startBuild('b1', 2);
       const rest = { env: {}, start: null, checkpointId: null };
@@ -84,7 +84,7 @@ export const describeCache = (ask: () => Store): void => {
       await keep(result('two', { parent: 'one', snapshotId: 'n2' }));
       await keep(result('end', { parent: 'two', ...image('made') }));
       await keep(result('other', { parent: 'two', ...image('other') }));
-      const build = { id: 'b1', createdAt: 1, ...size, tags: ['default'] };
+      const build = { id: 'b1', createdAt: 1, ...size, minFreeDiskMb: 0, tags: ['default'] };
       await ask().addBuild(build, { templateId: 't1', name: 'made', superseded: '' });
       await ask().startBuild('b1', 2);
       const rest = { env: {}, start: null, checkpointId: null };

@@ -72,15 +72,11 @@ export const describeObservations = (
 
   describe('logs', () => {
     const source = (seq: number, sandboxId = 'i1') => ({ sandboxId, origin: 'a', seq });
-    const list = (query: Partial<Parameters<Store['listLogEntries']>[0]> = {}) =>
-      ask().listLogEntries({
-        sandboxId: 'i1',
-        from: start,
-        to: start + day,
-        order: 'asc',
-        limit: 1000,
-        ...query,
-      });
+    const listAll = (query: Partial<Parameters<Store['listLogEntries']>[0]> = {}) =>
+      ask().listLogEntries({ sandboxId: 'i1', order: 'asc', limit: 1000, ...query });
+    /** Without the entries of the store itself, which are of this day. */
+    const list = async (query?: Parameters<typeof listAll>[0]) =>
+      (await listAll(query)).filter(({ at }) => at < start + day);
     const messages = async (query?: Parameters<typeof list>[0]) =>
       (await list(query)).map(({ message }) => message);
 
@@ -92,18 +88,39 @@ export const describeObservations = (
       await ask().addLogEntries([first, entry(start + 1), second], [source(3)]);
       await ask().addLogEntries([entry(start, { sandboxId: 'i2' })], [source(1, 'i2')]);
       const store = await reopen();
-      const query = { sandboxId: 'i1', from: start, to: start + 1, limit: 2 } as const;
+      const query = { sandboxId: 'i1', cursor: start, limit: 2 } as const;
       const { at, level, logger, message, fields } = first;
-      expect(await store.listLogEntries({ ...query, order: 'asc' })).toEqual([
+      expect((await store.listLogEntries({ ...query, order: 'asc' })).slice(0, 2)).toEqual([
         { at, level, logger, message, fields },
         expect.objectContaining({ message: 'at the same moment' }),
       ]);
-      expect((await store.listLogEntries({ ...query, order: 'desc' })).map(({ at }) => at)).toEqual([
-        start + 1,
-        start,
-      ]);
+      const newest = await store.listLogEntries({ ...query, cursor: start + 1, order: 'desc' });
+      expect(newest.map(({ at }) => at)).toEqual([start + 1, start, start]);
       expect(await store.findLogSource('i1')).toEqual(source(3));
       expect(await store.findLogSource('i3')).toBeUndefined();
+    });
+
+    it('are paged by time so that callers who continue at a millisecond or after it miss nothing and come to an end', async () => {
+      await run('i1');
+      const times = [0, 1, 1, 1, 2, 3, 3].map((offset) => start + offset);
+      await ask().addLogEntries(
+        times.map((at, index) => entry(at, { message: `${index}` })),
+        [source(times.length)],
+      );
+      const page = async (query: Parameters<typeof list>[0]) => (await messages(query)).join('');
+      expect(await page({ limit: 1 })).toBe('0');
+      expect(await page({ limit: 2 })).toBe('0123');
+      expect(await page({ limit: 4 })).toBe('0123');
+      expect(await page({ limit: 1, cursor: start + 1 })).toBe('1234');
+      expect(await page({ limit: 3, cursor: start + 1 })).toBe('1234');
+      expect(await page({ limit: 4, cursor: start + 1 })).toBe('1234');
+      expect(await page({ limit: 1, cursor: start + 3 })).toBe('56');
+      expect(await page({ limit: 1, cursor: start + 4 })).toBe('');
+      expect(await page({ limit: 0 })).toBe('');
+      expect(await page({ limit: 1, order: 'desc', cursor: start + day })).toBe('65');
+      expect(await page({ limit: 2, order: 'desc', cursor: start + 1 })).toBe('3210');
+      expect(await page({ limit: 3, order: 'desc', cursor: start + 1 })).toBe('3210');
+      expect(await page({ limit: 9, order: 'desc', cursor: start })).toBe('0');
     });
 
     it('filters by level, and by a case-sensitive part of message or fields', async () => {
@@ -166,7 +183,7 @@ export const describeObservations = (
       await change({ from: ['resuming'], to: 'running', set: { pausedAt: null, pausedWith: null } });
       await change({ from: ['running', 'paused'], to: 'killing', set: { cause: 'lost' } });
       await change({ from: ['killing'], to: 'ended', set: { endedAt: start } });
-      const told = await list({ from: undefined, to: undefined });
+      const told = await listAll();
       expect(told.map(({ level, message }) => `${level}: ${message}`)).toEqual([
         'info: sandbox started',
         'info: sandbox paused',

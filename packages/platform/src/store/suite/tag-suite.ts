@@ -5,7 +5,7 @@ import type { Store } from '../store.ts';
 export const describeTags = (ask: () => Store): void => {
   const templateId = 't1';
   const begin = async (id: string, createdAt: number, tags: readonly string[]): Promise<void> => {
-    const build = { id, createdAt, cpuCount: 1, memoryMb: 128, diskMb: 100, tags };
+    const build = { id, createdAt, cpuCount: 1, memoryMb: 128, diskMb: 100, minFreeDiskMb: 0, tags };
     await ask().addBuild(build, { templateId, name: 'made', superseded: 'later' });
     await ask().startBuild(id, createdAt);
   };

@@ -6,7 +6,7 @@ export const describeUsage = (ask: () => Store): void => {
   const size = { cpuCount: 1, memoryMb: 128, diskMb: 1 };
   const add = async (id: string, { name = 'made', createdAt = 1, tag = 'default', isReady = true } = {}) => {
     await ask().addBuild(
-      { id, createdAt, ...size, tags: [tag] },
+      { id, createdAt, ...size, minFreeDiskMb: 0, tags: [tag] },
       { templateId: `t-${name}`, name, superseded: '' },
     );
     await ask().startBuild(id, 2);
@@ -75,7 +75,7 @@ export const describeUsage = (ask: () => Store): void => {
       const entry = { key: 'k', parent: null, description: 'RUN k', createdAt: 1, ...image };
       await ask().keepCached(entry, { replaces: false });
       // Its next build may still begin.
-      const next = { id: 'next', createdAt: 5, ...size, tags: ['default'] };
+      const next = { id: 'next', createdAt: 5, ...size, minFreeDiskMb: 0, tags: ['default'] };
       await ask().addBuild(next, { templateId: 't-waiting', name: 'waiting', superseded: '' });
       const unused = (await ask().listUnusedTemplates()).map(({ id }) => id);
       expect(unused.toSorted()).toEqual(['t-cached', 't-served']);

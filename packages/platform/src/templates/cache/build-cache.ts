@@ -6,6 +6,8 @@ import type { Snapshotting } from '../../sandboxes/snapshotting.ts';
 import type { BuildRow } from '../../store/build-store.ts';
 import type { CacheEntry, ImageConfig, NewCacheEntry } from '../../store/cache/cache-store.ts';
 import type { Store } from '../../store/store.ts';
+import type { TemplateImages } from '../template-images.ts';
+import { listLayers } from './layer-results.ts';
 import { toEvict } from './to-evict.ts';
 
 /** A result as its owner sees it. */
@@ -17,7 +19,7 @@ export interface CachedResult extends CacheEntry {
 type Place = Pick<NewCacheEntry, 'key' | 'parent' | 'description'>;
 type Image = { image: string; imageBytes: number };
 
-/** The results of steps of builds, and the images that builds begin with. */
+/** The results of steps of builds, the images that builds begin with, and the layers of those. */
 export interface BuildCache {
   /** The last of these keys that has a result; it and those that it was made on are used now. */
   findLast(keys: readonly string[]): Promise<{ index: number; entry: CacheEntry } | undefined>;
@@ -48,6 +50,7 @@ export interface BuildCacheOptions {
   store: Store;
   runtime: Runtime;
   snapshotting: Pick<Snapshotting, 'captureFiles' | 'release'>;
+  images: { templates?: Pick<TemplateImages, 'listLayers' | 'removeLayer'> | undefined };
   clock: Clock;
   log: Log;
   limits: Pick<Limits, 'buildCacheMb'>;
@@ -59,7 +62,7 @@ const MAX_COUNT = 1_000;
 const MAX_DESCRIPTION_LENGTH = 200;
 
 export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
-  const { store, runtime, snapshotting, clock, log, limits } = options;
+  const { store, runtime, snapshotting, images, clock, log, limits } = options;
   const isOn = limits.buildCacheMb > 0;
 
   const keep = (
@@ -77,11 +80,26 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
     const sizeOf = new Map<string, number>();
     if (entries.some(({ snapshotId }) => snapshotId !== null))
       for await (const { id, sizeBytes } of runtime.snapshots.list()) sizeOf.set(id, sizeBytes);
-    return entries.map((entry) => {
+    const results = entries.map((entry) => {
       const { snapshotId, imageBytes, isImageShared } = entry;
       const filesBytes = snapshotId === null ? 0 : (sizeOf.get(snapshotId) ?? 0);
       return { ...entry, sizeBytes: filesBytes + (isImageShared ? 0 : (imageBytes ?? 0)) };
     });
+    const layers = await listLayers(images.templates);
+    // Stable: what was made on another result stays before that.
+    return [...results, ...layers.map(({ result }) => result)].toSorted(
+      (one, other) => other.lastUsedAt - one.lastUsedAt,
+    );
+  };
+
+  const remove = async (keys: readonly string[]): Promise<string[]> => {
+    const removed = await store.removeCached(keys);
+    for (const { result, digest } of await listLayers(images.templates)) {
+      if (!keys.includes(result.key)) continue;
+      await images.templates?.removeLayer(digest);
+      removed.push(result.key);
+    }
+    return removed;
   };
 
   const toReason = (error: unknown): string => {
@@ -130,13 +148,10 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
       await keep({ ...place, parent: null }, { snapshotId: null, image, imageBytes, config }, { replaces });
     },
     list,
-    remove: (keys) => store.removeCached(keys),
+    remove,
     prune: async ({ unusedForMs }) => {
       const since = clock.now() - unusedForMs;
-      const entries = await store.listCached();
-      return store.removeCached(
-        entries.filter(({ lastUsedAt }) => lastUsedAt <= since).map(({ key }) => key),
-      );
+      return remove((await list()).filter(({ lastUsedAt }) => lastUsedAt <= since).map(({ key }) => key));
     },
     evict: async () => {
       const bounds = {
@@ -144,7 +159,7 @@ export const createBuildCache = (options: BuildCacheOptions): BuildCache => {
         maxCount: isOn ? MAX_COUNT : 0,
         usedSince: clock.now() - MAX_UNUSED_MS,
       };
-      await store.removeCached(toEvict(await list(), bounds));
+      await remove(toEvict(await list(), bounds));
     },
   };
 };

@@ -39,7 +39,7 @@ export const toCacheKey = (secret: string, content: readonly unknown[]): string 
 const sortEnv = (env: Record<string, string>): [string, string][] =>
   Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
 
-/** The numbers of stages mean nothing in another build; their files do. */
+/** The number of a stage differs between builds, so the key contains the image of the stage instead. */
 const toKeyed = (step: BuildStep, stages: StageImages): unknown => {
   if (step.type !== 'COPY' || step.from.kind !== 'stage') return step;
   const { index } = step.from;

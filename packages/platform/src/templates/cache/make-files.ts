@@ -50,7 +50,7 @@ export interface MadeFiles {
 
 type Found = { index: number; entry: CacheEntry } | undefined;
 
-/** The others only prepare what follows, and take less time than a capture. */
+/** Whether the result of a step is kept. Other steps only change where the next one runs, and take less time than a capture. */
 const changesFiles = (step: BuildStep | undefined): boolean => step?.type === 'RUN' || step?.type === 'COPY';
 
 /**

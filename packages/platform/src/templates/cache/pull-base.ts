@@ -1,16 +1,9 @@
 import type { ImageConfig } from '../../store/cache/cache-store.ts';
-import type { BuildLog } from '../build-log.ts';
 import type { BuildSource } from '../build-plan.ts';
 import type { TemplateImages } from '../template-images.ts';
 import type { BuildCache } from './build-cache.ts';
+import { type BaseWork, findBase } from './find-base.ts';
 import { toCacheKey } from './key-chain.ts';
-import type { Maker, WorkShare } from './shared-work.ts';
-
-export interface BaseWork {
-  log: BuildLog;
-  share: WorkShare;
-  signal: AbortSignal;
-}
 
 /** An image with which a build begins. */
 export interface PulledBase {
@@ -27,22 +20,14 @@ export interface PulledBase {
  */
 export const pullBase = async (
   { reference, credentials }: Extract<BuildSource, { kind: 'image' }>,
-  { log, share, signal, force }: BaseWork & { force: boolean },
+  work: BaseWork,
   { images, cache, secret }: { images: TemplateImages; cache: BuildCache; secret: string },
 ): Promise<PulledBase> => {
+  const { log, share, signal, force } = work;
   const addLine = (message: string): void => log.add({ level: 'info', message, step: 'base' });
   const toKey = (origin: string): string => toCacheKey(secret, ['image', origin]);
   const key = toKey(await images.findOrigin({ reference, credentials, signal }));
-  const look = async () => {
-    const found = force ? undefined : (await cache.findLast([key]))?.entry;
-    const isMissing = !force && found === undefined;
-    return { found, wanted: isMissing ? [key] : [], makes: found === undefined ? [key] : [] };
-  };
-  const onWait = (maker: Maker): void => {
-    const who = maker === 'this build' ? 'another stage of this build' : 'another build';
-    addLine(`waiting for ${who}, which pulls the same image now`);
-  };
-  const found = await share.settle(look, { onWait, signal });
+  const found = await findBase(key, { ...work, work: 'pulls the same image', cache });
   const { image = null, imageBytes = null, config = null } = found ?? {};
   if (image !== null && imageBytes !== null && config !== null) {
     addLine(`CACHED ${key} FROM ${reference}`);
@@ -52,7 +37,7 @@ export const pullBase = async (
     `not CACHED ${key}: ${force ? 'the build is forced' : 'the image was not pulled before, or has changed'}`,
   );
   const { origin, digest, sizeBytes, ...made } = await images.make({
-    ...{ reference, credentials, signal },
+    ...{ reference, credentials, refresh: force, signal },
     onMessage: addLine,
   });
   const pulled = { image: digest, imageBytes: sizeBytes, config: made };

@@ -14,7 +14,7 @@ export interface WorkShare extends Disposable {
     look: () => Promise<Outlook<T>>,
     options: { onWait: (maker: Maker) => void; signal: AbortSignal },
   ): Promise<T>;
-  /** Can be found from now on, or is not made any more. */
+  /** Call it when the result can be found, or when this build no longer makes it. */
   done(key: string): void;
 }
 
@@ -29,7 +29,7 @@ export interface Outlook<T> {
   makes: readonly string[];
 }
 
-/** What waits makes nothing, so no two wait for each other. */
+/** A build that waits has no registered work, so two builds cannot wait for each other. */
 export const createSharedWork = (): SharedWork => {
   const shares = new Set<{ buildId: string; keys: Set<string> }>();
   let changed = Promise.withResolvers<void>();

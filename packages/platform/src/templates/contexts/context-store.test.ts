@@ -85,7 +85,7 @@ describe('the store of contexts', () => {
     expect(list()).toEqual([]);
   });
 
-  it('removes at once what nothing holds, if it is told to keep nothing', async () => {
+  it('removes at once what nothing holds, with a keep time of 0', async () => {
     const short = createContextStore({
       ...{ folder, maxBytes: 100, maxTotalBytes: 250, keptMs: 0, readSpareBytes: () => spareBytes, clock },
     });

@@ -126,10 +126,15 @@ export const createMemoryInstance = (options: {
         snapshots.set(snapshotId, { rootfs, memory, ephemeral });
       });
     },
-    exportImage: async () => {
-      throw new RuntimeError('unsupported', 'this runtime stores no files');
-    },
-    usage: async () => ({ cpuTimeMs: 0, memoryBytes: 0, cacheBytes: 0, diskBytes: 0, processCount: 0 }),
+    exportImage: storesNoFiles,
+    usage: async () => ({
+      cpuTimeMs: 0,
+      memoryBytes: 0,
+      cacheBytes: 0,
+      diskBytes: 0,
+      freeDiskBytes: 0,
+      processCount: 0,
+    }),
     stop: () =>
       inTurn(async () => {
         await end('stopped');
@@ -146,6 +151,11 @@ export const createMemoryInstance = (options: {
       };
     },
   };
+};
+
+/** Rejects with `unsupported`. */
+export const storesNoFiles = async (): Promise<never> => {
+  throw new RuntimeError('unsupported', 'this runtime stores no files');
 };
 
 const answerNothing: RequestListener = (_request, response) => void response.writeHead(204).end();

@@ -5,7 +5,7 @@ import { RuntimeError, toRuntimeError } from '../../error.ts';
 import type { Features, InstanceSpec, TreeOrigin } from '../../runtime.ts';
 import type { AddressedRuntime } from '../guest-socket.ts';
 import { isInstanceId, parseInstanceId } from '../instance-spec.ts';
-import { createMemoryInstance, type MemoryInstance, type MemorySnapshot } from './instance.ts';
+import { createMemoryInstance, type MemoryInstance, type MemorySnapshot, storesNoFiles } from './instance.ts';
 
 export interface MemoryOptions {
   /** Absolute path. Runtimes of this process that use one folder share their sandboxes. */
@@ -135,6 +135,7 @@ export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): Mem
           throw new RuntimeError('unsupported', 'the two were made from different images');
         yield* [];
       },
+      exportImage: storesNoFiles,
       delete: async (id) => {
         if (isInstanceId(id)) snapshots.delete(id);
       },

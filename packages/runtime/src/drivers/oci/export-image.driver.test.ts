@@ -71,6 +71,34 @@ describe('an exported image', () => {
     expect((await runInside(third, 'cat /a/f /a/g')).output).toBe('one\ntwo\n');
   });
 
+  it('can be of a snapshot, without the processes that it has, and does not need it any more', async () => {
+    const source = await create();
+    await runInside(source, fill);
+    const before = (await runInside(source, describeTree)).output;
+    await runInside(source, 'echo kept > /tmp/file; mkdir /run/service; sleep 1000 >/dev/null 2>&1 &');
+    const { snapshots, features } = oci.runtime;
+    const { memory } = features.snapshot;
+    await source.snapshot({ id: 'whole', memory });
+    await source.snapshot({ id: 'passing', memory: false, ephemeral: true });
+    await source.stop();
+    const path = toPath();
+    await expect(snapshots.exportImage('none', { path })).rejects.toMatchObject({ code: 'not_found' });
+    await expect(snapshots.exportImage('passing', { path })).rejects.toMatchObject({ code: 'not_found' });
+    await snapshots.delete('passing');
+    const made = await snapshots.exportImage('whole', { path });
+    expect(made).toEqual({
+      digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      sizeBytes: statSync(path).blocks * 512,
+    });
+    expect(await snapshots.verify('whole')).toEqual([]);
+    await snapshots.delete('whole');
+    const copy = await create({ rootfs: path }, 'copy');
+    expect((await runInside(copy, describeTree)).output).toBe(before);
+    expect((await runInside(copy, 'cat /tmp/file; ls -d /run/service')).output).toBe('kept\n/run/service\n');
+    expect((await runInside(copy, 'cat /proc/[0-9]*/cmdline')).output).not.toContain('sleep');
+    expect((await runInside(copy, 'hostname; cat /etc/hostname')).output).toBe('copy\ncopy\n');
+  });
+
   it('is refused of a running sandbox, and for an existing file, and leaves nothing', async () => {
     const source = await create();
     const path = toPath();

@@ -3,12 +3,14 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { RuntimeError } from '../../error.ts';
 import { MountFlag, mount, unmountEvery } from '../../kernel/syscalls.ts';
-import type { ExportedImage } from '../../runtime.ts';
+import type { ExportedImage, SnapshotId } from '../../runtime.ts';
 import { verifyDisk } from './disk/kept-disk.ts';
 import { requireRoomFor } from './disk/require-room.ts';
 import { toSandboxFolder } from './folder.ts';
 import type { OciHost } from './host.ts';
 import type { SandboxRecord } from './record.ts';
+import { requireLevel } from './record-level.ts';
+import { toStepError } from './step-error.ts';
 
 const prefix = 'export-';
 
@@ -44,18 +46,55 @@ export const sweepExports = (dataDir: string): void => {
 export const exportImage = async (
   host: OciHost,
   record: SandboxRecord,
-  { path, signal }: { path: string; signal: AbortSignal | undefined },
+  options: ExportOptions,
 ): Promise<ExportedImage> => {
   const { image } = toSandboxFolder(host.dataDir, record.spec.id);
   await verifyDisk(host.disks, image, record.kept).catch((error: Error) => {
     throw new RuntimeError('damaged', error.message, { cause: error });
   });
-  const places = toPlaces(`${host.dataDir}/run/${prefix}${randomUUID()}`);
-  const user = `export-${record.spec.id}`;
+  const { diskBaseId: baseId, spec } = record;
+  return writeFiles(host, { image, baseId, rootfs: spec.rootfs }, options);
+};
+
+/**
+ * Writes the files of a snapshot as `exportImage` does those of a sandbox. Rejects as `openFiles` and `writeImage` do, and with
+ * `unsupported` for a level that this host does not run or where it does not capture disks; leaves no image then.
+ */
+export const exportSnapshot = async (
+  host: OciHost,
+  id: SnapshotId,
+  options: ExportOptions,
+): Promise<ExportedImage> => {
+  const { dataDir } = host;
+  const { signal } = options;
+  if (!host.capturesDisks) throw new RuntimeError('unsupported', 'this host has no snapshots');
   try {
-    const lower = await host.roots.open(record.spec.rootfs, user);
+    const { contents, folder } = await host.snapshots.openFiles(id);
+    requireLevel(host, contents, `snapshot ${id}`);
+    const { diskBaseId: baseId, rootfs } = contents;
+    return await writeFiles(host, { image: folder.image, baseId, rootfs }, options);
+  } catch (error) {
+    throw await toStepError(error, { step: `exporting snapshot ${id}`, dataDir, ...(signal && { signal }) });
+  }
+};
+
+interface ExportOptions {
+  path: string;
+  signal: AbortSignal | undefined;
+}
+
+/** Writes the files of a disk at rest over those of the image below it. */
+const writeFiles = async (
+  host: OciHost,
+  { image, baseId, rootfs }: { image: string; baseId: number; rootfs: string },
+  { path, signal }: ExportOptions,
+): Promise<ExportedImage> => {
+  const user = `${prefix}${randomUUID()}`;
+  const places = toPlaces(`${host.dataDir}/run/${user}`);
+  try {
+    const lower = await host.roots.open(rootfs, user);
     await mkdir(places.rootfs, { recursive: true, mode: 0o700 });
-    const disk = await host.disks.show({ image, target: places.disk, baseId: record.diskBaseId });
+    const disk = await host.disks.show({ image, target: places.disk, baseId });
     mount({
       source: 'overlay',
       target: places.rootfs,

@@ -200,8 +200,8 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
         });
       }),
     usage: async (): Promise<Usage> => {
-      const [used, diskBytes] = await Promise.all([cgroup.usage(), host.disks.usedBytes(folder)]);
-      return { ...used, diskBytes };
+      const [used, disk] = await Promise.all([cgroup.usage(), host.disks.measure(folder)]);
+      return { ...used, ...disk };
     },
     stop: async () => {
       for (const abort of resumes) abort.abort();

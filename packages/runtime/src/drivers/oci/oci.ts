@@ -11,7 +11,7 @@ import type { OciRuntimeName } from './container/oci-runtime.ts';
 import { createSandbox, removeSandbox, type StartRun } from './create.ts';
 import { toMemoryDeadlineMs } from './criu/memory-deadline.ts';
 import { restoreSandbox } from './criu/restore-run.ts';
-import { sweepExports } from './export-image.ts';
+import { exportSnapshot, sweepExports } from './export-image.ts';
 import { toSandboxesDir, toSandboxFolder } from './folder.ts';
 import { readHost } from './host.ts';
 import type { RootlessOptions } from './host-backend.ts';
@@ -219,6 +219,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
     snapshots: {
       ...host.snapshots,
       diff: (from, to, { signal } = {}) => compareTrees(host, { from, to, signal }),
+      exportImage: async (id, { path, signal }) => exportSnapshot(host, id, { path, signal }),
     },
     close: async () => {
       await Promise.allSettled(stopping.values());

@@ -35,7 +35,7 @@ export const beginPause = async (
   const pids = criu ? await cgroup.members() : [];
   // Most of it is written while they still run: little remains when they are frozen.
   await settleAll([flushDisk(folder.disk), criu ? waitForClosedHostConnections(pids) : Promise.resolve()]);
-  const first = await readPid(folder);
+  const first = readPid(folder);
   await (criu ? freezeAtRest(cgroup, first) : cgroup.freeze());
   let packets: PacketStop | undefined;
   try {

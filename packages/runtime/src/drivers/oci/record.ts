@@ -1,5 +1,5 @@
-import { renameSync, writeFileSync } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncPath } from '../../kernel/sync-path.ts';
 import type { InstanceSettings, SnapshotId } from '../../runtime.ts';
@@ -67,7 +67,7 @@ export const keepRecord = async (path: string, record: { version: 1; phase: stri
 /** Undefined when there is none: the maker of the sandbox ended before it had written one. */
 export const readRecord = async (path: string): Promise<SandboxRecord | undefined> => {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as SandboxRecord;
+    return JSON.parse(readFileSync(path, 'utf8')) as SandboxRecord;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // Only a power cut leaves a file that is not JSON, and after it nothing of the sandbox runs.

@@ -21,7 +21,7 @@ export interface StartOptions {
   signal: AbortSignal;
   /** Mounts the disk with its folders at the folder's `disk`. */
   prepareDisk: () => Promise<void>;
-  /** The images of a sentry to restore, instead of starting the command. */
+  /** The folder of a sentry's checkpoint, which is restored instead of starting the command. */
   imagesDir?: string;
 }
 
@@ -54,7 +54,7 @@ export const startSandbox = async (options: StartOptions): Promise<LivenessPipe>
 export const makeDisk = async (host: OciHost, record: SandboxRecord): Promise<void> => {
   const { spec, slot } = record;
   const folder = toSandboxFolder(host.dataDir, spec.id);
-  const servers = spec.network.internet ? (host.surroundings.resolvers ?? (await findResolvers())) : [];
+  const servers = spec.network.internet ? (host.surroundings.resolvers ?? findResolvers()) : [];
   await host.disks.make(folder.image, spec.limits.diskBytes);
   await host.disks.open({ image: folder.image, target: folder.disk });
   prepareUpper(
@@ -88,7 +88,7 @@ const prepareRoot = (
     cgroupPath: host.cgroup(spec.id).path,
     limitsSwap: host.cgroups.limitsSwap,
     seccomp: host.seccomp,
-    // runc sets them from outside, which needs CAP_SYS_RESOURCE: there those of this process apply, which are the same.
+    // runc would need CAP_SYS_RESOURCE to set limits. With runc the sandbox inherits the limits of this process, which are equal.
     setsLimits: host.runtime.name !== 'runc',
     host: host.allowance,
   });

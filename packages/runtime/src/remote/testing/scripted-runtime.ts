@@ -6,7 +6,17 @@ import { createMemory } from '../../drivers/memory/memory.ts';
 import { RuntimeError } from '../../error.ts';
 
 /** What each of its instances reports that it uses. */
-export const used = { cpuTimeMs: 1, memoryBytes: 2, cacheBytes: 3, diskBytes: 4, processCount: 5 };
+export const used = {
+  cpuTimeMs: 1,
+  memoryBytes: 2,
+  cacheBytes: 3,
+  diskBytes: 4,
+  freeDiskBytes: 6,
+  processCount: 5,
+};
+
+/** What each export of a snapshot resolves with. */
+export const exportedImage = { digest: `sha256:${'0'.repeat(64)}`, sizeBytes: 7 };
 
 /**
  * The memory driver, with agents that say who they are, and a script: an id with "slow" waits for `release`, and snapshots named
@@ -110,6 +120,10 @@ export const createScriptedRuntime = (
           throw new RuntimeError('unavailable', 'the comparison was aborted');
         }
         yield { path: JSON.stringify([from, to]), change: 'changed' as const, fields: ['mode'] };
+      },
+      exportImage: async (id, { path }) => {
+        log.push(`export ${id} ${path}`);
+        return exportedImage;
       },
       verify: async (id) => {
         const found = await memory.snapshots.verify(id);

@@ -30,7 +30,7 @@ export function toRunCommand(
       ? { shell: defaultShell, command: toProgram(script) }
       : { shell, command: script };
   }
-  // The shell reads them, as Docker leaves it to do.
+  // The shell reads the heredocs itself, as in Docker.
   const bodies = heredocs.map(({ content, delimiter }) => `${content}${delimiter}\n`).join('');
   return { shell, command: `${text}\n${bodies}` };
 }

@@ -4,7 +4,7 @@ import { TemplateBuilder } from '../template.ts';
 import { parseDockerfile } from './parse-dockerfile.ts';
 
 export interface DockerfileOptions {
-  /** Values for the variables that ARG declares. */
+  /** Values for the variables that ARG declares, and for the proxies that need no ARG, such as `http_proxy`. */
   buildArgs?: Readonly<Record<string, string>> | undefined;
   /** The stage that becomes the template, by its name or its number from 0. Default: the last. */
   target?: string | undefined;

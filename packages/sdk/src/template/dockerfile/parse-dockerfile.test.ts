@@ -117,6 +117,42 @@ COPY $A \${C}/$UNKNOWN/`;
     ]);
   });
 
+  it('for proxies reach RUN of every stage without ARG, and hide neither ARG nor ENV', () => {
+    const proxies = { http_proxy: 'http://a:1', HTTPS_PROXY: 'http://b:2', NO_PROXY: 'c' };
+    const text = `FROM a AS b
+COPY x /
+RUN one
+RUN two
+FROM b
+ARG http_proxy
+ENV NO_PROXY=d
+RUN three
+FROM a
+COPY --from=b / /
+COPY --from=1 / /`;
+    const { stages = [], steps } = parseDockerfile(text, { buildArgs: proxies });
+    expect(stages.map((stage) => stage.steps)).toMatchObject([
+      [
+        { type: 'COPY' },
+        {
+          type: 'ARG',
+          args: ['http_proxy', 'http://a:1', 'HTTPS_PROXY', 'http://b:2', 'NO_PROXY', 'c'],
+          line: 3,
+        },
+        { type: 'RUN' },
+        { type: 'RUN' },
+      ],
+      [
+        { type: 'ARG', args: ['http_proxy', 'http://a:1'], line: 6 },
+        { type: 'ENV', args: ['NO_PROXY', 'd'] },
+        { type: 'ARG', args: ['HTTPS_PROXY', 'http://b:2'], line: 8 },
+        { type: 'RUN' },
+      ],
+    ]);
+    expect(steps.map(({ type }) => type)).toEqual(['COPY', 'COPY']);
+    expect(() => stepsOf('RUN true\nCOPY $http_proxy /', proxies)).toThrow(/line 3: .*\$http_proxy is not/);
+  });
+
   it('from before FROM are known after it only when they are declared again', () => {
     const file = 'ARG V=13\nFROM debian:$V\nARG V\nCOPY $V /v';
     expect(parseDockerfile(file).steps).toMatchObject([

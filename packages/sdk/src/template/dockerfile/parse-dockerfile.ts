@@ -13,10 +13,10 @@ import {
   splitStages,
 } from './split-stages.ts';
 import { applyInstruction, continueState, type StageState } from './stage-steps.ts';
-import { type BuildArgs, noteArgs, setGlobalArgs } from './variable-instructions.ts';
+import { type BuildArgs, listUnused, noteArgs, setGlobalArgs } from './variable-instructions.ts';
 
 export interface ParseOptions {
-  /** Values for the variables that ARG declares. */
+  /** Values for the variables that ARG declares, and for the proxies that need no ARG, such as `http_proxy`. */
   buildArgs?: Readonly<Record<string, string>> | undefined;
   /** Name or number of the stage that becomes the template. Default: the last. */
   target?: string | undefined;
@@ -45,7 +45,7 @@ export function parseDockerfile(
   const needed = listNeeded(stages, last);
   for (const stage of stages) if (!needed.includes(stage)) noteArgs(stage.instructions, buildArgs);
   const built = buildStages(needed, { stages, scope, buildArgs });
-  const unused = Object.keys(values).filter((name) => !buildArgs.used.has(name));
+  const unused = listUnused(buildArgs);
   if (unused.length > 0)
     throw toSandboxError('invalid_argument', `no ARG for the build arguments ${unused.join(', ')}`);
   return built;

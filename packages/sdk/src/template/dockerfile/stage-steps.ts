@@ -6,7 +6,7 @@ import { type ParsedInstruction, parseJsonForm } from './instruction.ts';
 import { refuse } from './refused.ts';
 import { type Scope, splitWords, toBuildText, toKnownText } from './scope.ts';
 import { type StartParts, toHealthcheck } from './start-command.ts';
-import { type BuildArgs, toArgSteps, toEnvStep } from './variable-instructions.ts';
+import { type BuildArgs, toArgSteps, toEnvStep, toProxySteps } from './variable-instructions.ts';
 
 /** Nothing in a template corresponds to them, and nothing in its sandboxes depends on them. */
 const withoutEffect = ['EXPOSE', 'LABEL', 'MAINTAINER', 'STOPSIGNAL'];
@@ -19,6 +19,8 @@ export interface StageState {
   start: StartParts;
   /** Whether `start.command` is of this stage. */
   hasCommand: boolean;
+  /** Whether it has the step for proxies. */
+  hasProxies: boolean;
   scope: Scope;
 }
 
@@ -28,6 +30,7 @@ export const continueState = (base: StageState | undefined, scope: Scope): Stage
   shell: base?.shell ?? defaultShell,
   start: { ...base?.start },
   hasCommand: false,
+  hasProxies: false,
   scope: { ...scope, args: new Map(base?.scope.args), env: new Map(base?.scope.env) },
 });
 
@@ -42,6 +45,8 @@ export function applyInstruction(
   switch (keyword) {
     case 'RUN': {
       const run = toRunCommand(instruction, shell);
+      if (!state.hasProxies) steps.push(...toProxySteps(instruction, scope, buildArgs));
+      state.hasProxies = true;
       steps.push({ type: 'RUN', args: [run.command], shell: run.shell, line });
       break;
     }
@@ -69,7 +74,7 @@ export function applyInstruction(
       break;
     case 'ENTRYPOINT':
       start.entrypoint = toWords(text, shell);
-      // One of what it continues would be arguments for another program.
+      // An inherited CMD would become the arguments of another program.
       if (!state.hasCommand) start.command = undefined;
       break;
     case 'HEALTHCHECK':

@@ -7,6 +7,15 @@ import type { WordPart } from './words.ts';
 /** Docker sets these itself, for the platform that it builds on. */
 const automatic = /^(?:TARGET|BUILD)(?:PLATFORM|OS|ARCH|VARIANT)$/;
 
+/** Docker has these for the commands of every stage without an ARG. */
+const predefined: readonly string[] = [
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'FTP_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+].flatMap((name) => [name, name.toLowerCase()]);
+
 /** What the caller gave by name, and which of it the Dockerfile has used. */
 export interface BuildArgs {
   readonly values: Readonly<Record<string, string>>;
@@ -68,6 +77,25 @@ export function toArgSteps(
     return [{ type: 'ARG' as const, args: [name, toBuildText([value], line)], line }];
   });
 }
+
+/**
+ * Before the first RUN of a stage: a step for the given proxies that the stage has neither declared nor set itself. Instructions
+ * cannot use them as variables. Throws `DockerfileError`.
+ */
+export function toProxySteps(
+  { line }: ParsedInstruction,
+  scope: Scope,
+  { values }: BuildArgs,
+): TemplateStep[] {
+  const args = predefined
+    .filter((name) => Object.hasOwn(values, name) && !scope.args.has(name) && !scope.env.has(name))
+    .flatMap((name) => [name, toBuildText([values[name] ?? ''], line)]);
+  return args.length === 0 ? [] : [{ type: 'ARG', args, line }];
+}
+
+/** The build arguments that no ARG has declared, and that Docker does not have without one. */
+export const listUnused = ({ values, used }: BuildArgs): string[] =>
+  Object.keys(values).filter((name) => !used.has(name) && !predefined.includes(name));
 
 /** Takes a build argument for declared that a stage declares which is not built. */
 export function noteArgs(instructions: readonly ParsedInstruction[], buildArgs: BuildArgs): void {

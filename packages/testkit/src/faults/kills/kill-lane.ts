@@ -153,7 +153,7 @@ export const createKillLane = async (options: KillLaneOptions): Promise<KillLane
     return true;
   };
 
-  /** Does an operation, tells of each of its steps, and resolves with the error by which it failed, if it did. */
+  /** Does an operation, reports each of its steps, and resolves with the error by which it failed, if it did. */
   const act = async (kind: string, onStep?: (step: Step) => void): Promise<SandboxError | undefined> => {
     const operation = operations[kind] as KillOperation;
     const stack = await keeper.current();

@@ -17,7 +17,7 @@ export interface Step {
 export const watchedFolders = ['sandboxes', 'snapshots', 'templates', 'contexts'];
 
 /**
- * Tells of each change of the database, of each file that comes, goes or changes in the folder of a sandbox, a snapshot, an
+ * Reports each change of the database, of each file that comes, goes or changes in the folder of a sandbox, a snapshot, an
  * image or an upload, and of each program that the helper starts, soon after it is so. The returned function ends that.
  */
 export const watchSteps = (
@@ -30,7 +30,7 @@ export const watchSteps = (
     const time = (times.get(what) ?? 0) + 1;
     times.set(what, time);
     onStep({ name: `${what} ${time}`, what, isFirst, ...(pid !== undefined && { pid }) });
-    // Whatever the kernel has to tell at one time is told in one turn.
+    // All events that the kernel has at one time are reported in one turn.
     if (isFirst)
       setImmediate(() => {
         isFirst = true;

@@ -1,4 +1,4 @@
-/** The lines of a server's log that tell of trouble, its own and its helper's. */
+/** The lines of a server's log that report trouble of the server or its helper. */
 export const toComplaints = (log: string): string[] =>
   log.split('\n').filter((line) => line !== '' && !['debug', 'info'].includes(readLevel(line) ?? ''));
 

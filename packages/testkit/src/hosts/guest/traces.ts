@@ -42,7 +42,7 @@ function listProcesses(): string[] {
     .map((line) => `process ${line}`);
 }
 
-/** Everything on this guest that skerry, or the kernel for it, may have made. Two that are alike are told apart by nothing. */
+/** Everything on this guest that skerry, or the kernel for it, may have made. Two equal entries are not distinguished. */
 function findTraces(): string[] {
   const mounts = read('/proc/self/mountinfo')
     .split('\n')

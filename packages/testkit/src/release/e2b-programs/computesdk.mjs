@@ -39,7 +39,7 @@ await makeCalls({
   },
   'runCommand with cwd and env': async () => {
     const options = { cwd: '/tmp', env: { SHAPE: 'round' } };
-    const { stdout } = await sandbox.runCommand('pwd; printenv SHAPE', options);
+    const { stdout } = await sandbox.runCommand("sh -c 'pwd; printenv SHAPE'", options);
     assert.equal(stdout, '/tmp\nround\n');
   },
   'runCommand with onStdout': async () => {

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, rmdirSync, statfsSync } from 'node:fs';
-import { readFile, rmdir, writeFile } from 'node:fs/promises';
+import { rmdir, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RuntimeError } from '../../../error.ts';
 import { signalProcess } from '../../../kernel/signal-process.ts';
@@ -56,7 +56,7 @@ export interface Cgroup {
   /** The path as the OCI runtime gets it. */
   readonly path: string;
   state(): Promise<InstanceState>;
-  usage(): Promise<Omit<Usage, 'diskBytes'>>;
+  usage(): Promise<Omit<Usage, 'diskBytes' | 'freeDiskBytes'>>;
   /**
    * Resolves when no member runs. Rejects with `unavailable`, with all members running, when one cannot be frozen
    * within 10 s.
@@ -79,21 +79,22 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
   const path = `/${parent}/${id}`;
   const [unified = root] = layout.trees;
   const tree = (controller: string): string => (layout.version === 2 ? unified : `${root}/${controller}`);
-  const read = (controller: string, file: string): Promise<string | undefined> =>
-    readPresent(`${tree(controller)}${path}/${file}`);
+  // From the kernel's own memory: handing it to other threads costs three times as much.
+  const read = (controller: string, file: string): string | undefined =>
+    ifPresent(() => readFileSync(`${tree(controller)}${path}/${file}`, 'utf8'));
 
-  const isFrozen = async (): Promise<boolean> =>
+  const isFrozen = (): boolean =>
     layout.version === 2
-      ? hasField(await read('', 'cgroup.events'), 'frozen', 1)
-      : (await read('freezer', 'freezer.state'))?.trim() === 'FROZEN';
+      ? hasField(read('', 'cgroup.events'), 'frozen', 1)
+      : read('freezer', 'freezer.state')?.trim() === 'FROZEN';
 
-  const hasMembers = async (): Promise<boolean> =>
+  const hasMembers = (): boolean =>
     layout.version === 2
-      ? hasField(await read('', 'cgroup.events'), 'populated', 1)
-      : toNumber(await read('pids', 'pids.current')) > 0;
+      ? hasField(read('', 'cgroup.events'), 'populated', 1)
+      : toNumber(read('pids', 'pids.current')) > 0;
 
-  const members = async (): Promise<number[]> =>
-    ((await read('pids', 'cgroup.procs')) ?? '').split('\n').filter(Boolean).map(Number);
+  const members = (): number[] =>
+    (read('pids', 'cgroup.procs') ?? '').split('\n').filter(Boolean).map(Number);
 
   const setFrozen = (frozen: boolean): Promise<void> =>
     layout.version === 2
@@ -103,18 +104,15 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
   return {
     path,
     state: async () => {
-      if (!(await hasMembers())) return 'stopped';
-      return (await isFrozen()) ? 'paused' : 'running';
+      if (!hasMembers()) return 'stopped';
+      return isFrozen() ? 'paused' : 'running';
     },
     usage: async () => {
       const [version1, version2] = [layout.version === 1, layout.version === 2];
-      // Read often and from the kernel's own memory: handing it to other threads costs three times as much.
-      const readNow = (controller: string, file: string): string | undefined =>
-        ifPresent(() => readFileSync(`${tree(controller)}${path}/${file}`, 'utf8'));
-      const processes = readNow('pids', 'pids.current');
-      const memory = readNow('memory', version2 ? 'memory.current' : 'memory.usage_in_bytes');
-      const memoryStat = readNow('memory', 'memory.stat');
-      const cpu = readNow('cpuacct', version2 ? 'cpu.stat' : 'cpuacct.usage');
+      const processes = read('pids', 'pids.current');
+      const memory = read('memory', version2 ? 'memory.current' : 'memory.usage_in_bytes');
+      const memoryStat = read('memory', 'memory.stat');
+      const cpu = read('cpuacct', version2 ? 'cpu.stat' : 'cpuacct.usage');
       const [idle, active] = ['inactive_file', 'active_file'].map((name) =>
         toField(memoryStat, version1 ? `total_${name}` : name),
       ) as [number, number];
@@ -127,7 +125,7 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
     },
     freeze: async () => {
       await setFrozen(true);
-      for (let attempt = 0; (await hasMembers()) && !(await isFrozen()); attempt++) {
+      for (let attempt = 0; hasMembers() && !isFrozen(); attempt++) {
         if (attempt === 500) {
           await setFrozen(false);
           throw new RuntimeError('unavailable', `the processes of ${path} cannot be frozen`);
@@ -139,10 +137,10 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
       }
     },
     thaw: () => setFrozen(false),
-    members,
+    members: async () => members(),
     freezerPath: `${tree('freezer')}${path}`,
     signal: async (name) => {
-      for (const pid of await members()) signalProcess(pid, name);
+      for (const pid of members()) signalProcess(pid, name);
     },
     kill: async () => {
       if (layout.version === 2 && existsSync(`${unified}${path}/cgroup.kill`)) {
@@ -150,7 +148,7 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
         await writePresent(`${unified}${path}/cgroup.kill`, '1');
         return hasMembers();
       }
-      const killed = await members();
+      const killed = members();
       for (const pid of killed) signalProcess(pid, 'SIGKILL');
       // In a version 1 tree a frozen process does not die. Thawed with the signal pending it executes nothing more.
       if (layout.version === 1 && killed.length > 0) await setFrozen(false);
@@ -162,16 +160,7 @@ export const openCgroup = (layout: CgroupLayout, parent: string, id: string): Cg
   };
 };
 
-const readPresent = async (path: string): Promise<string | undefined> => {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    // ENODEV: removed between open and read.
-    if (isErrno(error, 'ENOENT', 'ENODEV')) return undefined;
-    throw error;
-  }
-};
-
+/** ENODEV: removed between open and read. */
 const ifPresent = <T>(act: () => T): T | undefined => {
   try {
     return act();

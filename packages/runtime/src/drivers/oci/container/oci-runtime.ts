@@ -145,7 +145,7 @@ const toRuntime = (name: OciRuntimeName, invocation: Invocation): OciRuntime => 
     // crun accepts both forms.
     if (name === 'crun') await run();
     else await startInForm({ program, configPath: folder.config, signal, start: run });
-    await attach(await readPid(folder));
+    await attach(readPid(folder));
   },
 });
 

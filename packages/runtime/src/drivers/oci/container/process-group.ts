@@ -127,7 +127,7 @@ const TICKS_PER_SECOND = 100;
 const TIMES = [11, 12, 13, 14];
 
 /** The times of ended processes are counted by the parents that have waited for them, at last by the first process. */
-const toUsage = (pids: readonly number[]): Omit<Usage, 'diskBytes'> => {
+const toUsage = (pids: readonly number[]): Omit<Usage, 'diskBytes' | 'freeDiskBytes'> => {
   const usage = { cpuTimeMs: 0, memoryBytes: 0, cacheBytes: 0, processCount: 0 };
   for (const pid of pids) {
     const fields = readStat(pid);

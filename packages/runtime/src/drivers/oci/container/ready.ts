@@ -1,5 +1,4 @@
-import { watch } from 'node:fs';
-import { lstat } from 'node:fs/promises';
+import { lstatSync, watch } from 'node:fs';
 
 /**
  * Resolves when `folder` has an entry called `name`, by a notification of the kernel and without polling. Rejects with
@@ -25,16 +24,14 @@ const watchFor = (
       act();
     };
     const abort = (): void => settle(() => reject(signal.reason));
-    const look = (): void =>
-      void lstat(`${folder}/${name}`).then(
-        () => {
-          if (isWanted) settle(resolve);
-        },
-        (error: NodeJS.ErrnoException) => {
-          if (error.code !== 'ENOENT') settle(() => reject(error));
-          else if (!isWanted) settle(resolve);
-        },
-      );
+    const look = (): void => {
+      try {
+        const isThere = lstatSync(`${folder}/${name}`, { throwIfNoEntry: false }) !== undefined;
+        if (isThere === isWanted) settle(resolve);
+      } catch (error) {
+        settle(() => reject(error));
+      }
+    };
     watcher.on('change', (_event, changed) => {
       if (changed === name) look();
     });

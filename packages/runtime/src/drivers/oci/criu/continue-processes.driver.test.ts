@@ -48,7 +48,7 @@ describe('a sandbox whose dump was interrupted', () => {
     const { host, folder, record, criu } = await openBackend(instance);
     const cgroup = host.cgroup(instance.id);
     await waitForClosedHostConnections(await cgroup.members());
-    await freezeAtRest(cgroup, await readPid(folder));
+    await freezeAtRest(cgroup, readPid(folder));
     await dumpMemory({ host, criu }, record, { imagesDir: folder.memory });
     await oci.reopen();
     const found = await oci.runtime.get(instance.id);
@@ -94,7 +94,7 @@ describe('a sandbox whose dump was interrupted', () => {
     const { host, folder, record, criu } = await openBackend(instance);
     const cgroup = host.cgroup(instance.id);
     await waitForClosedHostConnections(await cgroup.members());
-    await freezeAtRest(cgroup, await readPid(folder));
+    await freezeAtRest(cgroup, readPid(folder));
     const imagesDir = `${folder.memory}-copy`;
     const whileHeld = async (): Promise<void> => {
       for (const pid of await findDumps(imagesDir)) process.kill(pid, 'SIGKILL');

@@ -36,7 +36,7 @@ export const dumpMemory = async (
     requireProgramFiles(pids);
     await requireUntraced(pids);
     await readySockets(pids, folder);
-    const pid = await readPid(folder);
+    const pid = readPid(folder);
     const livenessPipeId = await readLivenessPipeId(folder, pid);
     const hasBootId = host.runtime.mountsBelowProc;
     const { line, writeFd } = createLivenessPipe(folder.dumpPipe);

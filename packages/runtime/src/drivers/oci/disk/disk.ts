@@ -10,7 +10,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { runCommand } from '../../../kernel/run-command.ts';
 import { ioctl, MountFlag, mountAside, SyscallError, unmountEveryAside } from '../../../kernel/syscalls.ts';
@@ -154,7 +154,7 @@ export const mountDisk = async (options: {
   readOnly?: boolean;
 }): Promise<void> => {
   const { readOnly = false } = options;
-  await mkdir(options.target, { mode: 0o700 });
+  mkdirSync(options.target, { mode: 0o700 });
   const image = openSync(options.image, readOnly ? 'r' : 'r+');
   try {
     const loop = attachLoop(image, { readOnly });

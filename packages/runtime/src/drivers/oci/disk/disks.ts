@@ -1,3 +1,4 @@
+import type { Usage } from '../../../runtime.ts';
 import type { SandboxFolder } from '../folder.ts';
 import type { KeptDisk } from './kept-disk.ts';
 
@@ -19,6 +20,6 @@ export interface Disks {
   show(options: { image: string; target: string; baseId: number }): Promise<string>;
   /** Describes a disk at rest, so that a replaced or changed one is detected. */
   describe(image: string): Promise<KeptDisk>;
-  /** Of an open disk, or of one at rest. */
-  usedBytes(folder: SandboxFolder): Promise<number>;
+  /** Measures an open disk, or one at rest, on which nothing is free. */
+  measure(folder: SandboxFolder): Promise<Pick<Usage, 'diskBytes' | 'freeDiskBytes'>>;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, rmdir, stat } from 'node:fs/promises';
+import { mkdir, rmdir, stat, statfs } from 'node:fs/promises';
 import { syncPath } from '../../../kernel/sync-path.ts';
 import { MountFlag, mount, unmountEvery } from '../../../kernel/syscalls.ts';
 import { countBytes } from '../../count-bytes.ts';
@@ -17,6 +17,17 @@ const FORGET_MS = 10 * COUNT_MS;
  */
 export const createFolderDisks = (): Disks => {
   const counts = new Map<string, { bytes: Promise<number>; at: number }>();
+
+  const countUsed = async (image: string): Promise<number> => {
+    const now = Date.now();
+    for (const [path, { at }] of counts) if (now - at > FORGET_MS) counts.delete(path);
+    const known = counts.get(image);
+    if (known && now - known.at < COUNT_MS) return known.bytes;
+    // A measurement that takes too long yields no new value.
+    const bytes = countBytes(image).catch(() => known?.bytes ?? 0);
+    counts.set(image, { bytes, at: now });
+    return bytes;
+  };
 
   return {
     make: (image) => mkdir(image, { mode: 0o700 }).then(() => undefined),
@@ -46,15 +57,16 @@ export const createFolderDisks = (): Disks => {
         headSha256: createHash('sha256').update(head).digest('hex'),
       };
     },
-    usedBytes: async ({ image }) => {
-      const now = Date.now();
-      for (const [path, { at }] of counts) if (now - at > FORGET_MS) counts.delete(path);
-      const known = counts.get(image);
-      if (known && now - known.at < COUNT_MS) return known.bytes;
-      // A measurement that takes too long yields no new value.
-      const bytes = countBytes(image).catch(() => known?.bytes ?? 0);
-      counts.set(image, { bytes, at: now });
-      return bytes;
+    measure: async ({ disk, image }) => {
+      const [diskBytes, freeDiskBytes] = await Promise.all([countUsed(image), readFree(disk)]);
+      return { diskBytes, freeDiskBytes };
     },
   };
 };
+
+const readFree = (disk: string): Promise<number> =>
+  statfs(disk).then(
+    ({ bsize, bavail }) => bsize * bavail,
+    // At rest.
+    () => 0,
+  );

@@ -25,17 +25,18 @@ export const createImageDisks = (scratchDir: string): Disks => ({
     return target;
   },
   describe: describeDisk,
-  usedBytes: async ({ disk, image }) => {
+  measure: async ({ disk, image }) => {
     try {
-      const { bsize, blocks, bfree } = await statfs(disk);
-      return bsize * (blocks - bfree);
+      const { bsize, blocks, bfree, bavail } = await statfs(disk);
+      return { diskBytes: bsize * (blocks - bfree), freeDiskBytes: bsize * bavail };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
     // Not mounted: the space of the image on the host.
-    return stat(image).then(
+    const diskBytes = await stat(image).then(
       ({ blocks }) => blocks * BLOCK_BYTES,
       () => 0,
     );
+    return { diskBytes, freeDiskBytes: 0 };
   },
 });

@@ -32,6 +32,10 @@ describe('the level of a sandbox', () => {
       message: expect.stringContaining('level gvisor'),
     });
     expect(await running.state()).toBe('paused');
+    await running.snapshot({ id: 'risen', memory: false });
+    await expect(
+      oci.runtime.snapshots.exportImage('risen', { path: `${oci.base}/image.ext4` }),
+    ).rejects.toMatchObject({ code: 'unsupported', message: expect.stringContaining('level gvisor') });
 
     await oci.reopen({ runscPath });
     const again = await oci.runtime.get(id);

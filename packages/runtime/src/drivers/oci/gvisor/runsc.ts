@@ -55,7 +55,7 @@ export const createRunsc = (program: string): OciRuntime => {
       const passes = [folder.path, agentDir];
       const create = ['create', '--bundle', folder.path, '--pid-file', folder.pidFile, id];
       await run(container, create, { stdin: livenessFd, passes });
-      await attach(await readPid(folder));
+      await attach(readPid(folder));
       const begin =
         imagesDir === undefined ? ['start', id] : ['restore', '--detach', '--image-path', imagesDir, id];
       await run(container, begin, { passes, cover: coverNetworkSettings });

@@ -5,7 +5,7 @@ import { runCommand } from '../../../kernel/run-command.ts';
 /** A loop device detaches itself after its last user, which the kernel may still be closing. */
 const FREE_MS = 2_000;
 
-/** Lists all mounts below one of these folders, the last first. The folders are given without symbolic links. */
+/** Lists all mounts below one of these folders, but not on it, the newest first. Pass the folders without symbolic links. */
 export const findMounts = (folders: readonly string[]): string[] =>
   readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')

@@ -84,12 +84,12 @@ const captureByCriu = async (
   const folder = toSandboxFolder(host.dataDir, record.spec.id);
   const cgroup = host.cgroup(record.spec.id);
   await waitForClosedHostConnections(await cgroup.members());
-  const first = await readPid(folder);
+  const first = readPid(folder);
   await freezeAtRest(cgroup, first);
   let packets: PacketStop | undefined;
   try {
     packets = await stopPackets(first);
-    // Their last writes go out meanwhile: afterwards only the names remain that CRIU has given to files.
+    // The disk is copied during the dump. After the dump, only the names that CRIU has changed are copied.
     const [memory] = await settleAll([
       dumpMemory({ host, criu }, record, { imagesDir, whileHeld: copy }),
       copy(),

@@ -78,7 +78,7 @@ const copyOrigin = async (
   nameCopy({ disk: folder.disk, hostname: record.spec.hostname });
   const { internet } = record.spec.network;
   if (internet !== origin.contents.internet) {
-    const servers = internet ? (host.surroundings.resolvers ?? (await findResolvers())) : [];
+    const servers = internet ? (host.surroundings.resolvers ?? findResolvers()) : [];
     await writeResolvers({ disk: folder.disk, baseId: host.toBaseId(record.slot), servers });
   }
 };

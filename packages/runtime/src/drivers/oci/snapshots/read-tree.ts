@@ -132,7 +132,7 @@ const toType = (stats: Stats): TreeEntry['type'] => {
 
 const OVERFLOW_ID = 65_534;
 
-/** An owner outside of the sandbox's ids is shown as the user `nobody` inside. */
+/** The kernel shows an owner outside of the sandbox's ids as the user `nobody` inside. */
 const toInnerId = (id: number, baseId: number): number =>
   id >= baseId && id < baseId + ID_COUNT ? id - baseId : OVERFLOW_ID;
 

@@ -37,7 +37,7 @@ import type { Layer } from './tree-entry.ts';
  * Keeps snapshots as copies of whole disks, each complete in itself: none depends on another, or on a sandbox, and no
  * sandbox depends on one, so any of them can be removed at any time. What an earlier process was making is removed.
  */
-export interface OciSnapshots extends Omit<Snapshots, 'diff'> {
+export interface OciSnapshots extends Omit<Snapshots, 'diff' | 'exportImage'> {
   /**
    * Makes a snapshot: `capture` writes to these paths and resolves with the sandbox's record. Resolves when the
    * snapshot is on the medium, repaired, and described, with a list of its files unless it is `unlisted`; leaves nothing when
@@ -54,6 +54,8 @@ export interface OciSnapshots extends Omit<Snapshots, 'diff'> {
    * or was changed.
    */
   open(id: SnapshotId): Promise<{ contents: SnapshotContents; folder: SnapshotFolder }>;
+  /** As `open`, for its files alone, and not of an ephemeral one; its processes are not looked at. */
+  openFiles(id: SnapshotId): Promise<{ contents: SnapshotContents; folder: SnapshotFolder }>;
   /** Lists its files, by its manifest. Rejects as `open`, and with `unsupported` when they are not listed. */
   tree(id: SnapshotId): Promise<Tree>;
 }
@@ -157,6 +159,7 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
       if (contents.memory?.images) requireUntouched(folder.memory, contents.memory.images);
       return { contents, folder };
     },
+    openFiles: async (id) => ({ contents: await requireWhole(id), folder: toFolder(id) }),
     list: async function* (): AsyncGenerator<SnapshotInfo, void, undefined> {
       for (const id of (await readdir(toSnapshotsDir(dataDir))).filter(isInstanceId)) {
         const { record, image } = toFolder(id);

@@ -3,8 +3,8 @@ import { type RegularFile, Remap_Kind, RemapSchema } from '../../../../gen/criu/
 import { parseImage } from './image-file.ts';
 
 /**
- * Shortens the names of open files that were deleted where these are as long as a name may be: CRIU makes such a file anew under
- * its name with something appended, and takes that away again. Nothing but links in `/proc` show it. Resolves with whether
+ * Shortens the longest names of deleted open files: CRIU creates such a file again under its name with a suffix, and then
+ * removes the suffix. Only links in `/proc` show the shorter name. Resolves with whether
  * there were any; rejects with `internal` when the images in the folder cannot be understood.
  */
 export const shortenDeletedNames = async (

@@ -99,7 +99,7 @@ describe('mending the images', () => {
   it.each([
     ['to the outside', pair(own, far).slice(0, 1)],
     ['to an address of the sandbox itself, which changes', pair(own, own)],
-    ['of which nobody has accepted the other end', pair(local, local).slice(0, 1)],
+    ['whose other end is not accepted yet', pair(local, local).slice(0, 1)],
     ['that is just being made', pair(local, local, [SYN_SENT, LISTEN]).slice(0, 1)],
   ])('closes a connection %s', async (_, sockets) => {
     await write(...sockets);

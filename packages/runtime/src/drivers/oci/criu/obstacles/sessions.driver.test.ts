@@ -29,7 +29,7 @@ os.unlink('/root/go')
 ${leaders}`;
     for (let round = 0; round < 4; round++) {
       await runInside(instance, toProgram('ended.py', ended));
-      const first = await readPid(toSandboxFolder(dataDir, instance.id));
+      const first = readPid(toSandboxFolder(dataDir, instance.id));
       signalProcess(first, 'SIGSTOP');
       const count = 'cat /proc/[0-9]*/stat | grep -c " Z "';
       const wait = `echo x > /root/go; until [ "$(${count})" -ge 15 ]; do sleep 0.05; done; echo ended`;

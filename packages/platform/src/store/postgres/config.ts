@@ -1,0 +1,52 @@
+import pg, { type ClientConfig } from 'pg';
+
+const CONNECT_MS = 5_000;
+const LOCK_WAIT_MS = 10_000;
+/** Longer than a wait for a lock, whose error has the reason. */
+const STATEMENT_MS = 30_000;
+/** The database ends a statement before so many times its limit, unless it does not respond at all. */
+const RESPONSE_FACTOR = 1.5;
+
+// pg_type.dat. Times and sizes fit into a double; as a text, `pg`'s default, they would be concatenated.
+const INT8 = 20;
+
+interface TimeLimits {
+  /** For each statement; the default is 30 s. `none` is for migrations, which may rewrite a table. */
+  statementMs?: number | 'none';
+}
+
+/**
+ * The settings of every connection to the database of a URL. Options in the URL hold, except for those that the store
+ * relies on.
+ */
+export const toConfig = (url: string, { statementMs = STATEMENT_MS }: TimeLimits = {}): ClientConfig => {
+  const { connectionString, options } = splitOptions(url);
+  const limit = statementMs === 'none' ? undefined : statementMs;
+  return {
+    connectionString,
+    application_name: 'skerry',
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    ...(limit !== undefined && { query_timeout: limit * RESPONSE_FACTOR }),
+    options: [
+      options,
+      // Acknowledged means committed, whatever the default of the database is.
+      '-c synchronous_commit=on',
+      `-c lock_timeout=${LOCK_WAIT_MS}`,
+      `-c statement_timeout=${limit ?? 0}`,
+    ].join(' '),
+    types: {
+      getTypeParser: ((oid: number, format: 'text') =>
+        oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+    },
+  };
+};
+
+/** `pg` takes the options of a URL in place of those of the settings. */
+const splitOptions = (text: string): { connectionString: string; options: string } => {
+  const url = new URL(text);
+  const options = url.searchParams.get('options');
+  if (options === null) return { connectionString: text, options: '' };
+  url.searchParams.delete('options');
+  return { connectionString: url.href, options };
+};

@@ -1,0 +1,73 @@
+import { isRuntimeError, type Runtime } from '@skerry/runtime';
+import type { Ids } from '../../ids.ts';
+import { BuildError } from '../build-error.ts';
+import type { BuildSource } from '../build-plan.ts';
+import type { TemplateImages } from '../template-images.ts';
+import type { BuildCache } from './build-cache.ts';
+import { type BaseWork, findBase } from './find-base.ts';
+import { toCacheKey } from './key-chain.ts';
+
+/** The files of a snapshot as an image with which a build begins. */
+export interface ExportedBase {
+  image: string;
+  imageBytes: number;
+  cacheKey: string;
+}
+
+export interface ExportOptions {
+  runtime: Pick<Runtime, 'snapshots'>;
+  images: TemplateImages;
+  cache: BuildCache;
+  secret: string;
+  ids: Pick<Ids, 'snapshotId'>;
+}
+
+/**
+ * Resolves with the files of a snapshot as an image: one of the cache, since a snapshot never changes, or one that another build
+ * is making now; otherwise, and with `force`, it is written. From then on nothing of the build needs the snapshot. Rejects with
+ * `BuildError` when the snapshot is gone, damaged or of a higher level, the reason of `signal`, or what the runtime fails with.
+ */
+export const exportBase = async (
+  { name, snapshot }: Pick<Extract<BuildSource, { kind: 'snapshot' }>, 'name' | 'snapshot'>,
+  work: BaseWork,
+  { runtime, images, cache, secret, ids }: ExportOptions,
+): Promise<ExportedBase> => {
+  const { log, share, signal, force } = work;
+  const addLine = (message: string): void => log.add({ level: 'info', message, step: 'base' });
+  const key = toCacheKey(secret, ['snapshot', snapshot.id]);
+  const found = await findBase(key, { ...work, work: 'reads the same snapshot', cache });
+  const { image = null, imageBytes = null } = found ?? {};
+  if (image !== null && imageBytes !== null) {
+    addLine(`CACHED ${key} FROM snapshot ${name}`);
+    return { image, imageBytes, cacheKey: key };
+  }
+  const reason = force
+    ? 'the build is forced'
+    : 'no build has begun with this snapshot, or the result was removed';
+  addLine(`not CACHED ${key}: ${reason}`);
+  addLine('writing the files of the snapshot into an image');
+  const file = images.toUnfinished(ids.snapshotId());
+  const made = await runtime.snapshots
+    .exportImage(snapshot.id, { path: file, signal })
+    .catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw toBuildError(name, error);
+    });
+  await images.keep({ file, digest: made.digest });
+  const exported = { image: made.digest, imageBytes: made.sizeBytes };
+  await cache.keepBase({ ...exported, config: null }, { key, description: `FROM snapshot ${name}` });
+  share.done(key);
+  return { ...exported, cacheKey: key };
+};
+
+const toBuildError = (name: string, cause: unknown): unknown => {
+  const reasons = {
+    not_found: 'was deleted',
+    damaged: 'is damaged',
+    unsupported: 'was made at a higher level of isolation than this server has',
+  } as const;
+  for (const [code, reason] of Object.entries(reasons))
+    if (isRuntimeError(cause, code as keyof typeof reasons))
+      return new BuildError('base', `the snapshot ${name} ${reason}`, { cause });
+  return cause;
+};

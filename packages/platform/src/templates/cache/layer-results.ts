@@ -1,0 +1,24 @@
+import type { CacheEntry } from '../../store/cache/cache-store.ts';
+import type { TemplateImages } from '../template-images.ts';
+
+/** As that of the other results. */
+const KEY_LENGTH = 32;
+
+/** The layers that are kept for later pulls, as results of builds; none where images cannot be pulled. */
+export const listLayers = async (
+  images: Pick<TemplateImages, 'listLayers'> | undefined,
+): Promise<{ digest: string; result: CacheEntry & { sizeBytes: number } }[]> =>
+  ((await images?.listLayers()) ?? []).map(({ digest, ...layer }) => ({
+    digest,
+    result: {
+      key: digest.slice(digest.indexOf(':') + 1).slice(0, KEY_LENGTH),
+      parent: null,
+      description: `layer ${digest}`,
+      snapshotId: null,
+      image: null,
+      imageBytes: null,
+      config: null,
+      isImageShared: false,
+      ...layer,
+    },
+  }));

@@ -1,0 +1,80 @@
+// The templates that come with the command, built as their users do, from the real mirrors of Debian and npm.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runProgram } from '../stack/run-program.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+import { type OutsideLab, startOutsideLab } from './outside-lab.ts';
+import { createPackageProxy, npmHost } from './package-proxy.ts';
+
+const proxy = createPackageProxy();
+let proxyUrl: string;
+let lab: OutsideLab;
+let stack: Stack;
+const dataDir = mkdtempSync(join(tmpdir(), 'skerry-ready-made-'));
+beforeAll(async () => {
+  // The base image is made where packages are reached directly.
+  await (await startStack()).down();
+  lab = await startOutsideLab();
+  // A network may have its mirrors at private addresses, which sandboxes do not reach.
+  proxyUrl = `http://${await lab.listen(proxy, 3128)}`;
+  stack = await startStack({ dataDir, through: lab.through });
+});
+afterAll(async () => {
+  await stack?.down();
+  proxy.closeAllConnections();
+  proxy.close();
+  await lab?.[Symbol.asyncDispose]();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const skerry = (...argv: string[]): Promise<string> =>
+  runProgram(skerryProgram, argv, { through: lab.through });
+const withNpm = ['--build-arg', `NPM_CONFIG_REGISTRY=http://${npmHost}/`];
+
+describe('the ready-made templates', () => {
+  it.each([
+    {
+      name: 'base',
+      args: [],
+      command: 'python --version; git --version; curl --version; sudo id -un; env | grep -i proxy',
+      printed: /^Python 3.*git ver.*curl .*root$/s,
+    },
+    {
+      name: 'node',
+      args: withNpm,
+      command: `npm --version; pnpm --version; node --version; npm config get registry; cd "$(mktemp -d)"
+        echo '{"name":"own","version":"1.0.0","bin":"run.js"}' > package.json
+        printf '#!/usr/bin/env node\\nconsole.log([3, 1].toSorted())' > run.js
+        npm install --global --silent "$PWD/$(npm pack --silent)" && own`,
+      printed: /^11\..*\n10\..*\nv24\..*\nhttps:\/\/registry\.npmjs\.org\/\n\[ 1, 3 \]$/,
+    },
+    {
+      name: 'python',
+      args: [],
+      command: `python -c 'import sys; print(sys.prefix)'; pip --version; gcc --version
+        cd "$(mktemp -d)"; echo 'from setuptools import setup; setup(name="own", py_modules=["own"])' > setup.py
+        echo 'print("own runs")' > own.py; pip install -q --no-build-isolation . && cd / && python -m own
+        cd "$(mktemp -d)"
+        python -m venv other && other/bin/pip --version`,
+      printed: /^\/opt\/venv\npip .*\/opt\/venv\/.*gcc .*own runs\npip .*\/other\//s,
+    },
+    {
+      name: 'coding-agent',
+      args: withNpm,
+      command: `cd "$(mktemp -d)"; git init -q .; echo needle > a.txt; rg -l needle; fd a.txt; jq -n '1 + 1'; node -p '2 + 2'
+        gh --version; tmux -V; gcc --version; python -m venv own && own/bin/pip --version`,
+      printed: /^a\.txt\na\.txt\n2\n4\ngh .*tmux .*gcc .*pip /s,
+    },
+  ])('$name is built by the command and has what it is for', async ({ name, args, command, printed }) => {
+    const data = ['--data', dataDir];
+    const given = ['--build-arg', `http_proxy=${proxyUrl}`, ...args];
+    const built = `ready-${name}`;
+    const build = ['template', 'build', ...data, '--ready-made', name, ...given, built];
+    expect(await skerry(...build)).toBe(`${built}\n`);
+    const run = ['sandbox', 'run', ...data, '--template', built, '--', 'bash', '-lc', `${command}; true`];
+    expect((await skerry(...run)).trim()).toMatch(printed);
+  });
+});
