@@ -129,8 +129,12 @@ it('makes the files of a Dockerfile with several stages that buildah makes of it
   }
 
   const store = ['--root', join(work, 'store'), '--runroot', join(work, 'run'), '--storage-driver', 'vfs'];
+  const credentials = join(work, 'auth.json');
+  writeFileSync(credentials, '{}');
   const buildah = (...args: string[]): string =>
     execFileSync('buildah', [...store, ...args], {
+      // It requires a file of credentials that exists.
+      env: { ...process.env, REGISTRY_AUTH_FILE: credentials },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
     }).trim();
