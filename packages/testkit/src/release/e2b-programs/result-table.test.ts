@@ -7,14 +7,14 @@ it('writes a table for each program, without what differs from run to run', () =
   const second = { name: 'two 2.0.0', results: [{ call: 'list', error: '' }] };
   expect(toResultTables([first, second])).toBe(`### one 1.0.0
 
-| Call | Result |
-| --- | --- |
-| \`create\` | works |
-| \`kill\` | no ID at http://HOST &lt;a\\|b> |
+| Call     | Result                         |
+| -------- | ------------------------------ |
+| \`create\` | works                          |
+| \`kill\`   | no ID at http://HOST &lt;a\\|b> |
 
 ### two 2.0.0
 
-| Call | Result |
-| --- | --- |
+| Call   | Result                     |
+| ------ | -------------------------- |
 | \`list\` | an error without a message |`);
 });

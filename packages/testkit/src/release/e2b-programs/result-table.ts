@@ -19,17 +19,26 @@ const toReason = (error: string): string => {
   return stable.replaceAll('|', '\\|').replaceAll('<', '&lt;').trim();
 };
 
+/** Aligned as the formatter of the repository does it. */
+const toTable = (rows: readonly (readonly [call: string, result: string])[]): string => {
+  const callWidth = Math.max(...rows.map(([call]) => call.length));
+  const resultWidth = Math.max(...rows.map(([, result]) => result.length));
+  const toLine = (call: string, result: string): string =>
+    `| ${call.padEnd(callWidth)} | ${result.padEnd(resultWidth)} |`;
+  const [head, ...others] = rows.map(([call, result]) => toLine(call, result));
+  return [head, toLine('-'.repeat(callWidth), '-'.repeat(resultWidth)), ...others].join('\n');
+};
+
 /** A table in Markdown for each program, below its name: the calls that were made, and `works` or the error of each. */
 export const toResultTables = (
   programs: readonly { name: string; results: readonly CallResult[] }[],
 ): string =>
   programs
     .map(({ name, results }) => {
-      const rows = results.map(({ call, error }) => [
+      const rows = results.map(({ call, error }): [string, string] => [
         `\`${call}\``,
         error === undefined ? 'works' : toReason(error),
       ]);
-      const lines = [['Call', 'Result'], ['---', '---'], ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-      return [`### ${name}`, '', ...lines].join('\n');
+      return `### ${name}\n\n${toTable([['Call', 'Result'], ...rows])}`;
     })
     .join('\n\n');
