@@ -21,6 +21,8 @@ export const createAgentFetch =
   async (input, init) => {
     const request = new Request(input, init);
     const { method, headers, signal } = request;
+    // The signal of a `Request` no longer follows the caller's once the request is collected: undici refers to it weakly.
+    const requests = [input, request];
     const body = Buffer.from(await request.arrayBuffer());
     const { pathname, search } = new URL(request.url);
     const socket = await instance.connect(agentPort, { signal });
@@ -35,6 +37,7 @@ export const createAgentFetch =
       signal.addEventListener('abort', abort, { once: true });
       call.on('close', () => {
         signal.removeEventListener('abort', abort);
+        requests.length = 0;
         socket.destroy();
       });
       call.on('error', reject);
