@@ -20,7 +20,7 @@ export interface KeptLayer {
   lastUsedAt: number;
 }
 
-/** The compressed layers of images in a folder, for one pull. What cannot be kept is not, without an error. */
+/** The compressed layers of images in a folder, for one pull. A layer that cannot be kept fails no pull, and is reported on stderr. */
 export interface KeptLayers {
   /** Reads from the folder what is there, and otherwise from the registry. */
   before(registry: Pick<Registry, 'blob'>): LayerSource;
@@ -41,6 +41,11 @@ export interface LayerSource {
 
 const BUFFER_BYTES = 1 << 20;
 const suffix = '.layer';
+
+const reportUnkept = (error: unknown): void =>
+  console.error('a layer of an image cannot be kept or read:', error);
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
 /** Where the layer of a digest is. Throws for what is no digest. */
 const toPath = (folder: string, digest: string): string => {
@@ -79,11 +84,13 @@ export const createKeptLayers = async (
     try {
       const file = await open(path, 'r');
       const now = new Date();
-      await utimes(path, now, now).catch(() => undefined);
+      // Otherwise it only seems older than it is.
+      await utimes(path, now, now).catch(reportUnkept);
       const stream = file.createReadStream({ highWaterMark: BUFFER_BYTES });
       opened.push(stream);
       return stream;
-    } catch {
+    } catch (error) {
+      if (!isMissing(error)) reportUnkept(error);
       return undefined;
     }
   };
@@ -96,7 +103,8 @@ export const createKeptLayers = async (
       const file = await open(path, 'wx', 0o600);
       opened.push(file);
       return { path, file };
-    } catch {
+    } catch (error) {
+      reportUnkept(error);
       return undefined;
     }
   };
@@ -118,7 +126,7 @@ export const createKeptLayers = async (
           const { pieces, isWhole } = writeAndPass(blob, copy.file);
           const stream = Readable.from(pieces, { objectMode: false, highWaterMark: BUFFER_BYTES });
           keepers.set(stream, () => {
-            if (isWhole()) keeping.push(keep(copy.path, layer.digest).catch(() => undefined));
+            if (isWhole()) keeping.push(keep(copy.path, layer.digest).catch(reportUnkept));
           });
           return stream;
         },
@@ -145,7 +153,7 @@ export const createKeptLayers = async (
     finish: async () => {
       await Promise.all([...keeping, ...opened.map((one) => one.close())]);
       for (const path of unfinished) await rm(path, { force: true });
-      if (keeping.length > 0) await syncFolder(folder).catch(() => undefined);
+      if (keeping.length > 0) await syncFolder(folder).catch(reportUnkept);
     },
   };
 };
@@ -159,7 +167,8 @@ const writeAndPass = (
   const write = async (piece: Uint8Array): Promise<void> => {
     try {
       for (let done = 0; done < piece.length; ) done += (await file.write(piece, done)).bytesWritten;
-    } catch {
+    } catch (error) {
+      reportUnkept(error);
       state = 'failed';
     }
   };
@@ -183,7 +192,11 @@ export const listLayers = async (folder: string): Promise<KeptLayer[]> => {
   for (const name of await listFolder(folder)) {
     const digest = name.replace('-', ':').slice(0, -suffix.length);
     if (!name.endsWith(suffix) || !digestPattern.test(digest)) continue;
-    const found = await lstat(join(folder, name)).catch(() => undefined);
+    const found = await lstat(join(folder, name)).catch((error: unknown) => {
+      // Removed since the folder was listed.
+      if (isMissing(error)) return undefined;
+      throw error;
+    });
     if (found === undefined) continue;
     const { blocks, birthtimeMs, mtimeMs } = found;
     const createdAt = Math.floor(birthtimeMs > 0 ? Math.min(birthtimeMs, mtimeMs) : mtimeMs);

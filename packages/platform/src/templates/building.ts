@@ -190,7 +190,7 @@ export const createBuilding = (options: BuildingOptions): Building => {
       await store.pruneBuildLogs({ keepPerTemplate: KEPT_LOGS, endedBefore });
     };
     const removed = collecting.then(remove);
-    // Builds only wait for it.
+    // The caller receives the rejection; builds only wait for the end.
     collecting = removed.catch(() => undefined);
     await removed;
   };

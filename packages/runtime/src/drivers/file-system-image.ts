@@ -72,6 +72,7 @@ const writeBehind = async (path: string, work: Promise<unknown>): Promise<void> 
   await using handle = await open(path, 'r');
   while (!end.signal.aborted) {
     await handle.datasync();
+    // Only `stop` aborts the wait, which ends the loop.
     await delay(WRITE_BEHIND_MS, undefined, { signal: end.signal }).catch(() => undefined);
   }
 };

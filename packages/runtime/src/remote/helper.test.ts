@@ -30,7 +30,9 @@ const startAfter = (preparation: string): string => {
 };
 
 it('rejects with unavailable, and the server lives on, when there is no file descriptor left', () => {
-  expect(startAfter(`try { for (;;) openSync('/dev/null'); } catch {}`)).toBe('unavailable');
+  expect(startAfter(`try { for (;;) openSync('/dev/null'); } catch { /* No descriptor is left. */ }`)).toBe(
+    'unavailable',
+  );
 });
 
 it('rejects with unavailable, and the server lives on, when the program cannot be run', () => {

@@ -78,7 +78,7 @@ export async function startHelper(options: HelperOptions): Promise<RemoteRuntime
       restartInMs === undefined
         ? Promise.reject(new RuntimeLostError(`the helper died ${fault.count} times, the last one: ${how}`))
         : sleep(restartInMs);
-    // The calls report the error.
+    // Each later call waits for it and reports the error; this marks the rejection as handled.
     restart.catch(() => undefined);
     onFault?.(fault);
   };

@@ -13,7 +13,7 @@ import { type Stack, startStack } from '../stack/stack.ts';
 import { makeArchive, toFilesHash } from './archive.ts';
 import { createBuildClient } from './build-client.ts';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './debian-registry.ts';
-import { createTemplateBuilds } from './template-builds.ts';
+import { createTemplateBuilds, messagesOf } from './template-builds.ts';
 
 type Build = components['schemas']['BuildInfo'];
 
@@ -40,8 +40,6 @@ const builds = createTemplateBuilds(() => stack);
 const run = (command: string, more: object = {}) => ({ type: 'RUN', args: [command], ...more });
 const build = (name: string, steps: object[], more: object = {}): Promise<Build> =>
   builds.build(name, { fromImage: `${registry.host}/test/busybox`, steps, ...more });
-const messagesOf = (...all: Build[]): string[] =>
-  all.flatMap(({ logEntries }) => logEntries.map(({ message }) => message));
 /** Which steps an entry says were taken from the cache, `base` for the image. */
 const readCached = ({ logEntries }: Build): (string | undefined)[] =>
   logEntries.filter(({ message }) => message.startsWith('CACHED ')).map(({ step }) => step);

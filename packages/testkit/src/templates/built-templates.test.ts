@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './debian-registry.ts';
 import { type LoginRegistry, startLoginRegistry } from './login-registry.ts';
-import { createTemplateBuilds } from './template-builds.ts';
+import { createTemplateBuilds, messagesOf } from './template-builds.ts';
 
 type Schemas = components['schemas'];
 
@@ -66,8 +66,6 @@ const { register, start, readStatus, waitForEnd, build } = createTemplateBuilds(
 const fromBusybox = () => ({ fromImage: `${registry.host}/test/busybox` });
 const create = (template: string): Promise<Sandbox> =>
   Sandbox.create({ ...stack.connection, template, timeoutMs: 120_000 });
-const messagesOf = ({ logEntries }: Schemas['BuildInfo']): string[] =>
-  logEntries.map(({ message }) => message);
 const listImages = (): string[] => readdirSync(join(dataDir, 'templates'));
 const expectNowhere = (secret: string): void => {
   expect(stack.log()).not.toContain(secret);

@@ -1,14 +1,11 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { components } from '@skerry/platform-client';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './debian-registry.ts';
-import { createTemplateBuilds } from './template-builds.ts';
-
-type Schemas = components['schemas'];
+import { createTemplateBuilds, messagesOf } from './template-builds.ts';
 
 let stack: Stack;
 let registry: DebianRegistry;
@@ -35,8 +32,6 @@ const { register, start, readStatus, waitForEnd, build } = createTemplateBuilds(
 const fromBusybox = () => ({ fromImage: `${registry.host}/test/busybox` });
 const create = (template: string): Promise<Sandbox> =>
   Sandbox.create({ ...stack.connection, template, timeoutMs: 120_000 });
-const messagesOf = ({ logEntries }: Schemas['BuildInfo']): string[] =>
-  logEntries.map(({ message }) => message);
 const listImages = (): string[] => readdirSync(join(dataDir, 'templates'));
 const removeTemplate = async (templateID: string): Promise<number> =>
   (await stack.api.DELETE('/templates/{templateID}', { params: { path: { templateID } } })).response.status;

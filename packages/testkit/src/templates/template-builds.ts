@@ -18,6 +18,10 @@ export interface TemplateBuilds {
   build(name: string, body: object): Promise<Schemas['BuildInfo']>;
 }
 
+/** The messages of the logs of builds. */
+export const messagesOf = (...builds: readonly Schemas['BuildInfo'][]): string[] =>
+  builds.flatMap(({ logEntries }) => logEntries.map(({ message }) => message));
+
 /** `ask` returns the server that is used at the time of each call. */
 export function createTemplateBuilds(ask: () => Pick<StackClient, 'api'>): TemplateBuilds {
   const builds: TemplateBuilds = {

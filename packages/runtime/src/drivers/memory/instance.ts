@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
+import { createSerialQueue } from '../../concurrency/serial-queue.ts';
 import { RuntimeError, toRuntimeError } from '../../error.ts';
 import type { Features, InstanceState, SnapshotId } from '../../runtime.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../guest-socket.ts';
@@ -44,15 +45,7 @@ export const createMemoryInstance = (options: {
   let state: InstanceState = 'stopped';
   let run: Run | undefined;
   let keptMemory = false;
-  let turn: Promise<unknown> = Promise.resolve();
-
-  /** One change at a time, in the order of the calls. */
-  const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(change);
-    // The caller receives the rejection; the next change only waits.
-    turn = mine.catch(() => undefined);
-    return mine;
-  };
+  const { run: inTurn } = createSerialQueue();
 
   const begin = async (): Promise<void> => {
     const listeners = { http: agent(id, 'http'), control: agent(id, 'control') };

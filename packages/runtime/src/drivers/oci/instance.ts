@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createSerialQueue } from '../../concurrency/serial-queue.ts';
 import { RuntimeError } from '../../error.ts';
 import type { Usage } from '../../runtime.ts';
 import { createGuestConnections } from '../guest-connections.ts';
@@ -47,15 +48,8 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
   const connections = createGuestConnections();
   const resumes = new Set<AbortController>();
   let isRemoved = false;
-  let turn: Promise<unknown> = Promise.resolve();
-
   /** Pausing, resuming, capturing and stopping one sandbox never overlap. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work);
-    // The caller of this work receives the rejection; the next work only waits.
-    turn = mine.catch(() => undefined);
-    return mine;
-  };
+  const { run: inTurn } = createSerialQueue();
 
   const isAlive = (): boolean => !isRemoved && run.line !== undefined && !run.line.isEnded();
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { lstat, rmdir, stat } from 'node:fs/promises';
+import { createSerialQueue } from '../../../concurrency/serial-queue.ts';
 import { RuntimeError } from '../../../error.ts';
 import { unmountEveryAside } from '../../../kernel/syscalls.ts';
 import { toSandboxFolder } from '../folder.ts';
@@ -32,14 +33,7 @@ export const createImageRoots = (dataDir: string): Roots => {
   const scratchDir = `${dataDir}/run`;
   const mounted = new Map<string, Mounted>();
   /** Mounting and unmounting never overlap. */
-  let turn: Promise<unknown> = Promise.resolve();
-
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work);
-    // The caller of this work receives the rejection; the next work only waits.
-    turn = mine.catch(() => undefined);
-    return mine;
-  };
+  const { run: inTurn, settled } = createSerialQueue();
 
   const toTarget = (image: string): string =>
     `${scratchDir}/${prefix}${createHash('sha256').update(image).digest('hex').slice(0, 16)}`;
@@ -57,7 +51,7 @@ export const createImageRoots = (dataDir: string): Roots => {
       await mountDisk({ image, target, readOnly: true });
     }
     const tree = `${target}/${TREE}`;
-    // Without the folder, or where the file system is damaged, it is no image.
+    // Without the folder, or with a damaged file system, it is not an image: reported below.
     const found = await lstat(tree).catch(() => undefined);
     if (found?.isDirectory()) return tree;
     await unmountAt(target);
@@ -143,7 +137,7 @@ export const createImageRoots = (dataDir: string): Roots => {
         clearTimeout(entry.idle);
         await unmountIdle(image, entry);
       }
-      await turn;
+      await settled();
     },
   };
 };

@@ -132,7 +132,7 @@ const toType = (stats: Stats): TreeEntry['type'] => {
 
 const OVERFLOW_ID = 65_534;
 
-/** The kernel shows an owner outside of the sandbox's ids as the user `nobody` inside. */
+/** Returns the id inside the sandbox. An id outside of the sandbox's range becomes that of `nobody`, as in the kernel. */
 const toInnerId = (id: number, baseId: number): number =>
   id >= baseId && id < baseId + ID_COUNT ? id - baseId : OVERFLOW_ID;
 
