@@ -109,8 +109,8 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     const createdAt = clock.now();
     const { cpuCount, memoryMb, diskMb } = row;
     const size = { cpuCount, memoryMb, diskMb };
-    const { snapshotId: parentId, buildId } = row;
-    await store.beginSnapshot({ id, sandboxId: row.id, parentId, buildId, kind, createdAt, ...size });
+    const { snapshotId: parentId, buildId, node } = row;
+    await store.beginSnapshot({ id, sandboxId: row.id, parentId, buildId, kind, createdAt, ...size, node });
     try {
       await (await runtime.get(row.id)).snapshot({ id, memory: kind === 'memory', ephemeral });
       const made = await publish();

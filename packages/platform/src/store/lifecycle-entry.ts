@@ -14,6 +14,11 @@ const ENDS: Record<EndCause, Entry> = {
   lost: { level: 'error', message: 'sandbox was lost: its host no longer had it' },
 };
 
+const LOST_WITH_NODE: Entry = {
+  level: 'error',
+  message: 'sandbox was lost: its node no longer had it, or did not answer for too long',
+};
+
 const toEntry = ({ from, to }: StateChange, row: SandboxRow): Entry | undefined => {
   const was = (state: SandboxRow['state']): boolean => from.includes(state);
   switch (to) {
@@ -26,6 +31,7 @@ const toEntry = ({ from, to }: StateChange, row: SandboxRow): Entry | undefined 
       if (was('resuming')) return { level: 'warn', message: 'sandbox could not be resumed and stays paused' };
       return { level: 'info', message: 'sandbox paused' };
     case 'killing':
+      if (row.cause === 'lost' && row.node !== null) return LOST_WITH_NODE;
       return row.cause === null ? undefined : ENDS[row.cause];
     default:
       return undefined;
@@ -45,6 +51,7 @@ export const toLifecycleEntry = (
     logger: PLATFORM_LOGGER,
     fields: {
       ...(row.cause === null ? {} : { cause: row.cause }),
+      ...(row.node === null ? {} : { node: row.node }),
       ...(row.pausedWith === null ? {} : { kept: row.pausedWith }),
     },
   };
