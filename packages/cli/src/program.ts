@@ -8,6 +8,7 @@ import { doctorCommand } from './commands/doctor.ts';
 import { downCommand } from './commands/down.ts';
 import { loadImageCommand } from './commands/image/load.ts';
 import { saveImageCommand } from './commands/image/save.ts';
+import { nodeCommand } from './commands/node/node.ts';
 import { connectSandboxCommand } from './commands/sandbox/connect.ts';
 import { copySandboxCommand } from './commands/sandbox/cp.ts';
 import { createSandboxCommand } from './commands/sandbox/create.ts';
@@ -23,6 +24,7 @@ import { openPortCommand } from './commands/sandbox/port/open.ts';
 import { resumeSandboxCommand } from './commands/sandbox/resume.ts';
 import { runSandboxCommand } from './commands/sandbox/run.ts';
 import { sandboxUrlCommand } from './commands/sandbox/url.ts';
+import { serverCommand } from './commands/server.ts';
 import { createSnapshotCommand } from './commands/snapshot/create.ts';
 import { deleteSnapshotCommand } from './commands/snapshot/delete.ts';
 import { diffSnapshotsCommand } from './commands/snapshot/diff.ts';
@@ -106,6 +108,8 @@ export function createProgram({ version }: { version: string }): Command {
     .option('--debug', 'show where an error happened')
     .enablePositionalOptions()
     .addCommand(upCommand())
+    .addCommand(serverCommand())
+    .addCommand(nodeCommand({ version }))
     .addCommand(downCommand())
     .addCommand(doctorCommand())
     .addCommand(sandbox)
