@@ -36,7 +36,7 @@ const toFaults = (postgres: PostgresServer, disk: SmallDisk): Fault[] => {
   ];
 };
 
-/** Creates and kills sandboxes until it is disposed of. */
+/** Creates and kills sandboxes until its end, and keeps count of what was acknowledged and what was refused. */
 const createLoad = ({ api }: Stack) => {
   const created = new Set<string>();
   const killed = new Set<string>();

@@ -43,6 +43,7 @@ export const createPostgresStore = async ({
   serverWaitMs?: number;
   /** How long a statement may take before the call rejects; the default is 30 s. */
   statementMs?: number;
+  /** Default: 5 s. */
   closeMs?: number;
   /** The time of the entries that the store itself writes into the log of a sandbox. */
   now?: () => number;
@@ -76,10 +77,13 @@ export const createPostgresStore = async ({
       void lock.release(); // First: otherwise it is taken again when its connection ends.
       sockets.cut();
     }, closeMs);
-    await db.destroy();
-    await lock.release();
-    await sockets.closed();
-    clearTimeout(limit);
+    try {
+      await db.destroy();
+      await lock.release();
+      await sockets.closed();
+    } finally {
+      clearTimeout(limit);
+    }
   };
   return { ...createStoreQueries(db, { now }), close };
 };
