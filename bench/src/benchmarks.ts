@@ -23,6 +23,8 @@ import { pauseResume1g, pauseResume64m } from './pause-resume.ts';
 import { podmanRun } from './podman-run.ts';
 import { runcRun } from './runc-run.ts';
 import { snapshotStop, snapshotStopMemory } from './snapshot-stop.ts';
+import { storeList } from './store/list.ts';
+import { storeReserve } from './store/reserve.ts';
 import { templateCreateLarge } from './templates/create-large.ts';
 import { templateCreateServed } from './templates/create-served.ts';
 import { imageErofs, imageErofsLz4 } from './templates/file-systems.ts';
@@ -58,6 +60,8 @@ export const benchmarks: Record<string, Benchmark> = {
   'template.upload.memory': templateUploadMemory,
   'image.erofs': imageErofs,
   'image.erofs-lz4': imageErofsLz4,
+  'store.list': storeList,
+  'store.reserve': storeReserve,
   'agent.start': agentStart,
   'agent.unary': agentUnary,
   'agent.exec': agentExec,

@@ -204,7 +204,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
   const domain = options.domain ?? `${publicHost}:${port}`;
 
-  const store = await openStore(dataDir, options.databaseUrl);
+  const store = await openStore(dataDir, options.databaseUrl, log);
   cleanup.defer(() => store.close());
   const madeWithMb = (await store.findTemplate('base'))?.memoryMb;
   if (options.baseMemoryMb && madeWithMb && madeWithMb !== options.baseMemoryMb)
