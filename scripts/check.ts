@@ -1,8 +1,9 @@
 // All static checks of the tree: format, lint, types, drift, specs, structure, tarballs.
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { toFirstLine } from './project-outcome.ts';
+import { promisify } from 'node:util';
+import { toFirstLine } from './test-outcome.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tools = join(root, 'scripts/node_modules/.bin');
@@ -44,21 +45,23 @@ const checks: Check[] = [
   { name: 'clients are small in a browser', command: ['node', 'scripts/check-sizes.ts'] },
 ];
 
-/** Runs every check. Each failure's output is printed in full, and named in `failures` with its first line. */
-export function runChecks(): { passed: number; failures: string[] } {
+/** Runs every check in turn. Each failure's output is printed in full, and named in `failures` with its first line. */
+export async function runChecks(): Promise<{ passed: number; failures: string[] }> {
   const failures: string[] = [];
   for (const { name, command, cwd } of checks) {
     const [program = '', ...argv] = command;
     const started = performance.now();
-    const result = spawnSync(program, argv, {
+    const said = await promisify(execFile)(program, argv, {
       cwd: join(root, cwd ?? '.'),
-      encoding: 'utf8',
       maxBuffer: 64 << 20,
-    });
-    const ok = result.status === 0;
+    }).then(
+      () => undefined,
+      ({ message, stdout, stderr }: Error & { stdout: string; stderr: string }) =>
+        stdout + stderr === '' ? message : stdout + stderr,
+    );
+    const ok = said === undefined;
     console.log(`${ok ? 'ok  ' : 'FAIL'} ${name} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
     if (ok) continue;
-    const said = `${result.error?.message ?? ''}${result.stdout ?? ''}${result.stderr ?? ''}`;
     console.log(said);
     failures.push(`check ${name}: ${toFirstLine(said)}`);
   }
@@ -66,7 +69,7 @@ export function runChecks(): { passed: number; failures: string[] } {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { passed, failures } = runChecks();
+  const { passed, failures } = await runChecks();
   console.log(`${passed} passed, ${failures.length} failed`);
   process.exit(failures.length === 0 ? 0 : 1);
 }

@@ -4,9 +4,10 @@
 import { buildSite } from './release/build-site.ts';
 import { runDryRun } from './release/dry-run/run-dry-run.ts';
 import { runParts } from './testing/run-parts.ts';
-import { toProjectParts } from './testing/run-projects.ts';
+import { runTests } from './testing/run-tests.ts';
 
 const dryRun = { name: 'dry run', run: runDryRun };
 const site = { name: 'site', run: buildSite };
-const isGreen = await runParts([site, dryRun, ...toProjectParts(['release'])]);
+const tests = { name: 'tests', run: () => runTests(['release']) };
+const isGreen = await runParts([[site], [dryRun], [tests]]);
 process.exit(isGreen ? 0 : 1);

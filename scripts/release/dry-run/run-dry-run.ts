@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parse } from 'yaml';
-import { type Outcome, toFirstLine } from '../../project-outcome.ts';
+import { type Outcome, toFirstLine } from '../../test-outcome.ts';
 import { consumers } from './consumers.ts';
 import { startRegistry } from './registry.ts';
 import { run } from './run.ts';
