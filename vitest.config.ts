@@ -3,8 +3,8 @@ import { defineConfig } from 'vitest/config';
 import { imagesDir } from './packages/testkit/src/stack/images-dir.ts';
 import { LongFilesFirst } from './scripts/long-files-first.ts';
 
-// By default vitest uses one processor less, which is half of a small machine.
-const processors = availableParallelism();
+// Most of these tests wait longer than they compute. One number for all: files of projects that differ in it would not run at once.
+const maxWorkers = 2 * availableParallelism();
 
 // The factor for all timeouts: more than 1 on an emulated machine.
 const patience = Number(process.env.SKERRY_TEST_PATIENCE ?? 1);
@@ -48,7 +48,7 @@ export default defineConfig({
           testTimeout: 180_000 * patience,
           hookTimeout: 180_000 * patience,
           expect: expectOptions,
-          maxWorkers: processors,
+          maxWorkers,
         },
       },
       {
@@ -59,7 +59,7 @@ export default defineConfig({
           testTimeout: 180_000 * patience,
           hookTimeout: 180_000 * patience,
           expect: expectOptions,
-          maxWorkers: processors,
+          maxWorkers,
         },
       },
       {
@@ -75,8 +75,7 @@ export default defineConfig({
           testTimeout: 240_000 * patience,
           hookTimeout: 240_000 * patience,
           expect: expectOptions,
-          // Most of these tests wait longer than they compute.
-          maxWorkers: processors + 2,
+          maxWorkers,
         },
       },
       {

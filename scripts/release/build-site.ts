@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { type Outcome, toFirstLine } from '../project-outcome.ts';
+import { type Outcome, toFirstLine } from '../test-outcome.ts';
 
 const root = join(import.meta.dirname, '../..');
 

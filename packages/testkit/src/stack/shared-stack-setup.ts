@@ -31,8 +31,9 @@ export interface SharedStackState {
 
 const workspace = join(import.meta.dirname, '../../../..');
 
-/** The tests run what is published, which must not be older than its sources. */
+/** The tests run what is published, which must not be older than its sources. `SKERRY_BUILT` says that it has just been built. */
 const buildProgram = (): void => {
+  if (process.env.SKERRY_BUILT !== undefined) return;
   const turbo = join(workspace, 'node_modules/.bin/turbo');
   const args = ['run', 'build', '--filter=skerry', '--output-logs=errors-only'];
   execFileSync(turbo, args, { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] });
