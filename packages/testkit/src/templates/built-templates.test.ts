@@ -108,7 +108,8 @@ describe('a template', () => {
         type: 'ENV',
         args: ['NAME', 'one', 'BOTH', '$NAME$constructor-$COLOUR'],
         force: true,
-        forceUpload: false,
+        // As clients send them.
+        ...{ forceUpload: false, resolveSymlinks: true, gzip: true },
       },
       { type: 'WORKDIR', args: ['/srv/app'] },
       { type: 'RUN', args: ['echo $BOTH > here'] },
@@ -242,13 +243,15 @@ describe('a template', () => {
     expect((await start(registered, { fromTemplate: 'no-such' })).response.status).toBe(404);
     expect((await readStatus(registered)).status).toBe('waiting');
     for (const more of [
-      { cpuCount: 3 },
-      { cpuCount: 1_000_000 },
-      { memoryMB: 1_000_000_000 },
+      ...[{ cpuCount: 3 }, { cpuCount: 1_000_000 }],
+      ...[{ memoryMB: 1_000_000_000 }, { memoryMB: 126 }, { memoryMB: 257 }],
       { minFreeDiskMb: 1_000_000 },
       { tags: ['a:b'] },
     ])
       await expect(register('refused', more)).rejects.toThrow(/"code":400/);
+    for (const name of [':x', 'name:', 'a/b/c', 'other/name', 'a'.repeat(129)])
+      await expect(register(name)).rejects.toThrow(/"code":400.*body\.name/);
+    expect((await register(' Local/Cased:V1 ')).names).toEqual(['local/cased']);
     await expect(register('base')).rejects.toThrow(/"code":409/);
   });
 
@@ -339,6 +342,8 @@ describe('a template', () => {
       buildCount: 1,
     });
     const sandbox = await create('deleted');
+    expect(await removeTemplate('deleted')).toBe(400);
+    await sandbox.pause({ memory: false });
     expect(await removeTemplate('deleted')).toBe(400);
     await sandbox.kill();
     expect(await removeTemplate('deleted')).toBe(204);
