@@ -50,14 +50,16 @@ const skerry = (argv: readonly string[], stdin?: string): Promise<Ended> => {
 
 const toDigest = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 const at = (name: string): string => join(scratch, name);
-/** CAP_NET_BIND_SERVICE, permitted, as the kernel stores it. */
-const capability = `\u0001\0\0\u0002\0\u0004${'\0'.repeat(14)}`;
+/** CAP_SETUID, permitted, as the kernel stores it: bytes that are no text. */
+const capability = Buffer.from('0100000280000000000000000000000000000000', 'hex');
+/** As long, and in its place in an archive, which is made of text. */
+const placeholder = 'capability of a file';
 
 /** What `docker save` writes of an image with busybox. */
 const makeDockerArchive = async (): Promise<Buffer> => {
   const busybox = readFileSync('/bin/busybox');
   const owned = { uid: 1234, gid: 5678 };
-  const layer = await makeArchive([
+  const text = await makeArchive([
     { name: 'bin/busybox', mode: 0o755, content: busybox as never },
     ...['sh', 'cat', 'stat', 'readlink'].map((applet) => ({
       name: `bin/${applet}`,
@@ -68,8 +70,12 @@ const makeDockerArchive = async (): Promise<Buffer> => {
     { name: 'srv/one', mode: 0o4750, content: 'one', ...owned },
     { name: 'srv/two', type: 'link', linkname: 'srv/one' },
     { name: 'srv/noted', content: 'n', pax: { 'SCHILY.xattr.user.note': 'kept' } },
-    { name: 'srv/able', mode: 0o755, content: 'a', pax: { 'SCHILY.xattr.security.capability': capability } },
+    { name: 'srv/able', mode: 0o755, content: 'a', pax: { 'SCHILY.xattr.security.capability': placeholder } },
   ] as never);
+  const layer = Buffer.from(
+    text.toString('latin1').replace(placeholder, capability.toString('latin1')),
+    'latin1',
+  );
   const config = JSON.stringify({
     config: { Env: ['PATH=/bin', 'COLOUR=blue'] },
     rootfs: { diff_ids: [toDigest(layer)] },
@@ -145,7 +151,7 @@ it('becomes a template, and is the same when it is saved, unpacked and loaded ag
   execFileSync('tar', ['-xf', layer, '-C', at('tree'), '--xattrs', '--xattrs-include=*', '-p']);
   const attributes = execFileSync('getfattr', ['-d', '-m', '-', '-R', '--absolute-names', at('tree/srv')]);
   expect(String(attributes)).toContain('user.note="kept"');
-  expect(String(attributes)).toContain('security.capability=0sAQAAAgAEAAAAAAAAAAAAAAAAAAA=');
+  expect(String(attributes)).toContain(`security.capability=0s${capability.toString('base64')}`);
 
   // From a folder, and from stdin.
   expect(await skerry(['image', 'load', '-q', '--name', 'again', folder])).toEqual({
