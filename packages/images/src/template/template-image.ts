@@ -17,7 +17,7 @@ import {
   unfinishedPrefix,
 } from '../image-file.ts';
 import { emptyConfig, type ImageConfig } from '../oci/image-config.ts';
-import { createKeptLayers, type KeptLayers } from '../oci/kept-layers.ts';
+import { createKeptLayers, type KeptLayers, type KeptLayersOptions } from '../oci/kept-layers.ts';
 import { pullImage, resolveImage } from '../oci/pull.ts';
 import type { Reach } from '../oci/reach.ts';
 import { isEmptyImage } from '../oci/reference.ts';
@@ -53,11 +53,9 @@ interface RegistrySource {
 }
 
 /** Where the layers of registries are kept for later pulls. */
-export interface LayerFolder {
+export interface LayerFolder extends Pick<KeptLayersOptions, 'refresh' | 'flights'> {
   /** Made when missing. */
   folder: string;
-  /** Whether all layers are requested, also those that are kept. */
-  refresh: boolean;
 }
 
 /** The archive is the absolute path of one of an image. */
