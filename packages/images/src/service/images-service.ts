@@ -85,7 +85,16 @@ const ensureBase = (
   });
 
 const makeTemplate = (
-  { folder, asFile, ownerOffset, archive, layersFolder, refreshLayers, ...request }: MakeTemplateImageRequest,
+  {
+    folder,
+    asFile,
+    ownerOffset,
+    archive,
+    archivedImage,
+    layersFolder,
+    refreshLayers,
+    ...request
+  }: MakeTemplateImageRequest,
   tools: ImageTools & { flights: LayerFlights },
   signal: AbortSignal,
 ) =>
@@ -95,7 +104,7 @@ const makeTemplate = (
       source:
         archive === undefined
           ? { kind: 'registry', ...(await openRegistry(request, tools, signal)) }
-          : { kind: 'archive', archive: requireAbsolute(archive) },
+          : { kind: 'archive', archive: requireAbsolute(archive), image: archivedImage },
       layers:
         layersFolder === undefined
           ? undefined

@@ -58,8 +58,10 @@ export interface LayerFolder extends Pick<KeptLayersOptions, 'refresh' | 'flight
   folder: string;
 }
 
-/** The archive is the absolute path of one of an image. */
-export type TemplateSource = RegistrySource | { kind: 'archive'; archive: string };
+/** The archive is an absolute path, and the image the name or the digest of one in it; by default it must have one alone. */
+export type TemplateSource =
+  | RegistrySource
+  | { kind: 'archive'; archive: string; image?: string | undefined };
 
 export interface TemplateImage {
   /** Absolute path. It is never written to from here on. */

@@ -55,8 +55,8 @@ const capability = Buffer.from('0100000280000000000000000000000000000000', 'hex'
 /** As long, and in its place in an archive, which is made of text. */
 const placeholder = 'capability of a file';
 
-/** What `docker save` writes of an image with busybox. */
-const makeDockerArchive = async (): Promise<Buffer> => {
+/** What `docker save` writes of images with busybox, one for each colour. */
+const makeDockerArchive = async (...colours: readonly string[]): Promise<Buffer> => {
   const busybox = readFileSync('/bin/busybox');
   const owned = { uid: 1234, gid: 5678 };
   const text = await makeArchive([
@@ -76,14 +76,20 @@ const makeDockerArchive = async (): Promise<Buffer> => {
     text.toString('latin1').replace(placeholder, capability.toString('latin1')),
     'latin1',
   );
-  const config = JSON.stringify({
-    config: { Env: ['PATH=/bin', 'COLOUR=blue'] },
-    rootfs: { diff_ids: [toDigest(layer)] },
-  });
+  const toConfig = (colour: string): string =>
+    JSON.stringify({
+      config: { Env: ['PATH=/bin', `COLOUR=${colour}`] },
+      rootfs: { diff_ids: [toDigest(layer)] },
+    });
+  const images = colours.map((colour) => ({
+    Config: `${colour}.json`,
+    RepoTags: [`${colour}:v1`],
+    Layers: ['l/layer.tar'],
+  }));
   return makeArchive([
     { name: 'l/layer.tar', content: layer as never },
-    { name: 'c.json', content: config },
-    { name: 'manifest.json', content: JSON.stringify([{ Config: 'c.json', Layers: ['l/layer.tar'] }]) },
+    ...colours.map((colour) => ({ name: `${colour}.json`, content: toConfig(colour) })),
+    { name: 'manifest.json', content: JSON.stringify(images) },
   ]);
 };
 
@@ -121,7 +127,7 @@ const listEntries = (layer: string): string[] =>
     .filter((line) => !line.endsWith(' ./etc/passwd'));
 
 it('becomes a template, and is the same when it is saved, unpacked and loaded again', async () => {
-  writeFileSync(at('docker.tar'), await makeDockerArchive());
+  writeFileSync(at('docker.tar'), await makeDockerArchive('blue'));
   const loaded = await skerry(['image', 'load', '--name', 'loaded:v1', '--tag', 'default', at('docker.tar')]);
   expect(loaded).toMatchObject({ code: 0, stdout: 'loaded\n' });
   const found = [
@@ -174,6 +180,16 @@ it('becomes a template, and is the same when it is saved, unpacked and loaded ag
   expect(readdirSync(join(dataDir, 'imports'))).toEqual([]);
   const listUnfinished = () => readdirSync(join(dataDir, 'templates')).filter((name) => name.startsWith('.'));
   await expect.poll(listUnfinished).toEqual([]);
+});
+
+it('is one of several by its name, without which it is refused with the names', async () => {
+  writeFileSync(at('several.tar'), await makeDockerArchive('red', 'green'));
+  const unnamed = await skerry(['image', 'load', '--name', 'unnamed', at('several.tar')]);
+  expect(unnamed).toMatchObject({ code: 1, stdout: '' });
+  expect(unnamed.stderr).toContain('several images, choose one: red:v1, green:v1');
+  const named = ['--image', 'docker.io/library/green:v1', '--name', 'green', '-q'];
+  expect(await skerry(['image', 'load', ...named, at('several.tar')])).toMatchObject({ stdout: 'green\n' });
+  expect(await readAll('green')).toMatch(/^green\n/);
 });
 
 it('is refused with the reason', async () => {
