@@ -5,11 +5,12 @@ import { runCommand } from '../kernel/run-command.ts';
 const SUPERBLOCK_AT = 1024;
 const SUPERBLOCK_BYTES = 1024;
 const UNUSED_TABLE = 1;
+const ROOT_INODE = 2;
 const DEADLINE_MS = 30 * 60_000;
 
 /**
  * Sets the times of access and of change to that of modification, for each entry of an ext4 file system at `path` which nothing has
- * mounted and whose times are in whole seconds. `env` is of the program that writes them. Rejects as `runCommand` does, and with the
+ * mounted, and those of its root to 0. `env` is of the program that writes them. Rejects as `runCommand` does, and with the
  * reason of `signal`; the file is worthless then.
  */
 export const alignInodeTimes = async (
@@ -23,8 +24,13 @@ export const alignInodeTimes = async (
   const lines: string[] = [];
   for await (const { inode, modifiedAtSeconds } of readInodes(path, blockBytes)) {
     signal?.throwIfAborted();
-    for (const field of ['ctime', 'atime'])
-      lines.push(`sif <${inode}> ${field} @${modifiedAtSeconds}`, `sif <${inode}> ${field}_extra 0`);
+    // That of the root is of the folder, which is not part of what it contains.
+    const isRoot = inode === ROOT_INODE;
+    for (const field of isRoot ? ['ctime', 'atime', 'mtime'] : ['ctime', 'atime'])
+      lines.push(
+        `sif <${inode}> ${field} @${isRoot ? 0 : modifiedAtSeconds}`,
+        `sif <${inode}> ${field}_extra 0`,
+      );
   }
   // It writes the checksum of each inode as well.
   const args = ['-w', '-f', '/dev/stdin', path];

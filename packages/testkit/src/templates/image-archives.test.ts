@@ -166,6 +166,8 @@ it('becomes a template, and is the same when it is saved, unpacked and loaded ag
   expect(await skerry(['image', 'load', '--json', '--name', 'third', '-'], at('saved.tar'))).toMatchObject({
     code: 0,
   });
+  // Both have the same bytes. The first has another shell in its accounts: there was no bash.
+  expect(readdirSync(join(dataDir, 'templates'))).toHaveLength(2);
   await Promise.all(
     [
       ['third', 'third.tar'],
