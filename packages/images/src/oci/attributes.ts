@@ -13,7 +13,7 @@ export async function setAttributes(options: {
   const { attributes, signal } = options;
   if (attributes.size === 0) return;
   const stanzas = [...attributes].map(([path, values]) => {
-    const lines = [...values].map(([name, value]) => `${name}=0s${Buffer.from(value).toString('base64')}`);
+    const lines = [...values].map(([name, value]) => `${name}=0s${value.toString('base64')}`);
     return [`# file: ${quote(path)}`, ...lines, ''].join('\n');
   });
   await runProgram({

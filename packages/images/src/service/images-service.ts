@@ -14,6 +14,7 @@ import {
   removeImage,
   type SealImageFolder,
 } from '../image-file.ts';
+import { createLayerFlights, type LayerFlights } from '../oci/layer-flights.ts';
 import { createPublicReach } from '../oci/reach.ts';
 import {
   findOrigin,
@@ -37,9 +38,10 @@ export interface ImageTools extends Pick<BaseImageOptions, 'withFolderLock'> {
 
 /** Adds the making of images to the services of a router. */
 export const addImagesService = (router: ConnectRouter, tools: ImageTools): void => {
+  const flights = createLayerFlights();
   router.service(ImagesService, {
     ensureBaseImage: (request, { signal }) => ensureBase(request, tools, signal),
-    makeTemplateImage: (request, { signal }) => makeTemplate(request, tools, signal),
+    makeTemplateImage: (request, { signal }) => makeTemplate(request, { ...tools, flights }, signal),
     saveTemplateImage: async ({ path, image, env, name, tag }, { signal }) => {
       await saveTemplateImage(requireAbsolute(path), {
         ...{ image: requireAbsolute(image), env, as: { name, tag }, signal },
@@ -83,8 +85,17 @@ const ensureBase = (
   });
 
 const makeTemplate = (
-  { folder, asFile, ownerOffset, archive, layersFolder, refreshLayers, ...request }: MakeTemplateImageRequest,
-  tools: ImageTools,
+  {
+    folder,
+    asFile,
+    ownerOffset,
+    archive,
+    archivedImage,
+    layersFolder,
+    refreshLayers,
+    ...request
+  }: MakeTemplateImageRequest,
+  tools: ImageTools & { flights: LayerFlights },
   signal: AbortSignal,
 ) =>
   reportProgress(async (onProgress) => {
@@ -93,11 +104,11 @@ const makeTemplate = (
       source:
         archive === undefined
           ? { kind: 'registry', ...(await openRegistry(request, tools, signal)) }
-          : { kind: 'archive', archive: requireAbsolute(archive) },
+          : { kind: 'archive', archive: requireAbsolute(archive), image: archivedImage },
       layers:
         layersFolder === undefined
           ? undefined
-          : { folder: requireAbsolute(layersFolder), refresh: refreshLayers },
+          : { folder: requireAbsolute(layersFolder), refresh: refreshLayers, flights: tools.flights },
       target: asFile
         ? { form: 'file', makeFile: tools.makeImageFile }
         : { form: 'folder', sealFolder: tools.sealImageFolder, ownerOffset },
