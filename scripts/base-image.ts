@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
+import { baseRecipes } from '../packages/images/src/base/recipe.ts';
 import { toBasePage } from '../packages/testkit/src/base-image/base-page.ts';
 import { readBaseImage } from '../packages/testkit/src/base-image/read-base-image.ts';
 import { startStack } from '../packages/testkit/src/stack/stack.ts';
@@ -19,7 +20,10 @@ const made = readdirSync(stack.imagesDir)
   .filter(({ name }) => name === 'base')
   .map(({ createdAt }) => createdAt.slice(0, 10))
   .toSorted();
-const page = toBasePage(await readBaseImage(sandbox), made.at(-1) ?? '');
+const page = toBasePage(await readBaseImage(sandbox), {
+  madeOn: made.at(-1) ?? '',
+  requested: Object.keys(baseRecipes.full.packages),
+});
 console.log(page);
 if (flag === '--write') writeFileSync(join(import.meta.dirname, '../docs/base-image.md'), page);
 

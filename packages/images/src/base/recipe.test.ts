@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { nodePackages } from './node-packages.ts';
 import { baseRecipes } from './recipe.ts';
 
 it.each([
@@ -11,4 +12,11 @@ it.each([
   const [, list = ''] = /--no-install-recommends \\\s+(.*?) \\\n &&/s.exec(readFileSync(path, 'utf8')) ?? [];
   const names = list.split(/[\s\\]+/);
   expect(names.toSorted()).toEqual(Object.keys(packages).toSorted());
+});
+
+it('is described by a page that lists what is installed, and which Node.js', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/base-image.md'), 'utf8');
+  const packages = Object.keys(baseRecipes.full.packages).map((name) => `| \`${name}\` `);
+  const releases = Object.values(nodePackages).map(({ version }) => `| ${version} `);
+  expect([...packages, ...releases].filter((cell) => !page.includes(cell))).toEqual([]);
 });

@@ -26,9 +26,11 @@ const output = async (command: string): Promise<string> =>
   (await sandbox.commands.run(command, { timeoutMs: 120_000 })).stdout.trim();
 
 describe('the template base', () => {
-  it('has every program, locale and terminal that its page promises', () => {
+  it('has every program, locale and terminal that its page promises', async () => {
     const missing = contents.versions.filter(({ name, firstLine }) => !findVersion(name, firstLine));
     expect(missing).toEqual([]);
+    const locale = `LANG=en_US.UTF-8 python3 -c 'import locale; print(locale.setlocale(locale.LC_ALL, ""))'`;
+    expect(await output(locale)).toBe('en_US.UTF-8');
     expect(contents.locales).toEqual(expect.arrayContaining([...promisedLocales]));
     expect(contents.terminals).toEqual(expect.arrayContaining([...promisedTerminals]));
   });
@@ -37,9 +39,6 @@ describe('the template base', () => {
     const page = readFileSync(join(workspaceRoot, 'docs/base-image.md'), 'utf8');
     const names = [...promisedPrograms.map(({ name }) => name), ...promisedLocales, ...promisedTerminals];
     expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
-    expect(contents.packages.map(({ name }) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual(
-      [],
-    );
   });
 
   it('makes environments of Python, installs packages and compiles, all without a network', async () => {
@@ -55,12 +54,5 @@ describe('the template base', () => {
       printf '#!/usr/bin/env node\\nconsole.log([3, 1].toSorted())' > run.js
       npm install --global --silent "$PWD/$(npm pack --silent)" && cd / && two`;
     expect(await output(tool)).toBe('[ 1, 3 ]');
-  });
-
-  it('is what an installed program of the user is run from, in a locale with characters of all scripts', async () => {
-    expect(
-      await output(`LANG=en_US.UTF-8 python3 -c 'import locale; print(locale.setlocale(locale.LC_ALL, ""))'`),
-    ).toBe('en_US.UTF-8');
-    expect(await output('LANG=en_US.UTF-8 bash -c "echo €" 2>&1')).toBe('€');
   });
 });

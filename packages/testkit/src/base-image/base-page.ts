@@ -17,18 +17,26 @@ const inCode = (names: readonly string[]): string => names.map((name) => `\`${na
 export const findVersion = (name: string, firstLine: string): string | undefined =>
   promisedPrograms.find((program) => program.name === name)?.pattern.exec(firstLine)?.[1];
 
-/** docs/base-image.md. `madeOn` is the day, in ISO 8601, on which the image was made. */
-export function toBasePage(contents: BaseImageContents, madeOn: string): string {
-  const { distribution, versions, packages, packageCount, locales, terminals, sizeMiB } = contents;
+/**
+ * docs/base-image.md. `madeOn` is the day, in ISO 8601, on which the image was made, and `requested` names the packages that
+ * it was made of.
+ */
+export function toBasePage(
+  contents: BaseImageContents,
+  { madeOn, requested }: { madeOn: string; requested: readonly string[] },
+): string {
+  const { distribution, versions, packages, locales, terminals, sizeMiB } = contents;
   const programs = versions.map(({ name, firstLine }) => [`\`${name}\``, findVersion(name, firstLine) ?? '']);
-  const named = packages.map(({ name, version }) => [`\`${name}\``, version]);
+  const named = packages
+    .filter(({ name }) => requested.includes(name))
+    .map(({ name, version }) => [`\`${name}\``, version]);
   return `# The template base
 
 \`base\` has what agents expect: Python with pip and venv, Node.js and npm, a compiler, git, and tools that fetch, search and edit files.
 
 A server makes it at its first start in a folder of images, from the packages of the host's own distribution and from releases of Node.js and npm that are
-pinned. The registry of npm is that of the host's npm. So versions differ with the host and the day; those below are of ${distribution}, from its mirror on
-${madeOn}. \`node scripts/base-image.ts --write\` makes the image and writes this page. A test runs each program.
+pinned. The registry of npm is that of the host's npm. So versions differ with the host and the day. Those below are of ${distribution}, from its mirror
+on ${madeOn}. \`node scripts/base-image.ts --write\` makes the image and writes this page. A test runs each program.
 
 ## Programs
 
@@ -43,11 +51,11 @@ ${toTable(['Program', 'Version'], programs)}
 
 The locales are ${inCode(locales)}. \`LANG\` is not set. \`locale-gen\` makes others.
 
-Known values of \`TERM\` include ${inCode(terminals)}. \`xterm-ghostty\` needs Debian 13 or newer.
+Known values of \`TERM\` include ${inCode(terminals)}. \`xterm-ghostty\` is known where the distribution has it.
 
 ## Packages
 
-The image has ${packageCount} packages and ${sizeMiB} MiB. These were asked for, and the others came with them:
+The image has ${packages.length} packages and ${sizeMiB} MiB. These were asked for, and the others came with them:
 
 ${toTable(['Package', 'Version'], named)}
 

@@ -7,10 +7,8 @@ export interface BaseImageContents {
   distribution: string;
   /** The first line of what each program prints for its version, in the order of `promisedPrograms`. */
   versions: readonly { name: string; firstLine: string }[];
-  /** Packages of the distribution that were asked for, with their versions. The others came with these. */
+  /** All packages of the distribution. */
   packages: readonly { name: string; version: string }[];
-  /** How many packages of the distribution there are in all. */
-  packageCount: number;
   locales: readonly string[];
   /** Those of `promisedTerminals` and `newerTerminals` that are known. */
   terminals: readonly string[];
@@ -27,11 +25,11 @@ export async function readBaseImage(sandbox: Sandbox): Promise<BaseImageContents
     versions: promisedPrograms
       .map(({ command }) => `{ out=$(${command} 2>&1) && head -n 1 <<< "$out" || echo; }`)
       .join('\n'),
-    packages: `dpkg-query -W -f '\${Package} \${Version}\\n' $(apt-mark showmanual)`,
-    packageCount: `dpkg-query -W -f '\\n' | wc -l`,
+    packages: `dpkg-query -W -f '\${Package} \${Version}\\n'`,
     locales: 'locale -a',
     terminals: `for name in ${terminals.join(' ')}; do infocmp "$name" > /dev/null 2>&1 && echo "$name"; done; true`,
-    sizeMiB: 'sudo du -sxm / --exclude=/home | cut -f 1',
+    sizeMiB:
+      'sudo du -sm / --exclude=/proc --exclude=/sys --exclude=/.envd --exclude=/dev 2> /dev/null | cut -f 1',
   };
   const script = Object.entries(parts).map(([name, command]) => `echo '${mark}${name}'\n${command}`);
   const { stdout } = await sandbox.commands.run(script.join('\n'), { timeoutMs: 120_000 });
@@ -57,7 +55,6 @@ export async function readBaseImage(sandbox: Sandbox): Promise<BaseImageContents
       const [name = '', version = ''] = line.split(' ');
       return { name, version };
     }),
-    packageCount: Number(one('packageCount')),
     locales: lines('locales'),
     terminals: lines('terminals'),
     sizeMiB: Number(one('sizeMiB')),
