@@ -144,9 +144,9 @@ async function installAll(
   const either = signal ? AbortSignal.any([signal, failing.signal]) : failing.signal;
   const work = [
     buildFromPackages({ recipe, workDir, onProgress, signal: either }),
-    recipe.hasNode ? fetchNode({ workDir, npm, signal: either }) : undefined,
+    recipe.hasNode ? fetchNode({ workDir, npm, signal: either }) : Promise.resolve(undefined),
   ] as const;
-  for (const part of work) part?.catch((error: unknown) => failing.abort(error));
+  for (const part of work) part.catch((error: unknown) => failing.abort(error));
   // Nothing of the other may be under way when this rejects.
   await Promise.allSettled(work);
   const [distribution, node] = await Promise.all(work);
