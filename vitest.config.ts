@@ -70,7 +70,7 @@ export default defineConfig({
           globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
           setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
           // Otherwise each data folder would get images of its own, which take a minute to make.
-          env: { ...env, SKERRY_IMAGES_DIR: imagesDir },
+          env: { ...env, SKERRY_IMAGES_DIR: imagesDir, SKERRY_BASE: 'minimal' },
           // For a machine under ten times this load. It only ends a test that hangs.
           testTimeout: 240_000 * patience,
           hookTimeout: 240_000 * patience,

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { type BaseImageOptions, ensureBaseImage } from '../base/base-image.ts';
+import { type BaseContents, baseContents } from '../base/contents.ts';
 import {
   type EnsureBaseImageRequest,
   ImagesService,
@@ -67,13 +68,15 @@ export const addImagesService = (router: ConnectRouter, tools: ImageTools): void
 };
 
 const ensureBase = (
-  { imagesDir, registryImage, ownerOffset, asFile }: EnsureBaseImageRequest,
+  { imagesDir, contents, npm, registryImage, ownerOffset, asFile }: EnsureBaseImageRequest,
   { withFolderLock, makeImageFile }: ImageTools,
   signal: AbortSignal,
 ) =>
   reportProgress(async (onProgress) => {
     const { rootfs, digest } = await ensureBaseImage({
       imagesDir: requireAbsolute(imagesDir),
+      contents: requireContents(contents),
+      npm: npm && { program: requireAbsolute(npm.program), env: npm.env },
       registryImage,
       ownerOffset,
       makeFile: asFile ? makeImageFile : undefined,
@@ -146,6 +149,12 @@ const openRegistry = async (
   credentials: await openCredentials(credentials, { isPublicAddress, allowed, endpoint, signal }),
   reach: createPublicReach({ isPublicAddress, allowed }),
 });
+
+function requireContents(name: string): BaseContents {
+  const contents = baseContents.find((known) => known === name);
+  if (contents) return contents;
+  throw new Error(`a base image has no contents ${JSON.stringify(name)}`);
+}
 
 function requireAbsolute(path: string): string {
   if (isAbsolute(path)) return path;

@@ -9,6 +9,7 @@ import { type Stack, startStack } from '../stack/stack.ts';
 import { type OutsideLab, startOutsideLab } from './outside-lab.ts';
 import { createPackageProxy, npmHost } from './package-proxy.ts';
 
+const full = ['--base', 'full'];
 const proxy = createPackageProxy();
 let proxyUrl: string;
 let lab: OutsideLab;
@@ -16,11 +17,11 @@ let stack: Stack;
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-ready-made-'));
 beforeAll(async () => {
   // The base image is made where packages are reached directly.
-  await (await startStack()).down();
+  await (await startStack({ args: full })).down();
   lab = await startOutsideLab();
   // A network may have its mirrors at private addresses, which sandboxes do not reach.
   proxyUrl = `http://${await lab.listen(proxy, 3128)}`;
-  stack = await startStack({ dataDir, through: lab.through });
+  stack = await startStack({ dataDir, args: full, through: lab.through });
 });
 afterAll(async () => {
   await stack?.down();
@@ -39,8 +40,9 @@ describe('the ready-made templates', () => {
     {
       name: 'base',
       args: [],
-      command: 'python --version; git --version; curl --version; sudo id -un; env | grep -i proxy',
-      printed: /^Python 3.*git ver.*curl .*root$/s,
+      command:
+        'python --version; git --version; curl --version; rg --version; sudo id -un; npm --version; env | grep -i proxy',
+      printed: /^Python 3.*git ver.*curl .*ripgrep .*root\n11\.\S+$/s,
     },
     {
       name: 'node',

@@ -2,7 +2,7 @@
 // when one of them asks.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -39,9 +39,12 @@ const buildProgram = (): void => {
   execFileSync(turbo, args, { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] });
 };
 
+const isMinimal = (name: string): boolean =>
+  /^base-.*\.json$/.test(name) && readFileSync(join(imagesDir, name), 'utf8').includes('"base-minimal"');
+
 /** Many servers start at once, and would all wait for the first of them to make the images. */
 const makeImages = async (): Promise<void> => {
-  const isMade = existsSync(imagesDir) && readdirSync(imagesDir).some((name) => name.startsWith('base-'));
+  const isMade = existsSync(imagesDir) && readdirSync(imagesDir).some(isMinimal);
   if (!isMade) await (await startStack()).down();
 };
 
