@@ -67,7 +67,8 @@ const knownSkips: KnownSkip[] = [
   },
   { tests: /\/user-manager\.test\.ts > /, missing: 'busctl', isMissing: isNoProgram('busctl') },
   {
-    tests: /^dry run > esbuild, in headless Chromium$/,
+    tests:
+      /^dry run > esbuild, in headless Chromium$|^release packages\/testkit\/src\/release\/site\.test\.ts > in Chromium /,
     missing: 'chromium',
     isMissing: () => ['chromium', 'chromium-browser', 'google-chrome'].every((name) => isNoProgram(name)()),
   },
