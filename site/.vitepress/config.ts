@@ -7,6 +7,8 @@ import { otherFiles, pagePaths, sections, toFile, toSitePath } from './pages.ts'
 export default defineConfig({
   title: 'skerry',
   description: 'Isolated Linux sandboxes on your own machine',
+  // There is no icon, and browsers do not ask for one.
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   srcDir: '..',
   outDir: 'dist',
   cacheDir: '../node_modules/.cache/site',
