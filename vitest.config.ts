@@ -35,6 +35,7 @@ export default defineConfig({
             'packages/*/src/**/*.test.ts',
             'scripts/**/*.test.ts',
             'bench/src/**/*.test.ts',
+            'site/reference/**/*.test.ts',
             '*.test.ts',
           ],
           // Of testkit, only the parts of the hosts lab and of the mutation run need no sandboxes.

@@ -73,7 +73,8 @@ const knownSkips: KnownSkip[] = [
     isMissing: () => findLastRelease() === undefined,
   },
   {
-    tests: /^dry run > esbuild, in headless Chromium$/,
+    tests:
+      /^dry run > esbuild, in headless Chromium$|^release packages\/testkit\/src\/release\/site\.test\.ts > in Chromium /,
     missing: 'chromium',
     isMissing: () => ['chromium', 'chromium-browser', 'google-chrome'].every((name) => isNoProgram(name)()),
   },

@@ -3,7 +3,6 @@
 // this checkout.
 // Needs root and the built packages. Ends with the counts alone on a line.
 import { parseArgs } from 'node:util';
-import { buildSite } from './release/build-site.ts';
 import { runDryRun } from './release/dry-run/run-dry-run.ts';
 import { runVersions } from './release/versions/run-versions.ts';
 import { runParts } from './testing/run-parts.ts';
@@ -12,7 +11,6 @@ import { runTests } from './testing/run-tests.ts';
 const { values } = parseArgs({ options: { against: { type: 'string' } } });
 const versions = { name: 'versions', run: () => runVersions(values) };
 const dryRun = { name: 'dry run', run: runDryRun };
-const site = { name: 'site', run: buildSite };
 const tests = { name: 'tests', run: () => runTests(['release']) };
-const isGreen = await runParts([[site], [dryRun], [versions], [tests]]);
+const isGreen = await runParts([[dryRun], [versions], [tests]]);
 process.exit(isGreen ? 0 : 1);
