@@ -20,12 +20,20 @@ export interface InstalledService {
 
 const root = join(import.meta.dirname, '../..');
 
+/** Base images of this checkout, which take a minute to make. */
+export const ownImages = process.env.SKERRY_IMAGES_DIR ?? join(root, '.skerry/images');
+
 /**
- * Starts a server with an installed `skerry`, over a data folder that it makes, and with the base images of this checkout. Rejects
+ * Starts a server with an installed `skerry`, over a data folder and a folder of base images, which it makes when there are none. Rejects
  * with what it logged when it ends instead.
  */
-export async function startService(skerry: string, data: string): Promise<InstalledService> {
-  const images = process.env.SKERRY_IMAGES_DIR ?? join(root, '.skerry/images');
+export async function startService(options: {
+  /** Path of the installed program. */
+  skerry: string;
+  data: string;
+  images: string;
+}): Promise<InstalledService> {
+  const { skerry, data, images } = options;
   const flags = ['up', '--host', '127.0.0.1', '--port', '0', '--data', data, '--images', images, '--json'];
   const server = spawn(skerry, flags, { stdio: ['ignore', 'pipe', 'pipe'] });
   let log = '';

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import type { Outcome } from '../../test-outcome.ts';
 import { run } from '../run.ts';
 import { runSteps, type Step } from '../run-steps.ts';
-import { startService } from '../start-service.ts';
+import { ownImages, startService } from '../start-service.ts';
 import { consumers } from './consumers.ts';
 import { type Registry, startRegistry } from './registry.ts';
 
@@ -48,7 +48,9 @@ async function usePublished(
     run('npm', ['install', ...flags, 'skerry'], { cwd: folder, env: registry.env }),
   );
   const skerry = join(prefix, 'bin/skerry');
-  const service = await step('skerry up', () => startService(skerry, join(folder, 'data')));
+  const service = await step('skerry up', () =>
+    startService({ skerry, data: join(folder, 'data'), images: ownImages }),
+  );
   if (service === undefined) return;
   try {
     const projects = join(folder, 'projects');

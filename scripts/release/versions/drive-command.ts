@@ -14,7 +14,7 @@ interface Use {
 interface Given {
   /** Runs the command with these words, and returns what it printed without the last line end. */
   skerry(...words: string[]): string;
-  /** A sandbox that runs. */
+  /** A sandbox of its own that runs. */
   id: string;
   /** For names and files of its own. */
   folder: string;
@@ -60,11 +60,18 @@ const uses: Record<string, Use> = {
     },
   },
   snapshot: {
-    needs: ['snapshot create', 'snapshot verify', 'snapshot delete'],
+    needs: ['snapshot create', 'snapshot delete'],
     drive({ skerry, id }) {
       const snapshot = skerry('snapshot', 'create', '--name', name, id);
-      skerry('snapshot', 'verify', snapshot);
       skerry('sandbox', 'kill', skerry('sandbox', 'create', name));
+      skerry('snapshot', 'delete', snapshot);
+    },
+  },
+  'snapshot verify': {
+    needs: ['snapshot create', 'snapshot verify', 'snapshot delete'],
+    drive({ skerry, id }) {
+      const snapshot = skerry('snapshot', 'create', id);
+      skerry('snapshot', 'verify', snapshot);
       skerry('snapshot', 'delete', snapshot);
     },
   },
@@ -96,9 +103,9 @@ const uses: Record<string, Use> = {
 export function findUses({ skerry, folder }: Installed): string[] {
   const has = (words: string): boolean => {
     try {
-      const help = run(skerry, [...words.split(' '), '--help'], { cwd: folder });
-      // Of an unknown command, the help is that of the level above.
-      return help.startsWith(`Usage: skerry ${words} `);
+      const [usage = ''] = run(skerry, [...words.split(' '), '--help'], { cwd: folder }).split('\n');
+      // Of an unknown command, the help is that of the level above. A command may have another name beside.
+      return usage.replace(/\|\S+/, '').startsWith(`Usage: skerry ${words} `);
     } catch {
       return false; // An unknown level.
     }
@@ -108,19 +115,13 @@ export function findUses({ skerry, folder }: Installed): string[] {
     .map(([use]) => use);
 }
 
-/** Drives a server with an installed command. Throws at the first use whose result is not as expected. */
+/** Drives a server with an installed command, in a sandbox of its own. Throws when the result of the use is not as expected. */
 export function driveCommand(
   { skerry: program, folder }: Installed,
-  { wanted, env }: { wanted: readonly string[]; env: ServiceVariables },
+  { use, env }: { use: string; env: ServiceVariables },
 ): void {
   const skerry = (...words: string[]): string => run(program, words, { cwd: folder, env }).trimEnd();
   const id = skerry('sandbox', 'create');
-  for (const use of wanted) {
-    try {
-      uses[use]?.drive({ skerry, id, folder });
-    } catch (cause) {
-      throw new Error(`${use}: ${(cause as Error).message}`, { cause });
-    }
-  }
+  uses[use]?.drive({ skerry, id, folder });
   skerry('sandbox', 'kill', id);
 }

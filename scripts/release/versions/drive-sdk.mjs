@@ -1,4 +1,4 @@
-// Drives a server with the @skerry/sdk that is installed beside this file: node drive-sdk.mjs FEATURE…
+// Drives a server with the @skerry/sdk that is installed beside this file: node drive-sdk.mjs FEATURE
 // Without arguments it prints the features that this SDK has. It calls only what every release since the feature came has.
 import { strict as assert } from 'node:assert';
 import { Sandbox } from '@skerry/sdk';
@@ -7,7 +7,7 @@ const builds = await import('@skerry/sdk/template').catch(() => undefined);
 const timeoutMs = 300_000;
 const name = `versions-sdk-${process.pid}`;
 
-/** Each gets a sandbox that runs, and leaves it running. */
+/** Each gets a sandbox of its own that runs. */
 const features = {
   async sandboxes(sandbox) {
     const metadata = { run: name };
@@ -73,7 +73,12 @@ const features = {
     const copy = await Sandbox.create({ template: name, timeoutMs });
     assert.equal(await copy.files.read('kept'), 'in the snapshot');
     await copy.kill();
+    assert.equal(await Sandbox.deleteSnapshot(snapshotId), true);
+  },
+  async 'inspection of snapshots'(sandbox) {
+    const { snapshotId } = await sandbox.createSnapshot({ name });
     assert.deepEqual(await Sandbox.verifySnapshot(snapshotId), []);
+    assert.ok((await Sandbox.snapshotLog(snapshotId)).length > 0);
     assert.equal(await Sandbox.deleteSnapshot(snapshotId), true);
   },
   async forks(sandbox) {
@@ -99,20 +104,12 @@ const features = {
     await templates.delete(name);
   },
 };
-const came = { templates: builds !== undefined, forks: 'fork' in Sandbox.prototype };
+const isHere = { templates: builds !== undefined, forks: 'fork' in Sandbox.prototype };
 
-const wanted = process.argv.slice(2);
-if (wanted.length === 0) {
-  for (const feature of Object.keys(features)) if (came[feature] !== false) console.log(feature);
+const [wanted] = process.argv.slice(2);
+if (wanted === undefined) {
+  for (const feature of Object.keys(features)) if (isHere[feature] !== false) console.log(feature);
 } else {
   const sandbox = await Sandbox.create({ timeoutMs });
-  try {
-    for (const feature of wanted) {
-      await features[feature](sandbox).catch((cause) => {
-        throw new Error(`${feature}: ${cause.message}`, { cause });
-      });
-    }
-  } finally {
-    await sandbox.kill();
-  }
+  await features[wanted](sandbox).finally(() => sandbox.kill());
 }

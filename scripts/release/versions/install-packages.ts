@@ -1,6 +1,7 @@
 import { globSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../run.ts';
+import { ownImages } from '../start-service.ts';
 
 /** A project of a user with the packages of one revision. */
 export interface Installed {
@@ -10,6 +11,10 @@ export interface Installed {
   folder: string;
   /** Path of its command `skerry`. */
   skerry: string;
+  /** Where a server of it has its data. */
+  data: string;
+  /** Where such a server has base images and fetched programs: each revision changes what another has made. */
+  images: string;
 }
 
 const root = join(import.meta.dirname, '../../..');
@@ -17,7 +22,7 @@ const published = ['platform-client', 'envd-client', 'sdk', 'cli'];
 
 /** Installs the packages of this checkout, which are built, into a new project in `folder`. */
 export function installCheckout(folder: string): Installed {
-  return install('this checkout', { sources: root, folder });
+  return { ...install('this checkout', { sources: root, folder }), images: ownImages };
 }
 
 /**
@@ -51,5 +56,11 @@ function install(name: string, { sources, folder }: { sources: string; folder: s
   writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
   const files = readdirSync(tarballs).map((file) => join(tarballs, file));
   run('npm', ['install', '--no-audit', '--no-fund', '--silent', ...files], { cwd: project });
-  return { name, folder: project, skerry: join(project, 'node_modules/.bin/skerry') };
+  return {
+    name,
+    folder: project,
+    skerry: join(project, 'node_modules/.bin/skerry'),
+    data: join(folder, 'data'),
+    images: join(folder, 'images'),
+  };
 }

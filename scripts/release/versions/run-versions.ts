@@ -39,18 +39,17 @@ async function driveBothWays(step: Step, { ref, folder }: { ref: string; folder:
     [now, before],
     [before, now],
   ] as const) {
-    const service = await step(`a server of ${server.name}`, () =>
-      startService(server.skerry, join(server.folder, 'data')),
-    );
+    const service = await step(`a server of ${server.name}`, () => startService(server));
     if (service === undefined) continue;
     try {
       const { env } = service;
-      await step(`the SDK of ${client.name} with it: ${features.sdk.join(', ')}`, () =>
-        run('node', [basename(driver), ...features.sdk], { cwd: client.folder, env }),
-      );
-      await step(`the command of ${client.name} with it: ${features.command.join(', ')}`, () =>
-        driveCommand(client, { wanted: features.command, env }),
-      );
+      for (const feature of features.sdk) {
+        await step(`the SDK of ${client.name} with it: ${feature}`, () =>
+          run('node', [basename(driver), feature], { cwd: client.folder, env }),
+        );
+      }
+      for (const use of features.command)
+        await step(`the command of ${client.name} with it: ${use}`, () => driveCommand(client, { use, env }));
       await step(`the end of the server of ${server.name}`, () => service.down());
     } finally {
       service.kill();
