@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const longFiles = [
   'e2b-client.test.ts',
   'process-slow-readers.test.ts',
+  'page-programs.test.ts',
   'cli.test.ts',
   'pause-durability.test.ts',
   'logs.test.ts',
