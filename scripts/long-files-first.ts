@@ -6,6 +6,7 @@ const longFiles = [
   'e2b-client.test.ts',
   'pause-durability.test.ts',
   'process-slow-readers.test.ts',
+  'page-programs.test.ts',
   'cli.test.ts',
   'runsc.driver.test.ts',
   'memory.driver.test.ts',

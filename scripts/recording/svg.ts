@@ -55,9 +55,10 @@ export function toSvg(frames: readonly Frame[], { columns, rows, title }: Pictur
     ...known.entries().map(([text, id]) => `<g id="${id}">${text}</g>`),
     `</defs>`,
     `<rect width="${width}" height="${height}" rx="8" fill="#1e222a"/>`,
-    `<svg x="${padding}" y="${padding}" width="${width - 2 * padding}" height="${height - 2 * padding}"><g id="strip">`,
+    `<clipPath id="window"><rect x="${padding}" y="${padding}" width="${width - 2 * padding}" height="${height - 2 * padding}"/></clipPath>`,
+    `<g clip-path="url(#window)"><g transform="translate(${padding} ${padding})"><g id="strip">`,
     ...drawn,
-    `</g></svg>`,
+    `</g></g></g>`,
     `</svg>`,
   ].join('\n')}\n`;
 }

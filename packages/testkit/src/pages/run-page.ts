@@ -12,7 +12,7 @@ export interface PageProgram {
 const END_OF_BLOCK = '<<end of block>>';
 
 /** Drawings, files and changes, which are no programs. */
-const others = ['', 'diff', 'ini', 'md', 'nginx'];
+const others = ['', 'diff', 'ini', 'nginx'];
 
 /** The words after `skerry up` of a block that starts a server; undefined for any other. */
 export function toServerOptions({ language, text, notRun }: CodeBlock): string[] | undefined {

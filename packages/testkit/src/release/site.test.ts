@@ -34,6 +34,18 @@ it('has the pages that llms.txt lists', () => {
   expect(site.pages).toHaveLength(listed.length + 1);
 });
 
+it.each([
+  ['sdk', 'surface.api.md'],
+  ['sdk-template', 'surface-template.api.md'],
+])('has a heading for each export on the page %s', (page, report) => {
+  const exported = readFileSync(join(workspaceRoot, 'packages/sdk', report), 'utf8');
+  const names = [...exported.matchAll(/^export (?:abstract )?(?:class|const|function|interface|type) (\w+)/gm)];
+  const text = readFileSync(join(workspaceRoot, `site/generated/reference/${page}.md`), 'utf8');
+  const headings = new Set([...text.matchAll(/^### (\w+)/gm)].map(([, name]) => name));
+  expect(names.length).toBeGreaterThan(20);
+  expect(names.map(([, name]) => name).filter((name) => !headings.has(name))).toEqual([]);
+});
+
 describe.skipIf(chromium === undefined)('in Chromium', () => {
   let browser: Browser;
   let shown: Shown[];
