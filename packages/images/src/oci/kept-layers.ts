@@ -132,7 +132,7 @@ export const createKeptLayers = async (
       const landings = new Set<Land>();
 
       /** Without an `await` before it: the order of these calls is the one that `join` needs. */
-      const join = ({ digest }: BlobReference): { land: Land; landed?: Promise<boolean> } => {
+      const join = ({ digest }: BlobReference): { land: Land; landed?: Promise<void> } => {
         if (refresh) return { land: () => undefined };
         const flight = flights.join(`${folder} ${origin} ${digest}`);
         if (!flight.isFirst) return { land: () => undefined, landed: flight.landed };
@@ -144,22 +144,15 @@ export const createKeptLayers = async (
         const blob = await registry.blob(layer);
         const copy = await openCopy(layer.sizeBytes);
         if (copy === undefined) {
-          land(false);
+          land();
           return blob;
         }
         const { pieces, isWhole } = writeAndPass(blob, copy.file);
         const stream = Readable.from(pieces, { objectMode: false, highWaterMark: BUFFER_BYTES });
         keepers.set(stream, () => {
-          if (!isWhole()) return land(false);
+          if (!isWhole()) return land();
           landings.delete(land);
-          const done = keep(copy.path, layer.digest).then(
-            () => land(true),
-            (error: unknown) => {
-              land(false);
-              reportUnkept(error);
-            },
-          );
-          keeping.push(done);
+          keeping.push(keep(copy.path, layer.digest).catch(reportUnkept).finally(land));
         });
         return stream;
       };
@@ -170,14 +163,14 @@ export const createKeptLayers = async (
           if (landed !== undefined) await waitFor(landed, signal);
           const found = await openKept(layer.digest);
           if (found === undefined) return receive(layer, land);
-          land(true);
+          land();
           kept.add(found);
           return found;
         },
         isKept: (blob) => kept.has(blob),
         keep: (blob) => keepers.get(blob)?.(),
         end: () => {
-          for (const land of landings) land(false);
+          for (const land of landings) land();
         },
       };
     },
@@ -205,10 +198,10 @@ export const createKeptLayers = async (
   };
 };
 
-type Land = (isKept: boolean) => void;
+type Land = () => void;
 
 /** Rejects with the reason of the signal. */
-const waitFor = async (landed: Promise<unknown>, signal: AbortSignal): Promise<void> => {
+const waitFor = async (landed: Promise<void>, signal: AbortSignal): Promise<void> => {
   const ended = Promise.withResolvers<never>();
   const end = (): void => ended.reject(signal.reason);
   signal.throwIfAborted();

@@ -8,25 +8,25 @@ export interface LayerFlights {
 }
 
 export type Flight =
-  /** Call `land` with whether the layer is kept now. Idempotent. */
-  | { isFirst: true; land(isKept: boolean): void }
-  /** Resolves when the other pull has ended with the layer. */
-  | { isFirst: false; landed: Promise<boolean> };
+  /** Call `land` when the layer is kept, or will not be. Idempotent. */
+  | { isFirst: true; land(): void }
+  /** Resolves when the other pull has landed the layer. */
+  | { isFirst: false; landed: Promise<void> };
 
 /** Those of one process. */
 export const createLayerFlights = (): LayerFlights => {
-  const flights = new Map<string, Promise<boolean>>();
+  const flights = new Map<string, Promise<void>>();
   return {
     join: (key) => {
       const other = flights.get(key);
       if (other !== undefined) return { isFirst: false, landed: other };
-      const { promise, resolve } = Promise.withResolvers<boolean>();
+      const { promise, resolve } = Promise.withResolvers<void>();
       flights.set(key, promise);
       return {
         isFirst: true,
-        land: (isKept) => {
+        land: () => {
           if (flights.get(key) === promise) flights.delete(key);
-          resolve(isKept);
+          resolve();
         },
       };
     },

@@ -134,7 +134,8 @@ export async function saveTemplateImage(
 
 /**
  * Takes an image from a registry or an archive and makes of it the file system of a template, with what every sandbox needs added. The
- * tree is the same for the same image. On the medium when it resolves. Rejects with ImageError, or the reason of `signal`, and leaves nothing then. Needs root.
+ * tree is the same for the same image. On the medium when it resolves. Rejects with ImageError, or the reason of `signal`, and leaves
+ * nothing then. Needs root.
  */
 export async function makeTemplateImage(options: TemplateImageOptions): Promise<TemplateImage> {
   const { source, target, readSpareRoom, onProgress, signal } = options;

@@ -25,7 +25,7 @@ export interface StartOptions {
   /** Lines of the check, which fails until the command is ready. */
   onCheckLine: (line: string) => void;
   signal: AbortSignal;
-  /** How long it may take to be ready, and so how long the last run of the check may take. Default: ten minutes. */
+  /** How long it may take to be ready, and so how long a run of the check may take. Default: ten minutes. */
   readyMs?: number;
 }
 
@@ -40,8 +40,8 @@ interface CheckState {
 /**
  * Starts the command and resolves when it is ready: it runs on, and no connection to it is open. It is ready when
  * `readyCmd` has succeeded, which is repeated every 2 s, or without that after 20 s. Rejects with `StartFailedError` when
- * it exits before that with a status other than 0 or is not ready in time, with what the check did then, and otherwise with the reason of
- * `signal`, or what the connection to the sandbox fails with.
+ * it exits before that with a status other than 0 or is not ready in time, and says what the check did then. Otherwise rejects with the
+ * reason of `signal`, or what the connection to the sandbox fails with.
  */
 export const startAndWait = async (commands: StartCommands, options: StartOptions): Promise<void> => {
   const { readyMs = MAX_READY_MS } = options;

@@ -6,6 +6,8 @@ const SUPERBLOCK_AT = 1024;
 const SUPERBLOCK_BYTES = 1024;
 const UNUSED_TABLE = 1;
 const ROOT_INODE = 2;
+/** They are in memory until they are written. */
+const MAX_LINES = 200_000;
 const DEADLINE_MS = 30 * 60_000;
 
 /**
@@ -21,27 +23,25 @@ export const alignInodeTimes = async (
     signal,
   }: { blockBytes: number; env: Record<string, string>; signal?: AbortSignal | undefined },
 ): Promise<void> => {
-  const lines: string[] = [];
+  const write = async (lines: readonly string[]): Promise<void> => {
+    // It writes the checksum of each inode as well.
+    const args = ['-w', '-f', '/dev/stdin', path];
+    const input = `${lines.join('\n')}\n`;
+    await runCommand({ file: 'debugfs', args, input, env, timeoutMs: DEADLINE_MS, signal });
+  };
+  let lines: string[] = [];
   for await (const { inode, modifiedAtSeconds } of readInodes(path, blockBytes)) {
     signal?.throwIfAborted();
     // That of the root is of the folder, which is not part of what it contains.
     const isRoot = inode === ROOT_INODE;
+    const seconds = isRoot ? 0 : modifiedAtSeconds;
     for (const field of isRoot ? ['ctime', 'atime', 'mtime'] : ['ctime', 'atime'])
-      lines.push(
-        `sif <${inode}> ${field} @${isRoot ? 0 : modifiedAtSeconds}`,
-        `sif <${inode}> ${field}_extra 0`,
-      );
+      lines.push(`sif <${inode}> ${field} @${seconds}`, `sif <${inode}> ${field}_extra 0`);
+    if (lines.length < MAX_LINES) continue;
+    await write(lines);
+    lines = [];
   }
-  // It writes the checksum of each inode as well.
-  const args = ['-w', '-f', '/dev/stdin', path];
-  await runCommand({
-    file: 'debugfs',
-    args,
-    input: `${lines.join('\n')}\n`,
-    env,
-    timeoutMs: DEADLINE_MS,
-    signal,
-  });
+  await write(lines);
 };
 
 interface Inode {

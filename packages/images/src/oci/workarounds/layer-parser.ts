@@ -12,7 +12,7 @@ interface Internals {
   _header: { type: string };
   _pax: Record<string, string> | null;
   _paxGlobal: Record<string, string> | null;
-  _decodeLongHeader(this: void, bytes: Buffer): void;
+  _decodeLongHeader: (bytes: Buffer) => void;
 }
 
 /** What pax records of extended attributes begin with. */
