@@ -281,6 +281,13 @@ describe('pullImage', () => {
       const long = pull([{ name: 'a', content: '', ...withValue('x'.repeat(65_537)) }]);
       await expect(long).rejects.toMatchObject({ code: 'corrupt' });
       rmSync(rootfs, { recursive: true });
+      const capability = { 'SCHILY.xattr.security.capability': 'no' };
+      await expect(
+        pull([{ name: 'a/' }, { name: 'a/b', content: '', pax: capability }]),
+      ).rejects.toMatchObject({
+        ...{ code: 'corrupt', message: 'the file /a/b of the image has an attribute that it cannot have' },
+      });
+      rmSync(rootfs, { recursive: true });
       const names = ['a', 'b', 'c'].map((name) => ({ name, content: '', ...withValue('x'.repeat(40)) }));
       registry.addImage('v1', [await registry.addLayer(names)]);
       const many = pullTag('v1', { budget: { sizeBytes: 10, entryCount: 10, attributeBytes: 100 } });
@@ -342,6 +349,7 @@ describe('pullImage', () => {
         content: 'x',
         pax: {
           'SCHILY.xattr.user.mark': 'some value',
+          'SCHILY.xattr.user.none': '',
           'SCHILY.xattr.user.overlay.opaque': 'y',
           'SCHILY.xattr.trusted.overlay.opaque': 'y',
           // cap_net_raw=ep in the layout of struct vfs_cap_data.
@@ -352,6 +360,7 @@ describe('pullImage', () => {
     expect(attributesOf(join(rootfs, 'a b\\c-ö\n'))).toEqual({
       'security.capability': '0sAQAAAgAgAAAAAAAAAAAAAAAAAAA=',
       'user.mark': '0sc29tZSB2YWx1ZQ==',
+      'user.none': '0s',
     });
   });
 
