@@ -282,6 +282,13 @@ describe('pullImage', () => {
       const long = pull([{ name: 'a', content: '', ...withValue('x'.repeat(65_537)) }]);
       await expect(long).rejects.toMatchObject({ code: 'corrupt' });
       rmSync(rootfs, { recursive: true });
+      const capability = { 'SCHILY.xattr.security.capability': 'no' };
+      await expect(
+        pull([{ name: 'a/' }, { name: 'a/b', content: '', pax: capability }]),
+      ).rejects.toMatchObject({
+        ...{ code: 'corrupt', message: 'the file /a/b of the image has an attribute that it cannot have' },
+      });
+      rmSync(rootfs, { recursive: true });
       const names = ['a', 'b', 'c'].map((name) => ({ name, content: '', ...withValue('x'.repeat(40)) }));
       registry.addImage('v1', [await registry.addLayer(names)]);
       const many = pullTag('v1', { budget: { sizeBytes: 10, entryCount: 10, attributeBytes: 100 } });
@@ -347,6 +354,7 @@ describe('pullImage', () => {
         pax: {
           'SCHILY.xattr.user.mark': 'some välue',
           'SCHILY.xattr.user.ma\\rk': 'y',
+          'SCHILY.xattr.user.none': '',
           'SCHILY.xattr.user.overlay.opaque': 'y',
           'SCHILY.xattr.trusted.overlay.opaque': 'y',
           'SCHILY.xattr.security.selinux': 'system_u:object_r:bin_t:s0',
@@ -361,6 +369,7 @@ describe('pullImage', () => {
     expect(attributesOf(join(rootfs, 'a b\\c-ö\n'))).toEqual({
       'security.capability': `0s${capability.toString('base64')}`,
       'user.mark': `0s${Buffer.from('some välue').toString('base64')}`,
+      'user.none': '0s',
     });
   });
 

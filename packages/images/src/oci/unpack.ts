@@ -75,7 +75,7 @@ export async function unpackLayer(options: {
   const cause = failures.find((error) => error instanceof ImageError) ?? failures[0];
   if (cause instanceof ImageError) throw cause;
   if (cause !== undefined) throw toImageError(cause, descriptor.digest);
-  await setAttributes({ attributes: layer.finish(), signal });
+  await setAttributes({ root, attributes: layer.finish(), signal });
 }
 
 function toImageError(cause: unknown, digest: string): ImageError {
