@@ -10,6 +10,7 @@ const allowed: Record<string, string[]> = {
   'platform-client': [],
   'envd-client': [],
   contract: [],
+  blobs: [],
   images: [],
   runtime: ['contract'],
   sdk: ['envd-client', 'platform-client'],
