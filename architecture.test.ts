@@ -12,7 +12,7 @@ const allowed: Record<string, string[]> = {
   contract: [],
   blobs: [],
   images: [],
-  runtime: ['contract'],
+  runtime: ['blobs', 'contract'],
   sdk: ['envd-client', 'platform-client'],
   envd: ['contract', 'envd-client'],
   edge: ['contract'],
