@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createAttempt } from '../attempt.ts';
 import { BlobError, type BlobErrorCode, toBlobError } from '../blob-error.ts';
 import { parseKey, parsePrefix, parseRange } from '../blob-key.ts';
 import type { BlobInfo, BlobStore } from '../blob-store.ts';
@@ -14,19 +15,7 @@ import { feed, toBody } from '../body.ts';
 export const openFolderStore = async ({ folder }: { folder: string }): Promise<BlobStore> => {
   const toPath = (key: string): string => join(folder, toName(parseKey(key)));
 
-  /** Does the work of a call; every failure of it is one of the port. */
-  const attempt = async <T>(
-    step: string,
-    signal: AbortSignal | undefined,
-    work: () => Promise<T>,
-  ): Promise<T> => {
-    try {
-      signal?.throwIfAborted();
-      return await work();
-    } catch (error) {
-      throw toBlobError(error, { step, toCode, signal });
-    }
-  };
+  const attempt = createAttempt(toCode);
 
   const describe = async (key: string): Promise<BlobInfo | undefined> => {
     const found = await unlessMissing(stat(toPath(key)));

@@ -13,6 +13,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { createAttempt } from '../attempt.ts';
 import { BlobError, isBlobError, toBlobError } from '../blob-error.ts';
 import { parseKey, parsePrefix, parseRange } from '../blob-key.ts';
 import type { BlobStore } from '../blob-store.ts';
@@ -59,19 +60,8 @@ export const openS3Store = async (settings: S3Settings): Promise<BlobStore> => {
     requestHandler: { connectionTimeout: CONNECT_DEADLINE_MS, socketTimeout: SILENCE_MS },
   });
 
-  /** Does the work of a call; every failure of it is one of the port. */
-  const attempt = async <T>(
-    step: string,
-    signal: AbortSignal | undefined,
-    work: (options: { abortSignal?: AbortSignal }) => Promise<T>,
-  ): Promise<T> => {
-    try {
-      signal?.throwIfAborted();
-      return await work(signal ? { abortSignal: signal } : {});
-    } catch (error) {
-      throw toBlobError(error, { step, toCode: toS3Code, signal });
-    }
-  };
+  const attempt = createAttempt(toS3Code);
+  const toOptions = (signal: AbortSignal | undefined) => (signal ? { abortSignal: signal } : {});
 
   const upload = async (
     Key: string,
@@ -130,14 +120,14 @@ export const openS3Store = async (settings: S3Settings): Promise<BlobStore> => {
       }
     },
     get: (key, { range, signal } = {}) =>
-      attempt(`reading ${key}`, signal, async (options) => {
+      attempt(`reading ${key}`, signal, async () => {
         const Key = parseKey(key);
         const { offset, length } = parseRange(range ?? { offset: 0 });
         const last = length === undefined ? '' : offset + length - 1;
         const Range = range && `bytes=${offset}-${last}`;
         const found = await s3.send(
           new GetObjectCommand({ Bucket, Key, ...(Range !== undefined && { Range }) }),
-          options,
+          toOptions(signal),
         );
         const sizeBytes = found.ContentLength;
         if (sizeBytes === undefined || found.Body === undefined)
@@ -147,12 +137,12 @@ export const openS3Store = async (settings: S3Settings): Promise<BlobStore> => {
         return { sizeBytes, body: toBody(found.Body as Readable, { sizeBytes, toError, signal }) };
       }),
     head: (key, { signal } = {}) =>
-      attempt(`looking for ${key}`, signal, async (options) => {
+      attempt(`looking for ${key}`, signal, async () => {
         const Key = parseKey(key);
         try {
           const { ContentLength = 0, LastModified = new Date(0) } = await s3.send(
             new HeadObjectCommand({ Bucket, Key }),
-            options,
+            toOptions(signal),
           );
           return { key, sizeBytes: ContentLength, modifiedAt: LastModified };
         } catch (error) {
@@ -161,13 +151,16 @@ export const openS3Store = async (settings: S3Settings): Promise<BlobStore> => {
         }
       }),
     delete: (key, { signal } = {}) =>
-      attempt(`removing ${key}`, signal, async (options) => {
-        await s3.send(new DeleteObjectCommand({ Bucket, Key: parseKey(key) }), options);
+      attempt(`removing ${key}`, signal, async () => {
+        await s3.send(new DeleteObjectCommand({ Bucket, Key: parseKey(key) }), toOptions(signal));
       }),
     list: async function* (prefix, { signal } = {}) {
-      const options = signal ? { abortSignal: signal } : {};
       try {
-        const pages = paginateListObjectsV2({ client: s3 }, { Bucket, Prefix: parsePrefix(prefix) }, options);
+        const pages = paginateListObjectsV2(
+          { client: s3 },
+          { Bucket, Prefix: parsePrefix(prefix) },
+          toOptions(signal),
+        );
         for await (const { Contents = [] } of pages) {
           for (const { Key = '', Size = 0, LastModified = new Date(0) } of Contents)
             yield { key: Key, sizeBytes: Size, modifiedAt: LastModified };
@@ -185,7 +178,7 @@ export const openS3Store = async (settings: S3Settings): Promise<BlobStore> => {
         getSignedUrl(s3, new GetObjectCommand({ Bucket, Key: parseKey(key) }), toExpiry(expiresInMs)),
       ),
     removeAbandoned: ({ startedBefore, signal }) =>
-      attempt('removing what was abandoned', signal, async (options) => {
+      attempt('removing what was abandoned', signal, async () => {
         let count = 0;
         let page: ListMultipartUploadsCommandOutput | undefined;
         do {
@@ -195,12 +188,12 @@ export const openS3Store = async (settings: S3Settings): Promise<BlobStore> => {
               KeyMarker: page?.NextKeyMarker,
               UploadIdMarker: page?.NextUploadIdMarker,
             }),
-            options,
+            toOptions(signal),
           );
           for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
             if (Initiated === undefined || Initiated >= startedBefore) continue;
             await s3
-              .send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }), options)
+              .send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }), toOptions(signal))
               .catch((error: unknown) => {
                 // It has ended meanwhile.
                 if (toS3Code(error) !== 'not_found') throw error;
