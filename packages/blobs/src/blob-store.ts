@@ -58,7 +58,7 @@ export interface BlobStore {
 
 /** What a store can do. Plain data. */
 export interface BlobStoreFeatures {
-  /** Whether blobs can be stored and read through URLs, by those who have no credentials. */
+  /** Whether blobs can be stored and read through URLs, by clients without credentials. */
   presigned: boolean;
 }
 

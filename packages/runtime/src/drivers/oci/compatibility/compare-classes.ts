@@ -14,9 +14,8 @@ const names: Record<Exclude<keyof CompatibilityClass, 'cpuFlags'>, string> = {
 };
 
 /**
- * The reasons why a checkpoint cannot be restored on a host, one for each value that differs; none when it can. One of
- * unknown class can only be restored on the host that it was taken on, which no class tells. Both classes have the same
- * values.
+ * The reasons why a checkpoint cannot be restored on a host, one for each value that differs; none when it can. The
+ * class of a checkpoint is undefined where it was not recorded. Both classes have the same values.
  */
 export const findClassDifferences = <T extends HostClass>(
   checkpoint: T | undefined,
@@ -27,14 +26,14 @@ export const findClassDifferences = <T extends HostClass>(
   if (host === undefined) return ['the class of this host is unknown'];
   const { cpuFlags, ...values } = host;
   const reasons = Object.entries(values).flatMap(([key, here]) => {
-    const there: unknown = checkpoint[key as keyof HostClass];
-    const name = names[key as keyof typeof names] ?? key;
+    const there = checkpoint[key as Exclude<keyof HostClass, 'cpuFlags'>];
+    const name = names[key as keyof typeof names];
     return there === here ? [] : [`the ${name} was ${there} and is ${here} here`];
   });
   return [...reasons, ...describeFlags(checkpoint.cpuFlags, cpuFlags)];
 };
 
-/** Also additional ones: a program may have found none of them, and its states are saved in their size. */
+/** Additional flags count as well: with them the kernel may save more of a processor's state than the images have. */
 const describeFlags = (there: readonly string[], here: readonly string[]): string[] => {
   const missing = there.filter((flag) => !here.includes(flag));
   const more = here.filter((flag) => !there.includes(flag));

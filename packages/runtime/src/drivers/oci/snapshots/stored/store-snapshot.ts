@@ -20,7 +20,7 @@ import {
 import { type PartsTarget, writeParts } from './write-parts.ts';
 
 export interface StoredSnapshot {
-  /** Of the manifest, in hex: who reads it back needs it. The manifest has the digests of everything else. */
+  /** Of the manifest, in hex: `fetchSnapshot` needs it. The manifest has the digests of everything else. */
   manifestSha256: string;
   /** What its parts take in the store. */
   sizeBytes: number;
