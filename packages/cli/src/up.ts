@@ -10,6 +10,8 @@ import {
   toConnectionBounds,
   watchDescriptors,
 } from '@skerry/edge';
+import type { NpmClient } from '@skerry/images';
+import type { BaseContents } from '@skerry/images/base-contents';
 import type { ImageRule } from '@skerry/images/image-map';
 import { createPlatform, createSystemClock, ensureApiKey, ensureSecret, type Log } from '@skerry/platform';
 import {
@@ -50,6 +52,10 @@ export interface UpOptions {
   imagesDir?: string;
   /** Of the PostgreSQL database for the state, which may have a password; absent: a file in the data folder. */
   databaseUrl?: string;
+  /** What the base template contains. */
+  base: BaseContents;
+  /** The npm of this host, for Node.js in the base template; undefined: there is none. */
+  npm: NpmClient | undefined;
   /** OCI reference of the base template; if absent or unreachable, the distribution's packages are used. */
   baseImage?: string;
   /** Public domain of the sandboxes with its port; derived from host and port when absent. */
@@ -170,6 +176,8 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const { runtime, images, base, close } = await startHelperWithImage({
     helper,
     imagesDir,
+    contents: options.base,
+    npm: options.npm,
     registryImage: options.baseImage,
     onProgress,
     signal,
@@ -204,7 +212,7 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
   const domain = options.domain ?? `${publicHost}:${port}`;
 
-  const store = await openStore(dataDir, options.databaseUrl);
+  const store = await openStore(dataDir, options.databaseUrl, log);
   cleanup.defer(() => store.close());
   const madeWithMb = (await store.findTemplate('base'))?.memoryMb;
   if (options.baseMemoryMb && madeWithMb && madeWithMb !== options.baseMemoryMb)

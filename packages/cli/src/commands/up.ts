@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
+import { type BaseContents, baseContents } from '@skerry/images/base-contents';
 import type { ImageRule } from '@skerry/images/image-map';
 import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
@@ -12,6 +13,7 @@ import { parseMebibytes } from './parse-mebibytes.ts';
 import { parsePort } from './parse-port.ts';
 import { parseEndpoint, parseRegistry } from './parse-registry.ts';
 import { createProgressLine } from './progress-line.ts';
+import { findNpm } from './up/find-npm.ts';
 import { toInvocation } from './up/invocation.ts';
 import { toWelcome } from './up/welcome.ts';
 
@@ -22,6 +24,7 @@ interface UpFlags {
   images?: string;
   database?: string;
   databaseFile?: string;
+  base: BaseContents;
   baseImage?: string;
   domain?: string;
   warmMin: number;
@@ -67,7 +70,13 @@ export function upCommand(): Command {
     )
     .option('--database-file <path>', 'file with the URL of that database, which only its owner may read')
     .option('--images <dir>', 'folder of base images, may be shared (default: in the data folder)')
-    .option('--base-image <reference>', 'OCI image for the base template')
+    .addOption(
+      new Option('--base <contents>', 'what the base template contains: the tools that agents expect, or few')
+        .choices(baseContents)
+        .default('full')
+        .env('SKERRY_BASE'),
+    )
+    .option('--base-image <reference>', 'OCI image for the base template, to which what it lacks is added')
     .option(
       '--registry <host[:port]>',
       'registry that builds of templates may use although its address is not public; may be repeated',
@@ -178,6 +187,8 @@ export function upCommand(): Command {
         dataDir: flags.data,
         ...(images ? { imagesDir: images } : {}),
         ...(databaseUrl ? { databaseUrl } : {}),
+        base: flags.base,
+        npm: findNpm(process.env),
         ...(flags.baseImage ? { baseImage: flags.baseImage } : {}),
         ...(flags.domain ? { domain: flags.domain } : {}),
         warm: parseWarm(flags),

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createStore, type Store } from '@skerry/platform';
+import { createStore, type Log, type Store } from '@skerry/platform';
 import { CliError } from '../cli-error.ts';
 import { databaseFile } from '../data-folder.ts';
 
@@ -38,7 +38,11 @@ const markFile = (dataDir: string): string => join(dataDir, 'postgres');
  * Opens the store of a data folder: in PostgreSQL with a URL, else in a file of the folder. Throws when the folder's state is in
  * the other of the two: sandboxes without a row would be removed.
  */
-export async function openStore(dataDir: string, url: string | undefined): Promise<Store> {
+export async function openStore(
+  dataDir: string,
+  url: string | undefined,
+  log?: Pick<Log, 'warn'>,
+): Promise<Store> {
   const path = databaseFile(dataDir);
   if (url === undefined) {
     if (existsSync(markFile(dataDir)))
@@ -49,7 +53,7 @@ export async function openStore(dataDir: string, url: string | undefined): Promi
     throw new CliError(`the state of ${dataDir} is in ${path}: choose another data folder for --database`);
   // Only here: other servers do not need the driver.
   const { createPostgresStore } = await import('@skerry/platform/postgres');
-  const store = await createPostgresStore({ url }).catch((error: Error): never => {
+  const store = await createPostgresStore({ url, log }).catch((error: Error): never => {
     throw new CliError(toChain(error), { cause: error });
   });
   writeFileSync(markFile(dataDir), '', { mode: 0o600 });

@@ -15,7 +15,7 @@ export async function setAttributes(options: {
   const { root, attributes, signal } = options;
   if (attributes.size === 0) return;
   const stanzas = [...attributes].map(([path, values]) => {
-    const lines = [...values].map(([name, value]) => `${name}=${encode(Buffer.from(value))}`);
+    const lines = [...values].map(([name, value]) => `${name}=${encode(value)}`);
     return [`# file: ${quote(path)}`, ...lines, ''].join('\n');
   });
   await runProgram({

@@ -22,7 +22,7 @@ import type { StrangeOwners } from './owners.ts';
 import type { TarEntry } from './tar-entry.ts';
 
 /** The path of a file or folder → names and values of its extended attributes. */
-export type AttributesByPath = Map<string, ReadonlyMap<string, string>>;
+export type AttributesByPath = Map<string, ReadonlyMap<string, Buffer>>;
 
 export interface Layer {
   /** Applies one entry; `content` is read for files only, and to its end. */
@@ -43,7 +43,7 @@ export function createLayer(root: string, { owners }: { owners: Pick<StrangeOwne
   /** Everything that this layer wrote, with the folders above: a whiteout spares it, at any position in the archive. */
   const written = new Set<string>([root]);
   const folderTimes = new Map<string, number>();
-  const attributes = new Map<string, ReadonlyMap<string, string>>();
+  const attributes = new Map<string, ReadonlyMap<string, Buffer>>();
   const parents = new Map<string, string>();
   /** Paths of folders with no link on their way. Only the removal of something can change that. */
   const folders = new Set<string>([root]);

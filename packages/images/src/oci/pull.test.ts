@@ -19,6 +19,7 @@ import { pullImage } from './pull.ts';
 import {
   type LayerEntry,
   type LoopbackRegistry,
+  makeTar,
   startLoopbackRegistry,
 } from './testing/loopback-registry.ts';
 
@@ -342,24 +343,32 @@ describe('pullImage', () => {
     });
   });
 
-  it('keeps extended attributes of users and file capabilities, and drops those of an overlay', async () => {
-    await pull([
+  it('keeps each byte of attributes of users and file capabilities, and drops all others', async () => {
+    // cap_setuid=ep in the layout of struct vfs_cap_data. Archives are made of text, which has no such byte.
+    const capability = Buffer.from('0100000280000000000000000000000000000000', 'hex');
+    const placeholder = '#'.repeat(capability.length);
+    const tar = await makeTar([
       {
         name: 'a b\\c-ö\n',
         content: 'x',
         pax: {
-          'SCHILY.xattr.user.mark': 'some value',
+          'SCHILY.xattr.user.mark': 'some välue',
           'SCHILY.xattr.user.none': '',
+          'SCHILY.xattr.user.ma\\rk': 'y',
           'SCHILY.xattr.user.overlay.opaque': 'y',
           'SCHILY.xattr.trusted.overlay.opaque': 'y',
-          // cap_net_raw=ep in the layout of struct vfs_cap_data.
-          'SCHILY.xattr.security.capability': '\x01\0\0\x02\0\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0',
+          'SCHILY.xattr.security.selinux': 'system_u:object_r:bin_t:s0',
+          'SCHILY.xattr.system.posix_acl_access': placeholder,
+          'SCHILY.xattr.security.capability': placeholder,
         },
       },
     ]);
+    const bytes = tar.toString('latin1').replaceAll(placeholder, capability.toString('latin1'));
+    registry.addImage('v1', [registry.addBlob(Buffer.from(bytes, 'latin1'))]);
+    await pullTag('v1');
     expect(attributesOf(join(rootfs, 'a b\\c-ö\n'))).toEqual({
-      'security.capability': '0sAQAAAgAgAAAAAAAAAAAAAAAAAAA=',
-      'user.mark': '0sc29tZSB2YWx1ZQ==',
+      'security.capability': `0s${capability.toString('base64')}`,
+      'user.mark': `0s${Buffer.from('some välue').toString('base64')}`,
       'user.none': '0s',
     });
   });

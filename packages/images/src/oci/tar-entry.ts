@@ -1,5 +1,6 @@
 import type { Header } from 'tar-stream';
 import { ImageError } from '../image-error.ts';
+import { attributePrefix } from './workarounds/layer-parser.ts';
 
 interface EntryBase {
   /** Relative to the root of the image, without `..`; may still pass through links. Empty for the root itself. */
@@ -9,8 +10,8 @@ interface EntryBase {
   gid: number;
   modifiedAtSeconds: number;
   sizeBytes: number;
-  /** Only names that a layer may set; values as in the archive's text. */
-  attributes: ReadonlyMap<string, string>;
+  /** Only names that a layer may set. */
+  attributes: ReadonlyMap<string, Buffer>;
 }
 
 export type TarEntry = EntryBase &
@@ -28,20 +29,22 @@ const whiteoutPrefix = '.wh.';
 const opaqueMarker = '.wh..wh..opq';
 /** One less than the "unchanged" of chown(2). */
 const maxId = 2 ** 32 - 2;
-const attributePrefix = 'SCHILY.xattr.';
-/** Not `user.overlay.*` or `trusted.*`: with those a layer could control the overlay that it becomes part of. */
 /** XATTR_NAME_MAX and XATTR_SIZE_MAX of linux/limits.h. */
 const maxAttributeNameLength = 255;
 const maxAttributeBytes = 64 << 10;
+/**
+ * Not `user.overlay.*` or `trusted.*`: with those a layer could control the overlay that it becomes part of. Not other ones of `security`,
+ * which are about the policy of a host, and no access control lists, which would change what later layers make in a folder.
+ */
 const allowedAttribute = /^(?:user\.(?!overlay\.)|security\.capability$)/;
 
 /** What the parser has in place of bytes that are not UTF-8. A name that has this character itself is refused with the others. */
 const replacement = '\ufffd';
 
 /**
- * Parses one header of a layer. Throws `unsafe` for a name that leaves the root, `corrupt` for an entry that no layer
- * may contain, or whose name or target is not UTF-8. Fields of a pax header take precedence over the old fixed ones; the
- * parser applies only those for name, link and size.
+ * Parses one header of `createLayerParser`. Throws `unsafe` for a name that leaves the root, `corrupt` for an entry that no
+ * layer may contain, or whose name or target is not UTF-8. Fields of a pax header take precedence over the old fixed ones;
+ * the parser applies only those for name, link and size.
  */
 export function parseEntry(header: Header): TarEntry {
   const pax = (header.pax ?? {}) as Record<string, string>;
@@ -120,13 +123,14 @@ function parseTime(value: string | undefined): number | undefined {
   return value !== undefined && Number.isFinite(seconds) ? seconds : undefined;
 }
 
-function parseAttributes(pax: Record<string, string>, name: string): Map<string, string> {
+function parseAttributes(pax: Record<string, string>, name: string): Map<string, Buffer> {
   const attributes = Object.entries(pax)
     .filter(([key]) => key.startsWith(attributePrefix))
-    .map(([key, value]): [string, string] => [key.slice(attributePrefix.length), value])
-    .filter(([key]) => allowedAttribute.test(key) && !/[\n=\\]/.test(key))
-    // The parser reads text: a value with other bytes is lost, and a missing one is better than a wrong one.
-    .filter(([, value]) => !value.includes(replacement));
+    .map(([key, value]): [string, Buffer] => [
+      key.slice(attributePrefix.length),
+      Buffer.from(value, 'latin1'),
+    ])
+    .filter(([key]) => allowedAttribute.test(key) && !/[\n=\\\ufffd]/.test(key));
   if (
     attributes.some(([key, value]) => key.length > maxAttributeNameLength || value.length > maxAttributeBytes)
   )

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { extract } from 'tar-stream';
 import { ImageError } from '../image-error.ts';
 import { setAttributes } from './attributes.ts';
 import { toDecoder } from './decoder.ts';
@@ -9,6 +8,7 @@ import { createLayer } from './layer.ts';
 import type { StrangeOwners } from './owners.ts';
 import { parseEntry } from './tar-entry.ts';
 import { createVerifier } from './verified-blob.ts';
+import { createLayerParser } from './workarounds/layer-parser.ts';
 
 /** What is left of what an image may take, over all of its layers. */
 export interface UnpackBudget {
@@ -46,7 +46,7 @@ export async function unpackLayer(options: {
 }): Promise<void> {
   const { root, blob, descriptor, verifies = 'file', budget, owners, onBytes, requireRoom, signal } = options;
   const layer = createLayer(root, { owners });
-  const parser = extract();
+  const parser = createLayerParser();
   const reading = (async () => {
     for await (const content of parser) {
       const entry = parseEntry(content.header);

@@ -1,5 +1,5 @@
 // The templates that come with the command, built as their users do, from the real mirrors of Debian and npm.
-// At another level than `container`: SKERRY_TEST_ISOLATION=gvisor
+// SKERRY_TEST_ISOLATION=gvisor builds them at that level, where SKERRY_TEST_PATIENCE=3 leaves them the time.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { createPackageProxy, npmHost } from './package-proxy.ts';
 const isolation = process.env.SKERRY_TEST_ISOLATION ?? 'container';
 /** No setuid program works at level gvisor. */
 const hasSudo = isolation !== 'gvisor';
+const full = ['--base', 'full'];
 const proxy = createPackageProxy();
 let proxyUrl: string;
 let lab: OutsideLab;
@@ -20,11 +21,12 @@ let stack: Stack;
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-ready-made-'));
 beforeAll(async () => {
   // The base image is made where packages are reached directly.
-  await (await startStack()).down();
+  await (await startStack({ args: full })).down();
   lab = await startOutsideLab();
   // A network may have its mirrors at private addresses, which sandboxes do not reach.
   proxyUrl = `http://${await lab.listen(proxy, 3128)}`;
-  stack = await startStack({ dataDir, args: ['--isolation', isolation], through: lab.through });
+  const args = [...full, '--isolation', isolation];
+  stack = await startStack({ dataDir, args, through: lab.through });
 });
 afterAll(async () => {
   await stack?.down();
@@ -43,8 +45,9 @@ describe('the ready-made templates', () => {
     {
       name: 'base',
       args: [],
-      command: `python --version; git --version; curl --version; ${hasSudo ? 'sudo id -un' : 'echo root'}; env | grep -i proxy`,
-      printed: /^Python 3.*git ver.*curl .*root$/s,
+      command: `python --version; git --version; curl --version; rg --version; ${hasSudo ? 'sudo id -un' : 'echo root'}
+        npm --version; env | grep -i proxy`,
+      printed: /^Python 3.*git ver.*curl .*ripgrep .*root\n11\.\S+$/s,
     },
     {
       name: 'node',

@@ -1,6 +1,7 @@
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { components } from '@skerry/platform-client';
 import { Sandbox } from '@skerry/sdk';
 import { build as buildTemplate, type RegistryCredentials, Template } from '@skerry/sdk/template';
@@ -44,6 +45,12 @@ const startServer = async (): Promise<void> => {
 beforeAll(async () => {
   registry = await startDebianRegistry();
   busybox = makeBusyboxFolder(['sh', 'cat', 'echo', 'id', 'chown', 'stat', 'sleep', 'pwd', 'mkdir', 'rmdir']);
+  const able = join(busybox, 'opt/able/cat');
+  mkdirSync(dirname(able), { recursive: true });
+  copyFileSync('/bin/busybox', able);
+  // CAP_SETUID, permitted and effective, as the kernel stores it: bytes that are no text.
+  const capability = '0x0100000280000000000000000000000000000000';
+  execFileSync('setfattr', ['--name=security.capability', `--value=${capability}`, able]);
   await registry.push('test/busybox', { folder: busybox, env: ['PATH=/opt/bin:/bin', 'COLOUR=blue'] });
   scratch = mkdtempSync(join(tmpdir(), 'skerry-scratch-'));
   copyFileSync('/bin/busybox', join(scratch, 'echo'));
@@ -66,6 +73,10 @@ const { register, start, readStatus, waitForEnd, build } = createTemplateBuilds(
 const fromBusybox = () => ({ fromImage: `${registry.host}/test/busybox` });
 const create = (template: string): Promise<Sandbox> =>
   Sandbox.create({ ...stack.connection, template, timeoutMs: 120_000 });
+/** The capabilities in effect of a program that the image gives one. */
+const readAbility = async (sandbox: Sandbox): Promise<string | undefined> =>
+  /CapEff:\s*(\S+)/.exec((await sandbox.commands.run('/opt/able/cat /proc/self/status')).stdout)?.[1];
+const CAP_SETUID = '0000000000000080';
 const listImages = (): string[] => readdirSync(join(dataDir, 'templates'));
 const expectNowhere = (secret: string): void => {
   expect(stack.log()).not.toContain(secret);
@@ -87,6 +98,7 @@ describe('a template', () => {
     const sandbox = await create('plain');
     const { stdout } = await sandbox.commands.run('id -un; pwd; echo $COLOUR $PATH');
     expect(stdout).toBe('user\n/home/user\nblue /opt/bin:/bin\n');
+    expect(await readAbility(sandbox)).toBe(CAP_SETUID);
     expect((await sandbox.getInfo()).templateId).toBe(registered.templateID);
     await sandbox.kill();
   });
@@ -128,6 +140,7 @@ describe('a template', () => {
     expect(await read('cat /srv/app/here; stat -c %U /srv/app/here')).toBe('one-blue\nuser\n');
     expect(await read('cat /srv/app/inner/file; stat -c %U /srv/app/inner')).toBe('mine\nworker\n');
     expect(await read('cat /root/by-root; echo -$NAME-')).toBe('one\n--\n');
+    expect(await readAbility(sandbox)).toBe(CAP_SETUID);
     await sandbox.kill();
   });
 

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 
-/** The used part of vitest's json report of a project. */
+/** The used part of vitest's json report. */
 export interface VitestReport {
   numPassedTests: number;
   testResults: {
@@ -30,20 +30,19 @@ export const toFirstLine = (text: string): string =>
     .find((line) => line !== '') ?? 'without a message';
 
 /**
- * Counts a project's run. A file that could not be loaded has no failed test and counts as one failure, and so does a
+ * Counts a run of vitest. A file that could not be loaded has no failed test and counts as one failure, and so does a
  * failed run (`status` is not 0) without a failed test, or a run without a report.
  */
 export function toOutcome(options: {
-  project: string;
   root: string;
   status: number | null;
   report: VitestReport | undefined;
 }): Outcome {
-  const { project, root, status, report } = options;
+  const { root, status, report } = options;
   const failures: string[] = [];
   const skipped: string[] = [];
   for (const { name, status: ended, message, assertionResults } of report?.testResults ?? []) {
-    const file = `${project} ${relative(root, name)}`;
+    const file = relative(root, name);
     const failed = assertionResults.filter((test) => test.status === 'failed');
     for (const { fullName, failureMessages } of failed) {
       failures.push(`${file} > ${fullName}: ${toFirstLine(failureMessages?.[0] ?? '')}`);
@@ -54,7 +53,7 @@ export function toOutcome(options: {
     }
   }
   if (status !== 0 && failures.length === 0) {
-    failures.push(`${project}: the run ended with ${status ?? 'a signal'} and no failed test`);
-  } else if (report === undefined) failures.push(`${project}: the run left no report`);
+    failures.push(`vitest: the run ended with ${status ?? 'a signal'} and no failed test`);
+  } else if (report === undefined) failures.push('vitest: the run left no report');
   return { passed: report?.numPassedTests ?? 0, failures, skipped };
 }

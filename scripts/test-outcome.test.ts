@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toOutcome, type VitestReport } from './project-outcome.ts';
+import { toOutcome, type VitestReport } from './test-outcome.ts';
 
 const passed = { status: 'passed', fullName: 'the feature works' };
 const toReport = (...testResults: VitestReport['testResults']): VitestReport => ({
@@ -7,9 +7,9 @@ const toReport = (...testResults: VitestReport['testResults']): VitestReport => 
   testResults,
 });
 const run = (report: VitestReport | undefined, status: number | null) =>
-  toOutcome({ project: 'unit', root: '/w', status, report });
+  toOutcome({ root: '/w', status, report });
 
-describe('the outcome of a project', () => {
+describe('the outcome of a run', () => {
   it('counts what passed', () => {
     const report = toReport({
       name: '/w/a.test.ts',
@@ -20,7 +20,7 @@ describe('the outcome of a project', () => {
     expect(run(report, 0)).toEqual({ passed: 1, failures: [], skipped: [] });
   });
 
-  it('names a failed test by project, file, full name and the first line of its message', () => {
+  it('names a failed test by file, full name and the first line of its message', () => {
     const failed = {
       status: 'failed',
       fullName: 'a thing breaks',
@@ -32,9 +32,7 @@ describe('the outcome of a project', () => {
       message: '',
       assertionResults: [passed, failed],
     });
-    expect(run(report, 1).failures).toEqual([
-      'unit packages/a.test.ts > a thing breaks: Error: no such thing',
-    ]);
+    expect(run(report, 1).failures).toEqual(['packages/a.test.ts > a thing breaks: Error: no such thing']);
   });
 
   it('counts a file that could not be loaded', () => {
@@ -44,20 +42,20 @@ describe('the outcome of a project', () => {
       message: 'Cannot find x',
       assertionResults: [],
     });
-    expect(run(report, 1).failures).toEqual(['unit a.test.ts: Cannot find x']);
+    expect(run(report, 1).failures).toEqual(['a.test.ts: Cannot find x']);
   });
 
   it('counts a failed run without a failed test, and a run without a report', () => {
-    expect(run(toReport(), 1).failures).toEqual(['unit: the run ended with 1 and no failed test']);
-    expect(run(undefined, null).failures).toEqual(['unit: the run ended with a signal and no failed test']);
-    expect(run(undefined, 0).failures).toEqual(['unit: the run left no report']);
+    expect(run(toReport(), 1).failures).toEqual(['vitest: the run ended with 1 and no failed test']);
+    expect(run(undefined, null).failures).toEqual(['vitest: the run ended with a signal and no failed test']);
+    expect(run(undefined, 0).failures).toEqual(['vitest: the run left no report']);
   });
 
   it('lists skipped tests of every kind', () => {
     const assertionResults = ['pending', 'skipped', 'todo'].map((status) => ({ status, fullName: status }));
     const report = toReport({ name: '/w/a.test.ts', status: 'passed', message: '', assertionResults });
     expect(run(report, 0).skipped).toEqual(
-      ['pending', 'skipped', 'todo'].map((name) => `unit a.test.ts > ${name}`),
+      ['pending', 'skipped', 'todo'].map((name) => `a.test.ts > ${name}`),
     );
   });
 });
