@@ -353,8 +353,8 @@ describe('pullImage', () => {
         content: 'x',
         pax: {
           'SCHILY.xattr.user.mark': 'some välue',
-          'SCHILY.xattr.user.ma\\rk': 'y',
           'SCHILY.xattr.user.none': '',
+          'SCHILY.xattr.user.ma\\rk': 'y',
           'SCHILY.xattr.user.overlay.opaque': 'y',
           'SCHILY.xattr.trusted.overlay.opaque': 'y',
           'SCHILY.xattr.security.selinux': 'system_u:object_r:bin_t:s0',

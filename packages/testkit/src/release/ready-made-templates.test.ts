@@ -1,5 +1,5 @@
 // The templates that come with the command, built as their users do, from the real mirrors of Debian and npm.
-// At another level than `container`: SKERRY_TEST_ISOLATION=gvisor
+// SKERRY_TEST_ISOLATION=gvisor builds them at that level, where SKERRY_TEST_PATIENCE=3 leaves them the time.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
