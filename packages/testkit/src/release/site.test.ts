@@ -39,7 +39,9 @@ it.each([
   ['sdk-template', 'surface-template.api.md'],
 ])('has a heading for each export on the page %s', (page, report) => {
   const exported = readFileSync(join(workspaceRoot, 'packages/sdk', report), 'utf8');
-  const names = [...exported.matchAll(/^export (?:abstract )?(?:class|const|function|interface|type) (\w+)/gm)];
+  const names = [
+    ...exported.matchAll(/^export (?:abstract )?(?:class|const|function|interface|type) (\w+)/gm),
+  ];
   const text = readFileSync(join(workspaceRoot, `site/generated/reference/${page}.md`), 'utf8');
   const headings = new Set([...text.matchAll(/^### (\w+)/gm)].map(([, name]) => name));
   expect(names.length).toBeGreaterThan(20);
