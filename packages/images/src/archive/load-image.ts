@@ -2,7 +2,7 @@ import { createReadStream, mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { OnProgress } from '../base/progress.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
-import { createStrangeOwners } from '../oci/owners.ts';
+import { createStrangeOwners } from '../oci/layer/owners.ts';
 import { createImageBudget, unpackLayer } from '../oci/unpack.ts';
 import { findImage } from './find-image.ts';
 import { unpackArchive } from './unpack-archive.ts';

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { cp, lchown, lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ImageError } from '../image-error.ts';
-import { containedPath } from '../oci/contained-path.ts';
+import { containedPath } from '../oci/layer/contained-path.ts';
 import { editRootfsFile, isRootfsFile, readRootfsFile, writeRootfsFile } from './rootfs-file.ts';
 
 const name = 'user';

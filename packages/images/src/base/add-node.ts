@@ -12,7 +12,7 @@ import {
 import { arch } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ImageError } from '../image-error.ts';
-import { containedPath } from '../oci/contained-path.ts';
+import { containedPath } from '../oci/layer/contained-path.ts';
 import { userId } from './account.ts';
 import { nodePackages } from './node-packages.ts';
 import { fetchNpmPackages, type NpmClient } from './npm-client.ts';

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { ImageError } from '../image-error.ts';
-import { containedPath } from '../oci/contained-path.ts';
+import { containedPath } from '../oci/layer/contained-path.ts';
 import { ensureUser } from './account.ts';
 import { documentation, dpkgOptions } from './dpkg-options.ts';
 import { isRootfsFile, writeRootfsFile } from './rootfs-file.ts';

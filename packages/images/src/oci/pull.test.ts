@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   lstatSync,
@@ -13,15 +12,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findProgram } from '../base/run-program.ts';
 import { emptyConfig } from './image-config.ts';
 import { pullImage } from './pull.ts';
 import {
   type LayerEntry,
   type LoopbackRegistry,
-  makeTar,
   startLoopbackRegistry,
 } from './testing/loopback-registry.ts';
+import { readAttributes } from './testing/read-attributes.ts';
 
 let folder = '';
 let rootfs = '';
@@ -250,7 +248,7 @@ describe('pullImage', () => {
         { name: 'a', type: 'symlink', linkname: folder },
       ]);
       expect(lstatSync(join(folder, 'outside')).mtimeMs).toBe(before);
-      expect(attributesOf(join(folder, 'outside/secret'))).toEqual({});
+      expect(readAttributes(join(folder, 'outside/secret'))).toEqual({});
     });
 
     it('skips devices and pipes', async () => {
@@ -343,36 +341,6 @@ describe('pullImage', () => {
     });
   });
 
-  it('keeps each byte of attributes of users and file capabilities, and drops all others', async () => {
-    // cap_setuid=ep in the layout of struct vfs_cap_data. Archives are made of text, which has no such byte.
-    const capability = Buffer.from('0100000280000000000000000000000000000000', 'hex');
-    const placeholder = '#'.repeat(capability.length);
-    const tar = await makeTar([
-      {
-        name: 'a b\\c-ö\n',
-        content: 'x',
-        pax: {
-          'SCHILY.xattr.user.mark': 'some välue',
-          'SCHILY.xattr.user.none': '',
-          'SCHILY.xattr.user.ma\\rk': 'y',
-          'SCHILY.xattr.user.overlay.opaque': 'y',
-          'SCHILY.xattr.trusted.overlay.opaque': 'y',
-          'SCHILY.xattr.security.selinux': 'system_u:object_r:bin_t:s0',
-          'SCHILY.xattr.system.posix_acl_access': placeholder,
-          'SCHILY.xattr.security.capability': placeholder,
-        },
-      },
-    ]);
-    const bytes = tar.toString('latin1').replaceAll(placeholder, capability.toString('latin1'));
-    registry.addImage('v1', [registry.addBlob(Buffer.from(bytes, 'latin1'))]);
-    await pullTag('v1');
-    expect(attributesOf(join(rootfs, 'a b\\c-ö\n'))).toEqual({
-      'security.capability': `0s${capability.toString('base64')}`,
-      'user.mark': `0s${Buffer.from('some välue').toString('base64')}`,
-      'user.none': '0s',
-    });
-  });
-
   it('stops during a layer when the signal aborts', async () => {
     const layer = await registry.addLayer([{ name: 'a', content: 'x' }], 'none');
     const abort = new AbortController();
@@ -386,19 +354,3 @@ describe('pullImage', () => {
     expect(existsSync(join(rootfs, 'a'))).toBe(false);
   });
 });
-
-function attributesOf(path: string): Record<string, string> {
-  const output = execFileSync(
-    findProgram('getfattr', 'attr'),
-    ['--absolute-names', '-m', '-', '-d', '-e', 'base64', '-h', path],
-    {
-      encoding: 'utf8',
-    },
-  );
-  return Object.fromEntries(
-    output
-      .split('\n')
-      .filter((line) => line.includes('=') && !line.startsWith('#'))
-      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-  );
-}

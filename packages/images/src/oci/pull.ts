@@ -5,7 +5,7 @@ import { fetchAhead } from './fetch-ahead.ts';
 import { emptyConfig, type ImageConfig, parseImageConfig } from './image-config.ts';
 import { type LayerDescriptor, parseImageManifest } from './image-manifest.ts';
 import type { KeptLayers } from './kept-layers.ts';
-import { createStrangeOwners } from './owners.ts';
+import { createStrangeOwners } from './layer/owners.ts';
 import type { Reach } from './reach.ts';
 import { parseReference } from './reference.ts';
 import { createRegistry, type Registry } from './registry.ts';

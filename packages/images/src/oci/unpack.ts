@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ImageError } from '../image-error.ts';
-import { setAttributes } from './attributes.ts';
 import { toDecoder } from './decoder.ts';
 import type { LayerDescriptor } from './image-manifest.ts';
-import { createLayer } from './layer.ts';
-import type { StrangeOwners } from './owners.ts';
-import { parseEntry } from './tar-entry.ts';
+import { setAttributes } from './layer/attributes.ts';
+import { createLayer } from './layer/layer.ts';
+import type { StrangeOwners } from './layer/owners.ts';
+import { parseEntry } from './layer/tar-entry.ts';
+import { createLayerParser } from './layer/workarounds/layer-parser.ts';
 import { createVerifier } from './verified-blob.ts';
-import { createLayerParser } from './workarounds/layer-parser.ts';
 
 /** What is left of what an image may take, over all of its layers. */
 export interface UnpackBudget {

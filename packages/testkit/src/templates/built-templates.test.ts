@@ -1,31 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { components } from '@skerry/platform-client';
 import { Sandbox } from '@skerry/sdk';
-import { build as buildTemplate, type RegistryCredentials, Template } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './debian-registry.ts';
-import { type LoginRegistry, startLoginRegistry } from './login-registry.ts';
 import { createTemplateBuilds, messagesOf } from './template-builds.ts';
 
 type Schemas = components['schemas'];
 
 let stack: Stack;
 let registry: DebianRegistry;
-let login: LoginRegistry;
 let busybox: string;
 let scratch: string;
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-templates-'));
-const key = {
-  accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
-  secretAccessKey: 'a-secret-key-of-this-test',
-  region: 'eu-west-1',
-};
-const tokenOfAws = 'a-token-of-this-test';
-const serviceAccountJson = '{"type":"service_account","private_key":"a-private-key-of-this-test"}';
 
 const startServer = async (): Promise<void> => {
   const imageMap = [
@@ -35,9 +25,8 @@ const startServer = async (): Promise<void> => {
     'mirrored/closed=127.0.0.1:2/mirror/busybox',
   ];
   const args = [
-    ...[registry.host, login.host, '127.0.0.1:1'].flatMap((host) => ['--registry', host]),
+    ...[registry.host, '127.0.0.1:1'].flatMap((host) => ['--registry', host]),
     ...imageMap.flatMap((rule) => ['--image-map', rule]),
-    ...['--ecr-endpoint', `http://${login.host}`],
   ];
   stack = await startStack({ dataDir, args });
 };
@@ -57,13 +46,10 @@ beforeAll(async () => {
   await registry.push('test/scratch', { folder: scratch });
   await registry.push('mirror/busybox', { folder: busybox, env: ['PATH=/bin', 'COLOUR=green'] });
   await registry.push('test/strange', { folder: scratch, owner: 100_000 });
-  const accounts = { AWS: tokenOfAws, _json_key: serviceAccountJson };
-  login = await startLoginRegistry({ behind: registry.host, accounts, key });
   await startServer();
 });
 afterAll(async () => {
   await stack.down();
-  await login[Symbol.asyncDispose]();
   await registry[Symbol.asyncDispose]();
   for (const folder of [busybox, scratch, dataDir]) rmSync(folder, { recursive: true, force: true });
 });
@@ -78,11 +64,6 @@ const readAbility = async (sandbox: Sandbox): Promise<string | undefined> =>
   /CapEff:\s*(\S+)/.exec((await sandbox.commands.run('/opt/able/cat /proc/self/status')).stdout)?.[1];
 const CAP_SETUID = '0000000000000080';
 const listImages = (): string[] => readdirSync(join(dataDir, 'templates'));
-const expectNowhere = (secret: string): void => {
-  expect(stack.log()).not.toContain(secret);
-  for (const name of readdirSync(dataDir).filter((file) => file.startsWith('skerry.db')))
-    expect(readFileSync(join(dataDir, name)).includes(secret)).toBe(false);
-};
 const removeTemplate = async (templateID: string): Promise<number> =>
   (await stack.api.DELETE('/templates/{templateID}', { params: { path: { templateID } } })).response.status;
 
@@ -366,36 +347,6 @@ describe('a template', () => {
     expect((await stack.api.DELETE('/skerry/v1/build-cache')).response.status).toBe(200);
     expect(listImages()).not.toContain(added);
     expect(await removeTemplate('base')).toBe(400);
-  });
-
-  it('is built with an access key of AWS or the key of a service account, which appear nowhere', async () => {
-    const messages: string[] = [];
-    const pull = async (name: string, credentials: RegistryCredentials): Promise<unknown> => {
-      const template = Template().fromImage(`${login.host}/test/busybox`, { credentials });
-      const building = buildTemplate(template, name, stack.connection);
-      for await (const { message } of building) messages.push(message);
-      return building.result();
-    };
-    const aws = {
-      awsAccessKeyId: key.accessKeyId,
-      awsSecretAccessKey: key.secretAccessKey,
-      awsRegion: key.region,
-    };
-    await pull('of-aws', aws);
-    await pull('of-gcp', { serviceAccountJson });
-    const refused = async (credentials: RegistryCredentials): Promise<string> =>
-      pull('refused', credentials).then(
-        () => 'built',
-        (error: Error) => error.message,
-      );
-    expect(await refused({ ...aws, awsSecretAccessKey: 'another-key-of-this-test' })).toBe(
-      `${login.host} issues no token for the AWS credentials: 400 UnrecognizedClientException`,
-    );
-    expect(await refused({ serviceAccountJson: '{"private_key":"another-key-of-this-test"}' })).toBe(
-      `http://${login.host}: test/busybox/manifests/latest was answered with 401: the registry does not accept the credentials`,
-    );
-    expect(messages.join('\n')).not.toContain('-of-this-test');
-    expectNowhere('-of-this-test');
   });
 
   it('is refused by the name of a file whose owner no sandbox has, and leaves nothing', async () => {

@@ -1,6 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ImageError } from '../image-error.ts';
+import { ImageError } from '../../image-error.ts';
 import { containedPath } from './contained-path.ts';
 
 /** A sandbox has the ids from 0 to this one: 65,536, as container tools map them. */

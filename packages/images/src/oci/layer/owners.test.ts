@@ -2,12 +2,12 @@ import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pullImage } from './pull.ts';
+import { pullImage } from '../pull.ts';
 import {
   type LayerEntry,
   type LoopbackRegistry,
   startLoopbackRegistry,
-} from './testing/loopback-registry.ts';
+} from '../testing/loopback-registry.ts';
 
 let folder = '';
 let rootfs = '';

@@ -1,5 +1,5 @@
 import { lstatSync, readlinkSync } from 'node:fs';
-import { ImageError } from '../image-error.ts';
+import { ImageError } from '../../image-error.ts';
 
 /** The kernel's own limit: path_resolution(7). */
 const maxLinks = 40;

@@ -1,5 +1,5 @@
 import type { Header } from 'tar-stream';
-import { ImageError } from '../image-error.ts';
+import { ImageError } from '../../image-error.ts';
 import { attributePrefix } from './workarounds/layer-parser.ts';
 
 interface EntryBase {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { makeTar } from '../testing/loopback-registry.ts';
+import { makeTar } from '../../testing/loopback-registry.ts';
 import { createLayerParser } from './layer-parser.ts';
 
 const placeholder = '#'.repeat(256);

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type LayerEntry, makeTar } from '../testing/loopback-registry.ts';
+import { createImageBudget, unpackLayer } from '../unpack.ts';
 import { createStrangeOwners } from './owners.ts';
-import { type LayerEntry, makeTar } from './testing/loopback-registry.ts';
-import { createImageBudget, unpackLayer } from './unpack.ts';
 
 let root: string;
 beforeEach(() => {

@@ -16,7 +16,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ImageError } from '../image-error.ts';
+import { ImageError } from '../../image-error.ts';
 import { containedPath } from './contained-path.ts';
 import type { StrangeOwners } from './owners.ts';
 import type { TarEntry } from './tar-entry.ts';
