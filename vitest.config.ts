@@ -3,8 +3,8 @@ import { defineConfig } from 'vitest/config';
 import { imagesDir } from './packages/testkit/src/stack/images-dir.ts';
 import { LongFilesFirst } from './scripts/long-files-first.ts';
 
-// By default vitest uses one processor less, which is half of a small machine.
-const processors = availableParallelism();
+// Most of these tests wait longer than they compute. One number for all: files of projects that differ in it would not run at once.
+const maxWorkers = 2 * availableParallelism();
 
 // The factor for all timeouts: more than 1 on an emulated machine.
 const patience = Number(process.env.SKERRY_TEST_PATIENCE ?? 1);
@@ -35,6 +35,7 @@ export default defineConfig({
             'packages/*/src/**/*.test.ts',
             'scripts/**/*.test.ts',
             'bench/src/**/*.test.ts',
+            'site/reference/**/*.test.ts',
             '*.test.ts',
           ],
           // Of testkit, only the parts of the hosts lab and of the mutation run need no sandboxes.
@@ -48,7 +49,7 @@ export default defineConfig({
           testTimeout: 180_000 * patience,
           hookTimeout: 180_000 * patience,
           expect: expectOptions,
-          maxWorkers: processors,
+          maxWorkers,
         },
       },
       {
@@ -59,7 +60,7 @@ export default defineConfig({
           testTimeout: 180_000 * patience,
           hookTimeout: 180_000 * patience,
           expect: expectOptions,
-          maxWorkers: processors,
+          maxWorkers,
         },
       },
       {
@@ -75,13 +76,12 @@ export default defineConfig({
           globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
           setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
           // Otherwise each data folder would get images of its own, which take a minute to make.
-          env: { ...env, SKERRY_IMAGES_DIR: imagesDir },
+          env: { ...env, SKERRY_IMAGES_DIR: imagesDir, SKERRY_BASE: 'minimal' },
           // For a machine under ten times this load. It only ends a test that hangs.
           testTimeout: 240_000 * patience,
           hookTimeout: 240_000 * patience,
           expect: expectOptions,
-          // Most of these tests wait longer than they compute.
-          maxWorkers: processors + 2,
+          maxWorkers,
         },
       },
       {
@@ -100,7 +100,8 @@ export default defineConfig({
       {
         test: {
           name: 'release',
-          include: ['packages/testkit/src/release/**/*.test.ts'],
+          // The store of S3 is among the unit tests too, and skipped there where Swift is not installed.
+          include: ['packages/testkit/src/release/**/*.test.ts', 'packages/blobs/src/s3/s3.test.ts'],
           env,
           testTimeout: 600_000 * patience,
           hookTimeout: 240_000 * patience,

@@ -1,4 +1,4 @@
-// Packs the libraries that users install, checks each tarball, and uses it as a user does: alone, in a project outside
+// Packs the libraries that users install, which are built, checks each tarball, and uses it as a user does: alone, in a project outside
 // of this workspace, with the program of its README. With a running service (SKERRY_API_URL, SKERRY_API_KEY) the
 // program also runs.
 import { spawnSync } from 'node:child_process';
@@ -15,7 +15,6 @@ const { catalog } = parse(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8'
 };
 
 try {
-  run('turbo', ['run', 'build', '--filter=@skerry/sdk', '--output-logs=errors-only'], root);
   for (const name of ['platform-client', 'envd-client', 'sdk']) {
     const tarball = pack(name);
     run(join(tools, 'publint'), ['run', tarball, '--strict'], root);

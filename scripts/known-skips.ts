@@ -1,8 +1,9 @@
 // A test that is skipped proves nothing, so a run in which one was fails, but for those named here.
 import { existsSync, readFileSync } from 'node:fs';
+import { findLastRelease } from './release/versions/last-release.ts';
 
 interface KnownSkip {
-  /** Of the line `PROJECT FILE > NAME`. */
+  /** Of the line `FILE > NAME`. */
   tests: RegExp;
   /** What these tests need and do not have. */
   missing: string;
@@ -26,7 +27,7 @@ const hasCapability = (bit: bigint): boolean => {
 /** By its own nature, or where this host lacks something. What cannot be looked up is named in `SKERRY_TEST_WITHOUT`. */
 const knownSkips: KnownSkip[] = [
   {
-    tests: /^drivers packages\/runtime\/src\/drivers\/memory\/memory\.driver\.test\.ts > /,
+    tests: /\/memory\/memory\.driver\.test\.ts > /,
     missing: 'programs inside a sandbox of the driver in memory',
     isMissing: always,
   },
@@ -41,7 +42,7 @@ const knownSkips: KnownSkip[] = [
     isMissing: () => !hasCapability(CAP_SYS_RESOURCE),
   },
   {
-    tests: /^stack packages\/testkit\/src\/agent-rules\/[\w-]+\.test\.ts > a bare agent /,
+    tests: /^packages\/testkit\/src\/agent-rules\/[\w-]+\.test\.ts > a bare agent /,
     missing: 'a sandbox, a platform or the time that the rule needs; it runs on the agent in a sandbox',
     isMissing: always,
   },
@@ -65,9 +66,20 @@ const knownSkips: KnownSkip[] = [
     missing: 'PostgreSQL',
     isMissing: () => !existsSync('/usr/lib/postgresql'),
   },
+  {
+    tests: /\/s3\.test\.ts > S3, served by Swift /,
+    missing: 'the Debian package python3-swift; `pnpm test:release` installs it',
+    isMissing: () => !existsSync('/usr/lib/python3/dist-packages/swift'),
+  },
   { tests: /\/user-manager\.test\.ts > /, missing: 'busctl', isMissing: isNoProgram('busctl') },
   {
-    tests: /^dry run > esbuild, in headless Chromium$/,
+    tests: /^versions > the last release$/,
+    missing: 'a release: no tag is the one of a version',
+    isMissing: () => findLastRelease() === undefined,
+  },
+  {
+    tests:
+      /^dry run > esbuild, in headless Chromium$|^release packages\/testkit\/src\/release\/site\.test\.ts > in Chromium /,
     missing: 'chromium',
     isMissing: () => ['chromium', 'chromium-browser', 'google-chrome'].every((name) => isNoProgram(name)()),
   },
@@ -77,7 +89,7 @@ const knownSkips: KnownSkip[] = [
     isMissing: () => process.arch !== 'x64',
   },
   {
-    tests: /^drivers packages\/runtime\/src\/(drivers\/oci|remote)\//,
+    tests: /^packages\/runtime\/src\/(drivers\/oci|remote)\/.*\.driver\.test\.ts > /,
     missing: 'a kernel on which CRIU works (SKERRY_TEST_WITHOUT=memory)',
     isMissing: isNamed('memory'),
   },

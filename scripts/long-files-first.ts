@@ -4,23 +4,43 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take half a minute and more, the longest first. */
 const longFiles = [
   'e2b-client.test.ts',
-  'process-slow-readers.test.ts',
-  'cli.test.ts',
   'pause-durability.test.ts',
-  'logs.test.ts',
-  'metrics.test.ts',
-  'durability.test.ts',
-  'snapshot-durability.test.ts',
-  'process-stays-up.test.ts',
-  'packed.test.ts',
-  'streams.test.ts',
+  'process-slow-readers.test.ts',
+  'page-programs.test.ts',
+  'cli.test.ts',
   'runsc.driver.test.ts',
   'memory.driver.test.ts',
+  'files-limits.test.ts',
+  'guides.test.ts',
+  'rootless.test.ts',
+  'sandbox-commands.test.ts',
+  'process-stays-up.test.ts',
+  'snapshot-durability.test.ts',
+  'durability.test.ts',
+  'down-by-force.test.ts',
+  'start-commands.test.ts',
+  'build-contexts.test.ts',
+  'build-cache.test.ts',
+  'packed.test.ts',
+  'metrics.test.ts',
+  'logs.test.ts',
+  'pause.driver.test.ts',
+  'memory-edges.driver.test.ts',
+  'runc.driver.test.ts',
+  'oci.driver.test.ts',
+  'remote.driver.test.ts',
+  'template-commands.test.ts',
+  'memory-pause.test.ts',
+  'token-in-memory.test.ts',
+  'crash.driver.test.ts',
+  'lifecycle-run.test.ts',
+  'kill-run.test.ts',
+  'streams.test.ts',
 ];
 
 /**
- * Without times of an earlier run, as in a fresh clone, vitest starts with the largest files; a small file that takes a
- * minute then starts last, and the other workers wait for it.
+ * Without times of an earlier run, as in a fresh clone, vitest starts with the largest files of each project in turn; a small file
+ * that takes a minute then starts last, and the other workers wait for it.
  */
 export class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,10 +1,10 @@
 // Makes sure that the host has the programs that skerry or its tests run. On Debian and Ubuntu as root it installs
 // missing ones, elsewhere it prints the command to run and fails.
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, globSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, existsSync, globSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
 
-/** Debian package → a command that it contains. */
+/** Debian package → a command that it contains, or a file where it has none. */
 const required: Record<string, string> = {
   attr: 'setfattr',
   'busybox-static': 'busybox',
@@ -26,7 +26,10 @@ const required: Record<string, string> = {
 };
 
 /** Only the tests of `pnpm test:release` need them. */
-const ofRelease: Record<string, string> = { buildah: 'buildah' };
+const ofRelease: Record<string, string> = {
+  buildah: 'buildah',
+  'python3-swift': '/usr/lib/python3/dist-packages/swift/__init__.py',
+};
 
 const wanted = { ...required, ...(process.argv.includes('--release') ? ofRelease : {}) };
 const folders = [
@@ -36,6 +39,7 @@ const folders = [
 ];
 
 function isInstalled(command: string): boolean {
+  if (isAbsolute(command)) return existsSync(command);
   return folders.some((folder) => {
     try {
       accessSync(join(folder, command), constants.X_OK);

@@ -1,12 +1,16 @@
 // What takes too long for every change: the packages, packed and published to a throw-away registry, as their users use them,
-// the site of the documentation, and comparisons with programs of others.
+// the site of the documentation, comparisons with programs of others, and the last release, or the revision that --against names, with
+// this checkout.
 // Needs root and the built packages. Ends with the counts alone on a line.
-import { buildSite } from './release/build-site.ts';
+import { parseArgs } from 'node:util';
 import { runDryRun } from './release/dry-run/run-dry-run.ts';
+import { runVersions } from './release/versions/run-versions.ts';
 import { runParts } from './testing/run-parts.ts';
-import { toProjectParts } from './testing/run-projects.ts';
+import { runTests } from './testing/run-tests.ts';
 
+const { values } = parseArgs({ options: { against: { type: 'string' } } });
+const versions = { name: 'versions', run: () => runVersions(values) };
 const dryRun = { name: 'dry run', run: runDryRun };
-const site = { name: 'site', run: buildSite };
-const isGreen = await runParts([site, dryRun, ...toProjectParts(['release'])]);
+const tests = { name: 'tests', run: () => runTests(['release']) };
+const isGreen = await runParts([[dryRun], [versions], [tests]]);
 process.exit(isGreen ? 0 : 1);

@@ -1,11 +1,13 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { percentile, type Row } from './row.ts';
+import { type ComparedCheckout, type ComparedRow, startComparedCheckout } from './compared-checkout.ts';
+import { percentile } from './row.ts';
 
-/** A figure of one run, as `--json` writes it. */
-export type PlainRow = Pick<Row, 'name' | 'unit' | 'p50'>;
+interface Both<T> {
+  here: T;
+  there: T;
+}
+
+/** The figures of a round. */
+type Pair = Both<ComparedRow[]>;
 
 /** One figure of both checkouts; `ratio` is above 1 where this one is worse. */
 export interface Comparison {
@@ -14,6 +16,8 @@ export interface Comparison {
   here: number;
   there: number;
   ratio: number;
+  /** As in `Row`, that of this checkout. */
+  bound?: string | undefined;
   /** The ratio of each round, in order, which shows their spread. */
   rounds: number[];
 }
@@ -22,82 +26,73 @@ export interface Comparison {
 const isMoreBetter = (unit: string): boolean => unit.endsWith('/s') || unit === '1/GiB' || unit === '%';
 
 /**
- * Runs each benchmark alternately in this checkout and in another, `rounds` times, so that both meet the same load of the
- * machine. The order changes with each round. Rejects when a run fails, after everything it started has been removed.
+ * Starts the services of two checkouts and runs each benchmark alternately on them, `rounds` times after one that does not count, so
+ * that both meet the same load of the machine. The order changes with each round. Rejects when a benchmark fails or `signal` aborts, after
+ * everything that was started has been removed.
  */
 export async function runAgainst(options: {
   here: string;
-  /** A checkout with its packages installed and built, and with `--json`. */
+  /** A checkout with its packages installed and built. */
   there: string;
   names: readonly string[];
   rounds: number;
+  /** The samples of a round. */
   runs: number;
-  quick: boolean;
+  scale: number;
   signal: AbortSignal;
 }): Promise<Comparison[]> {
-  const { here, there, names, rounds, ...rest } = options;
-  const pairs: { here: PlainRow[]; there: PlainRow[] }[] = [];
-  for (const name of names)
-    for (let round = 0; round < rounds; round++) {
-      console.error(`measuring ${name}, round ${round + 1} of ${rounds}`);
-      const first = await runOne(round % 2 === 0 ? there : here, name, rest);
-      const second = await runOne(round % 2 === 0 ? here : there, name, rest);
-      const pair = round % 2 === 0 ? { there: first, here: second } : { here: first, there: second };
-      for (const row of compareRounds([pair]))
-        console.error(`${row.name}: here ${row.here}, there ${row.there} ${row.unit}, worse by ${row.ratio}`);
-      pairs.push(pair);
+  const { names, rounds, ...rest } = options;
+  await using services = new AsyncDisposableStack();
+  const here = services.use(await startComparedCheckout(options.here, rest));
+  const there = services.use(await startComparedCheckout(options.there, rest));
+  const compared: Comparison[] = [];
+  for (const name of names) {
+    const pairs: Pair[] = [];
+    for (let round = -1; round < rounds; round++) {
+      const pair = await measureBoth(name, { here, there }, round % 2 === 0);
+      if (round >= 0) pairs.push(pair);
     }
-  return compareRounds(pairs);
-}
-
-async function runOne(
-  checkout: string,
-  name: string,
-  { runs, quick, signal }: { runs: number; quick: boolean; signal: AbortSignal },
-): Promise<PlainRow[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'skerry-bench-'));
-  try {
-    const file = join(folder, 'rows.json');
-    const args = ['bench/main.ts', '--only', name, '--runs', String(runs), '--json', file];
-    const child = spawn(process.execPath, quick ? [...args, '--quick'] : args, {
-      cwd: checkout,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    // The run removes everything it started before it ends, so it gets a signal and is awaited.
-    const stop = () => child.kill('SIGTERM');
-    signal.addEventListener('abort', stop, { once: true });
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject).once('close', resolve);
-    });
-    signal.removeEventListener('abort', stop);
-    signal.throwIfAborted();
-    if (code !== 0) throw new Error(`${name} in ${checkout} ended with ${code}`);
-    return JSON.parse(readFileSync(file, 'utf8')) as PlainRow[];
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+    const rows = compareRounds(pairs);
+    for (const row of rows) console.error(`${row.name}: worse by ${row.ratio} (${row.rounds.join(' ')})`);
+    compared.push(...rows);
   }
+  return compared;
 }
 
-/** Compares the medians over all rounds. A figure that one side did not measure is omitted. */
-export function compareRounds(pairs: readonly { here: PlainRow[]; there: PlainRow[] }[]): Comparison[] {
-  const figures = new Map<string, { unit: string; here: number[]; there: number[] }>();
+async function measureBoth(
+  name: string,
+  checkouts: Both<ComparedCheckout>,
+  isHereFirst: boolean,
+): Promise<Pair> {
+  if (isHereFirst) {
+    const here = await checkouts.here.measure(name);
+    return { here, there: await checkouts.there.measure(name) };
+  }
+  const there = await checkouts.there.measure(name);
+  return { here: await checkouts.here.measure(name), there };
+}
+
+/**
+ * Compares the medians over all rounds; the ratio is the median of the rounds' ratios, as the two of a round meet about the same load.
+ * A figure that one side did not measure is omitted.
+ */
+export function compareRounds(pairs: readonly Pair[]): Comparison[] {
+  const figures = new Map<string, Both<number[]> & { row: ComparedRow }>();
   for (const pair of pairs)
-    for (const { name, unit, p50 } of pair.here) {
-      const other = pair.there.find((row) => row.name === name)?.p50;
-      if (p50 === null || other === null || other === undefined) continue;
-      const figure = figures.get(name) ?? { unit, here: [], there: [] };
-      figure.here.push(p50);
+    for (const row of pair.here) {
+      const other = pair.there.find(({ name }) => name === row.name)?.p50;
+      if (row.p50 === null || other === null || other === undefined) continue;
+      const figure = figures.get(row.name) ?? { row, here: [], there: [] };
+      figure.here.push(row.p50);
       figure.there.push(other);
-      figures.set(name, figure);
+      figures.set(row.name, figure);
     }
-  return [...figures].map(([name, { unit, here, there }]) => {
-    const toRatio = (one: number, other: number) =>
-      Number((isMoreBetter(unit) ? other / one : one / other).toPrecision(3));
+  return [...figures.values()].map(({ row: { name, unit, bound }, here, there }) => {
+    const rounds = here.map((figure, round) => {
+      const other = there[round] as number;
+      return Number((isMoreBetter(unit) ? other / figure : figure / other).toPrecision(3));
+    });
     const medians = { here: percentile(here, 0.5), there: percentile(there, 0.5) };
-    return {
-      ...{ name, unit, ...medians },
-      ratio: toRatio(medians.here, medians.there),
-      rounds: here.map((figure, round) => toRatio(figure, there[round] as number)),
-    };
+    return { name, unit, bound, ...medians, ratio: percentile(rounds, 0.5), rounds };
   });
 }

@@ -6,11 +6,12 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const run = promisify(execFile);
 
-/** Path of the base image that was made last, an ext4 file. Throws when there is none. */
+/** Path of the minimal base image that was made last, an ext4 file. Throws when there is none. */
 export function findBaseImage(imagesDir: string): string {
   const images = readdirSync(imagesDir)
     .filter((name) => /^base-.*\.json$/.test(name))
     .map((name) => JSON.parse(readFileSync(join(imagesDir, name), 'utf8')) as Description)
+    .filter(({ name }) => name === 'base-minimal')
     .map(({ createdAt, image }) => ({
       createdAt,
       path: join(imagesDir, `${image?.replace(':', '-')}.ext4`),
@@ -23,6 +24,7 @@ export function findBaseImage(imagesDir: string): string {
 }
 
 interface Description {
+  name: string;
   createdAt: string;
   /** The digest of the file; missing in the description of a folder. */
   image?: string;

@@ -6,15 +6,20 @@ import { startBenchStack } from './stack.ts';
 /** The time in which a stopped benchmark must end. */
 const STOP_MS = 20_000;
 
+export interface NamedBenchmark {
+  name: string;
+  benchmark: Benchmark;
+}
+
 /** The result of one benchmark. */
 export type Outcome = { name: string; rows: Row[] } | { name: string; error: unknown };
 
 /**
- * Runs benchmarks one after the other on one service; a failed one does not stop the others. At the end, also when
+ * Runs benchmarks one after the other on one service, each when the iteration asks for it; a failed one does not stop the others. At the end, also when
  * `signal` aborts, everything that was started is removed; after an abort it throws the reason.
  */
 export async function* runBenchmarks(
-  benchmarks: readonly { name: string; benchmark: Benchmark }[],
+  benchmarks: Iterable<NamedBenchmark> | AsyncIterable<NamedBenchmark>,
   options: { runs: number; scale: number; installsReferences: boolean; signal: AbortSignal },
 ): AsyncGenerator<Outcome> {
   const { signal, ...rest } = options;
@@ -25,9 +30,8 @@ export async function* runBenchmarks(
   aborted.catch(() => undefined);
   await using service = new AsyncDisposableStack();
   const stack = await startBenchStack({ resources: service });
-  for (const { name, benchmark } of benchmarks) {
+  for await (const { name, benchmark } of benchmarks) {
     signal.throwIfAborted();
-    console.error(`measuring ${name}`);
     const resources = new AsyncDisposableStack();
     const measured = benchmark({ name, ...rest, stack, resources, measured: rows });
     try {

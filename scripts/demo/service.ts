@@ -21,7 +21,8 @@ export async function startService(options: {
   onProgress: (message: string) => void;
 }): Promise<Service> {
   const cli = [join(options.root, 'packages/cli/src/main.ts')];
-  const argv = ['up', '--port', '0', '--data', options.dataDir, '--images', options.imagesDir, '--json'];
+  const folders = ['--data', options.dataDir, '--images', options.imagesDir];
+  const argv = ['up', '--port', '0', ...folders, '--base', 'minimal', '--json'];
   const server = spawn(process.execPath, [...cli, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
   const log: string[] = [];
   createInterface({ input: server.stderr }).on('line', (line) => {

@@ -1,23 +1,31 @@
 import { findMissing } from '../known-skips.ts';
-import type { Part } from './run-projects.ts';
+import type { Outcome } from '../test-outcome.ts';
+
+/** One part of a run of tests. */
+export interface Part {
+  name: string;
+  run: () => Outcome | Promise<Outcome>;
+}
 
 /**
- * Runs the parts in turn, then prints a line for each failure and each skipped test, the time of each part, and the counts alone on a
- * line. Resolves with whether nothing failed; a test that is skipped without a known reason has failed.
+ * Runs the groups in turn, and the parts of a group at once; what they print is mixed. Then prints a line for each failure and each
+ * skipped test, the time of each part, and the counts alone on a line. Resolves with whether nothing failed; a test that is skipped
+ * without a known reason has failed.
  */
-export async function runParts(parts: readonly Part[]): Promise<boolean> {
+export async function runParts(groups: readonly (readonly Part[])[]): Promise<boolean> {
   const times: string[] = [];
   const failures: string[] = [];
   const skipped: string[] = [];
   let passed = 0;
-  for (const { name, run } of parts) {
+  const runPart = async ({ name, run }: Part): Promise<void> => {
     const started = performance.now();
     const outcome = await run();
     times.push(`${name} ${Math.round((performance.now() - started) / 1000)} s`);
     passed += outcome.passed;
     failures.push(...outcome.failures);
     skipped.push(...outcome.skipped);
-  }
+  };
+  for (const parts of groups) await Promise.all(parts.map(runPart));
   console.log();
   for (const line of skipped) {
     const missing = findMissing(line);

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { MarkdownRenderer } from 'vitepress';
+import { referenceFolder } from '../reference/pages.ts';
 import { pagePaths, repository, toSitePath } from './pages.ts';
 
 /**
@@ -10,7 +11,10 @@ import { pagePaths, repository, toSitePath } from './pages.ts';
 export const linkPages = (markdown: MarkdownRenderer): void => {
   markdown.core.ruler.push('link-pages', ({ tokens, env }) => {
     const { realPath, path } = env as { realPath?: string; path: string };
-    const folder = dirname(relative(repository, realPath ?? path));
+    const file = relative(repository, realPath ?? path);
+    // Its links are those of the site already.
+    if (file.startsWith(referenceFolder)) return;
+    const folder = dirname(file);
     for (const token of tokens.flatMap(({ children }) => children ?? [])) {
       const href = token.type === 'link_open' ? token.attrGet('href') : null;
       if (href === null || /^(\w+:|#)/.test(href)) continue;

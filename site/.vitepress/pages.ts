@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { referenceFolder, references } from '../reference/pages.ts';
 
 /** The root of the repository, where the pages are. */
 export const repository = join(import.meta.dirname, '../..');
@@ -10,7 +11,7 @@ interface Section {
   pages: { title: string; path: string }[];
 }
 
-/** The pages of the site are those that `llms.txt` lists. */
+/** The pages of the site are those that `llms.txt` lists, and in place of what the reference is generated from, that. */
 export const sections: Section[] = readFileSync(join(repository, 'llms.txt'), 'utf8')
   .split(/^## /m)
   .slice(1)
@@ -24,11 +25,22 @@ export const sections: Section[] = readFileSync(join(repository, 'llms.txt'), 'u
 
 export const pagePaths = new Set(sections.flatMap(({ pages }) => pages.map(({ path }) => path)));
 
-/** Markdown files that are no pages. */
+/** The file that vitepress renders for a page. */
+export const toFile = (path: string): string => {
+  const reference = references.get(path);
+  return reference === undefined ? path : `${referenceFolder}/${reference}.md`;
+};
+
+const files = new Set([...pagePaths].map(toFile));
+
+/** Markdown files that vitepress must not render. */
 export const otherFiles: string[] = globSync('**/*.md', {
   cwd: repository,
   exclude: ['**/node_modules/**', '**/.*/**'],
-}).filter((path) => !pagePaths.has(path));
+}).filter((path) => !files.has(path));
 
 /** Where a page is on the site: the README of a folder is its index. */
-export const toSitePath = (path: string): string => path.replace(/README\.md$/, 'index.md');
+export const toSitePath = (path: string): string => {
+  const reference = references.get(path);
+  return reference === undefined ? path.replace(/README\.md$/, 'index.md') : `reference/${reference}.md`;
+};

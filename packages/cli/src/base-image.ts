@@ -6,7 +6,10 @@ import { currentRootlessState } from './current-rootless-state.ts';
 import { toImageOptions } from './rootless.ts';
 
 export interface BaseImageRequest
-  extends Pick<BaseImageOptions, 'imagesDir' | 'registryImage' | 'onProgress' | 'signal'> {
+  extends Pick<
+    BaseImageOptions,
+    'imagesDir' | 'contents' | 'npm' | 'registryImage' | 'onProgress' | 'signal'
+  > {
   /** How the helper of the sandboxes is started. */
   helper: HelperOptions;
 }

@@ -31,6 +31,10 @@ export interface AgentInit {
   accessTokenSha256?: string;
   /** What the edge shows the agent with each request that it has checked, 256 bits. New for each run. */
   edgeNonce: string;
+  /** The limits of the sandbox, for the variables of its processes: control groups are masked inside. */
+  cpuCount?: number;
+  /** MiB. */
+  memoryMb?: number;
   /** RFC 3339. The agent ignores an initialization that is older than the last one. */
   timestamp: string;
   defaultUser: string;

@@ -8,6 +8,9 @@ export interface Settings {
   accessTokenSha256: string | undefined;
   /** What the edge shows with each request that it has checked. */
   edgeNonce: string | undefined;
+  /** The limits of the sandbox. */
+  cpuCount: number | undefined;
+  memoryMb: number | undefined;
   defaultUser: string;
   /** Used for an empty path and for processes without `cwd`; the user's home without it. */
   defaultWorkdir: string | undefined;
@@ -26,6 +29,8 @@ export const NEW_SETTINGS: Settings = {
   envVars: {},
   accessTokenSha256: undefined,
   edgeNonce: undefined,
+  cpuCount: undefined,
+  memoryMb: undefined,
   defaultUser: 'root',
   defaultWorkdir: undefined,
 };

@@ -1,5 +1,6 @@
 export type { BaseImageOptions } from './base/base-image.ts';
 export type { BaseImage } from './base/manifest.ts';
+export type { NpmClient } from './base/npm-client.ts';
 export type { OnProgress, Progress } from './base/progress.ts';
 export { ImageError, type ImageErrorCode } from './image-error.ts';
 export { requestBaseImage } from './service/request-base-image.ts';

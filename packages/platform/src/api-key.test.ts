@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ApiError } from '@skerry/contract/error';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAuthenticate, ensureApiKey, ensureSecret, toKeyMask } from './api-key.ts';
 import { createStore } from './store/sqlite.ts';
@@ -114,6 +115,14 @@ describe('API keys', () => {
     now += 3_600_000;
     await authenticate(key);
     expect(touched).toEqual([1_000_000, 1_060_000, 4_660_000]);
+  });
+
+  it('accepts a key whose use cannot be written down for now', async () => {
+    const key = await ensureApiKey({ dataDir, store, clock });
+    const failing = (error: Error) =>
+      createAuthenticate({ clock, store: { ...store, touchApiKey: () => Promise.reject(error) } });
+    await failing(new ApiError('unavailable', 'the database is read-only'))(key);
+    await expect(failing(new Error('a defect'))(key)).rejects.toThrow('a defect');
   });
 
   it('makes one secret and keeps it', async () => {

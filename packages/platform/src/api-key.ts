@@ -62,6 +62,9 @@ export const createAuthenticate = ({ store, clock }: { store: ApiKeyStore; clock
     if (key === undefined) throw new ApiError('unauthenticated', 'the API key is unknown');
     const now = clock.now();
     if (key.lastUsedAt === null || now - key.lastUsedAt >= TOUCH_INTERVAL_MS)
-      await store.touchApiKey(key.hash, now);
+      // What only reads works while the database is read-only or its disk is full.
+      await store.touchApiKey(key.hash, now).catch((error: unknown) => {
+        if (!(error instanceof ApiError && error.code === 'unavailable')) throw error;
+      });
   };
 };

@@ -1,21 +1,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { run } from '../run.ts';
+import type { ServiceVariables } from '../start-service.ts';
 import { commonJs, esModule, typeScript, webPage } from './programs.ts';
-import { run } from './run.ts';
 
 export interface Consumers {
   /** Projects are made in it. */
   folder: string;
   /** Variables of the registry that serves the packages. */
   registry: Record<string, string>;
-  /** Where the service is, as the SDK reads it. */
-  service: {
-    SKERRY_API_URL: string;
-    SKERRY_API_KEY: string;
-    SKERRY_DOMAIN: string;
-    SKERRY_SANDBOX_URL: string;
-  };
+  service: ServiceVariables;
   /** Exact versions of the tools that are installed beside. */
   versions: { typescript: string; typesNode: string; esbuild: string };
 }

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { run } from './run.ts';
+import { run } from '../run.ts';
 
 export interface Registry {
   url: string;

@@ -22,10 +22,13 @@ it('shows on a terminal the step in progress with its part and its time, and oth
   );
 });
 
-it('writes a line for each message elsewhere', () => {
-  const { line, text } = collect(false);
+it('writes a line with the time for each message elsewhere, and none again', () => {
+  const { line, text, clock } = collect(false);
   line.show({ message: 'unpacking', fraction: 0.2 });
+  line.show({ message: 'unpacking', fraction: 0.5 });
   line.write('a warning\n');
+  clock.nowMs = 12_400;
+  line.show({ message: 'saving' });
   line[Symbol.dispose]();
-  expect(text()).toBe('unpacking\na warning\n');
+  expect(text()).toBe('[0 s] unpacking\na warning\n[12 s] saving\n');
 });

@@ -19,9 +19,14 @@ export interface ProgressLine extends Disposable {
 
 const ERASE_LINE = '\r\u001b[K';
 
-/** `now` is in milliseconds. On another stream than a terminal each message is a line, and nothing is repeated. */
+/**
+ * `now` is in milliseconds. On another stream than a terminal each message is a line after the time since the first, and
+ * nothing is repeated.
+ */
 export function createProgressLine(stream: ProgressStream, now: () => number = Date.now): ProgressLine {
   let step: (StartProgress & { startedAt: number }) | undefined;
+  let firstAt: number | undefined;
+  let last: string | undefined;
   const draw = (): void => {
     if (step === undefined) return;
     const part = step.fraction === undefined ? '' : `${Math.round(step.fraction * 100)} %, `;
@@ -37,7 +42,10 @@ export function createProgressLine(stream: ProgressStream, now: () => number = D
   return {
     show(progress) {
       if (!stream.isTTY) {
-        stream.write(`${progress.message}\n`);
+        firstAt ??= now();
+        if (progress.message !== last)
+          stream.write(`[${Math.round((now() - firstAt) / 1000)} s] ${progress.message}\n`);
+        last = progress.message;
         return;
       }
       const startedAt = step?.message === progress.message ? step.startedAt : now();

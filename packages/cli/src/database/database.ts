@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createStore, type Store } from '@skerry/platform';
+import { createStore, type Log, type Store } from '@skerry/platform';
 import { CliError } from '../cli-error.ts';
 import { databaseFile } from '../data-folder.ts';
 import { postgresMark } from '../serving/folder-use.ts';
@@ -35,7 +35,11 @@ export function readDatabaseFile(path: string): string {
  * Opens the store of a data folder: in PostgreSQL with a URL, else in a file of the folder. Throws when the folder's state is in
  * the other of the two: sandboxes without a row would be removed.
  */
-export async function openStore(dataDir: string, url: string | undefined): Promise<Store> {
+export async function openStore(
+  dataDir: string,
+  url: string | undefined,
+  log?: Pick<Log, 'warn'>,
+): Promise<Store> {
   const path = databaseFile(dataDir);
   if (url === undefined) {
     if (existsSync(postgresMark(dataDir)))
@@ -46,7 +50,7 @@ export async function openStore(dataDir: string, url: string | undefined): Promi
     throw new CliError(`the state of ${dataDir} is in ${path}: choose another data folder for --database`);
   // Only here: other servers do not need the driver.
   const { createPostgresStore } = await import('@skerry/platform/postgres');
-  const store = await createPostgresStore({ url }).catch((error: Error): never => {
+  const store = await createPostgresStore({ url, log }).catch((error: Error): never => {
     throw new CliError(toChain(error), { cause: error });
   });
   writeFileSync(postgresMark(dataDir), '', { mode: 0o600 });

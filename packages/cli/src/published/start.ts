@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 // What the published command starts. It imports nothing that an old Node lacks, and the build puts the manifest into it.
 import manifest from '../../package.json' with { type: 'json' };
-import { isSupported } from './supported-node.ts';
+import { findObstacle } from './find-obstacle.ts';
 
-const { node } = manifest.engines;
-if (!isSupported(process.version, node)) {
-  console.error(`skerry: Node ${node} is needed, and this is ${process.version}`);
+const obstacle = findObstacle(manifest, process);
+if (obstacle !== undefined) {
+  console.error(`skerry: ${obstacle}`);
   process.exit(1);
 }
 await import('../main.ts');

@@ -1,5 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { IsolationLevel } from '@skerry/contract/isolation';
+import type { NpmClient } from '@skerry/images';
+import type { BaseContents } from '@skerry/images/base-contents';
 import type { Log } from '@skerry/platform';
 import {
   type Features,
@@ -22,6 +24,10 @@ export interface HostOptions {
   dataDir: string;
   /** The folder of base images; several data folders may share it. */
   imagesDir?: string;
+  /** What the base template contains. */
+  base: BaseContents;
+  /** The npm of this host, for Node.js in the base template; undefined: there is none. */
+  npm: NpmClient | undefined;
   /** OCI reference of the base template; if absent or unreachable, the distribution's packages are used. */
   baseImage?: string;
   /** Whether a pause can checkpoint the memory of a sandbox, where the host supports that. */
@@ -116,6 +122,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
   const { runtime, images, base, close } = await startHelperWithImage({
     helper,
     imagesDir,
+    contents: options.base,
+    npm: options.npm,
     registryImage: options.baseImage,
     onProgress,
     signal,

@@ -94,7 +94,7 @@ export async function serve(
   const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
   const domain = options.domain ?? `${publicHost}:${port}`;
 
-  const store = await openStore(dataDir, options.databaseUrl);
+  const store = await openStore(dataDir, options.databaseUrl, log);
   cleanup.defer(() => store.close());
   const madeWithMb = (await store.findTemplate('base'))?.memoryMb;
   if (options.baseMemoryMb && madeWithMb && madeWithMb !== options.baseMemoryMb)

@@ -88,6 +88,7 @@ describe('POST /init', () => {
     ['a body that is no object', [], 'body'],
     ['a variable that is no string', { envVars: { A: 1 } }, 'envVars.A'],
     ['variables that are no object', { envVars: 'A=1' }, 'envVars'],
+    ['a limit that is no number above 0', { memoryMb: 0 }, 'memoryMb'],
     ['a name with =', { envVars: { 'A=B': '' } }, 'envVars'],
     ['a value with NUL', { envVars: { A: 'a\0b' } }, 'envVars.A'],
     ['a token, of which it takes the hash alone', { accessToken: 'secret' }, 'accessToken'],

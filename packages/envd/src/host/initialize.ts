@@ -37,6 +37,16 @@ const parseSecret = (
   return value;
 };
 
+const parseLimit = (
+  body: Partial<Record<keyof AgentInit, unknown>>,
+  name: keyof AgentInit,
+): number | undefined => {
+  const value = body[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'number' || !(value > 0)) throw invalid(`${name} must be a number above 0`);
+  return value;
+};
+
 /** Checks names and values that reach `execve`, where `=` and NUL would change their meaning. */
 export const parseEnvVars = (value: unknown, field: string): Record<string, string> => {
   if (value === undefined || value === null) return {};
@@ -83,6 +93,8 @@ export const parseInitialization = (body: unknown, current: Settings): Initializ
       envVars: parseEnvVars(fields.envVars, 'envVars'),
       accessTokenSha256: parseSecret(fields, 'accessTokenSha256') ?? previous.accessTokenSha256,
       edgeNonce,
+      cpuCount: parseLimit(fields, 'cpuCount') ?? previous.cpuCount,
+      memoryMb: parseLimit(fields, 'memoryMb') ?? previous.memoryMb,
       defaultUser: parseText(fields, 'defaultUser') ?? previous.defaultUser,
       defaultWorkdir: parseText(fields, 'defaultWorkdir') ?? previous.defaultWorkdir,
     },

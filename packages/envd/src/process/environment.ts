@@ -23,6 +23,8 @@ export const createEnvironment = (options: {
     E2B_SANDBOX: 'true',
     ...(settings.sandboxId === undefined ? {} : { E2B_SANDBOX_ID: settings.sandboxId }),
     ...(settings.templateId === undefined ? {} : { E2B_TEMPLATE_ID: settings.templateId }),
+    ...(settings.cpuCount === undefined ? {} : { SKERRY_CPU_COUNT: `${settings.cpuCount}` }),
+    ...(settings.memoryMb === undefined ? {} : { SKERRY_MEMORY_MB: `${settings.memoryMb}` }),
     ...requested,
   };
 };

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { posix } from 'node:path';
 import { ImageError } from '../image-error.ts';
 import { emptyConfig, type ImageConfig, parseImageConfig } from '../oci/image-config.ts';
 import {
   type BlobReference,
   type LayerDescriptor,
+  listLayout,
   parseImageManifest,
-  pickFromLayout,
 } from '../oci/image-manifest.ts';
+import { type ArchiveEntry, chooseImage } from './choose-image.ts';
 import { type ArchiveContent, type ArchivedFile, readCompression } from './unpack-archive.ts';
 
 /** A layer in the archive; the digest is checked when it is unpacked. */
@@ -29,21 +31,30 @@ const MAX_DOCUMENT_BYTES = 4 << 20;
 const MAX_DEPTH = 4;
 
 /**
- * Finds the one image for this machine in an OCI image layout or in what `docker save` writes. Throws `corrupt` for another
- * content, `registry_refused` when it has no image for this machine, and `unsuitable_image` when it has several.
+ * Finds the image for this machine in an OCI image layout or in what `docker save` writes: the one with the name or the digest `wanted`,
+ * without which it must be the only one. Throws `corrupt` for another content, `registry_refused` when it has no image for this machine,
+ * and as `chooseImage`.
  */
-export async function findImage(content: ArchiveContent): Promise<ArchivedImage> {
+export async function findImage(content: ArchiveContent, wanted?: string): Promise<ArchivedImage> {
   const index = content.find('index.json');
-  if (index !== undefined) return readLayout(content, index);
+  if (index !== undefined) return readLayout(content, index, wanted);
   const manifest = content.find('manifest.json');
-  if (manifest !== undefined) return readDockerArchive(content, manifest);
+  if (manifest !== undefined) return readDockerArchive(content, manifest, wanted);
   throw new ImageError('corrupt', 'the archive is neither an OCI image layout nor one of "docker save"');
 }
 
-async function readLayout(content: ArchiveContent, index: ArchivedFile): Promise<ArchivedImage> {
+async function readLayout(
+  content: ArchiveContent,
+  index: ArchivedFile,
+  wanted: string | undefined,
+): Promise<ArchivedImage> {
   let document = await readJson(index, 'index.json');
   for (let depth = 0; depth < MAX_DEPTH && isIndex(document); depth += 1) {
-    const picked = pickFromLayout(document);
+    const entries = listLayout(document).map(
+      ({ names, blob }): ArchiveEntry<BlobReference> => ({ names, digest: blob.digest, image: blob }),
+    );
+    // Only the first index has names.
+    const picked = chooseImage(entries, depth === 0 ? wanted : undefined);
     document = parseJson(await readBlob(content, picked), picked.digest);
   }
   const image = parseImageManifest(document);
@@ -62,12 +73,15 @@ async function readLayout(content: ArchiveContent, index: ArchivedFile): Promise
   };
 }
 
-async function readDockerArchive(content: ArchiveContent, manifest: ArchivedFile): Promise<ArchivedImage> {
+async function readDockerArchive(
+  content: ArchiveContent,
+  manifest: ArchivedFile,
+  wanted: string | undefined,
+): Promise<ArchivedImage> {
   const images = await readJson(manifest, 'manifest.json');
   if (!Array.isArray(images) || images.length === 0) throw malformed('manifest.json lists no image');
-  if (images.length > 1) throw severalImages(images.flatMap(toRepoTags));
-  const { Config: configName, Layers: names } = (images[0] ?? {}) as { Config?: unknown; Layers?: unknown };
-  if (typeof configName !== 'string' || !isTexts(names)) throw malformed('manifest.json names no layers');
+  const { configName, names } = chooseImage(images.map(toEntry), wanted);
+  if (!isTexts(names)) throw malformed('manifest.json names no layers');
   const config = await readDocument(requireFile(content, configName), configName);
   const digests = readDiffIds(parseJson(config, configName));
   if (digests.length !== names.length) throw malformed('it has another number of layers than its config');
@@ -94,19 +108,16 @@ const isIndex = (document: unknown): boolean =>
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
-const toRepoTags = (image: unknown): string[] => {
-  const tags = (image as { RepoTags?: unknown } | null)?.RepoTags;
-  return isTexts(tags) ? tags : [];
+/** One image of `docker save`, whose digest is that of its config, as in the name of that. */
+const toEntry = (image: unknown): ArchiveEntry<{ configName: string; names: unknown }> => {
+  const { Config: configName, Layers: names, RepoTags: tags } = (image ?? {}) as Record<string, unknown>;
+  if (typeof configName !== 'string') throw malformed('manifest.json names no config');
+  const digest = `sha256:${posix.basename(configName, '.json')}`;
+  return { names: isTexts(tags) ? tags : [], digest, image: { configName, names } };
 };
 
 const malformed = (reason: string): ImageError =>
   new ImageError('corrupt', `the archive is malformed: ${reason}`);
-
-const severalImages = (names: readonly string[]): ImageError =>
-  new ImageError(
-    'unsuitable_image',
-    `the archive has several images${names.length > 0 ? ` (${names.join(', ').slice(0, 500)})` : ''}: save one alone`,
-  );
 
 function requireFile(content: ArchiveContent, name: string): ArchivedFile {
   const file = content.find(name);

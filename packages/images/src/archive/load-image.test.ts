@@ -16,11 +16,12 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const rootfs = () => join(folder, 'rootfs');
-const load = (bytes: Buffer, signal?: AbortSignal) => {
+const load = (bytes: Buffer, { signal, image }: { signal?: AbortSignal; image?: string } = {}) => {
   const archive = join(folder, 'archive');
   writeFileSync(archive, bytes);
   return loadImage({
     archive,
+    image,
     scratch: join(folder, 'scratch'),
     rootfs: rootfs(),
     onProgress: () => undefined,
@@ -45,8 +46,18 @@ const upper = () =>
     { name: 'etc/new', content: 'new' },
     { name: 'bin/same', type: 'link', linkname: 'bin/run' },
   ]);
-const toConfig = (layers: readonly Buffer[]) =>
-  toText({ config: { Env: ['A=b'] }, rootfs: { diff_ids: layers.map(toDigest) } });
+const toConfig = (layers: readonly Buffer[], value = 'b') =>
+  toText({ config: { Env: [`A=${value}`] }, rootfs: { diff_ids: layers.map(toDigest) } });
+
+/** Two in one archive of `docker save`, as Docker 25 names their configs. */
+const dockerImages = [
+  { Config: 'config.json', RepoTags: ['app:v1', 'app:v2'], Layers: ['layer0/layer.tar', 'layer1/layer.tar'] },
+  {
+    Config: `blobs/sha256/${'5'.repeat(64)}`,
+    RepoTags: ['b:latest'],
+    Layers: ['layer0/layer.tar', 'layer1/layer.tar'],
+  },
+];
 
 /** As `docker save` before Docker 25 makes it, where equal layers are links. */
 const makeDockerArchive = async (
@@ -62,6 +73,7 @@ const makeDockerArchive = async (
       linkname: `../real/${index}.tar`,
     })),
     { name: 'config.json', content: toConfig(layers) },
+    { name: `blobs/sha256/${'5'.repeat(64)}`, content: toConfig(layers, 'other') },
     ...more,
     { name: 'manifest.json', content: toText(images ?? [{ Config: 'config.json', Layers: names }]) },
   ]);
@@ -79,10 +91,11 @@ const makeLayout = async (
     platform?: object;
     wrap?: boolean;
     count?: number;
+    names?: Record<string, string>[];
     damage?: (blobs: Map<string, Buffer>) => void;
   } = {},
 ): Promise<Buffer> => {
-  const { platform, wrap = false, count = 1, damage } = change;
+  const { platform, wrap = false, count = 1, names = [], damage } = change;
   const blobs = new Map<string, Buffer>();
   const add = (content: Buffer | string, mediaType: string) => {
     const bytes = Buffer.from(content as string);
@@ -93,13 +106,16 @@ const makeLayout = async (
   const layers = [await lower(), await upper()];
   const layer = 'application/vnd.oci.image.layer.v1.tar';
   const [first, second] = layers as [Buffer, Buffer];
-  const config = add(toConfig(layers), 'application/vnd.oci.image.config.v1+json');
-  const packed = [add(gzipSync(first), `${layer}+gzip`), add(zstdCompressSync(second), `${layer}+zstd`)];
-  const images = Array.from({ length: count }, (_, number) =>
-    add(toText({ schemaVersion: 2, config, layers: packed, number }), types.manifest),
+  const configs = Array.from({ length: count }, (_, number) =>
+    add(toConfig(layers, number === 0 ? 'b' : 'other'), 'application/vnd.oci.image.config.v1+json'),
   );
-  const attested = { ...config, platform: { os: 'unknown', architecture: 'unknown' } };
-  const described = [attested, ...images.map((image) => ({ ...image, ...(platform && { platform }) }))];
+  const packed = [add(gzipSync(first), `${layer}+gzip`), add(zstdCompressSync(second), `${layer}+zstd`)];
+  const images = configs.map((config) => ({
+    ...add(toText({ schemaVersion: 2, config, layers: packed }), types.manifest),
+    ...(platform && { platform }),
+  }));
+  const attested = { ...configs[0], platform: { os: 'unknown', architecture: 'unknown' } };
+  const described = [attested, ...images.map((image, number) => ({ ...image, annotations: names[number] }))];
   const manifests = wrap ? [add(toText({ manifests: described }), types.index)] : described;
   damage?.(blobs);
   return makeTar([
@@ -135,6 +151,52 @@ describe('an archive of an image', () => {
     await expectLoaded(await makeLayout());
     await expectLoaded(await makeLayout({ platform: machine }));
     await expectLoaded(await makeLayout({ platform: machine, wrap: true }));
+  });
+
+  describe('of several images', () => {
+    const layout = () =>
+      makeLayout({
+        count: 2,
+        names: [
+          {
+            'io.containerd.image.name': 'docker.io/library/app:v1',
+            'org.opencontainers.image.ref.name': 'v1',
+          },
+          { 'org.opencontainers.image.ref.name': 'other' },
+        ],
+      });
+
+    const archive = () => makeDockerArchive({ images: dockerImages });
+
+    it.each([
+      ['app:v1', 'b', layout],
+      ['docker.io/library/app:v1', 'b', layout],
+      ['index.docker.io/library/app:v1', 'b', layout],
+      ['other', 'other', layout],
+      ['b', 'other', archive],
+      ['docker.io/library/app:v2', 'b', archive],
+      [`sha256:${'5'.repeat(64)}`, 'other', archive],
+    ])('is loaded by a name or the digest of one, %s', async (image, value, make) => {
+      expect((await load(await make(), { image })).config.env).toEqual({ A: value });
+    });
+
+    it('is refused with their names', async () => {
+      const both = 'docker.io/library/app:v1, other';
+      await expect(load(await layout())).rejects.toThrow(
+        `the archive has several images, choose one: ${both}`,
+      );
+      await expect(load(await layout(), { image: 'app:v3' })).rejects.toThrow(
+        `the archive has no image "app:v3", but ${both}`,
+      );
+      const unnamed = load(await makeLayout({ count: 2 }));
+      await expect(unnamed).rejects.toThrow(/choose one: sha256:[0-9a-f]{64}, sha256:[0-9a-f]{64}$/);
+      await expect(load(await archive())).rejects.toThrow('choose one: app:v1, app:v2, b:latest');
+    });
+
+    it('is loaded without one when all are the same', async () => {
+      const images = [dockerImages[0], { ...dockerImages[0], RepoTags: ['same:1'] }] as object[];
+      expect((await load(await makeDockerArchive({ images }))).config.env).toEqual({ A: 'b' });
+    });
   });
 
   it.each([
@@ -173,11 +235,7 @@ describe('an archive of an image', () => {
           ],
         }),
     ],
-    [
-      'several images',
-      'unsuitable_image',
-      () => makeDockerArchive({ images: [{ RepoTags: ['a:1'] }, { RepoTags: ['b:1'] }] }),
-    ],
+    ['several images', 'unsuitable_image', () => makeDockerArchive({ images: dockerImages })],
     [
       'a file of an owner that no sandbox has',
       'unsuitable_image',
@@ -210,7 +268,7 @@ describe('an archive of an image', () => {
     spareBytes = 1;
     await expect(load(bytes)).rejects.toThrow();
     const reason = new Error('enough');
-    await expect(load(bytes, AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(load(bytes, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(readdirSync(folder)).toEqual(['archive']);
   });
 });

@@ -2,29 +2,31 @@ import { createReadStream, mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { OnProgress } from '../base/progress.ts';
 import type { ImageConfig } from '../oci/image-config.ts';
-import { createStrangeOwners } from '../oci/owners.ts';
+import { createStrangeOwners } from '../oci/layer/owners.ts';
 import { createImageBudget, unpackLayer } from '../oci/unpack.ts';
 import { findImage } from './find-image.ts';
 import { unpackArchive } from './unpack-archive.ts';
 
 /**
- * Unpacks the image of an archive, an OCI image layout or one of `docker save`, into `rootfs`, which must not exist. `scratch` is a
+ * Unpacks an image of an archive, an OCI image layout or one of `docker save`, into `rootfs`, which must not exist. `scratch` is a
  * folder for its parts, which is made, and removed again. Resolves with the config of the image. Rejects with ImageError
  * or the reason of `signal`; the content of `rootfs` cannot be used then.
  */
 export async function loadImage(options: {
   archive: string;
+  /** Its name or digest; by default the archive must have one alone. */
+  image?: string | undefined;
   scratch: string;
   rootfs: string;
   onProgress: OnProgress;
   requireRoom: (sizeBytes: number) => void;
   signal?: AbortSignal | undefined;
 }): Promise<{ config: ImageConfig }> {
-  const { archive, scratch, rootfs, onProgress, requireRoom, signal } = options;
+  const { archive, image, scratch, rootfs, onProgress, requireRoom, signal } = options;
   onProgress({ phase: 'pull', message: 'reading the archive', fraction: 0 });
   try {
     const content = await unpackArchive({ archive, folder: scratch, requireRoom, signal });
-    const { layers, config } = await findImage(content);
+    const { layers, config } = await findImage(content, image);
     const budget = createImageBudget();
     mkdirSync(rootfs);
     const owners = createStrangeOwners(rootfs);

@@ -2,11 +2,12 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { cp, lchown, lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ImageError } from '../image-error.ts';
-import { containedPath } from '../oci/contained-path.ts';
+import { containedPath } from '../oci/layer/contained-path.ts';
 import { editRootfsFile, isRootfsFile, readRootfsFile, writeRootfsFile } from './rootfs-file.ts';
 
 const name = 'user';
-const id = 1000;
+/** Its number, and that of its group. */
+export const userId = 1000;
 const home = '/home/user';
 /** What a home may begin with. */
 const SKEL_BYTES = 64 << 20;
@@ -22,15 +23,15 @@ export async function ensureUser(root: string): Promise<void> {
     replaceEntry(withRoot(text, `root:x:0:0:root:/root:${shell}`), [
       name,
       'x',
-      `${id}`,
-      `${id}`,
+      `${userId}`,
+      `${userId}`,
       '',
       home,
       shell,
     ]),
   );
   editRootfsFile(root, '/etc/group', (text) =>
-    replaceEntry(withRoot(text, 'root:x:0:'), [name, 'x', `${id}`, '']),
+    replaceEntry(withRoot(text, 'root:x:0:'), [name, 'x', `${userId}`, '']),
   );
   // "*": no password is accepted. 0: no age, so that the text does not depend on the day.
   editShadow(root, '/etc/shadow', [name, '*', '0', '0', '99999', '7', '', '', '']);
@@ -94,7 +95,7 @@ async function copySkel(skel: string, path: string): Promise<void> {
 }
 
 async function giveAway(path: string): Promise<void> {
-  await lchown(path, id, id);
+  await lchown(path, userId, userId);
   if (!(await lstat(path)).isDirectory()) return;
   for (const child of await readdir(path)) await giveAway(join(path, child));
 }

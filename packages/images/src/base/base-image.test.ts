@@ -37,6 +37,7 @@ afterEach(async () => {
 function ensure(options: Partial<BaseImageOptions> = {}): ReturnType<typeof ensureBaseImage> {
   return ensureBaseImage({
     imagesDir,
+    contents: 'minimal',
     registryImage: `${registry.host}/some/image:v1`,
     onProgress: (step) => progress.push(step),
     withFolderLock,
@@ -55,7 +56,7 @@ describe('ensureBaseImage', () => {
     expect(progress.map(({ phase }) => phase)).toEqual(expect.arrayContaining(['pull', 'finish']));
     expect(progress.at(-1)?.fraction).toBe(1);
     expect(JSON.parse(readFileSync(join(made.rootfs, '../manifest.json'), 'utf8'))).toMatchObject({
-      name: 'base',
+      name: 'base-minimal',
       source: { kind: 'registry', reference: `${registry.host}/some/image:v1` },
       digest: made.digest,
     });
@@ -105,7 +106,7 @@ describe('ensureBaseImage', () => {
         '-e',
         `const { ensureBaseImage } = await import(${JSON.stringify(join(import.meta.dirname, 'base-image.ts'))});
          const [imagesDir, registryImage] = process.argv.slice(1);
-         await ensureBaseImage({ imagesDir, registryImage, onProgress: () => {}, withFolderLock: (_, work) => work() });`,
+         await ensureBaseImage({ imagesDir, contents: 'minimal', registryImage, onProgress: () => {}, withFolderLock: (_, work) => work() });`,
         ...[imagesDir, `${registry.host}/some/image:v1`],
       ],
       { stdio: ['ignore', 'inherit', 'inherit'] },

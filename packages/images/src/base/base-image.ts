@@ -4,21 +4,27 @@ import { ImageError } from '../image-error.ts';
 import { type MakeImageFile, syncFolder } from '../image-file.ts';
 import { pullImage } from '../oci/pull.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
-import { toDefaultSources } from './apt-sources.ts';
+import { addNode, type FetchedNode, fetchNode, hasNode } from './add-node.ts';
+import { type Distribution, toDefaultSources } from './apt-sources.ts';
 import { findBaseFile, publishBaseFile } from './base-file.ts';
+import type { BaseContents } from './contents.ts';
 import { buildFromPackages } from './debootstrap.ts';
 import { finishRootfs } from './finish.ts';
 import { installMissing } from './install-missing.ts';
 import { type BaseImage, type ImageManifest, type ImageSource, readManifest } from './manifest.ts';
+import type { NpmClient } from './npm-client.ts';
 import type { OnProgress } from './progress.ts';
-import { toRecipeDigest } from './recipe.ts';
+import { baseRecipes, toRecipeDigest } from './recipe.ts';
 import { findProgram, runProgram } from './run-program.ts';
 import { shiftOwners } from './shift-owners.ts';
 import { digestTree } from './tree-digest.ts';
 
 export interface BaseImageOptions {
-  /** Made when missing; may be shared by several processes. Needs about 300 MB. */
+  /** Made when missing; may be shared by several processes. Needs about 300 MB, or 800 MB for the full contents. */
   imagesDir: string;
+  contents: BaseContents;
+  /** The full contents need it. */
+  npm?: NpmClient | undefined;
   onProgress: OnProgress;
   /**
    * Calls `work` while no other process of this host works under the lock of the same folder; `onWait` when another one
@@ -30,7 +36,7 @@ export interface BaseImageOptions {
     wait: { waitMs: number; onWait: () => void; signal?: AbortSignal | undefined },
   ) => Promise<T>;
   /**
-   * OCI reference of an image to start from. Without it, or when its registry does not answer: the distribution's
+   * OCI reference of an image to start from, to which what it lacks is added. Without it, or when its registry does not answer: the distribution's
    * packages.
    */
   registryImage?: string | undefined;
@@ -96,7 +102,8 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<BaseIm
 }
 
 async function build(workDir: string, options: BaseImageOptions): Promise<ImageSource> {
-  const { onProgress, registryImage, credentials, signal } = options;
+  const { contents, npm, onProgress, registryImage, credentials, signal } = options;
+  const recipe = baseRecipes[contents];
   const rootfs = join(workDir, 'rootfs');
   if (registryImage !== undefined) {
     try {
@@ -107,7 +114,11 @@ async function build(workDir: string, options: BaseImageOptions): Promise<ImageS
         onProgress,
         signal,
       });
-      await installMissing({ rootfs, workDir, onProgress, signal });
+      await installMissing({ recipe, rootfs, workDir, onProgress, signal });
+      if (recipe.hasNode && !hasNode(rootfs)) {
+        onProgress({ phase: 'install', message: 'fetching Node.js and npm', fraction: 0.9 });
+        addNode(rootfs, await fetchNode({ workDir, npm, signal }));
+      }
       await finishRootfs(rootfs);
       return { kind: 'registry', reference: registryImage, manifestDigest };
     } catch (error) {
@@ -117,9 +128,29 @@ async function build(workDir: string, options: BaseImageOptions): Promise<ImageS
       await rm(rootfs, { recursive: true, force: true });
     }
   }
-  const distribution = await buildFromPackages({ workDir, onProgress, signal });
+  const { distribution, node } = await installAll(workDir, options);
+  if (node) addNode(rootfs, node);
   await finishRootfs(rootfs, { aptSources: toDefaultSources(distribution) });
   return { kind: 'packages', distribution: distribution.id, codename: distribution.codename };
+}
+
+/** Fetches Node.js while the packages of the distribution are installed. The failure of one ends the other. */
+async function installAll(
+  workDir: string,
+  { contents, npm, onProgress, signal }: BaseImageOptions,
+): Promise<{ distribution: Distribution; node: FetchedNode | undefined }> {
+  const recipe = baseRecipes[contents];
+  const failing = new AbortController();
+  const either = signal ? AbortSignal.any([signal, failing.signal]) : failing.signal;
+  const work = [
+    buildFromPackages({ recipe, workDir, onProgress, signal: either }),
+    recipe.hasNode ? fetchNode({ workDir, npm, signal: either }) : Promise.resolve(undefined),
+  ] as const;
+  for (const part of work) part.catch((error: unknown) => failing.abort(error));
+  // Nothing of the other may be under way when this rejects.
+  await Promise.allSettled(work);
+  const [distribution, node] = await Promise.all(work);
+  return { distribution, node };
 }
 
 /** The folder of the base image's `rootfs`, with its description. */
@@ -146,7 +177,7 @@ async function makeTree({
   await mkdir(tree, { mode: 0o700 });
   await rename(join(workDir, 'rootfs'), join(tree, 'rootfs'));
   const manifest: ImageManifest = {
-    name: 'base',
+    name: options.contents === 'full' ? 'base' : 'base-minimal',
     recipe,
     source,
     createdAt: new Date().toISOString(),

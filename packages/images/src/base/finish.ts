@@ -10,8 +10,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { ImageError } from '../image-error.ts';
-import { containedPath } from '../oci/contained-path.ts';
+import { containedPath } from '../oci/layer/contained-path.ts';
 import { ensureUser } from './account.ts';
+import { documentation, dpkgOptions } from './dpkg-options.ts';
 import { isRootfsFile, writeRootfsFile } from './rootfs-file.ts';
 
 // Content of one machine or one build: package lists and caches, logs, keys, backups of databases.
@@ -23,17 +24,8 @@ const removed: [string, RegExp][] = [
   ['/etc/ssh', /^ssh_host_/],
   ['/var/cache/debconf', /-old$/],
 ];
-/** Documentation, which the slim images of the distributions leave out as well; licences stay. */
-const documentation = ['/usr/share/man', '/usr/share/info', '/usr/share/lintian', '/usr/share/locale'];
-
-const dpkgOptions = [
-  '# A sandbox is thrown away: nothing here needs to outlive a power cut, and nobody reads manuals.',
-  'force-unsafe-io',
-  'path-exclude=/usr/share/doc/*',
-  'path-include=/usr/share/doc/*/copyright',
-  ...documentation.map((path) => `path-exclude=${path}/*`),
-  '',
-].join('\n');
+const reason =
+  '# A sandbox is thrown away: nothing here needs to outlive a power cut, and manuals are of no use.';
 
 /**
  * Turns an unpacked file system with the base packages into the base template: the account, names and resolver as plain
@@ -46,8 +38,9 @@ export async function finishRootfs(
 ): Promise<void> {
   await prepareForSandboxes(root);
   for (const path of emptied) empty(containedPath(root, path, { followLast: true }));
-  for (const path of [...cleared, ...documentation])
-    removeChildren(containedPath(root, path, { followLast: true }));
+  for (const path of cleared) removeChildren(containedPath(root, path, { followLast: true }));
+  for (const { folder, kept } of documentation)
+    removeChildren(containedPath(root, folder, { followLast: true }), kept);
   keepLicences(containedPath(root, '/usr/share/doc', { followLast: true }));
   removeMatching(root);
   // Empty, not missing: machine-id(5) is filled in at the first boot.
@@ -56,7 +49,13 @@ export async function finishRootfs(
   if (!isDebian(root)) return;
   rmSync(containedPath(root, '/etc/dpkg/dpkg.cfg.d/99mmdebstrap'), { force: true });
   rmSync(containedPath(root, '/etc/apt/apt.conf.d/99mmdebstrap'), { force: true });
-  writeRootfsFile(root, '/etc/dpkg/dpkg.cfg.d/sandbox', dpkgOptions);
+  writeRootfsFile(root, '/etc/dpkg/dpkg.cfg.d/sandbox', `${[reason, ...dpkgOptions].join('\n')}\n`);
+  // Debian reserves the packages of Python for its own tools, and a sandbox is thrown away.
+  writeRootfsFile(
+    root,
+    '/etc/pip.conf',
+    '[global]\nbreak-system-packages = true\ndisable-pip-version-check = true\n',
+  );
   writeRootfsFile(root, '/etc/apt/apt.conf.d/90sandbox', 'Acquire::Languages "none";\n');
   // There is no init: without this, installing a server would try to start it.
   writeRootfsFile(root, '/usr/sbin/policy-rc.d', '#!/bin/sh\nexit 101\n', { mode: 0o755 });
@@ -115,9 +114,10 @@ function makeDirectory(root: string, name: string, mode: number): void {
   chmodSync(path, mode);
 }
 
-function removeChildren(folder: string): void {
+function removeChildren(folder: string, kept: readonly string[] = []): void {
   if (!isDirectory(folder)) return;
-  for (const child of readdirSync(folder)) rmSync(join(folder, child), { recursive: true, force: true });
+  for (const child of readdirSync(folder))
+    if (!kept.includes(child)) rmSync(join(folder, child), { recursive: true, force: true });
 }
 
 /** Removes every file below, but truncates logs: a program may not be allowed to create its log. */

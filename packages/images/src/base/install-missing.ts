@@ -2,8 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ImageError } from '../image-error.ts';
 import { readHostAptOptions } from './apt-options.ts';
+import { addLocales } from './locales.ts';
 import type { OnProgress } from './progress.ts';
-import { basePackages } from './recipe.ts';
+import type { BaseRecipe } from './recipe.ts';
 import { isRootfsFile } from './rootfs-file.ts';
 import { findProgram, runProgram } from './run-program.ts';
 
@@ -16,9 +17,9 @@ const capabilities = [
   ...['CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_CHROOT'],
 ];
 
-/** Debian packages of the base template that an image lacks. */
-export function findMissing(rootfs: string): string[] {
-  return Object.entries(basePackages)
+/** Debian packages of a base template that an image lacks. */
+export function findMissing(rootfs: string, { packages }: BaseRecipe): string[] {
+  return Object.entries(packages)
     .filter(([, file]) => !isRootfsFile(rootfs, file))
     .map(([name]) => name);
 }
@@ -29,21 +30,25 @@ export function findMissing(rootfs: string): string[] {
  * `missing_program` without crun, `build_failed`, or the reason of `signal`.
  */
 export async function installMissing(options: {
+  recipe: BaseRecipe;
   rootfs: string;
   /** For the container's bundle; on the file system of the image. */
   workDir: string;
   onProgress: OnProgress;
   signal?: AbortSignal | undefined;
 }): Promise<void> {
-  const { rootfs, workDir, onProgress, signal } = options;
-  const missing = findMissing(rootfs);
+  const { recipe, rootfs, workDir, onProgress, signal } = options;
+  const missing = findMissing(rootfs, recipe);
   if (missing.length === 0) return;
   if (!isRootfsFile(rootfs, '/usr/bin/apt-get'))
     throw new ImageError('unsuitable_image', `the image has no apt to install ${missing.join(', ')}`);
   onProgress({ phase: 'install', message: `installing ${missing.join(', ')}`, fraction: 0.8 });
   const aptOptions = (await readHostAptOptions()).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
-  const script =
-    'apt-get update -q "$@" && exec apt-get install -q -y --no-install-recommends "$@" -- $MISSING';
+  const script = [
+    'apt-get update -q "$@"',
+    'apt-get install -q -y --no-install-recommends "$@" -- $MISSING',
+    addLocales(recipe),
+  ].join(' && ');
   const spec = toContainer({
     rootfs,
     args: ['/bin/sh', '-c', script, 'sh', ...aptOptions],
@@ -60,7 +65,7 @@ export async function installMissing(options: {
     args: ['-c', 'umount -q /sys/fs/cgroup/unified || true; exec "$@"', 'sh', ...crun],
     signal,
   });
-  const still = findMissing(rootfs);
+  const still = findMissing(rootfs, recipe);
   if (still.length > 0) throw new ImageError('build_failed', `apt did not install ${still.join(', ')}`);
 }
 

@@ -1,10 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { basePackages } from './recipe.ts';
+import { nodePackages } from './node-packages.ts';
+import { baseRecipes } from './recipe.ts';
 
-it('installs what the ready-made template "base" installs on another image', () => {
-  const path = join(import.meta.dirname, '../../../../templates/base/Dockerfile');
-  const [, packages = ''] = /--no-install-recommends \\\s+(.*?) \\\n/s.exec(readFileSync(path, 'utf8')) ?? [];
-  expect(packages.split(/\s+/)).toEqual(Object.keys(basePackages));
+it.each([
+  { name: 'base', packages: baseRecipes.full.packages },
+  { name: 'base-minimal', packages: baseRecipes.minimal.packages },
+])('installs what the ready-made template "$name" installs on another image', ({ name, packages }) => {
+  const path = join(import.meta.dirname, '../../../../templates', name, 'Dockerfile');
+  const [, list = ''] = /--no-install-recommends \\\s+(.*?) \\\n &&/s.exec(readFileSync(path, 'utf8')) ?? [];
+  const names = list.split(/[\s\\]+/);
+  expect(names.toSorted()).toEqual(Object.keys(packages).toSorted());
+});
+
+it('is described by a page that lists what is installed, and which Node.js', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../../docs/base-image.md'), 'utf8');
+  const packages = Object.keys(baseRecipes.full.packages).map((name) => `| \`${name}\` `);
+  const releases = Object.values(nodePackages).map(({ version }) => `| ${version} `);
+  expect([...packages, ...releases].filter((cell) => !page.includes(cell))).toEqual([]);
 });

@@ -52,11 +52,13 @@ export function parseImageManifest(document: unknown, { architecture = arch() } 
 }
 
 /**
- * Picks the image for `architecture` from an index of an image layout, where the only one needs no platform. Throws
- * `corrupt` for an invalid format, `registry_refused` when there is none for this machine, and `unsuitable_image` when there
- * are several.
+ * The images for `architecture` of an index of an image layout, where one needs no platform. Throws `corrupt` for an invalid format and
+ * `registry_refused` when there is none for this machine.
  */
-export function pickFromLayout(document: unknown, { architecture = arch() } = {}): BlobReference {
+export function listLayout(
+  document: unknown,
+  { architecture = arch() } = {},
+): { names: string[]; blob: BlobReference }[] {
   if (!isRecord(document) || !Array.isArray(document.manifests)) throw malformed('it lists no images');
   const wanted = toArchitecture(architecture);
   const found = document.manifests.filter((entry) => {
@@ -64,13 +66,15 @@ export function pickFromLayout(document: unknown, { architecture = arch() } = {}
     if (!isRecord(entry.platform)) return true;
     return entry.platform.os === 'linux' && entry.platform.architecture === wanted;
   });
-  const blobs = new Map(
-    found.map((entry) => [isRecord(entry) && entry.digest, parseBlob(entry, 'an image')]),
-  );
-  const [only, ...others] = blobs.values();
-  if (only === undefined) throw noBuild(wanted);
-  if (others.length === 0) return only;
-  throw new ImageError('unsuitable_image', `the archive has ${blobs.size} images: save one alone`);
+  if (found.length === 0) throw noBuild(wanted);
+  return found.map((entry) => ({ names: readNames(entry), blob: parseBlob(entry, 'an image') }));
+}
+
+/** The names of an image in a layout: of containerd and Docker, and of skopeo and podman, which may be a tag alone. */
+function readNames(entry: unknown): string[] {
+  const annotations = isRecord(entry) && isRecord(entry.annotations) ? entry.annotations : {};
+  const name = annotations['io.containerd.image.name'] ?? annotations['org.opencontainers.image.ref.name'];
+  return typeof name === 'string' ? [name] : [];
 }
 
 /** The name that images have for an architecture of Node. */

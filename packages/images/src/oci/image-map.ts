@@ -1,5 +1,5 @@
 import { ImageError } from '../image-error.ts';
-import { digestPattern, isEmptyImage, parseReference } from './reference.ts';
+import { isEmptyImage, parseReference, toCanonical } from './reference.ts';
 
 /** What a name of an image means on a server: a template of it, by name, or an image of another registry. */
 export type ImageTarget = { kind: 'template'; name: string } | { kind: 'image'; reference: string };
@@ -89,11 +89,6 @@ function isReference(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function toCanonical(text: string): string {
-  const { baseUrl, repository, version } = parseReference(text);
-  return `${baseUrl}/${repository}${digestPattern.test(version) ? '@' : ':'}${version}`;
 }
 
 /** Two parts in place of the star: a single one below Docker Hub would be below `library`. */

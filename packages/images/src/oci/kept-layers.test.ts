@@ -1,10 +1,18 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { utimes } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ImageError } from '../image-error.ts';
-import { createKeptLayers, listLayers, removeLayer, sweepLayers } from './kept-layers.ts';
+import {
+  createKeptLayers,
+  type KeptLayersOptions,
+  listLayers,
+  removeLayer,
+  sweepLayers,
+} from './kept-layers.ts';
+import { createLayerFlights } from './layer-flights.ts';
 import { pullImage } from './pull.ts';
 import {
   type BlobDescriptor,
@@ -17,6 +25,7 @@ let layers: string;
 let registry: LoopbackRegistry;
 let pulls = 0;
 let messages: string[];
+const flights = createLayerFlights();
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'skerry-kept-layers-'));
   layers = join(folder, 'layers');
@@ -31,17 +40,23 @@ afterEach(async () => {
 /** Pulls an image of these layers; returns a reader of its files. */
 const pull = async (
   image: readonly BlobDescriptor[],
-  { refresh = false, requireRoom = () => undefined }: Partial<Parameters<typeof createKeptLayers>[1]> = {},
+  {
+    refresh = false,
+    requireRoom = () => undefined,
+    signal,
+  }: Partial<KeptLayersOptions> & { signal?: AbortSignal } = {},
 ): Promise<(name: string) => string> => {
   pulls += 1;
-  registry.addImage(`v${pulls}`, image);
+  const tag = `v${pulls}`;
+  registry.addImage(tag, image);
   const rootfs = join(folder, `rootfs${pulls}`);
-  const keptLayers = await createKeptLayers(layers, { refresh, requireRoom });
+  const keptLayers = await createKeptLayers(layers, { refresh, requireRoom, flights });
   try {
     await pullImage({
-      reference: `${registry.host}/some/image:v${pulls}`,
+      reference: `${registry.host}/some/image:${tag}`,
       rootfs,
       keptLayers,
+      signal,
       onProgress: ({ message }) => messages.push(message),
     });
   } finally {
@@ -126,6 +141,68 @@ describe('layers that are kept', () => {
     const read = await pull([await add('a', 'x')], { requireRoom });
     expect(read('a')).toBe('x');
     expect(readdirSync(layers)).toEqual([]);
+  });
+
+  describe('that two pulls need at the same moment', () => {
+    /** Answers the first request for a layer when all others were requested, and later ones as any. */
+    const answerLast = (
+      layer: BlobDescriptor,
+      others: readonly BlobDescriptor[],
+      answer: (response: ServerResponse) => void,
+    ): void => {
+      let held: ServerResponse | undefined;
+      let isFirst = true;
+      registry.intercept = ({ url = '' }, response) => {
+        const isHeld = isFirst && url.endsWith(layer.digest);
+        if (isHeld) [held, isFirst] = [response, false];
+        if (held === undefined || !others.every((other) => countRequests(other) > 0)) return isHeld;
+        answer(held);
+        held = undefined;
+        return isHeld;
+      };
+    };
+
+    it('are requested once, in whatever order the images have them', async () => {
+      const [shared, first, second] = [await add('a', 'shared'), await add('b', '1'), await add('b', '2')];
+      answerLast(shared, [first, second], (response) => response.end(registry.findBlob(shared.digest)));
+      const [one, other] = await Promise.all([pull([shared, first]), pull([shared, second])]);
+      expect([one('a'), one('b'), other('a'), other('b')]).toEqual(['shared', '1', 'shared', '2']);
+      expect([shared, first, second].map(countRequests)).toEqual([1, 1, 1]);
+      const [third, fourth] = [await add('c', '3'), await add('c', '4')];
+      const [forth, back] = await Promise.all([pull([third, fourth, third]), pull([fourth, third, fourth])]);
+      expect([forth('c'), back('c')]).toEqual(['3', '4']);
+      expect([third, fourth].map(countRequests)).toEqual([1, 1]);
+    });
+
+    it('are requested by the other as well when the first has not kept them', async () => {
+      const [shared, first, second] = [await add('a', 'shared'), await add('b', '1'), await add('b', '2')];
+      answerLast(shared, [first, second], (response) => response.end(Buffer.alloc(shared.size)));
+      const pulls = await Promise.allSettled([pull([shared, first]), pull([shared, second])]);
+      expect(pulls.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      expect(countRequests(shared)).toBe(2);
+      const unkept = await add('c', 'unkept');
+      const requireRoom = (): never => {
+        throw new ImageError('no_room', 'the host is full');
+      };
+      await Promise.all([pull([unkept], { requireRoom }), pull([unkept], { requireRoom })]);
+      expect(countRequests(unkept)).toBe(2);
+    });
+
+    it('are no longer waited for after the signal', async () => {
+      const [shared, own] = [await add('a', 'shared'), await add('b', 'own')];
+      const requested = Promise.withResolvers<ServerResponse>();
+      const abort = new AbortController();
+      registry.intercept = ({ url = '' }, response) => {
+        if (url.endsWith(own.digest)) abort.abort(new Error('no time'));
+        if (url.endsWith(shared.digest)) requested.resolve(response);
+        return url.endsWith(shared.digest);
+      };
+      const waitedFor = pull([shared]);
+      const response = await requested.promise;
+      await expect(pull([shared, own], { signal: abort.signal })).rejects.toThrow('no time');
+      response.end(registry.findBlob(shared.digest));
+      expect((await waitedFor)('a')).toBe('shared');
+    });
   });
 
   it('can be removed, and remains of killed pulls, too', async () => {

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { listFolder, syncFolder, unfinishedPrefix } from '../image-file.ts';
 import type { BlobReference } from './image-manifest.ts';
+import type { LayerFlights } from './layer-flights.ts';
 import { digestPattern } from './reference.ts';
 import type { Registry } from './registry.ts';
 import { createVerifier } from './verified-blob.ts';
@@ -22,8 +23,14 @@ export interface KeptLayer {
 
 /** The compressed layers of images in a folder, for one pull. A layer that cannot be kept fails no pull, and is reported on stderr. */
 export interface KeptLayers {
-  /** Reads from the folder what is there, and otherwise from the registry. */
-  before(registry: Pick<Registry, 'blob'>): LayerSource;
+  /**
+   * Reads from the folder what is there, and otherwise from the registry at `origin`. What another pull receives from there is waited for,
+   * and requested as well if that pull cannot keep it. The caller ends it. The reason of `signal` ends the waits.
+   */
+  before(
+    registry: Pick<Registry, 'blob'>,
+    options: { origin: string; signal: AbortSignal },
+  ): LayerSource & { end(): void };
   /** Removes the file of a layer unless its content is that of its digest. Resolves with whether it did. */
   removeIfDamaged(layer: BlobReference): Promise<boolean>;
   /** Resolves when those that are kept are on the medium, and nothing is left of the others. None may be read any more. */
@@ -31,7 +38,10 @@ export interface KeptLayers {
 }
 
 export interface LayerSource {
-  /** The bytes of a layer, unverified: those of the folder count as used now. Rejects as the registry does. */
+  /**
+   * The bytes of a layer, unverified: those of the folder count as used now. Ask in the order in which you read them. Rejects as the registry
+   * does.
+   */
   blob(layer: BlobReference): Promise<Readable>;
   /** Whether a blob is one of the folder. */
   isKept(blob: Readable): boolean;
@@ -53,13 +63,19 @@ const toPath = (folder: string, digest: string): string => {
   return join(folder, `${digest.replace(':', '-')}${suffix}`);
 };
 
-/**
- * Opens the folder, which is made when missing. With `refresh` none is read, and each that is received takes the place of an earlier one.
- * `requireRoom` throws where the host has no room for so many bytes.
- */
+export interface KeptLayersOptions {
+  /** Whether none is read or waited for, and each that is received takes the place of an earlier one. */
+  refresh: boolean;
+  /** Throws where the host has no room for so many bytes. */
+  requireRoom: (sizeBytes: number) => void;
+  /** Of all pulls in the folder. */
+  flights: LayerFlights;
+}
+
+/** Opens the folder, which is made when missing. */
 export const createKeptLayers = async (
   folder: string,
-  { refresh, requireRoom }: { refresh: boolean; requireRoom: (sizeBytes: number) => void },
+  { refresh, requireRoom, flights }: KeptLayersOptions,
 ): Promise<KeptLayers> => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const unfinished = new Set<string>();
@@ -110,28 +126,52 @@ export const createKeptLayers = async (
   };
 
   return {
-    before: (registry) => {
+    before: (registry, { origin, signal }) => {
       const kept = new Set<Readable>();
       const keepers = new Map<Readable, () => void>();
+      const landings = new Set<Land>();
+
+      /** Without an `await` before it: the order of these calls is the one that `join` needs. */
+      const join = ({ digest }: BlobReference): { land: Land; landed?: Promise<void> } => {
+        if (refresh) return { land: () => undefined };
+        const flight = flights.join(`${folder} ${origin} ${digest}`);
+        if (!flight.isFirst) return { land: () => undefined, landed: flight.landed };
+        landings.add(flight.land);
+        return flight;
+      };
+
+      const receive = async (layer: BlobReference, land: Land): Promise<Readable> => {
+        const blob = await registry.blob(layer);
+        const copy = await openCopy(layer.sizeBytes);
+        if (copy === undefined) {
+          land();
+          return blob;
+        }
+        const { pieces, isWhole } = writeAndPass(blob, copy.file);
+        const stream = Readable.from(pieces, { objectMode: false, highWaterMark: BUFFER_BYTES });
+        keepers.set(stream, () => {
+          if (!isWhole()) return land();
+          landings.delete(land);
+          keeping.push(keep(copy.path, layer.digest).catch(reportUnkept).finally(land));
+        });
+        return stream;
+      };
+
       return {
         blob: async (layer) => {
+          const { land, landed } = join(layer);
+          if (landed !== undefined) await waitFor(landed, signal);
           const found = await openKept(layer.digest);
-          if (found !== undefined) {
-            kept.add(found);
-            return found;
-          }
-          const blob = await registry.blob(layer);
-          const copy = await openCopy(layer.sizeBytes);
-          if (copy === undefined) return blob;
-          const { pieces, isWhole } = writeAndPass(blob, copy.file);
-          const stream = Readable.from(pieces, { objectMode: false, highWaterMark: BUFFER_BYTES });
-          keepers.set(stream, () => {
-            if (isWhole()) keeping.push(keep(copy.path, layer.digest).catch(reportUnkept));
-          });
-          return stream;
+          if (found === undefined) return receive(layer, land);
+          land();
+          kept.add(found);
+          return found;
         },
         isKept: (blob) => kept.has(blob),
         keep: (blob) => keepers.get(blob)?.(),
+        end: () => {
+          for (const land of landings) land();
+        },
       };
     },
     removeIfDamaged: async (layer) => {
@@ -156,6 +196,21 @@ export const createKeptLayers = async (
       if (keeping.length > 0) await syncFolder(folder).catch(reportUnkept);
     },
   };
+};
+
+type Land = () => void;
+
+/** Rejects with the reason of the signal. */
+const waitFor = async (landed: Promise<void>, signal: AbortSignal): Promise<void> => {
+  const ended = Promise.withResolvers<never>();
+  const end = (): void => ended.reject(signal.reason);
+  signal.throwIfAborted();
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    await Promise.race([landed, ended.promise]);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
 };
 
 /** Passes the pieces on. A write that fails only ends the copy. */

@@ -4,8 +4,8 @@ import { ImageError } from '../image-error.ts';
 import { fetchAhead } from './fetch-ahead.ts';
 import { emptyConfig, type ImageConfig, parseImageConfig } from './image-config.ts';
 import { type LayerDescriptor, parseImageManifest } from './image-manifest.ts';
-import type { KeptLayers, LayerSource } from './kept-layers.ts';
-import { createStrangeOwners } from './owners.ts';
+import type { KeptLayers } from './kept-layers.ts';
+import { createStrangeOwners } from './layer/owners.ts';
 import type { Reach } from './reach.ts';
 import { parseReference } from './reference.ts';
 import { createRegistry, type Registry } from './registry.ts';
@@ -81,7 +81,7 @@ async function pullOnce(options: PullOptions): Promise<{ manifestDigest: string;
   const toFraction = (): number => (totalBytes === 0 ? 0 : receivedBytes / totalBytes) * 0.8;
   mkdirSync(rootfs);
   const owners = createStrangeOwners(rootfs);
-  const source = keptLayers?.before(registry) ?? withoutKept(registry);
+  const source = keptLayers?.before(registry, { origin: reference.baseUrl, signal }) ?? withoutKept(registry);
   try {
     let count = 0;
     for await (const { descriptor, blob } of fetchAhead(source, layers)) {
@@ -116,15 +116,17 @@ async function pullOnce(options: PullOptions): Promise<{ manifestDigest: string;
     }
   } finally {
     ending.abort();
+    source.end();
   }
   owners.refuse();
   return { manifestDigest, config };
 }
 
-const withoutKept = (registry: Registry): LayerSource => ({
+const withoutKept = (registry: Registry): ReturnType<KeptLayers['before']> => ({
   blob: (layer) => registry.blob(layer),
   isKept: () => false,
   keep: () => undefined,
+  end: () => undefined,
 });
 
 const toMebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;

@@ -51,6 +51,12 @@ export function parseReference(text: string): ImageReference {
   };
 }
 
+/** The same text for all forms of one reference. Throws as `parseReference`. */
+export function toCanonical(text: string): string {
+  const { baseUrl, repository, version } = parseReference(text);
+  return `${baseUrl}/${repository}${digestPattern.test(version) ? '@' : ':'}${version}`;
+}
+
 /** Whether a reference is the reserved name of the image without files, which no registry has. */
 export const isEmptyImage = (text: string): boolean => text === 'scratch';
 

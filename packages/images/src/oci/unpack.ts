@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { extract } from 'tar-stream';
 import { ImageError } from '../image-error.ts';
-import { setAttributes } from './attributes.ts';
 import { toDecoder } from './decoder.ts';
 import type { LayerDescriptor } from './image-manifest.ts';
-import { createLayer } from './layer.ts';
-import type { StrangeOwners } from './owners.ts';
-import { parseEntry } from './tar-entry.ts';
+import { setAttributes } from './layer/attributes.ts';
+import { createLayer } from './layer/layer.ts';
+import type { StrangeOwners } from './layer/owners.ts';
+import { parseEntry } from './layer/tar-entry.ts';
+import { createLayerParser } from './layer/workarounds/layer-parser.ts';
 import { createVerifier } from './verified-blob.ts';
 
 /** What is left of what an image may take, over all of its layers. */
@@ -46,7 +46,7 @@ export async function unpackLayer(options: {
 }): Promise<void> {
   const { root, blob, descriptor, verifies = 'file', budget, owners, onBytes, requireRoom, signal } = options;
   const layer = createLayer(root, { owners });
-  const parser = extract();
+  const parser = createLayerParser();
   const reading = (async () => {
     for await (const content of parser) {
       const entry = parseEntry(content.header);
@@ -75,7 +75,7 @@ export async function unpackLayer(options: {
   const cause = failures.find((error) => error instanceof ImageError) ?? failures[0];
   if (cause instanceof ImageError) throw cause;
   if (cause !== undefined) throw toImageError(cause, descriptor.digest);
-  await setAttributes({ attributes: layer.finish(), signal });
+  await setAttributes({ root, attributes: layer.finish(), signal });
 }
 
 function toImageError(cause: unknown, digest: string): ImageError {

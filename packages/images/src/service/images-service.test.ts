@@ -47,6 +47,7 @@ const request = (
 ) =>
   requestBaseImage(transport, {
     imagesDir,
+    contents: 'minimal',
     registryImage: `${registry.host}/some/image:v1`,
     asFile: false,
     onProgress: (step) => progress.push(step),

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import type { ConnectRouter } from '@connectrpc/connect';
 import { type BaseImageOptions, ensureBaseImage } from '../base/base-image.ts';
+import { type BaseContents, baseContents } from '../base/contents.ts';
 import {
   type EnsureBaseImageRequest,
   ImagesService,
@@ -14,6 +15,7 @@ import {
   removeImage,
   type SealImageFolder,
 } from '../image-file.ts';
+import { createLayerFlights, type LayerFlights } from '../oci/layer-flights.ts';
 import { createPublicReach } from '../oci/reach.ts';
 import {
   findOrigin,
@@ -37,9 +39,10 @@ export interface ImageTools extends Pick<BaseImageOptions, 'withFolderLock'> {
 
 /** Adds the making of images to the services of a router. */
 export const addImagesService = (router: ConnectRouter, tools: ImageTools): void => {
+  const flights = createLayerFlights();
   router.service(ImagesService, {
     ensureBaseImage: (request, { signal }) => ensureBase(request, tools, signal),
-    makeTemplateImage: (request, { signal }) => makeTemplate(request, tools, signal),
+    makeTemplateImage: (request, { signal }) => makeTemplate(request, { ...tools, flights }, signal),
     saveTemplateImage: async ({ path, image, env, name, tag }, { signal }) => {
       await saveTemplateImage(requireAbsolute(path), {
         ...{ image: requireAbsolute(image), env, as: { name, tag }, signal },
@@ -65,13 +68,15 @@ export const addImagesService = (router: ConnectRouter, tools: ImageTools): void
 };
 
 const ensureBase = (
-  { imagesDir, registryImage, ownerOffset, asFile }: EnsureBaseImageRequest,
+  { imagesDir, contents, npm, registryImage, ownerOffset, asFile }: EnsureBaseImageRequest,
   { withFolderLock, makeImageFile }: ImageTools,
   signal: AbortSignal,
 ) =>
   reportProgress(async (onProgress) => {
     const { rootfs, digest } = await ensureBaseImage({
       imagesDir: requireAbsolute(imagesDir),
+      contents: requireContents(contents),
+      npm: npm && { program: requireAbsolute(npm.program), env: npm.env },
       registryImage,
       ownerOffset,
       makeFile: asFile ? makeImageFile : undefined,
@@ -83,8 +88,17 @@ const ensureBase = (
   });
 
 const makeTemplate = (
-  { folder, asFile, ownerOffset, archive, layersFolder, refreshLayers, ...request }: MakeTemplateImageRequest,
-  tools: ImageTools,
+  {
+    folder,
+    asFile,
+    ownerOffset,
+    archive,
+    archivedImage,
+    layersFolder,
+    refreshLayers,
+    ...request
+  }: MakeTemplateImageRequest,
+  tools: ImageTools & { flights: LayerFlights },
   signal: AbortSignal,
 ) =>
   reportProgress(async (onProgress) => {
@@ -93,11 +107,11 @@ const makeTemplate = (
       source:
         archive === undefined
           ? { kind: 'registry', ...(await openRegistry(request, tools, signal)) }
-          : { kind: 'archive', archive: requireAbsolute(archive) },
+          : { kind: 'archive', archive: requireAbsolute(archive), image: archivedImage },
       layers:
         layersFolder === undefined
           ? undefined
-          : { folder: requireAbsolute(layersFolder), refresh: refreshLayers },
+          : { folder: requireAbsolute(layersFolder), refresh: refreshLayers, flights: tools.flights },
       target: asFile
         ? { form: 'file', makeFile: tools.makeImageFile }
         : { form: 'folder', sealFolder: tools.sealImageFolder, ownerOffset },
@@ -135,6 +149,12 @@ const openRegistry = async (
   credentials: await openCredentials(credentials, { isPublicAddress, allowed, endpoint, signal }),
   reach: createPublicReach({ isPublicAddress, allowed }),
 });
+
+function requireContents(name: string): BaseContents {
+  const contents = baseContents.find((known) => known === name);
+  if (contents) return contents;
+  throw new Error(`a base image has no contents ${JSON.stringify(name)}`);
+}
 
 function requireAbsolute(path: string): string {
   if (isAbsolute(path)) return path;

@@ -13,8 +13,12 @@ export async function requestBaseImage(
   transport: Transport,
   options: Omit<BaseImageOptions, 'credentials' | 'withFolderLock' | 'makeFile'> & { asFile: boolean },
 ): Promise<BaseImage> {
-  const { imagesDir, registryImage, ownerOffset = 0, asFile, signal } = options;
-  const request = { imagesDir, ownerOffset, asFile, ...(registryImage !== undefined && { registryImage }) };
+  const { imagesDir, contents, npm, registryImage, ownerOffset = 0, asFile, signal } = options;
+  const request = {
+    ...{ imagesDir, contents, ownerOffset, asFile },
+    ...(npm && { npm: { program: npm.program, env: { ...npm.env } } }),
+    ...(registryImage !== undefined && { registryImage }),
+  };
   const client = createClient(ImagesService, transport);
   const image = await readProgress(client.ensureBaseImage(request, signal ? { signal } : {}), options);
   return { rootfs: image.rootfs, digest: image.digest };

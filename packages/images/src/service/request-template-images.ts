@@ -40,9 +40,11 @@ export interface TemplateImages {
     credentials?: BuildCredentials | undefined;
     signal: AbortSignal;
   }): Promise<string>;
-  /** Makes the image of a template from the archive at a path. Rejects as `make` does. */
+  /** Makes the image of a template from one in the archive at a path. Rejects as `make` does. */
   load(options: {
     archive: string;
+    /** The name or the digest of one in it; by default it must have one alone. */
+    image?: string | undefined;
     onMessage: (message: string) => void;
     signal: AbortSignal;
   }): Promise<MadeImage>;
@@ -114,7 +116,7 @@ export const createTemplateImages = (
   const make = async (
     source: Pick<
       MessageInitShape<typeof MakeTemplateImageRequestSchema>,
-      'reference' | 'credentials' | 'archive' | 'layersFolder' | 'refreshLayers'
+      'reference' | 'credentials' | 'archive' | 'archivedImage' | 'layersFolder' | 'refreshLayers'
     >,
     { onMessage, signal }: { onMessage: (message: string) => void; signal: AbortSignal },
   ) => {
@@ -144,7 +146,8 @@ export const createTemplateImages = (
         },
         options,
       ),
-    load: ({ archive, ...options }) => make({ archive }, options),
+    load: ({ archive, image, ...options }) =>
+      make({ archive, ...(image !== undefined && { archivedImage: image }) }, options),
     save: async ({ signal, ...image }) => {
       const path = toUnfinished(folder, randomUUID(), 'folder');
       const remove = async (): Promise<void> => {

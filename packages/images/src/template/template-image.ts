@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { loadImage } from '../archive/load-image.ts';
 import { saveImage } from '../archive/save-image.ts';
@@ -17,11 +17,12 @@ import {
   unfinishedPrefix,
 } from '../image-file.ts';
 import { emptyConfig, type ImageConfig } from '../oci/image-config.ts';
-import { createKeptLayers, type KeptLayers } from '../oci/kept-layers.ts';
+import { createKeptLayers, type KeptLayers, type KeptLayersOptions } from '../oci/kept-layers.ts';
 import { pullImage, resolveImage } from '../oci/pull.ts';
 import type { Reach } from '../oci/reach.ts';
 import { isEmptyImage } from '../oci/reference.ts';
 import type { RegistryCredentials } from '../oci/registry-auth.ts';
+import { settleTimes } from './settle-times.ts';
 
 /** What the file system of a folder can take beside what it keeps in reserve. */
 export type ReadSpareRoom = (folder: string) => { sizeBytes: number; entryCount: number };
@@ -53,15 +54,15 @@ interface RegistrySource {
 }
 
 /** Where the layers of registries are kept for later pulls. */
-export interface LayerFolder {
+export interface LayerFolder extends Pick<KeptLayersOptions, 'refresh' | 'flights'> {
   /** Made when missing. */
   folder: string;
-  /** Whether all layers are requested, also those that are kept. */
-  refresh: boolean;
 }
 
-/** The archive is the absolute path of one of an image. */
-export type TemplateSource = RegistrySource | { kind: 'archive'; archive: string };
+/** The archive is an absolute path, and the image the name or the digest of one in it; by default it must have one alone. */
+export type TemplateSource =
+  | RegistrySource
+  | { kind: 'archive'; archive: string; image?: string | undefined };
 
 export interface TemplateImage {
   /** Absolute path. It is never written to from here on. */
@@ -79,7 +80,7 @@ export interface TemplateImage {
  * Raise it with every change of what `makeTemplateImage` adds to an image or reads of its config, so that images of an older one are
  * made anew.
  */
-const recipeVersion = 2;
+const recipeVersion = 3;
 
 const toOrigin = (manifestDigest: string): string => `${manifestDigest} ${recipeVersion}`;
 
@@ -132,8 +133,9 @@ export async function saveTemplateImage(
 }
 
 /**
- * Takes an image from a registry or an archive and makes of it the file system of a template, with what every sandbox needs added. On
- * the medium when it resolves. Rejects with ImageError, or the reason of `signal`, and leaves nothing then. Needs root.
+ * Takes an image from a registry or an archive and makes of it the file system of a template, with what every sandbox needs added. The
+ * tree is the same for the same image. On the medium when it resolves. Rejects with ImageError, or the reason of `signal`, and leaves
+ * nothing then. Needs root.
  */
 export async function makeTemplateImage(options: TemplateImageOptions): Promise<TemplateImage> {
   const { source, target, readSpareRoom, onProgress, signal } = options;
@@ -151,6 +153,7 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
     const tree = join(workDir, 'tree');
     const rootfs = join(tree, 'rootfs');
     await mkdir(tree);
+    const { mtimeMs: sinceMs } = await stat(tree);
     const into = { rootfs, onProgress, requireRoom, signal };
     const { config, origin } =
       source.kind === 'registry'
@@ -160,6 +163,7 @@ export async function makeTemplateImage(options: TemplateImageOptions): Promise<
             origin: undefined,
           };
     await prepareForSandboxes(rootfs);
+    await settleTimes(rootfs, { sinceMs, signal });
     onProgress({ phase: 'finish', message: 'writing the file system of the image', fraction: 0.9 });
     const image = join(workDir, `image${imageSuffix[target.form]}`);
     const onCopied = (): void => {

@@ -455,7 +455,7 @@ export interface paths {
         put?: never;
         /**
          * Load an image
-         * @description Begins a build of a template from an archive of one image, without a registry: an OCI image layout in a tar archive, or
+         * @description Begins a build of a template from an image in an archive, without a registry: an OCI image layout in a tar archive, or
          *     what `docker save` writes, plain, gzip or zstd. Follow the build with `GET
          *     /templates/{templateID}/builds/{buildID}/status`. The archive may have 16 GiB. Nothing of it is kept but the template.
          */
@@ -3312,6 +3312,12 @@ export interface operations {
                  * @example 2
                  */
                 cpuCount?: number;
+                /**
+                 * @description Name or digest of an image in the archive, as its index has it. Without it the build of an archive of several images fails, and
+                 *     the reason has their names.
+                 * @example example/app:v2
+                 */
+                image?: string;
                 /**
                  * @description Memory of each sandbox in MiB.
                  * @example 1024

@@ -14,6 +14,8 @@ const init: AgentInit = {
   templateId: 't1',
   envVars: { NAME: 'значение' },
   accessTokenSha256: 'cd'.repeat(32),
+  cpuCount: 2,
+  memoryMb: 1024,
   edgeNonce: 'ab'.repeat(32),
   timestamp: '2026-01-01T00:00:00.000Z',
   defaultUser: 'user',

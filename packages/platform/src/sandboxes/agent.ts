@@ -7,7 +7,7 @@ import type { NewSandbox } from '../store/store.ts';
 import { toAgentKeys } from '../tokens.ts';
 
 /**
- * Sends the agent of a run the settings of its sandbox: variables, hash of the token, default user, time, and the nonce of
+ * Sends the agent of a run the settings of its sandbox: variables, hash of the token, limits, default user, time, and the nonce of
  * the run. All but time and nonce are the same at the first start and after each resume. Rejects as `initAgent` does.
  */
 export const setUpAgent = async (
@@ -24,6 +24,8 @@ export const setUpAgent = async (
       envVars: sandbox.envVars,
       ...(accessToken !== undefined && { accessTokenSha256: hashToken(accessToken) }),
       edgeNonce,
+      cpuCount: sandbox.cpuCount,
+      memoryMb: sandbox.memoryMb,
       timestamp: new Date(clock.now()).toISOString(),
       defaultUser: 'user',
     },

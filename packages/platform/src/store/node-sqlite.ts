@@ -4,26 +4,44 @@ import {
   CompiledQuery,
   type DatabaseConnection,
   type Dialect,
+  type Kysely,
   SqliteAdapter,
   type SqliteDatabase,
   SqliteDriver,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  type SqliteStatement,
+  sql,
 } from 'kysely';
 
+/** The statements that the server repeats are fewer; callers choose the number of filters in some others. */
+const MOST_PREPARED = 200;
+
 /** Adapts a `node:sqlite` database to the interface that kysely's driver expects. */
-const toSqliteDatabase = (database: DatabaseSync): SqliteDatabase => ({
-  close: () => database.close(),
-  prepare: (sql) => {
-    const statement = database.prepare(sql);
-    return {
-      reader: statement.columns().length > 0,
-      all: (parameters) => tellFullDisk(() => statement.all(...(parameters as SQLInputValue[]))),
-      run: (parameters) => tellFullDisk(() => statement.run(...(parameters as SQLInputValue[]))),
-      iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
-    };
-  },
-});
+const toSqliteDatabase = (database: DatabaseSync): SqliteDatabase => {
+  const prepared = new Map<string, SqliteStatement>();
+  return {
+    close: () => database.close(),
+    prepare: (sql) => {
+      const statement = prepared.get(sql) ?? prepare(database, sql);
+      // The one that was used longest ago is the first.
+      prepared.delete(sql);
+      prepared.set(sql, statement);
+      if (prepared.size > MOST_PREPARED) prepared.delete(prepared.keys().next().value as string);
+      return statement;
+    },
+  };
+};
+
+const prepare = (database: DatabaseSync, sql: string): SqliteStatement => {
+  const statement = database.prepare(sql);
+  return {
+    reader: statement.columns().length > 0,
+    all: (parameters) => tellFullDisk(() => statement.all(...(parameters as SQLInputValue[]))),
+    run: (parameters) => tellFullDisk(() => statement.run(...(parameters as SQLInputValue[]))),
+    iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
+  };
+};
 
 // https://sqlite.org/rescode.html
 const SQLITE_FULL = 13;
@@ -77,3 +95,20 @@ export const createNodeSqliteDialect = (database: DatabaseSync): Dialect => ({
   createIntrospector: (db) => new SqliteIntrospector(db),
   createQueryCompiler: () => new SqliteQueryCompiler(),
 });
+
+/**
+ * Runs a transaction that is whole, and is lost only by a power failure before the next commit, which syncs it too:
+ * https://sqlite.org/pragma.html#pragma_synchronous. Requires a database in WAL mode that syncs each commit, and leaves it so.
+ */
+export const withoutSync = <Schema, T>(
+  db: Kysely<Schema>,
+  transact: (connection: Kysely<Schema>) => Promise<T>,
+): Promise<T> =>
+  db.connection().execute(async (connection) => {
+    await sql`pragma synchronous = normal`.execute(connection);
+    try {
+      return await transact(connection);
+    } finally {
+      await sql`pragma synchronous = full`.execute(connection);
+    }
+  });

@@ -219,11 +219,9 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
       .orderBy('started_at', order)
       .orderBy('id', order);
     if (after !== undefined) {
+      // As a pair: an index finds where it begins, which it does not for conditions joined by "or".
       query = query.where((eb) =>
-        eb.or([
-          eb('started_at', beyond, after.startedAt),
-          eb.and([eb('started_at', '=', after.startedAt), eb('id', beyond, after.id)]),
-        ]),
+        eb(eb.refTuple('started_at', 'id'), beyond, eb.tuple(after.startedAt, after.id)),
       );
     }
     if (limit !== undefined) query = query.limit(limit);

@@ -3,7 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { migrations } from './migrations.ts';
-import { createNodeSqliteDialect, isFullDisk } from './node-sqlite.ts';
+import { createNodeSqliteDialect, isFullDisk, withoutSync } from './node-sqlite.ts';
+import { createSandboxQueries } from './sandbox-queries.ts';
 import type { Schema } from './schema.ts';
 import type { Store } from './store.ts';
 import { createStoreQueries } from './store-queries.ts';
@@ -56,8 +57,14 @@ export const createStore = async ({
     database.close();
     throw new Error(`cannot open the database ${path}`, { cause: error });
   }
+  const queries = createStoreQueries(db, { now });
   return {
-    ...createStoreQueries(db, { now }),
+    ...queries,
+    // The state before it, `killing`, is on the disk: after a power failure the sandbox is ended once more.
+    changeState: (id, change) =>
+      change.to === 'ended'
+        ? withoutSync(db, (connection) => createSandboxQueries(connection, { now }).changeState(id, change))
+        : queries.changeState(id, change),
     close: () => db.destroy(),
   };
 };

@@ -42,7 +42,7 @@ export type BuildSource =
       requestedAs?: string | undefined;
     }
   /** An archive that a client has uploaded; `release` is called when it is needed no more. */
-  | { kind: 'archive'; path: string; release: () => void }
+  | { kind: 'archive'; path: string; image: string | undefined; release: () => void }
   /** Null: the image of the installation. */
   | { kind: 'template'; name: string; build: BuildRow | null; requestedAs?: string | undefined }
   /** The files of a snapshot, without its processes. */

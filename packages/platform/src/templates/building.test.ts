@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createRandomIds } from '../ids.ts';
+import type { BuildRow } from '../store/build-store.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import type { BuildPlan } from './build-plan.ts';
 
@@ -8,6 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
+const size = { cpuCount: 1, memoryMb: 128, minFreeDiskMb: 0, tags: ['default'] };
 const plan: BuildPlan = {
   source: { kind: 'image', reference: 'an-image', credentials: undefined },
   steps: [],
@@ -28,13 +31,7 @@ it('a build whose end could not be recorded gets its own reason as soon as it ca
   const { building } = plane;
   // The build ends before its first sandbox.
   Object.assign(runtime.features, { imageExport: true });
-  const build = await building.request({
-    name: 'made',
-    cpuCount: 1,
-    memoryMb: 128,
-    minFreeDiskMb: 0,
-    tags: ['default'],
-  });
+  const build = await building.request({ name: 'made', ...size });
   const { failBuild } = store;
   // As on a full disk.
   store.failBuild = () => Promise.reject(new Error('database or disk is full'));
@@ -50,4 +47,24 @@ it('a build whose end could not be recorded gets its own reason as soon as it ca
       return store.findBuild(build.id);
     })
     .toMatchObject({ state: 'error', reason: { message: 'an-image is in no registry', step: 'base' } });
+});
+
+it('a build that was not started within 40 minutes fails, and is not started any more', async () => {
+  const { plane, store, runtime } = fixture;
+  Object.assign(runtime.features, { imageExport: true });
+  const ids = createRandomIds();
+  const add = async (name: string, waitedMinutes: number): Promise<BuildRow> => {
+    const createdAt = Date.now() - waitedMinutes * 60_000;
+    const build = { id: ids.buildId(), createdAt, diskMb: 100, ...size };
+    return (await store.addBuild(build, { templateId: ids.templateId(), name, superseded: '' })) as BuildRow;
+  };
+  const [late, forgotten, waiting] = [await add('late', 41), await add('gone', 41), await add('waits', 38)];
+  const message = 'the build was not started within 40 minutes';
+  await expect(plane.building.start(late, plan)).rejects.toMatchObject({
+    ...{ code: 'invalid_argument', message: expect.stringContaining(message) },
+  });
+  await plane.building.collect();
+  for (const { id } of [late, forgotten])
+    expect(await store.findBuild(id)).toMatchObject({ state: 'error', reason: { message } });
+  expect(await store.findBuild(waiting.id)).toMatchObject({ state: 'waiting' });
 });

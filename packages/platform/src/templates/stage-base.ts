@@ -132,7 +132,12 @@ export const createStageBases = (options: StageBaseOptions) => {
       usesConfig ? toPlace({ env, user: '', workdir: '' }) : toFirstPlace(env);
     if (source.kind === 'archive') {
       addLine('FROM the uploaded archive');
-      const loaded = await images.load({ archive: source.path, onMessage: addLine, signal });
+      const loaded = await images.load({
+        archive: source.path,
+        image: source.image,
+        onMessage: addLine,
+        signal,
+      });
       const made = { image: loaded.digest, imageBytes: loaded.sizeBytes, env: loaded.env };
       const cacheKey = await keepForSteps(made, 'FROM an uploaded archive');
       return { ...toFiles(made, toOwnPlace(made.env)), start: null, cacheKey };

@@ -25,34 +25,44 @@ export interface StartOptions {
   /** Lines of the check, which fails until the command is ready. */
   onCheckLine: (line: string) => void;
   signal: AbortSignal;
-  /** How long it may take to be ready. Default: ten minutes. */
+  /** How long it may take to be ready, and so how long a run of the check may take. Default: ten minutes. */
   readyMs?: number;
+}
+
+/** What the check has done so far. */
+interface CheckState {
+  /** When the run in progress began, in milliseconds of the monotonic clock; undefined between two. */
+  runsSinceMs?: number | undefined;
+  /** The exit status of the last run that has ended. */
+  lastStatus?: number;
 }
 
 /**
  * Starts the command and resolves when it is ready: it runs on, and no connection to it is open. It is ready when
  * `readyCmd` has succeeded, which is repeated every 2 s, or without that after 20 s. Rejects with `StartFailedError` when
- * it exits before that with a status other than 0 or is not ready in time, and otherwise with the reason of
- * `signal`, or what the connection to the sandbox fails with.
+ * it exits before that with a status other than 0 or is not ready in time, and says what the check did then. Otherwise rejects with the
+ * reason of `signal`, or what the connection to the sandbox fails with.
  */
 export const startAndWait = async (commands: StartCommands, options: StartOptions): Promise<void> => {
   const { readyMs = MAX_READY_MS } = options;
   const late = AbortSignal.timeout(readyMs);
   const settled = new AbortController();
   const signal = AbortSignal.any([options.signal, late, settled.signal]);
+  const check: CheckState = {};
   const command = commands.startCmd === null ? undefined : runStart(commands, { ...options, signal });
   try {
     await command?.started;
     await Promise.race([
-      waitUntilReady(commands, { ...options, signal }),
+      waitUntilReady(commands, { ...options, check, signal }),
       ...(command ? [command.failed] : []),
     ]);
   } catch (error) {
     options.signal.throwIfAborted();
     if (late.aborted)
-      throw new StartFailedError(`the start command is not ready after ${readyMs / 60_000} minutes`, {
-        cause: error,
-      });
+      throw new StartFailedError(
+        `the start command is not ready after ${readyMs / 60_000} minutes${describeCheck(commands, check)}`,
+        { cause: error },
+      );
     throw error;
   } finally {
     settled.abort(new Error('the wait for the start command is over'));
@@ -96,7 +106,7 @@ const runStart = (
 
 const waitUntilReady = async (
   commands: StartCommands,
-  { runner, onCheckLine, signal }: StartOptions,
+  { runner, onCheckLine, check, signal }: StartOptions & { check: CheckState },
 ): Promise<void> => {
   const { startCmd, readyCmd } = commands;
   if (readyCmd === null) {
@@ -104,14 +114,25 @@ const waitUntilReady = async (
     return;
   }
   for (;;) {
+    check.runsSinceMs = performance.now();
+    // No limit of its own: a slow check that works would fail by it.
     const status = await runner
       .run(toCommand(commands, readyCmd, commands.readyWords), { onLine: onCheckLine, signal })
       .catch((error: unknown) => {
         throw toStartFailure(`failed to run ready command '${readyCmd}'`, error);
       });
     if (status === 0) return;
+    [check.runsSinceMs, check.lastStatus] = [undefined, status];
     await sleep(RETRY_MS, undefined, { signal });
   }
+};
+
+const describeCheck = ({ readyCmd }: StartCommands, { runsSinceMs, lastStatus }: CheckState): string => {
+  if (runsSinceMs !== undefined) {
+    const seconds = Math.round((performance.now() - runsSinceMs) / 1000);
+    return `: ready command '${readyCmd}' has not ended in ${seconds} s`;
+  }
+  return lastStatus === undefined ? '' : `: ready command '${readyCmd}' ended with exit status ${lastStatus}`;
 };
 
 const toCommand = (

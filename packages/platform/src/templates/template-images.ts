@@ -28,9 +28,11 @@ export interface TemplateImages {
     credentials?: RegistryCredentials | undefined;
     signal: AbortSignal;
   }): Promise<string>;
-  /** Makes an image from the archive at a path. Rejects as `make` does. */
+  /** Makes an image from one in the archive at a path. Rejects as `make` does. */
   load(options: {
     archive: string;
+    /** The name or the digest of one in it; by default it must have one alone. */
+    image: string | undefined;
     onMessage: (message: string) => void;
     signal: AbortSignal;
   }): Promise<Omit<RegistryImage, 'origin'>>;

@@ -64,6 +64,8 @@ export const withSandbox = async <T>(
         envVars: {},
         ...(accessTokenSha256 !== undefined && { accessTokenSha256 }),
         edgeNonce,
+        cpuCount: limits.cpuCount,
+        memoryMb: limits.memoryBytes / 2 ** 20,
         timestamp: new Date(clock.now()).toISOString(),
         defaultUser: 'user',
       },

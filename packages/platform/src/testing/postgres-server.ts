@@ -1,6 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,9 +20,14 @@ const run = promisify(execFile);
 export interface PostgresServer {
   /** Creates an empty database and resolves with its URL. */
   createDatabase(): Promise<string>;
+  /** Runs each statement in a transaction of its own. */
+  execute(...statements: readonly string[]): Promise<void>;
   /** Ends it at once, as a crash does. */
   stop(): Promise<void>;
-  start(): Promise<void>;
+  /** As a standby, it serves what reads only, until `pg_promote()`. */
+  start(options?: { asStandby?: boolean }): Promise<void>;
+  /** Stops all its processes where they are, until the returned function is called. Connections stay open. */
+  freeze(): () => void;
   /** Ends it and deletes the folder. */
   remove(): Promise<void>;
 }
@@ -37,11 +50,18 @@ const through = isRoot ? ['setpriv', '--reuid', 'postgres', '--regid', 'postgres
 const idOf = async (kind: '-u' | '-g'): Promise<number> =>
   Number((await run('id', [kind, 'postgres'])).stdout);
 
-/** Makes a cluster and starts it. Rejects with what it wrote when it does not start. */
-export const startPostgres = async (): Promise<PostgresServer> => {
+/**
+ * Makes a cluster in a new folder of `parentDir`, by default that of temporary files, and starts it. Unless `isDurable`, it does not
+ * sync: a process that ends keeps what it wrote, and only a host that stops would lose it. Rejects with what it wrote when it
+ * does not start.
+ */
+export const startPostgres = async ({
+  parentDir = tmpdir(),
+  isDurable = false,
+} = {}): Promise<PostgresServer> => {
   const bin = findPostgres();
   if (bin === undefined) throw new Error('PostgreSQL is not installed');
-  const folder = mkdtempSync(join(tmpdir(), 'skerry-postgres-'));
+  const folder = mkdtempSync(join(parentDir, 'skerry-postgres-'));
   if (isRoot) chownSync(folder, await idOf('-u'), await idOf('-g'));
   const data = join(folder, 'data');
   const [file, ...args] = [
@@ -62,20 +82,22 @@ export const startPostgres = async (): Promise<PostgresServer> => {
 
   let child: ReturnType<typeof spawn> | undefined;
   const stop = async (): Promise<void> => {
-    if (child === undefined) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGQUIT');
-    await exited;
+    // Without room for its write-ahead log it ends by itself.
+    if (child?.exitCode === null && child.signalCode === null) {
+      const exited = once(child, 'exit');
+      child.kill('SIGQUIT');
+      await exited;
+    }
     child = undefined;
   };
-  const start = async (): Promise<void> => {
+  const start = async ({ asStandby = false } = {}): Promise<void> => {
+    // The end of being a standby removes it.
+    if (asStandby) writeFileSync(join(data, 'standby.signal'), '');
     const settings = [
       `unix_socket_directories=${folder}`,
       'listen_addresses=',
       'log_min_messages=log',
-      // A process that ends keeps what it wrote: only a host that stops would lose it.
-      'fsync=off',
-      'full_page_writes=off',
+      ...(isDurable ? [] : ['fsync=off', 'full_page_writes=off']),
     ];
     const [file = '', ...args] = [
       ...through,
@@ -94,7 +116,7 @@ export const startPostgres = async (): Promise<PostgresServer> => {
     await new Promise<void>((resolve, reject) => {
       createInterface({ input: started.stderr }).on('line', (line) => {
         written.push(line);
-        if (line.includes('ready to accept connections')) resolve();
+        if (/ready to accept (read-only )?connections/.test(line)) resolve();
       });
       started.once('exit', () => reject(new Error(`postgres ended\n${written.join('\n')}`)));
     });
@@ -107,8 +129,21 @@ export const startPostgres = async (): Promise<PostgresServer> => {
       await run(join(bin, 'createdb'), ['-h', folder, '-U', 'skerry', `test${count}`]);
       return `postgres://skerry@localhost/test${count}?host=${encodeURIComponent(folder)}`;
     },
+    execute: async (...statements) => {
+      const commands = statements.flatMap((statement) => ['-c', statement]);
+      await run(join(bin, 'psql'), ['-h', folder, '-U', 'skerry', '-d', 'postgres', '-q', ...commands]);
+    },
     stop,
     start,
+    freeze: () => {
+      const pid = child?.pid;
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+      const pids = [Number(pid), ...children.trim().split(' ').map(Number)];
+      for (const each of pids) process.kill(each, 'SIGSTOP');
+      return () => {
+        for (const each of pids) process.kill(each, 'SIGCONT');
+      };
+    },
     remove: async () => {
       await stop();
       rmSync(folder, { recursive: true });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { arch, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -135,16 +136,22 @@ const collectOwners = async (tag: string, running: Promise<unknown>): Promise<nu
   };
   running.then(end, end);
   while (!isOver) {
-    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-    for (const pid of pids) {
-      // The process may have ended.
-      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-      if (!command.includes(tag)) continue;
-      const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-      const uid = /^Uid:\s+(\d+)/m.exec(status)?.[1];
-      if (uid !== undefined) owners.add(Number(uid));
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      const uid = readOwner(pid, tag);
+      if (uid !== undefined) owners.add(uid);
     }
-    await sleep(100);
+    await sleep(20);
   }
   return [...owners];
+};
+
+/** The owner of a process whose arguments contain `tag`. Synchronous: a look at all processes is then over before the program ends. */
+const readOwner = (pid: string, tag: string): number | undefined => {
+  try {
+    if (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(tag)) return undefined;
+    const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return uid === undefined ? undefined : Number(uid);
+  } catch {
+    return undefined; // It has ended.
+  }
 };

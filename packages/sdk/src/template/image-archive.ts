@@ -10,6 +10,8 @@ export interface LoadOptions extends ConnectionOptions {
   cpuCount?: number | undefined;
   /** Memory of each sandbox in MiB, an even number from 128. Default 1024. */
   memoryMb?: number | undefined;
+  /** The name, such as `app:v2`, or the digest of an image in the archive. Default: the only one. */
+  image?: string | undefined;
   /** Tags for this build, beside one in the name. Default: `default`, if there is none in the name. */
   tags?: readonly string[] | undefined;
 }
@@ -45,9 +47,10 @@ async function runLoad(
     onProgress: (entry: BuildProgress) => void;
   },
 ): Promise<BuildResult> {
-  const { cpuCount, memoryMb, tags: wanted } = options;
+  const { image, cpuCount, memoryMb, tags: wanted } = options;
   const query = {
     name,
+    ...(image !== undefined && { image }),
     ...(wanted !== undefined && { tags: [...wanted] }),
     ...(cpuCount !== undefined && { cpuCount }),
     ...(memoryMb !== undefined && { memoryMB: memoryMb }),

@@ -96,6 +96,8 @@ export const startBareAgent = async ({
       sandboxId: SANDBOX_ID,
       templateId: 'bare',
       envVars,
+      cpuCount: 2,
+      memoryMb: 1024,
       timestamp: new Date().toISOString(),
       defaultUser: 'user',
       ...toInitKeys(keys),

@@ -10,6 +10,8 @@ const envVars = {
   E2B_SANDBOX: 'no',
   E2B_SANDBOX_ID: 'no',
   E2B_TEMPLATE_ID: 'no',
+  SKERRY_CPU_COUNT: '64',
+  SKERRY_MEMORY_MB: '65536',
   LOGNAME: 'other',
 };
 const ok = { exitCode: 0, exited: true, status: 'exit status 0' };
@@ -110,6 +112,8 @@ testAgents(
             'E2B_SANDBOX',
             'E2B_SANDBOX_ID',
             'E2B_TEMPLATE_ID',
+            'SKERRY_CPU_COUNT',
+            'SKERRY_MEMORY_MB',
           ].toSorted(),
         );
         expect(found.PATH).toContain('/usr/bin');
@@ -130,7 +134,14 @@ testAgents(
         const found = await environment(agent.client);
         expect(found).toMatchObject({ E2B_SANDBOX: 'true', E2B_SANDBOX_ID: agent.sandboxId });
         expect(found.E2B_TEMPLATE_ID).not.toBe('no');
-        const own = { E2B_SANDBOX: 'false', E2B_SANDBOX_ID: 'mine', E2B_TEMPLATE_ID: 'yours' };
+        expect(found).toMatchObject({ SKERRY_CPU_COUNT: '2', SKERRY_MEMORY_MB: '1024' });
+        const own = {
+          E2B_SANDBOX: 'false',
+          E2B_SANDBOX_ID: 'mine',
+          E2B_TEMPLATE_ID: 'yours',
+          SKERRY_CPU_COUNT: '1',
+          SKERRY_MEMORY_MB: '512',
+        };
         expect(await environment(agent.client, own)).toMatchObject(own);
       });
     });

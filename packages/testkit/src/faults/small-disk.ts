@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -25,6 +26,7 @@ const LEAST_BYTES = 4096;
 /** Needs root. No program may use it when it is disposed of. */
 export const createSmallDisk = (sizeBytes: number): SmallDisk => {
   const base = mkdtempSync(join(tmpdir(), 'skerry-disk-'));
+  chmodSync(base, 0o711); // Other users may have folders on the disk.
   const [image, path] = [join(base, 'image'), join(base, 'disk')];
   mkdirSync(path);
   writeFileSync(image, '');

@@ -91,14 +91,8 @@ async function install(tarballs: readonly string[], folder: string): Promise<voi
  */
 async function ensureImages({ program, cacheDir }: { program: string; cacheDir: string }): Promise<string> {
   const folder = join(cacheDir, 'images');
-  const made = readdirSync(cacheDir).includes('images') ? readdirSync(folder) : [];
-  if (
-    !['criu', 'runsc'].every((name) => made.includes(name)) ||
-    !made.some((name) => name.startsWith('base-'))
-  ) {
-    console.log('fetching the images');
-    for (const isolation of ['container', 'gvisor']) await fetchImages({ program, folder, isolation });
-  }
+  console.log('fetching the images that are missing');
+  for (const isolation of ['container', 'gvisor']) await fetchImages({ program, folder, isolation });
   rmSync(join(folder, 'criu-proof.json'), { force: true });
   return folder;
 }
@@ -106,5 +100,8 @@ async function ensureImages({ program, cacheDir }: { program: string; cacheDir: 
 /** A first start, on an empty data folder. */
 async function fetchImages(options: { program: string; folder: string; isolation: string }): Promise<void> {
   const { program, folder, isolation } = options;
-  await using _stack = await startStack({ program, args: ['--images', folder, '--isolation', isolation] });
+  await using _stack = await startStack({
+    program,
+    args: ['--base', 'full', '--images', folder, '--isolation', isolation],
+  });
 }

@@ -9,7 +9,12 @@ export interface CodeBlock {
   text: string;
   /** Where it begins, for messages. */
   line: number;
+  /** Why no test runs it, which the page says in the line after it. */
+  notRun?: string;
 }
+
+/** The line after a block that says why no test runs it. */
+const notRunLine = /^ *_No test (?:of .+? )?runs this block: (.+)\._$/;
 
 /** The fenced blocks of a page of this repository, in order, without the indentation of a list around them. */
 export function readCodeBlocks(page: string): CodeBlock[] {
@@ -22,6 +27,9 @@ export function parseCodeBlocks(markdown: string): CodeBlock[] {
   let open: (CodeBlock & { indent: string }) | undefined;
   for (const [at, line] of markdown.split('\n').entries()) {
     const [, indent = '', language = ''] = /^( *)```(\S*)/.exec(line) ?? [];
+    const [, reason] = notRunLine.exec(line) ?? [];
+    const last = blocks.at(-1);
+    if (reason !== undefined && last !== undefined && open === undefined) last.notRun = reason;
     if (!/^ *```/.test(line)) {
       if (open) open.text += `${line.startsWith(open.indent) ? line.slice(open.indent.length) : line}\n`;
     } else if (open) {

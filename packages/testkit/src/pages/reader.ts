@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import type { StackAddress } from '../stack/stack-client.ts';
@@ -14,6 +14,7 @@ import { workspaceRoot } from '../workspace/workspace-copy.ts';
  */
 export interface Reader extends Disposable {
   path: string;
+  /** Writes a file, and makes its folder. */
   write(file: string, text: string): void;
   /** Runs a program and resolves with what it printed. Rejects with its output when it fails. */
   run(program: string, argv: readonly string[], env?: Record<string, string>): Promise<string>;
@@ -25,6 +26,8 @@ const packages = {
   '@skerry/sdk': 'sdk',
   '@skerry/platform-client': 'platform-client',
   '@skerry/envd-client': 'envd-client',
+  e2b: 'testkit/node_modules/e2b-newest',
+  ws: 'testkit/node_modules/ws',
 };
 const compilerOptions = {
   strict: true,
@@ -54,12 +57,18 @@ export function createReader({ apiUrl, apiKey, domain, sandboxUrl }: StackAddres
     SKERRY_API_KEY: apiKey,
     SKERRY_DOMAIN: domain,
     SKERRY_SANDBOX_URL: sandboxUrl,
+    E2B_API_KEY: apiKey,
+    E2B_API_URL: apiUrl,
+    E2B_SANDBOX_URL: sandboxUrl,
     XDG_CONFIG_HOME: join(path, 'config'),
     PATH: `${join(path, 'bin')}:${process.env.PATH}`,
   };
   return {
     path,
-    write: (file, content) => writeFileSync(join(path, file), content),
+    write: (file, content) => {
+      mkdirSync(dirname(join(path, file)), { recursive: true });
+      writeFileSync(join(path, file), content);
+    },
     run: async (command, argv, env = {}) => {
       const child = spawn(command, argv, {
         cwd: path,

@@ -11,8 +11,21 @@ export interface PageProgram {
 
 const END_OF_BLOCK = '<<end of block>>';
 
-/** The programs of a page, the one of its first block first. Throws for a language that is not known and for a stray text. */
-export function toPrograms(blocks: readonly CodeBlock[]): PageProgram[] {
+/** Drawings, files and changes, which are no programs. */
+const others = ['', 'diff', 'ini', 'nginx'];
+
+/** The words after `skerry up` of a block that starts a server; undefined for any other. */
+export function toServerOptions({ language, text, notRun }: CodeBlock): string[] | undefined {
+  const [, words] = /^skerry up (.*)$/.exec(text.trim().replaceAll(/\s*\\\n\s*/g, ' ')) ?? [];
+  return language === 'sh' && notRun === undefined ? words?.replaceAll("'", '').split(' ') : undefined;
+}
+
+/**
+ * The programs of a page, the one of its first block first, without the blocks that the page says no test runs and those that
+ * start a server. Throws for a language that is not known and for a stray text.
+ */
+export function toPrograms(given: readonly CodeBlock[]): PageProgram[] {
+  const blocks = given.filter((block) => block.notRun === undefined && toServerOptions(block) === undefined);
   const programs: PageProgram[] = [];
   for (const [at, block] of blocks.entries()) {
     const { language, line, text } = block;
@@ -26,7 +39,7 @@ export function toPrograms(blocks: readonly CodeBlock[]): PageProgram[] {
       const before = programs.find((candidate) => candidate.language === blocks[at - 1]?.language);
       if (before === undefined) throw new Error(`the text of line ${line} is not the output of a program`);
       before.expected[before.expected.length - 1] = text;
-    } else if (language !== 'ini') {
+    } else if (!others.includes(language)) {
       throw new Error(`the block of line ${line} is not run: its language is "${language}"`);
     }
   }

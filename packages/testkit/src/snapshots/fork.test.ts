@@ -64,7 +64,9 @@ describe('a fork of a running sandbox', () => {
     expect(await read('uname -n; cat /etc/hostname; getent hosts $(hostname)')).toEqual(
       all.map(({ sandboxId: id }) => expect.stringMatching(`^${id}\n${id}\n127\\.0\\.1\\.1 +${id}\n$`)),
     );
-    expect(new Set(await read('echo $GREETING'))).toEqual(new Set(['hallo\n']));
+    expect(new Set(await read('echo $GREETING $SKERRY_CPU_COUNT $SKERRY_MEMORY_MB'))).toEqual(
+      new Set(['hallo 2 1024\n']),
+    );
     await Promise.all(all.map((one) => one.files.write('/home/user/mine', one.sandboxId)));
     expect(await read('cat /home/user/mine')).toEqual(all.map(({ sandboxId }) => sandboxId));
     expect(snapshotFolders()).toEqual([]);

@@ -2,7 +2,7 @@
 // when one of them asks.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -31,16 +31,20 @@ export interface SharedStackState {
 
 const workspace = join(import.meta.dirname, '../../../..');
 
-/** The tests run what is published, which must not be older than its sources. */
+/** The tests run what is published, which must not be older than its sources. `SKERRY_BUILT` says that it has just been built. */
 const buildProgram = (): void => {
+  if (process.env.SKERRY_BUILT !== undefined) return;
   const turbo = join(workspace, 'node_modules/.bin/turbo');
   const args = ['run', 'build', '--filter=skerry', '--output-logs=errors-only'];
   execFileSync(turbo, args, { cwd: workspace, stdio: ['ignore', 'ignore', 'inherit'] });
 };
 
+const isMinimal = (name: string): boolean =>
+  /^base-.*\.json$/.test(name) && readFileSync(join(imagesDir, name), 'utf8').includes('"base-minimal"');
+
 /** Many servers start at once, and would all wait for the first of them to make the images. */
 const makeImages = async (): Promise<void> => {
-  const isMade = existsSync(imagesDir) && readdirSync(imagesDir).some((name) => name.startsWith('base-'));
+  const isMade = existsSync(imagesDir) && readdirSync(imagesDir).some(isMinimal);
   if (!isMade) await (await startStack()).down();
 };
 

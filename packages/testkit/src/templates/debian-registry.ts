@@ -26,7 +26,7 @@ import { promisify } from 'node:util';
 export interface DebianRegistry extends AsyncDisposable {
   /** `127.0.0.1:port`. */
   readonly host: string;
-  /** Pushes an image of one layer, the content of a folder, as `{name}:latest`. `config` has `User`, `Cmd` and others; `owner` is by default root. */
+  /** Pushes an image of one layer, the content of a folder with file capabilities, as `{name}:latest`. `config` has `User`, `Cmd` and others; `owner` is by default root. */
   push(name: string, image: { folder: string; owner?: number } & ImageSettings): Promise<void>;
   /** The same of layers in files, the lowest first, all tar archives or all compressed with gzip. */
   pushLayers(
@@ -134,7 +134,18 @@ export async function startDebianRegistry({
       ),
     push: async (name, { folder: content, owner = 0, ...settings }) => {
       const path = join(mkdtempSync(join(folder, 'layer-')), 'layer');
-      const tar = ['-C', content, '--numeric-owner', `--owner=any:${owner}`, '--group=0', '-czf', path, '.'];
+      const tar = [
+        '--xattrs',
+        '--xattrs-include=security.capability',
+        '-C',
+        content,
+        '--numeric-owner',
+        `--owner=any:${owner}`,
+        '--group=0',
+        '-czf',
+        path,
+        '.',
+      ];
       await promisify(execFile)('tar', tar);
       await pushLayers(name, { paths: [path], compression: 'gzip', ...settings });
     },

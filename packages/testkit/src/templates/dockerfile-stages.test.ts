@@ -42,7 +42,8 @@ beforeAll(async () => {
   const config = { OnBuild: ['RUN touch /ran', 'USER 1'] };
   await registry.push('test/onbuild', { folder: busybox, config });
   await registry.push('test/shell', { folder: busybox, env: ['PATH=/bin'], config: { Cmd: ['sh'] } });
-  stack = await startStack({ dataDir, args: ['--registry', registry.host] });
+  const args = ['--registry', registry.host, '--image-map', 'test/captured=template:captured:v1'];
+  stack = await startStack({ dataDir, args });
 });
 afterAll(async () => {
   await stack.down();
@@ -283,4 +284,33 @@ COPY --from=evil /d /to/
   expect(await failureOf('refused', `${text}COPY --from=evil /p/environ /x\n`)).toMatchObject({
     message: expect.stringContaining('no file of the image'),
   });
+});
+
+it('copies from a stage that begins with a snapshot, by the name that the server has for it', async () => {
+  await buildText('lower', `FROM ${image}\nRUN mkdir /srv && echo old > /srv/old\n`).result();
+  const source = await create('lower');
+  const made = 'echo kept > kept; ln kept hard; ln -s kept soft; chown 5:6 kept; chmod 4750 kept; rm old';
+  await run(source, `cd /srv; ${made}; echo there > /tmp/there; sleep 1000 >/dev/null 2>&1 &`);
+  await source.createSnapshot({ name: 'captured:v1' });
+  await source.kill();
+  const text = `FROM test/captured AS made
+RUN cat srv/soft tmp/there > /srv/both && id -u >> /srv/both && ls /srv >> /srv/both
+FROM ${image}
+COPY --from=made /srv/ all/
+COPY --from=test/captured /tmp/there /srv/soft direct/
+`;
+  const readLines = async (): Promise<string[]> => {
+    const lines: string[] = [];
+    for await (const { message } of buildText('on-captured', text)) lines.push(message);
+    return lines;
+  };
+  expect(await readLines()).toContain('FROM test/captured, which is snapshot captured:v1 on this server');
+  await using sandbox = await create('on-captured');
+  expect(await run(sandbox, 'cd /all; cat both; ls; cat /direct/there /direct/soft')).toBe(
+    'kept\nthere\n0\nboth\nhard\nkept\nsoft\nboth\nhard\nkept\nsoft\nthere\nkept\n',
+  );
+  expect(await run(sandbox, "cd /all; stat -c '%n %a %u:%g %h' kept soft /direct/soft")).toBe(
+    'kept 4750 5:6 2\nsoft 777 0:0 1\n/direct/soft 4750 5:6 1\n',
+  );
+  expect((await readLines()).filter((line) => /^CACHED \w+ step/.test(line))).toHaveLength(4);
 });

@@ -1,8 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findHelper } from '../faults/lifecycle/server-keeper.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from './debian-registry.ts';
 import { createTemplateBuilds, messagesOf } from './template-builds.ts';
@@ -12,8 +13,8 @@ let registry: DebianRegistry;
 let busybox: string;
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-ended-builds-'));
 
-const startServer = async (): Promise<void> => {
-  stack = await startStack({ dataDir, args: ['--registry', registry.host] });
+const startServer = async (...args: string[]): Promise<void> => {
+  stack = await startStack({ dataDir, args: ['--registry', registry.host, ...args] });
 };
 beforeAll(async () => {
   registry = await startDebianRegistry();
@@ -74,6 +75,7 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
     const registered = await register('ended');
     const steps = [{ type: 'RUN', args: [`echo '${begun}'; sleep 600`] }];
     await start(registered, { ...fromBusybox(), steps });
+    expect((await readStatus(registered)).status).toBe('building');
     await expect.poll(async () => messagesOf(await readStatus(registered))).toContain(begun);
     expect(readdirSync(join(dataDir, 'sandboxes'))).not.toEqual([]);
     expect(await removeTemplate('ended')).toBe(204);
@@ -129,6 +131,26 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
     expect(await removeTemplate('third')).toBe(204);
   });
 
+  it('goes on when the helper is killed during a step, and has all that its steps made', async () => {
+    const registered = await register('helpless');
+    const steps = [
+      { type: 'RUN', args: ['echo begun; until [ -e /tmp/go ]; do sleep 0.1; done; echo first > made'] },
+      { type: 'RUN', args: ['echo second >> made'] },
+    ];
+    await start(registered, { ...fromBusybox(), steps });
+    await expect.poll(async () => messagesOf(await readStatus(registered))).toContain('begun');
+    const helper = findHelper(stack);
+    process.kill(helper, 'SIGKILL');
+    await expect.poll(() => ![0, helper].includes(findHelper(stack))).toBe(true);
+    const [id = ''] = readdirSync(join(dataDir, 'sandboxes'));
+    writeFileSync(join(dataDir, 'sandboxes', id, 'root/tmp/go'), '');
+    expect((await waitForEnd(registered)).reason).toBeUndefined();
+    const sandbox = await create('helpless');
+    expect(await sandbox.files.read('/home/user/made')).toBe('first\nsecond\n');
+    await sandbox.kill();
+    expect(await removeTemplate('helpless')).toBe(204);
+  });
+
   it('fails with a reason when the server is killed, leaves nothing, and the next build works', async () => {
     expect(await build('plain', fromBusybox())).toMatchObject({ status: 'ready' });
     const before = listImages();
@@ -148,5 +170,19 @@ setsid python3 /tmp/impostor.py >/dev/null 2>&1 </dev/null & until [ -e /tmp/rea
     const sandbox = await create('plain');
     expect((await sandbox.commands.run('echo still there')).stdout).toBe('still there\n');
     await sandbox.kill();
+  });
+
+  it('fails when its time is over, in a step and while it is not ready, and leaves nothing', async () => {
+    await stack.stop();
+    await startServer('--build-timeout', '3s');
+    const ends = await Promise.all([
+      build('endless', { ...fromBusybox(), steps: [{ type: 'RUN', args: ['sleep 600'] }] }),
+      build('unready', { ...fromBusybox(), startCmd: 'exec sleep 600', readyCmd: 'false' }),
+    ]);
+    for (const { reason } of ends)
+      expect(reason).toEqual({ message: 'the build took longer than 3 seconds' });
+    await expect.poll(() => readdirSync(join(dataDir, 'sandboxes'))).toEqual([]);
+    for (const template of ['endless', 'unready'])
+      await expect(create(template)).rejects.toMatchObject({ code: 'not_found' });
   });
 });

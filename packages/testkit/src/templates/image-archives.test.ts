@@ -50,14 +50,16 @@ const skerry = (argv: readonly string[], stdin?: string): Promise<Ended> => {
 
 const toDigest = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 const at = (name: string): string => join(scratch, name);
-/** CAP_NET_BIND_SERVICE, permitted, as the kernel stores it. */
-const capability = `\u0001\0\0\u0002\0\u0004${'\0'.repeat(14)}`;
+/** CAP_SETUID, permitted, as the kernel stores it: bytes that are no text. */
+const capability = Buffer.from('0100000280000000000000000000000000000000', 'hex');
+/** As long, and in its place in an archive, which is made of text. */
+const placeholder = 'capability of a file';
 
-/** What `docker save` writes of an image with busybox. */
-const makeDockerArchive = async (): Promise<Buffer> => {
+/** What `docker save` writes of images with busybox, one for each colour. */
+const makeDockerArchive = async (...colours: readonly string[]): Promise<Buffer> => {
   const busybox = readFileSync('/bin/busybox');
   const owned = { uid: 1234, gid: 5678 };
-  const layer = await makeArchive([
+  const text = await makeArchive([
     { name: 'bin/busybox', mode: 0o755, content: busybox as never },
     ...['sh', 'cat', 'stat', 'readlink'].map((applet) => ({
       name: `bin/${applet}`,
@@ -68,16 +70,26 @@ const makeDockerArchive = async (): Promise<Buffer> => {
     { name: 'srv/one', mode: 0o4750, content: 'one', ...owned },
     { name: 'srv/two', type: 'link', linkname: 'srv/one' },
     { name: 'srv/noted', content: 'n', pax: { 'SCHILY.xattr.user.note': 'kept' } },
-    { name: 'srv/able', mode: 0o755, content: 'a', pax: { 'SCHILY.xattr.security.capability': capability } },
+    { name: 'srv/able', mode: 0o755, content: 'a', pax: { 'SCHILY.xattr.security.capability': placeholder } },
   ] as never);
-  const config = JSON.stringify({
-    config: { Env: ['PATH=/bin', 'COLOUR=blue'] },
-    rootfs: { diff_ids: [toDigest(layer)] },
-  });
+  const layer = Buffer.from(
+    text.toString('latin1').replace(placeholder, capability.toString('latin1')),
+    'latin1',
+  );
+  const toConfig = (colour: string): string =>
+    JSON.stringify({
+      config: { Env: ['PATH=/bin', `COLOUR=${colour}`] },
+      rootfs: { diff_ids: [toDigest(layer)] },
+    });
+  const images = colours.map((colour) => ({
+    Config: `${colour}.json`,
+    RepoTags: [`${colour}:v1`],
+    Layers: ['l/layer.tar'],
+  }));
   return makeArchive([
     { name: 'l/layer.tar', content: layer as never },
-    { name: 'c.json', content: config },
-    { name: 'manifest.json', content: JSON.stringify([{ Config: 'c.json', Layers: ['l/layer.tar'] }]) },
+    ...colours.map((colour) => ({ name: `${colour}.json`, content: toConfig(colour) })),
+    { name: 'manifest.json', content: JSON.stringify(images) },
   ]);
 };
 
@@ -115,7 +127,7 @@ const listEntries = (layer: string): string[] =>
     .filter((line) => !line.endsWith(' ./etc/passwd'));
 
 it('becomes a template, and is the same when it is saved, unpacked and loaded again', async () => {
-  writeFileSync(at('docker.tar'), await makeDockerArchive());
+  writeFileSync(at('docker.tar'), await makeDockerArchive('blue'));
   const loaded = await skerry(['image', 'load', '--name', 'loaded:v1', '--tag', 'default', at('docker.tar')]);
   expect(loaded).toMatchObject({ code: 0, stdout: 'loaded\n' });
   const found = [
@@ -145,7 +157,7 @@ it('becomes a template, and is the same when it is saved, unpacked and loaded ag
   execFileSync('tar', ['-xf', layer, '-C', at('tree'), '--xattrs', '--xattrs-include=*', '-p']);
   const attributes = execFileSync('getfattr', ['-d', '-m', '-', '-R', '--absolute-names', at('tree/srv')]);
   expect(String(attributes)).toContain('user.note="kept"');
-  expect(String(attributes)).toContain('security.capability=0sAQAAAgAEAAAAAAAAAAAAAAAAAAA=');
+  expect(String(attributes)).toContain(`security.capability=0s${capability.toString('base64')}`);
 
   // From a folder, and from stdin.
   expect(await skerry(['image', 'load', '-q', '--name', 'again', folder])).toEqual({
@@ -154,6 +166,8 @@ it('becomes a template, and is the same when it is saved, unpacked and loaded ag
   expect(await skerry(['image', 'load', '--json', '--name', 'third', '-'], at('saved.tar'))).toMatchObject({
     code: 0,
   });
+  // Both have the same bytes. The first has another shell in its accounts: there was no bash.
+  expect(readdirSync(join(dataDir, 'templates'))).toHaveLength(2);
   await Promise.all(
     [
       ['third', 'third.tar'],
@@ -168,6 +182,16 @@ it('becomes a template, and is the same when it is saved, unpacked and loaded ag
   expect(readdirSync(join(dataDir, 'imports'))).toEqual([]);
   const listUnfinished = () => readdirSync(join(dataDir, 'templates')).filter((name) => name.startsWith('.'));
   await expect.poll(listUnfinished).toEqual([]);
+});
+
+it('is one of several by its name, without which it is refused with the names', async () => {
+  writeFileSync(at('several.tar'), await makeDockerArchive('red', 'green'));
+  const unnamed = await skerry(['image', 'load', '--name', 'unnamed', at('several.tar')]);
+  expect(unnamed).toMatchObject({ code: 1, stdout: '' });
+  expect(unnamed.stderr).toContain('several images, choose one: red:v1, green:v1');
+  const named = ['--image', 'docker.io/library/green:v1', '--name', 'green', '-q'];
+  expect(await skerry(['image', 'load', ...named, at('several.tar')])).toMatchObject({ stdout: 'green\n' });
+  expect(await readAll('green')).toMatch(/^green\n/);
 });
 
 it('is refused with the reason', async () => {

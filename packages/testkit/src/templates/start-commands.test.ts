@@ -334,10 +334,12 @@ describe('a server as a step', () => {
       ...fromBusybox(),
       steps: commands.map((command) => ({ type: 'RUN', args: [command, 'root'] })),
     });
-    const [failed, done] = await Promise.all([
+    const [failed, done, unchecked] = await Promise.all([
       // The server of an earlier step does not make a later one look like a server.
       build('server', step('httpd -p 8001', 'httpd -f -p 8000')),
       build('daemon', step('httpd -p 8000', 'sleep 2')),
+      // Meanwhile: nothing says when it is ready.
+      build('unchecked', { ...fromBusybox(), startCmd: 'exec sleep 1000' }),
     ]);
     const found =
       'it writes nothing and something listens on port 8000: this looks like a server: use the start command, as RUN has to end';
@@ -352,5 +354,8 @@ describe('a server as a step', () => {
     expect(done.logEntries.map(({ message }) => message).filter((line) => line.includes('server'))).toEqual(
       [],
     );
+    const times = unchecked.logEntries.map(({ timestamp }) => Date.parse(timestamp));
+    expect(unchecked.reason).toBeUndefined();
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(20_000);
   });
 });

@@ -94,7 +94,7 @@ LABEL kept=no
   expect(built.stderr).toMatch(
     /^ {2}pulling layer 1 of 1, \d+\.\d MiB \(0\.0 MiB of \d+\.\d MiB received\)$/m,
   );
-  expect(built.stderr).toMatch(/^step 1: /m);
+  expect(built.stderr).toMatch(/^\[\d+ s\] step 1: /m);
   expect(built.stderr).toMatch(/\nbuilt greeter:stable in \d+ s\n$/);
 
   const ran = await skerry(

@@ -13,6 +13,7 @@ import { showBuild } from '../template/show-build.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
   name: string;
+  image?: string;
   cpu?: number;
   memory?: number;
   tag?: string[];
@@ -30,6 +31,7 @@ export function loadImageCommand(): Command {
         'archive or folder of an OCI image layout, or archive of "docker save", plain, gzip or zstd; - reads stdin',
       )
       .requiredOption('--name <name>', 'name of the template, such as web or web:v2')
+      .option('--image <name>', 'name or digest of an image in an archive of several')
       .option('--cpu <count>', 'processors of each sandbox, 1 or an even number (default: 2)', parseCount)
       .option('--memory <MiB>', 'memory of each sandbox (default: 1024)', parseMebibytes)
       .option('--tag <tag>', 'another tag, may be repeated', addTag)
@@ -41,6 +43,7 @@ export function loadImageCommand(): Command {
     if (!flags.json && !flags.quiet) line.show({ message: 'sending the archive' });
     const handle = templates.load(flags.name, await openArchive(file), {
       ...connection,
+      image: flags.image,
       cpuCount: flags.cpu,
       memoryMb: flags.memory,
       tags: flags.tag,

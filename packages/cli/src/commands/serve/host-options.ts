@@ -1,11 +1,14 @@
 import { type IsolationLevel, isolationLevels } from '@skerry/contract/isolation';
+import { type BaseContents, baseContents } from '@skerry/images/base-contents';
 import { type Command, Option } from 'commander';
 import type { HostOptions } from '../../serving/host.ts';
 import { parseCount } from '../parse-count.ts';
+import { findNpm } from './find-npm.ts';
 
 /** The flags of `withHostOptions`. */
 export interface HostFlags {
   images?: string;
+  base: BaseContents;
   baseImage?: string;
   isolation: IsolationLevel;
   memory: boolean;
@@ -17,7 +20,13 @@ export interface HostFlags {
 export const withHostOptions = (command: Command): Command =>
   command
     .option('--images <dir>', 'folder of base images, may be shared (default: in the data folder)')
-    .option('--base-image <reference>', 'OCI image for the base template')
+    .addOption(
+      new Option('--base <contents>', 'what the base template contains: the tools that agents expect, or few')
+        .choices(baseContents)
+        .default('full')
+        .env('SKERRY_BASE'),
+    )
+    .option('--base-image <reference>', 'OCI image for the base template, to which what it lacks is added')
     .addOption(
       new Option('--isolation <level>', 'how a sandbox is separated from the kernel of this host')
         .choices(isolationLevels)
@@ -38,6 +47,8 @@ export function toHostOptions(
 ): Pick<
   HostOptions,
   | 'imagesDir'
+  | 'base'
+  | 'npm'
   | 'baseImage'
   | 'isolation'
   | 'keepsMemory'
@@ -48,6 +59,8 @@ export function toHostOptions(
   const images = flags.images ?? process.env.SKERRY_IMAGES_DIR;
   return {
     ...(images ? { imagesDir: images } : {}),
+    base: flags.base,
+    npm: findNpm(process.env),
     ...(flags.baseImage ? { baseImage: flags.baseImage } : {}),
     isolation: flags.isolation,
     keepsMemory: flags.memory,

@@ -11,7 +11,8 @@ describe('the ready-made templates', () => {
     expect(found.map(({ name }) => name).toSorted()).toEqual(readyMadeNames);
   });
 
-  it.each(readyMadeNames)('%s begins with the template of every installation', (name) => {
+  const others = readyMadeNames.filter((name) => name !== 'base-minimal');
+  it.each(others)('%s begins with the template of every installation', (name) => {
     expect(Template.fromDockerfile(findReadyMade(name)).toJSON()).toMatchObject({ fromImage: 'e2bdev/base' });
   });
 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { findLocations } from '../../locations.ts';
 
 /** The templates whose Dockerfiles come with the command. */
-export const readyMadeNames: readonly string[] = ['base', 'coding-agent', 'node', 'python'];
+export const readyMadeNames: readonly string[] = ['base', 'base-minimal', 'coding-agent', 'node', 'python'];
 
 /** The path of the Dockerfile of one of them. */
 export const findReadyMade = (name: string): string =>

@@ -1,9 +1,9 @@
 import type { LayerEntry } from '../../oci/testing/loopback-registry.ts';
-import { basePackages } from '../recipe.ts';
+import { baseRecipes } from '../recipe.ts';
 
-/** A layer that has every file a base template must have, so that nothing has to be installed. */
+/** A layer that has every file a minimal base template must have, so that nothing has to be installed. */
 export const completeLayer: readonly LayerEntry[] = [
-  ...Object.values(basePackages).map((name) => ({ name, content: '#!', mode: 0o755 })),
+  ...Object.values(baseRecipes.minimal.packages).map((name) => ({ name, content: '#!', mode: 0o755 })),
   {
     name: 'etc/passwd',
     content: 'root:x:0:0:root:/root:/bin/bash\nubuntu:x:1000:1000::/home/ubuntu:/bin/sh\n',

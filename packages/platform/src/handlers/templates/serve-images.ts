@@ -36,7 +36,7 @@ export const serveImages = (server: FastifyInstance, services: ImageServices): v
       handler: async (request, reply) => {
         const parts = { params: {}, query: request.query as Record<string, unknown>, headers: {} };
         const { query } = checkLoad({ ...parts, body: undefined });
-        const load = createLoad(services, query as NewBuildBody & { name: string });
+        const load = createLoad(services, query as LoadQuery);
         return reply.code(202).send(await load(request));
       },
     });
@@ -62,11 +62,10 @@ const noCommands = {
   healthcheck: undefined,
 };
 
+type LoadQuery = NewBuildBody & { name: string; image?: string };
+
 /** Receives an archive, and begins a build of the image in it. */
-const createLoad = (
-  { store, building, diskMb, imports }: ImageServices,
-  query: NewBuildBody & { name: string },
-) => {
+const createLoad = ({ store, building, diskMb, imports }: ImageServices, query: LoadQuery) => {
   if (imports === undefined) throw unimplemented('the runtime of this server cannot build templates');
   const request = parseNewBuild(query, toNewBuildBounds(diskMb), 'query');
   return async (
@@ -90,7 +89,7 @@ const createLoad = (
       const build = await building.request(request);
       const template = await store.findTemplate(build.templateId);
       if (template === undefined) throw notFound(`template "${request.name}" was deleted meanwhile`);
-      const source = { kind: 'archive' as const, path: imports.toPath(hash), release };
+      const source = { kind: 'archive' as const, path: imports.toPath(hash), image: query.image, release };
       const none = { steps: [], stepsBefore: 0, cacheableSteps: 0, forcedStep: undefined };
       const stage = { source, ...none, usesConfig: false };
       await building.start(build, { ...stage, stages: [], ...noCommands });

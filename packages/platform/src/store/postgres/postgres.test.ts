@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findPostgres, type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { createRecordingLog, type LogLine } from '../../testing/recording-log.ts';
 import type { NewSandbox, Store } from '../store.ts';
 import { describeStore } from '../suite/suite.ts';
 import { createPostgresStore } from './postgres.ts';
@@ -101,7 +102,10 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
   });
 
   /** A store of an empty database with unsafe settings and a short limit, beside a connection of the test. */
-  const withOther = async (act: (other: Store, client: Client) => Promise<void>): Promise<void> => {
+  const withOther = async (
+    act: (other: Store, client: Client, lines: readonly LogLine[]) => Promise<void>,
+  ): Promise<void> => {
+    const { log, lines } = createRecordingLog();
     const unsafe = '-c synchronous_commit=off -c lock_timeout=0';
     const otherUrl = await server.createDatabase();
     const client = new Client({ connectionString: otherUrl });
@@ -111,9 +115,11 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     const other = await createPostgresStore({
       url: `${otherUrl}&options=${encodeURIComponent(unsafe)}`,
       statementMs: 2_000,
+      closeMs: 500,
+      log,
     });
     try {
-      await act(other, client);
+      await act(other, client, lines);
     } finally {
       await client.end();
       await other.close();
@@ -153,6 +159,23 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
       } finally {
         for (const { pid } of rows) process.kill(pid, 'SIGCONT');
       }
+    }));
+
+  it('closes within a bound, with a line of the log, when the database does not respond', () =>
+    withOther(async (other, client, lines) => {
+      await client.query('begin; lock table warm_instances');
+      const refused = expect(other.addWarm({ id: 'i1', spec: '', createdAt: 1 })).rejects.toMatchObject(busy);
+      const waiting = `select from pg_locks where not granted and relation = 'warm_instances'::regclass`;
+      await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1);
+      const thaw = server.freeze();
+      try {
+        await other.close();
+        await refused;
+      } finally {
+        thaw();
+      }
+      const message = expect.stringContaining('does not respond');
+      expect(lines).toMatchObject([{ level: 'warn', message, fields: { database: expect.any(String) } }]);
     }));
 
   it('is "unavailable" with the time of a retry while the database is down, and loses nothing acknowledged', async () => {

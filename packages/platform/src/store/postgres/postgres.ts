@@ -1,6 +1,7 @@
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import pg, { type ClientConfig } from 'pg';
+import type { Log } from '../../log.ts';
 import { migrations } from '../migrations.ts';
 import type { Schema } from '../schema.ts';
 import type { Store } from '../store.ts';
@@ -9,10 +10,12 @@ import { createCheckedPool } from './checked-pool.ts';
 import { toConfig } from './config.ts';
 import { createPostgresDialect } from './dialect.ts';
 import { takeServerLock } from './server-lock.ts';
+import { createSockets } from './sockets.ts';
 
 /** The database may notice the death of the previous server only after a moment. */
 const SERVER_WAIT_MS = 5_000;
 const MAX_CONNECTIONS = 10;
+const CLOSE_MS = 5_000;
 
 /** The host, port and name in a URL, without user, password and options. */
 export const toDatabaseName = (url: string): string => {
@@ -24,24 +27,32 @@ export const toDatabaseName = (url: string): string => {
  * Opens the store in a PostgreSQL database and migrates its tables first. A password that the URL does not have is looked up
  * in `PGPASSWORD` and `PGPASSFILE`. Rejects when another server uses the database, when it is from a newer version, and
  * when it cannot be reached; messages name the database without its password. Later, calls reject with `unavailable` while
- * the database cannot serve them, or does not within the time of a statement.
+ * the database cannot serve them, or does not within the time of a statement. `close` waits for calls in progress up to
+ * `closeMs`, then logs that the database does not respond and cuts its connections, so that they reject with `unavailable`.
  */
 export const createPostgresStore = async ({
   url,
   serverWaitMs = SERVER_WAIT_MS,
   statementMs,
+  closeMs = CLOSE_MS,
   now = Date.now,
+  log,
 }: {
   url: string;
   /** How long another server may still have the database before the call rejects. */
   serverWaitMs?: number;
   /** How long a statement may take before the call rejects; the default is 30 s. */
   statementMs?: number;
+  /** Default: 5 s. */
+  closeMs?: number;
   /** The time of the entries that the store itself writes into the log of a sandbox. */
   now?: () => number;
+  log?: Pick<Log, 'warn'> | undefined;
 }): Promise<Store> => {
   const name = toDatabaseName(url);
-  const config = toConfig(url, statementMs === undefined ? {} : { statementMs });
+  const sockets = createSockets();
+  const stream = sockets.open;
+  const config = { ...toConfig(url, statementMs === undefined ? {} : { statementMs }), stream };
   const lock = await takeServerLock(config, { name, waitMs: serverWaitMs }).catch((error: unknown) => {
     throw new Error(`cannot open the database ${name}`, { cause: error });
   });
@@ -54,15 +65,25 @@ export const createPostgresStore = async ({
     return new Kysely<Schema>({ dialect: createPostgresDialect(createCheckedPool(pool, lock.require)) });
   };
   try {
-    await migrate(open(toConfig(url, { statementMs: 'none' }), 1));
+    await migrate(open({ ...toConfig(url, { statementMs: 'none' }), stream }, 1));
   } catch (error) {
     await lock.release();
     throw new Error(`cannot open the database ${name}`, { cause: error });
   }
   const db = open(config, MAX_CONNECTIONS);
   const close = async (): Promise<void> => {
-    await db.destroy();
-    await lock.release();
+    const limit = setTimeout(() => {
+      log?.warn('the database does not respond, so its connections are cut', { database: name });
+      void lock.release(); // First: otherwise it is taken again when its connection ends.
+      sockets.cut();
+    }, closeMs);
+    try {
+      await db.destroy();
+      await lock.release();
+      await sockets.closed();
+    } finally {
+      clearTimeout(limit);
+    }
   };
   return { ...createStoreQueries(db, { now }), close };
 };

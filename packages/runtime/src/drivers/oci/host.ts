@@ -1,4 +1,6 @@
 import { readHostAllowance } from './cgroup/host-allowance.ts';
+import type { HostClass } from './compatibility/compatibility-class.ts';
+import { createHostClassReader } from './compatibility/read-host-class.ts';
 import type { HostAllowance, SeccompInput } from './container/bundle.ts';
 import {
   findOciRuntime,
@@ -26,6 +28,8 @@ export interface OciHost extends HostBackend {
   /** One of the two keeps memory, or neither. */
   readonly criu: Criu | undefined;
   readonly sentry: Sentry | undefined;
+  /** See `createHostClassReader`. */
+  readonly readClass: () => Promise<HostClass | undefined>;
   /** Mounts copies over the kernel's settings, in private mounts. */
   readonly coverSettings: () => void;
 }
@@ -44,6 +48,9 @@ export const readHost = (options: {
   const backend = rootless ? createRootlessBackend({ dataDir, rootless }) : createRootBackend({ dataDir });
   const allowance = readHostAllowance();
   const runtime = runscPath ? createRunsc(runscPath) : findOciRuntime(backend, ociRuntime && [ociRuntime]);
+  // CRIU cannot dump a sentry.
+  const criu = backend.makesCgroups && runtime.level === 'container' ? findCriu(criuDir) : undefined;
+  const sentry = keepsMemory ? runtime.sentry : undefined;
   return {
     ...backend,
     dataDir,
@@ -53,9 +60,9 @@ export const readHost = (options: {
       ? { program: compileSeccomp(runtime.seccompProfile) }
       : { profile: runtime.seccompProfile },
     allowance,
-    // CRIU cannot dump a sentry.
-    criu: backend.makesCgroups && runtime.level === 'container' ? findCriu(criuDir) : undefined,
-    sentry: keepsMemory ? runtime.sentry : undefined,
+    criu,
+    sentry,
+    readClass: createHostClassReader({ criu, sentry, cgroups: backend.cgroups, level: runtime.level }),
     snapshots: createSnapshots(dataDir),
     coverSettings: createSettingsCover(`${dataDir}/run`),
   };

@@ -19,6 +19,7 @@ import { createInstance, type OciInstance, type Run } from './instance.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
 import { compareTrees } from './snapshots/compare-trees.ts';
+import { createStoredSnapshots, type StoredSnapshots } from './snapshots/stored/stored-snapshots.ts';
 import { startSandbox } from './start.ts';
 import { toStepError } from './step-error.ts';
 
@@ -48,6 +49,10 @@ export interface OciOptions {
   rootless?: RootlessOptions | undefined;
 }
 
+export interface OciDriver extends AddressedRuntime {
+  readonly storedSnapshots: StoredSnapshots;
+}
+
 /**
  * The number of concurrent starts for each processor. A start mostly uses the processor: with more of them, all take
  * longer and none ends until nearly all do.
@@ -64,7 +69,7 @@ const defaultCommand = ['/.envd/tini', '--', '/.envd/node', '--v8-pool-size=1', 
  * host or of a rootless namespace.
  * @throws RuntimeError `unsupported` when this host has no OCI runtime
  */
-export const createOci = (options: OciOptions): AddressedRuntime => {
+export const createOci = (options: OciOptions): OciDriver => {
   const { dataDir, agentDir, command = defaultCommand, startTimeoutMs = 60_000, stateDir } = options;
   // These characters would end a mount option and begin another.
   if (!isAbsolute(dataDir) || /[,:\\\s]/.test(dataDir)) {
@@ -221,6 +226,7 @@ export const createOci = (options: OciOptions): AddressedRuntime => {
       diff: (from, to, { signal } = {}) => compareTrees(host, { from, to, signal }),
       exportImage: async (id, { path, signal }) => exportSnapshot(host, id, { path, signal }),
     },
+    storedSnapshots: createStoredSnapshots(host, { agentDir }),
     close: async () => {
       await Promise.allSettled(stopping.values());
       for (const instance of known.values()) instance.close();

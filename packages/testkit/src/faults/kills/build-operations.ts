@@ -63,15 +63,19 @@ export const createBuildOperations = async (): Promise<BuildOperations> => {
   };
 };
 
-/** All that a build has: a pull, commands, an upload, results of steps, an image and a checkpoint. */
+/** All that a build has: a pull, a stage, commands, an upload, results of steps, an image and a checkpoint. */
 const toBuild = (registry: DebianRegistry, context: string) => {
-  const template = Template()
-    .fromImage(`${registry.host}/test/busybox`)
-    .workdir(FOLDER)
-    .run('echo made > made')
-    .copy('file', './')
-    .run('cat file > after; echo >> after')
-    .start('exec sleep 1000', { ready: 'true' });
+  const image = `${registry.host}/test/busybox`;
+  const template = Template.fromDockerfile(`FROM ${image} AS stage
+RUN echo made > /made
+FROM ${image}
+WORKDIR ${FOLDER}
+COPY --from=stage /made ./
+COPY file ./
+RUN cat file > after; echo >> after
+HEALTHCHECK CMD true
+CMD exec sleep 1000
+`);
   return async ({ connection, pid }: Stack, { force }: { force: boolean }): Promise<void> => {
     using server = watchProcess(pid);
     const options = { ...connection, context, force, cpuCount: 1, memoryMb: 256, signal: server.ended };

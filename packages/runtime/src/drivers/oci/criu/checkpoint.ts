@@ -4,6 +4,7 @@ import { withConcurrencyLimit } from '../../../concurrency/concurrency-limit.ts'
 import { settleAll } from '../../../concurrency/settle-all.ts';
 import { RuntimeError } from '../../../error.ts';
 import { syncPath } from '../../../kernel/sync-path.ts';
+import type { HostClass } from '../compatibility/compatibility-class.ts';
 import { createFingerprintKey, readFingerprint } from '../disk/fingerprint.ts';
 import { beginWriteOut } from '../disk/write-out-meanwhile.ts';
 
@@ -17,6 +18,8 @@ export interface Checkpoint {
   needsNetwork?: boolean;
   /** The boot of the host during which the images were written. */
   hostBootId: string;
+  /** The class of that host. Undefined where it was not recorded: only that host can restore it. */
+  madeOn?: HostClass;
   /** Detect damaged images; undefined until the images are on the medium. */
   images?: MemoryImages;
 }

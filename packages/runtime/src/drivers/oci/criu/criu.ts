@@ -9,7 +9,7 @@ import { joinCgroups } from '../cgroup/join-cgroups.ts';
 import { watchOomKills } from '../cgroup/watch-oom-kills.ts';
 import { createCriuHook, HOOK_DEADLINE_MS } from './criu-hook.ts';
 import { toMemoryDeadlineMs } from './memory-deadline.ts';
-import { toCriuCommand } from './prepare-criu.ts';
+import { readCriuVersion, toCriuCommand } from './prepare-criu.ts';
 import { actsAsOwner } from './workarounds/act-as-owner.ts';
 
 /** The program that dumps processes to files and restores them, unpacked by `prepareCriu`. */
@@ -28,6 +28,8 @@ export interface Criu {
    * exists; all of it, the program too, is a member of the cgroups. `livenessFd` may still be pending then.
    */
   restore(options: RestoreOptions): Promise<number>;
+  /** As in `4.2`; undefined when the program reports none. Rejects as `runCommand`. */
+  readVersion(): Promise<string | undefined>;
 }
 
 interface ImageOptions {
@@ -129,6 +131,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
     writeFileSync(`${cacheDir}/${cacheName}`, findings, { mode: 0o600 });
   };
   return {
+    readVersion: () => readCriuVersion(dir),
     dump: async (options) => {
       const { pid, imagesDir, baseId, livenessPipeId, cgroup, lineFd, whileHeld } = options;
       const hook =

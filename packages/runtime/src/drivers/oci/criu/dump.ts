@@ -32,6 +32,7 @@ export const dumpMemory = async (
   await mkdir(imagesDir, { mode: 0o700 });
   const cgroup = host.cgroup(record.spec.id);
   const pids = await cgroup.members();
+  const hostClass = host.readClass();
   try {
     requireProgramFiles(pids);
     await requireUntraced(pids);
@@ -70,7 +71,14 @@ export const dumpMemory = async (
     const { mendImages } = await mending;
     const needsNetwork = await mendImages(imagesDir, await cgroup.members());
     const hostBootId = await readHostBootId();
-    return { livenessPipeId, needsNetwork, hostBootId, ...(bootId !== undefined && { bootId }) };
+    const madeOn = await hostClass;
+    return {
+      livenessPipeId,
+      needsNetwork,
+      hostBootId,
+      ...(madeOn && { madeOn }),
+      ...(bootId !== undefined && { bootId }),
+    };
   } catch (error) {
     const failure = await toStepError(error, {
       step: `writing the memory of sandbox ${record.spec.id}`,

@@ -42,9 +42,7 @@ export const prepareCriu = async ({ targetDir, program, signal }: CriuSource): P
 /** The line of `skerry doctor` for such a folder: its version, and what was changed in the program. */
 export const describeCriu = async (dir: string): Promise<string> => {
   const program = await readFile(join(dir, 'criu'));
-  const [file = '', ...args] = toCriuCommand(dir, 'criu');
-  const version = await runCommand({ file, args: [...args, '--version'] }).catch(() => '');
-  const [, number = 'of unknown version'] = /^Version: (\S+)/m.exec(version) ?? [];
+  const number = (await readCriuVersion(dir).catch(() => undefined)) ?? 'of unknown version';
   const changes = [
     actsAsOwner(program)
       ? 'changed to run as the owner of a sandbox'
@@ -57,6 +55,13 @@ export const describeCriu = async (dir: string): Promise<string> => {
       : 'slower, as it reads all tracked connections',
   ];
   return `CRIU ${number} is ${changes.join(', ')}`;
+};
+
+/** Resolves with the version of the program in such a folder, as in `4.2`; undefined when it reports none. Rejects as `runCommand`. */
+export const readCriuVersion = async (dir: string): Promise<string | undefined> => {
+  const [file = '', ...args] = toCriuCommand(dir, 'criu');
+  const text = await runCommand({ file, args: [...args, '--version'] });
+  return /^Version: (\S+)/m.exec(text)?.[1];
 };
 
 /** The command for the program of that name in such a folder. A statically linked one needs no loader. */

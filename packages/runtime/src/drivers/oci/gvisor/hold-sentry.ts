@@ -36,6 +36,7 @@ export const holdSentry = async <T>(
   await rm(folder.memory, { recursive: true, force: true });
   // Also shows a process after a crash that something may be stopped.
   await mkdir(folder.memory, { mode: 0o700 });
+  const hostClass = host.readClass();
   try {
     await mkdir(imagesDir, { mode: 0o700, recursive: true });
     // A program that stops something outlives this process when it is killed.
@@ -54,7 +55,8 @@ export const holdSentry = async <T>(
       closeSync(writeFd);
       line.close();
     }
-    return await whileHeld({ hostBootId: await readHostBootId() });
+    const madeOn = await hostClass;
+    return await whileHeld({ hostBootId: await readHostBootId(), ...(madeOn && { madeOn }) });
   } catch (error) {
     // Before the removal of what may have filled the disk.
     const failure = await toFailure(error);

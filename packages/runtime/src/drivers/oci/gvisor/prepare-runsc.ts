@@ -21,7 +21,7 @@ export const prepareRunsc = async (options: {
 }): Promise<string> => {
   const own = findProgram('runsc');
   if (own !== undefined) requireOwnProgram(own);
-  if (own !== undefined && (await readVersion(own)) >= OLDEST) return own;
+  if (own !== undefined && (await readDay(own)) >= OLDEST) return own;
   const folder = await fetchDebianProgram(
     { name: 'runsc', release: 'bookworm-backports', purpose: 'there is no level gvisor', assemble },
     options,
@@ -34,7 +34,11 @@ const assemble = ({ root, to }: { root: string; to: string }): Promise<void> =>
   copySynced(join(root, 'usr/bin/runsc'), join(to, 'runsc'));
 
 /** The day of the release as a number; 0 where there is none. */
-const readVersion = async (program: string): Promise<number> => {
-  const text = await runCommand({ file: program, args: ['--version'] }).catch(() => '');
-  return Number(/^runsc version \D*(?:0\.0~)?(\d{8})/.exec(text)?.[1] ?? 0);
+const readDay = async (program: string): Promise<number> => {
+  const version = (await readRunscVersion(program).catch(() => undefined)) ?? '';
+  return Number(/^\D*(?:0\.0~)?(\d{8})/.exec(version)?.[1] ?? 0);
 };
+
+/** Resolves with the version that the program reports; undefined when it reports none. Rejects as `runCommand`. */
+export const readRunscVersion = async (program: string): Promise<string | undefined> =>
+  /^runsc version (\S+)/.exec(await runCommand({ file: program, args: ['--version'] }))?.[1];

@@ -5,6 +5,7 @@ import type { OciRuntime } from '../container/oci-runtime.ts';
 import { readPid } from '../container/read-pid.ts';
 import { runOciProgram } from '../container/run-oci-program.ts';
 import { sentryProfile } from '../container/seccomp-rules.ts';
+import { readRunscVersion } from './prepare-runsc.ts';
 import { createSentry, type RunscCommand } from './sentry.ts';
 
 const options = [
@@ -49,7 +50,7 @@ export const createRunsc = (program: string): OciRuntime => {
     seccompProfile: sentryProfile,
     toProcessLimit: (processCount) => 2 * processCount + OWN_PROCESSES,
     takesTmp: true,
-    sentry: createSentry(run),
+    sentry: createSentry(run, () => readRunscVersion(program)),
     start: async ({ id, folder, agentDir, livenessFd, attach, imagesDir, signal }) => {
       const container = { id, folder, signal };
       const passes = [folder.path, agentDir];

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openBlobStore } from '@skerry/blobs/open';
 import { describe, expect, it } from 'vitest';
 import type { Instance } from '../../../runtime.ts';
 import { runInside } from '../../../suite/client.ts';
@@ -41,7 +42,7 @@ describe('a snapshot with memory at level gvisor', () => {
     );
   });
 
-  it('outlives its source and the runtime, and a sandbox made from it is one like any other', async () => {
+  it('outlives its source and the runtime, also in a blob store, and a sandbox made from it is one like any other', async () => {
     const source = await create();
     const before = await startCounter(source);
     const snapshot = toId();
@@ -58,6 +59,12 @@ describe('a snapshot with memory at level gvisor', () => {
     await copy.snapshot({ id: second, memory: true });
     await copy.resume();
     await expectOn(copy, before);
+    const blobs = await openBlobStore({ kind: 'folder', folder: join(oci.base, 'blobs') });
+    const templateDigest = `sha256:${'a'.repeat(64)}`;
+    const { manifestSha256 } = await oci.runtime.storedSnapshots.write(second, { blobs, templateDigest });
+    await oci.runtime.snapshots.delete(second);
+    const { rootfs } = oci;
+    await oci.runtime.storedSnapshots.read(second, { blobs, manifestSha256, rootfs, templateDigest });
     await expectOn(await create({ snapshot: second }), before);
   });
 

@@ -21,7 +21,8 @@ const OPEN_DEADLINE_MS = 8_000;
 const TRIES = 5;
 const TRY_AFTER_MS = 50;
 
-export const createSentry = (run: RunscCommand): Sentry => ({
+export const createSentry = (run: RunscCommand, readVersion: Sentry['readVersion']): Sentry => ({
+  readVersion,
   hold: async (container) => {
     const { id } = container;
     await closeSockets(run, container);

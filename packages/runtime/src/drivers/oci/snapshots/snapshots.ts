@@ -50,6 +50,11 @@ export interface OciSnapshots extends Omit<Snapshots, 'diff' | 'exportImage'> {
    */
   makeEphemeral(id: SnapshotId, capture: Capture): Promise<void>;
   /**
+   * Makes a snapshot of what `write` puts at these paths, on the medium but for their names, and resolves with. Leaves
+   * nothing when it rejects: with `already_exists`, or as `write`.
+   */
+  adopt(id: SnapshotId, write: (to: SnapshotFolder) => Promise<SealedSnapshot>): Promise<void>;
+  /**
    * Opens a snapshot to start from, with its image. Rejects with `not_found`, and with `damaged` when it is incomplete
    * or was changed.
    */
@@ -146,6 +151,11 @@ export const createSnapshots = (dataDir: string): OciSnapshots => {
         ]);
         const contents = toContents(captured.record, memory);
         await keepRecord(folder.record, { version: 1, phase: 'sealed', ...contents, ...disk });
+      }),
+    adopt: (id, write) =>
+      makeIn(id, async (folder) => {
+        await keepRecord(folder.record, { version: 1, phase: 'capturing' });
+        await keepRecord(folder.record, await write(folder));
       }),
     makeEphemeral: (id, capture) =>
       makeIn(id, async (folder) => {

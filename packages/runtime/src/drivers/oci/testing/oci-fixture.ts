@@ -7,9 +7,8 @@ import type { Instance, InstanceOrigin, InstanceSettings } from '../../../runtim
 import { prepareSuiteAgent } from '../../../suite/agent.ts';
 import { prepareSuiteRootfs } from '../../../suite/rootfs.ts';
 import { findTraces } from '../../../suite/traces.ts';
-import type { AddressedRuntime } from '../../guest-socket.ts';
 import { prepareCriu } from '../criu/prepare-criu.ts';
-import { createOci, type OciOptions } from '../oci.ts';
+import { createOci, type OciDriver, type OciOptions } from '../oci.ts';
 
 const MIB = 2 ** 20;
 /** All tests of this host share it. */
@@ -29,7 +28,7 @@ export interface OciFixture {
   readonly criuDir: string | undefined;
   /** Where CRIU and gVisor are. */
   readonly programsDir: string;
-  readonly runtime: AddressedRuntime;
+  readonly runtime: OciDriver;
   /** Everything of a spec but its id and origin. */
   readonly settings: Omit<InstanceSettings, 'id'>;
   /** An id for a sandbox or a snapshot that no other has had. */
@@ -62,11 +61,11 @@ export const useOci = (options: {
   let agentDir: string;
   let rootfs: string;
   let criuDir: string | undefined;
-  let runtime: AddressedRuntime;
+  let runtime: OciDriver;
   let missing = 'CRIU cannot work on this kernel';
   const ids: string[] = [];
 
-  const open = (change: Partial<OciOptions> = {}): AddressedRuntime =>
+  const open = (change: Partial<OciOptions> = {}): OciDriver =>
     createOci({ dataDir, agentDir, criuDir, ...slots, ...change });
   // Without the slots of the others, their links would look like leftovers.
   const traces = async (): Promise<string[]> =>

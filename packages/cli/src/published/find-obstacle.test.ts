@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { findObstacle } from './find-obstacle.ts';
+
+const host = { platform: 'linux', arch: 'x64', version: 'v24.21.0' } as const;
+
+it('finds no obstacle on a supported host', () => {
+  expect(findObstacle(manifest, host)).toBeUndefined();
+});
+
+it.each([
+  [{ arch: 'arm64' }, 'linux on x64 is needed, and this is linux on arm64'],
+  [{ platform: 'darwin', arch: 'arm64' }, 'linux on x64 is needed, and this is darwin on arm64'],
+  [{ version: 'v20.20.2' }, `Node ${manifest.engines.node} is needed, and this is v20.20.2`],
+] as const)('names in one line what is wrong with %o', (differences, obstacle) => {
+  expect(findObstacle(manifest, { ...host, ...differences })).toBe(obstacle);
+});

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
+import type { BlobStore } from '@skerry/blobs';
+import { RuntimeError } from '../../../../error.ts';
+import { syncPath } from '../../../../kernel/sync-path.ts';
+import type { SnapshotId } from '../../../../runtime.ts';
+import { digestAgentFolder } from '../../compatibility/agent-digest.ts';
+import { findClassDifferences } from '../../compatibility/compare-classes.ts';
+import { type Checkpoint, listImages, type MemoryImages, verifyImages } from '../../criu/checkpoint.ts';
+import { requireRoomFor } from '../../disk/require-room.ts';
+import { describeSealedDisk } from '../../disk/sealed-disk.ts';
+import type { SnapshotFolder } from '../../folder.ts';
+import type { OciHost } from '../../host.ts';
+import { readManifest } from '../manifest.ts';
+import type { SealedSnapshot } from '../snapshot-record.ts';
+import { toStoreFailure } from './blob-failure.ts';
+import { parseStoredManifest } from './parse-manifest.ts';
+import { type PartsSource, readParts } from './read-parts.ts';
+import {
+  listStoredFiles,
+  MAX_MANIFEST_BYTES,
+  type StoredManifest,
+  type StoredMemory,
+  toManifestKey,
+  toPartKey,
+} from './stored-manifest.ts';
+
+export interface FetchOptions {
+  blobs: BlobStore;
+  /** What `storeSnapshot` has resolved with. */
+  manifestSha256: string;
+  /** The image on this host that the snapshot needs below its files, by path and by digest. */
+  rootfs: string;
+  templateDigest: string;
+  /** The agent's folder on this host. */
+  agentDir: string;
+  signal: AbortSignal | undefined;
+}
+
+/**
+ * Reads a snapshot back from a store, and makes it one of this host, verified as a whole. Leaves nothing when it
+ * rejects: with `not_found` when the store has no manifest of it, `damaged` when the manifest or a part is not what its
+ * digest says or cannot be true, `unsupported` with the reasons when it needs another image, or its memory a host of
+ * another class, `already_exists` and `exhausted` as a capture, and `unavailable` when the store is, or the signal
+ * aborted.
+ */
+export const fetchSnapshot = async (host: OciHost, id: SnapshotId, options: FetchOptions): Promise<void> => {
+  const { blobs, signal, rootfs } = options;
+  const manifest = await readStoredManifest(id, options);
+  await requireCompatible(host, manifest, options);
+  const sizes = listStoredFiles(manifest).flatMap(({ parts }) => parts.map(({ sizeBytes }) => sizeBytes));
+  requireRoomFor(
+    host.dataDir,
+    sizes.reduce((sum, size) => sum + size, 0),
+  );
+  const source: PartsSource = { blobs, toKey: (sha256) => toPartKey(id, sha256), signal };
+  const write = async (folder: SnapshotFolder): Promise<SealedSnapshot> => {
+    const { disk, list, contents } = manifest;
+    await readParts(folder.image, disk, source);
+    const sealed = await describeSealedDisk(folder.image);
+    if (sealed.sha256 !== disk.sha256)
+      throw new RuntimeError('damaged', `the hash of its disk is ${sealed.sha256} and was ${disk.sha256}`);
+    const summary = list && { sha256: list.sha256, entryCount: list.entryCount };
+    if (list && summary) {
+      await readParts(folder.manifest, list, source);
+      await readManifest(folder.manifest, summary);
+    }
+    const memory = manifest.memory && (await fetchMemory(folder, manifest.memory, source));
+    return {
+      version: 1,
+      phase: 'sealed',
+      ...contents,
+      rootfs,
+      disk: sealed,
+      ...(summary && { manifest: summary }),
+      ...(memory && { memory, agentDir: options.agentDir }),
+    };
+  };
+  await host.snapshots.adopt(id, (folder) =>
+    write(folder).catch((error: unknown) => {
+      throw toStoreFailure(error, `fetching snapshot ${id}`);
+    }),
+  );
+};
+
+const readStoredManifest = async (
+  id: SnapshotId,
+  { blobs, manifestSha256, signal }: FetchOptions,
+): Promise<StoredManifest> => {
+  const { sizeBytes, body } = await blobs.get(toManifestKey(id), { signal });
+  if (sizeBytes > MAX_MANIFEST_BYTES) {
+    body.destroy();
+    throw new RuntimeError('damaged', `the manifest of snapshot ${id} has ${sizeBytes} bytes`);
+  }
+  const bytes = await buffer(body);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  if (sha256 !== manifestSha256)
+    throw new RuntimeError('damaged', `the manifest of snapshot ${id} is not the one that was stored`);
+  const manifest = parseStoredManifest(bytes.toString('utf8'));
+  if (manifest.snapshot !== id)
+    throw new RuntimeError('damaged', `the manifest of snapshot ${id} is that of ${manifest.snapshot}`);
+  return manifest;
+};
+
+const requireCompatible = async (
+  host: OciHost,
+  { snapshot, templateDigest, memory }: StoredManifest,
+  options: FetchOptions,
+): Promise<void> => {
+  if (templateDigest !== options.templateDigest)
+    throw new RuntimeError('unsupported', `snapshot ${snapshot} needs the image ${templateDigest}`);
+  if (memory === undefined) return;
+  const [hostClass, agentDigest] = await Promise.all([host.readClass(), digestAgentFolder(options.agentDir)]);
+  const here = hostClass && { ...hostClass, templateDigest, agentDigest };
+  const reasons = findClassDifferences(memory.class, here);
+  if (reasons.length > 0)
+    throw new RuntimeError(
+      'unsupported',
+      `the memory of snapshot ${snapshot} cannot be restored on this host: ${reasons.join('; ')}`,
+    );
+};
+
+const fetchMemory = async (
+  folder: SnapshotFolder,
+  { class: made, checkpoint, usernsName, fingerprints, files }: StoredMemory,
+  source: PartsSource,
+): Promise<Checkpoint> => {
+  await mkdir(folder.memory, { mode: 0o700 });
+  for (const file of files) await readParts(`${folder.memory}/${file.name}`, file, source);
+  await syncPath(folder.memory);
+  const images: MemoryImages = {
+    ...(usernsName !== undefined && { usernsName }),
+    files: listImages(folder.memory).files,
+    fingerprints,
+  };
+  await verifyImages(folder.memory, images);
+  const { templateDigest: _template, agentDigest: _agent, ...madeOn } = made;
+  return { ...checkpoint, madeOn, images };
+};

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { BlobStore } from '@skerry/blobs';
+import { RuntimeError } from '../../../../error.ts';
+import type { SnapshotId } from '../../../../runtime.ts';
+import { isInstanceId } from '../../../instance-spec.ts';
+import { digestAgentFolder } from '../../compatibility/agent-digest.ts';
+import { verifyImages } from '../../criu/checkpoint.ts';
+import { requireSealedDisk } from '../../disk/sealed-disk.ts';
+import { type SnapshotFolder, toSnapshotFolder } from '../../folder.ts';
+import { readSealedSnapshot, type SealedSnapshot } from '../snapshot-record.ts';
+import {
+  listStoredFiles,
+  type StoredManifest,
+  type StoredMemory,
+  toManifestKey,
+  toPartKey,
+  toPartsPrefix,
+} from './stored-manifest.ts';
+import { type PartsTarget, writeParts } from './write-parts.ts';
+
+export interface StoredSnapshot {
+  /** Of the manifest, in hex: `fetchSnapshot` needs it. The manifest has the digests of everything else. */
+  manifestSha256: string;
+  /** What its parts take in the store. */
+  sizeBytes: number;
+}
+
+/**
+ * Writes a snapshot into a store: its parts, and then the manifest, so that a snapshot whose manifest is in the store
+ * is there as a whole. After a failure, what was stored stays there for a further call. Rejects with `not_found`, also
+ * for an ephemeral one, `damaged` when it differs from its capture, `unsupported` when only this host can restore its
+ * memory, and `unavailable` when the store is, or the signal aborted.
+ */
+export const storeSnapshot = async (
+  dataDir: string,
+  id: SnapshotId,
+  options: { blobs: BlobStore; templateDigest: string; signal: AbortSignal | undefined },
+): Promise<StoredSnapshot> => {
+  const { blobs, templateDigest, signal } = options;
+  const folder = toSnapshotFolder(dataDir, id);
+  const sealed = isInstanceId(id) ? await readSealedSnapshot(folder.record) : undefined;
+  if (sealed === undefined) throw new RuntimeError('not_found', `no snapshot ${id}`);
+  await requireSealedDisk(folder.image, sealed.disk);
+  if (sealed.memory?.images) await verifyImages(folder.memory, sealed.memory.images);
+  const target: PartsTarget = {
+    blobs,
+    toKey: (sha256) => toPartKey(id, sha256),
+    stored: await listParts(id, { blobs, signal }),
+    signal,
+  };
+  const { sandbox, parent, diskBaseId, diskBytes, internet, level } = sealed;
+  // First, since that may be refused.
+  const memory = await writeMemory(folder, sealed, { target, templateDigest });
+  const manifest: StoredManifest = {
+    version: 1,
+    snapshot: id,
+    contents: {
+      sandbox,
+      ...(parent !== undefined && { parent }),
+      diskBaseId,
+      diskBytes,
+      internet,
+      ...(level !== undefined && { level }),
+    },
+    templateDigest,
+    disk: { ...(await writeParts(folder.image, target)), sha256: sealed.disk.sha256 },
+    ...(sealed.manifest && { list: { ...(await writeParts(folder.manifest, target)), ...sealed.manifest } }),
+    ...(memory && { memory }),
+  };
+  const bytes = Buffer.from(JSON.stringify(manifest));
+  await blobs.put(toManifestKey(id), Readable.from([bytes]), { sizeBytes: bytes.length, signal });
+  const parts = listStoredFiles(manifest).flatMap((file) => file.parts);
+  const sizes = new Map(parts.map(({ sha256, storedBytes }) => [sha256, storedBytes]));
+  return {
+    manifestSha256: createHash('sha256').update(bytes).digest('hex'),
+    sizeBytes: [...sizes.values()].reduce((sum, size) => sum + size, 0),
+  };
+};
+
+const listParts = async (
+  id: SnapshotId,
+  { blobs, signal }: { blobs: BlobStore; signal: AbortSignal | undefined },
+): Promise<Map<string, number>> => {
+  const prefix = toPartsPrefix(id);
+  const stored = new Map<string, number>();
+  for await (const { key, sizeBytes } of blobs.list(prefix, { signal }))
+    stored.set(key.slice(prefix.length), sizeBytes);
+  return stored;
+};
+
+const writeMemory = async (
+  folder: SnapshotFolder,
+  { memory, agentDir }: SealedSnapshot,
+  { target, templateDigest }: { target: PartsTarget; templateDigest: string },
+): Promise<StoredMemory | undefined> => {
+  if (memory === undefined) return undefined;
+  const { madeOn, images, livenessPipeId, bootId, needsNetwork, hostBootId } = memory;
+  if (madeOn === undefined || agentDir === undefined || images?.fingerprints === undefined)
+    throw new RuntimeError('unsupported', 'only the host that has written this memory can restore it');
+  const files: StoredMemory['files'] = [];
+  for (const { name } of images.files)
+    files.push({ name, ...(await writeParts(`${folder.memory}/${name}`, target)) });
+  return {
+    class: { ...madeOn, templateDigest, agentDigest: await digestAgentFolder(agentDir) },
+    checkpoint: {
+      hostBootId,
+      ...(livenessPipeId !== undefined && { livenessPipeId }),
+      ...(bootId !== undefined && { bootId }),
+      ...(needsNetwork !== undefined && { needsNetwork }),
+    },
+    ...(images.usernsName !== undefined && { usernsName: images.usernsName }),
+    fingerprints: images.fingerprints,
+    files,
+  };
+};

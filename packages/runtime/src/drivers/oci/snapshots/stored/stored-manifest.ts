@@ -1,0 +1,67 @@
+import type { SnapshotId } from '../../../../runtime.ts';
+import type { CompatibilityClass } from '../../compatibility/compatibility-class.ts';
+import type { Checkpoint, MemoryImages } from '../../criu/checkpoint.ts';
+import type { ManifestSummary } from '../manifest.ts';
+import type { SnapshotContents } from '../snapshot-record.ts';
+
+/** The description of a snapshot in a blob store. It is stored last: where it is, everything that it names is, too. */
+export interface StoredManifest {
+  version: 1;
+  snapshot: SnapshotId;
+  /** The part of its record that does not depend on a host. */
+  contents: Pick<SnapshotContents, 'sandbox' | 'parent' | 'diskBaseId' | 'diskBytes' | 'internet' | 'level'>;
+  /** Of the image below its files. */
+  templateDigest: string;
+  /** With the hash of its content, see `hashSparse`. */
+  disk: StoredFile & { sha256: string };
+  /** Absent: its files are not listed. */
+  list?: StoredFile & ManifestSummary;
+  /** Present where its processes are captured too. */
+  memory?: StoredMemory;
+}
+
+export interface StoredMemory {
+  class: CompatibilityClass;
+  checkpoint: Pick<Checkpoint, 'livenessPipeId' | 'bootId' | 'needsNetwork' | 'hostBootId'>;
+  usernsName?: string;
+  fingerprints: NonNullable<MemoryImages['fingerprints']>;
+  files: (StoredFile & { name: string })[];
+}
+
+/** A file in parts, in their order. What no part covers is zeros. */
+export interface StoredFile {
+  sizeBytes: number;
+  parts: StoredPart[];
+}
+
+/** A part is a blob under its digest, compressed by zstd. */
+export interface StoredPart {
+  offset: number;
+  sizeBytes: number;
+  /** Of its bytes before they are compressed, in hex. */
+  sha256: string;
+  /** The size of the blob. */
+  storedBytes: number;
+}
+
+/** The number of bytes of a file in one part, but for the last one. */
+export const PART_BYTES = 4 * 2 ** 20;
+
+/** More than the parts of a disk of a terabyte take. */
+export const MAX_MANIFEST_BYTES = 64 * 2 ** 20;
+
+/** Everything of a snapshot is below it. */
+export const toStoredPrefix = (id: SnapshotId): string => `snapshots/${id}/`;
+
+export const toManifestKey = (id: SnapshotId): string => `${toStoredPrefix(id)}manifest.json`;
+
+export const toPartsPrefix = (id: SnapshotId): string => `${toStoredPrefix(id)}parts/`;
+
+export const toPartKey = (id: SnapshotId, sha256: string): string => `${toPartsPrefix(id)}${sha256}`;
+
+/** All files of a snapshot. */
+export const listStoredFiles = ({ disk, list, memory }: StoredManifest): StoredFile[] => [
+  disk,
+  ...(list ? [list] : []),
+  ...(memory?.files ?? []),
+];
