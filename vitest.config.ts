@@ -90,7 +90,7 @@ export default defineConfig({
           include: ['packages/testkit/src/cluster/**/*.test.ts'],
           globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
           setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
-          env: { ...env, SKERRY_IMAGES_DIR: imagesDir },
+          env: { ...env, SKERRY_IMAGES_DIR: imagesDir, SKERRY_BASE: 'minimal' },
           testTimeout: 240_000 * patience,
           hookTimeout: 240_000 * patience,
           expect: expectOptions,

@@ -1,28 +1,15 @@
 import { join } from 'node:path';
-import type { ImageRule } from '@skerry/images/image-map';
-import { readSpareRoom } from '@skerry/runtime/room';
 import type { CliError } from './cli-error.ts';
 import type { ServerAddress } from './data-folder.ts';
+import { type BuildOptions, readSpareBytes } from './serving/build-options.ts';
 import { requireUse } from './serving/folder-use.ts';
 import { type HostOptions, openHost } from './serving/host.ts';
 import { type ServingOptions, serve } from './serving/serve.ts';
 import { openTemplateImages } from './template-images.ts';
 
-export interface UpOptions extends HostOptions, ServingOptions {
+export interface UpOptions extends HostOptions, ServingOptions, BuildOptions {
   /** Sandboxes of the base template that are always started in advance, and the maximum under recent demand. */
   warm?: { min: number; max: number };
-  /** The space for the results of steps of builds; 0: none are kept. */
-  buildCacheMb: number;
-  /** A build of a template that takes longer fails. */
-  buildTimeoutMs: number;
-  /** Authorities, `host[:port]`, of registries that builds may use at any address; others must be public. */
-  allowedRegistries: readonly string[];
-  /** What names of images mean to builds. */
-  imageMap: readonly ImageRule[];
-  /** URL of the API of ECR, which issues tokens for access keys of AWS; by default that of AWS for the region. */
-  ecrEndpoint: string | undefined;
-  /** What the files that builds copy may take together, in MiB. */
-  maxContextMb: number;
 }
 
 export interface RunningServer {
@@ -83,5 +70,3 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const running = cleanup.move();
   return { address: serving.address, failed, close: () => running.disposeAsync() };
 }
-
-const readSpareBytes = (folder: string): number => readSpareRoom(folder).sizeBytes;

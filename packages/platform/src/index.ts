@@ -4,7 +4,7 @@ export { type Clock, createSystemClock } from './clock.ts';
 export type { Ids } from './ids.ts';
 export { defaultLimits, type Limits } from './limits.ts';
 export type { Log, LogFields } from './log.ts';
-export { baseOfNode } from './nodes/fleet-runtime.ts';
+export type { NodeImages } from './nodes/fleet-images.ts';
 export type { ConnectNode } from './nodes/member.ts';
 export { createNodes, type ListedNode, type Nodes } from './nodes/nodes.ts';
 export { createStore } from './store/sqlite.ts';

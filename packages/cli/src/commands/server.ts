@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { parseDuration } from './parse-duration.ts';
 import { parseNode } from './parse-node.ts';
+import { type BuildFlags, toBuildOptions, withBuildOptions } from './serve/build-options.ts';
 import {
   type CredentialFlags,
   toCredentialFiles,
@@ -15,7 +16,7 @@ import {
   withServingOptions,
 } from './serve/serving-options.ts';
 
-interface ServerFlags extends ServingFlags, CredentialFlags, ForegroundFlags {
+interface ServerFlags extends ServingFlags, BuildFlags, CredentialFlags, ForegroundFlags {
   data: string;
   node: ReturnType<typeof parseNode>[];
   nodes?: string;
@@ -27,7 +28,7 @@ export function serverCommand(): Command {
   const command = new Command('server').description(
     'start the service without sandboxes of its own: they are on nodes, each of which runs "skerry node"',
   );
-  withServingOptions(withDataOption(command))
+  withBuildOptions(withServingOptions(withDataOption(command)))
     .option(
       '--node <name=host:port>',
       'a node, by the name in its certificate; may be repeated',
@@ -48,6 +49,7 @@ export function serverCommand(): Command {
       if (listed.length === 0) throw new CliError('a server needs a node: name one by --node or --nodes');
       const server = await startNodesServer({
         ...(await toServingOptions(flags)),
+        ...toBuildOptions(flags),
         ...foreground,
         dataDir: flags.data,
         files: toCredentialFiles(flags),

@@ -1,5 +1,9 @@
 import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { forwardImagesService, openImageFiles } from '@skerry/images';
+import { RuntimeError } from '@skerry/runtime';
 import { type CredentialFiles, CredentialsError, loadCredentials, serveNode } from '@skerry/runtime/node';
+import { readSpareRoom } from '@skerry/runtime/room';
 import { CliError } from '../cli-error.ts';
 import { ownerFile, requireUse } from '../serving/folder-use.ts';
 import { type HostOptions, openHost } from '../serving/host.ts';
@@ -36,13 +40,25 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const host = await openHost(options);
   cleanup.defer(() => host.close());
   const { rootfs, digest } = host.base;
+  const templatesFolder = join(host.dataDir, 'templates');
+  const imageFiles = await openImageFiles({
+    folder: templatesFolder,
+    incoming: join(host.dataDir, 'incoming'),
+    requireRoom: (sizeBytes) => {
+      if (sizeBytes > readSpareRoom(host.dataDir).sizeBytes)
+        throw new RuntimeError('exhausted', 'the node has too little room for the image');
+    },
+  });
   const server = await serveNode(host.runtime, {
     listen,
     credentials,
     ownerFile: ownerFile(host.dataDir),
+    images: imageFiles,
+    addServices: (router) => forwardImagesService(router, host.images),
     description: {
       version,
       base: { rootfs, digest },
+      templatesFolder,
       room: { sandboxes: maxSandboxes, memoryBytes: totalmem(), cpuCount: availableParallelism() },
     },
     onOwner: ({ owner, epoch }) => log.info('a server owns this node', { owner, epoch }),

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { baseOfNode, createNodes, createSystemClock, type ListedNode } from '@skerry/platform';
+import { join } from 'node:path';
+import { createNodes, createSystemClock, type ListedNode, type TemplateImages } from '@skerry/platform';
 import { type CredentialFiles, connectNode } from '@skerry/runtime/node';
 import { InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
@@ -9,11 +10,13 @@ import { parseAddress, parseNode } from '../commands/parse-node.ts';
 import { openDataFolder, removeServerAddress } from '../data-folder.ts';
 import { lockDataFolder } from '../data-lock.ts';
 import { removeServerProcess, writeServerProcess } from '../server-process.ts';
+import { type BuildOptions, readSpareBytes } from '../serving/build-options.ts';
 import { markOfServer, requireUse } from '../serving/folder-use.ts';
 import { type Serving, type ServingOptions, serve } from '../serving/serve.ts';
+import { openNodeTemplateImages } from '../template-images.ts';
 import { readCredentials } from './node.ts';
 
-export interface NodesServerOptions extends ServingOptions {
+export interface NodesServerOptions extends ServingOptions, BuildOptions {
   dataDir: string;
   files: CredentialFiles;
   listed: readonly ListedNode[];
@@ -26,7 +29,8 @@ export interface NodesServerOptions extends ServingOptions {
  * tried again from then on. Rejects, with nothing left open, when the certificate, the folder or the port cannot be used.
  */
 export async function startNodesServer(options: NodesServerOptions): Promise<Serving> {
-  const { listed, log, deadMs } = options;
+  const { listed, log, deadMs, allowedRegistries, ecrEndpoint, imageMap } = options;
+  const { buildCacheMb, buildTimeoutMs } = options;
   const twice = listed.find(({ name }, index) =>
     listed.some((other, at) => at < index && other.name === name),
   );
@@ -51,15 +55,41 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
       clock: createSystemClock(),
       log,
       deadMs,
-      connect: ({ name, address, epoch }, events) =>
-        connectNode({
+      connect: ({ name, address, epoch }, { onAnswer, onFailure }) => {
+        let templates: TemplateImages | undefined;
+        const connection = connectNode({
           address: { name, ...parseAddress(address) },
           credentials,
           claim: { installation, owner, epoch },
-          ...events,
-        }),
+          onAnswer: (description) => {
+            const { runtime } = connection;
+            if (templates === undefined && runtime !== undefined)
+              templates = openNodeTemplateImages(runtime.transport, {
+                folder: description.templatesFolder,
+                ...{ allowedRegistries, ecrEndpoint, imageMap },
+              });
+            onAnswer(description);
+          },
+          onFailure,
+        });
+        return {
+          get runtime() {
+            return connection.runtime;
+          },
+          get images() {
+            return templates && { ...connection.images, templates };
+          },
+          close: () => connection.close(),
+        };
+      },
     });
-    return { runtime: nodes.runtime, nodes, images: { base: { rootfs: baseOfNode } } };
+    const { runtime, images } = nodes;
+    const contexts = {
+      folder: join(dataDir, 'contexts'),
+      maxTotalBytes: options.maxContextMb * 2 ** 20,
+      readSpareBytes,
+    };
+    return { runtime, nodes, images, contexts, limits: { buildCacheMb, buildTimeoutMs } };
   });
   cleanup.defer(() => serving.close());
   const running = cleanup.move();

@@ -6,15 +6,12 @@ const expected: Features = {
   programs: true,
   pause: { memory: true, filesystem: true },
   snapshot: { memory: true, filesystem: true },
-  imageExport: false,
+  imageExport: true,
   network: true,
   limits: { cpu: true, memory: true, disk: true, processes: true },
 };
 
-/**
- * What every node can do, read anew at each use. Images of builds stay on the machine that made them, so `imageExport` is false.
- * Levels must not differ: the caller uses no node of another one.
- */
+/** What every node can do, read anew at each use. Levels must not differ: the caller uses no node of another one. */
 export const createCommonFeatures = (all: () => Features[]): Features => {
   const every = <T extends Record<string, boolean>>(pick: (features: Features) => T): T => {
     const given = all().map(pick);
@@ -32,7 +29,9 @@ export const createCommonFeatures = (all: () => Features[]): Features => {
     get snapshot() {
       return every(({ snapshot }) => snapshot);
     },
-    imageExport: false,
+    get imageExport() {
+      return all().every(({ imageExport }) => imageExport);
+    },
     get network() {
       return all().every(({ network }) => network);
     },

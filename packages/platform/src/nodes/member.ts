@@ -3,11 +3,14 @@ import type { NodeDescription } from '@skerry/runtime/node';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { NodeRow, NodeStore } from '../store/nodes/node-store.ts';
+import type { NodeImages } from './fleet-images.ts';
 
 /** A connection to a node that is made again whenever it ends. */
 export interface NodeLink {
   /** Undefined until the node has answered for the first time. */
   readonly runtime: Runtime | undefined;
+  /** The same. */
+  readonly images: NodeImages | undefined;
   close(): Promise<void>;
 }
 
@@ -39,6 +42,7 @@ export interface MemberOptions extends MemberHooks {
 export interface Member {
   readonly name: string;
   readonly runtime: Runtime | undefined;
+  readonly images: NodeImages | undefined;
   /** What the node said last. */
   readonly description: NodeDescription | undefined;
   /** Whether it answers. */
@@ -131,6 +135,9 @@ export const createMember = (options: MemberOptions): Member => {
     settled,
     get runtime() {
       return link.runtime;
+    },
+    get images() {
+      return link.images;
     },
     get description() {
       return description;

@@ -1,8 +1,19 @@
 import type { Instance } from '@skerry/runtime';
 import { NodeUnreachableError, namingNode } from './unreachable.ts';
 
-/** Wraps an instance of a node. A stream rejects at once while `isUp` returns false: its packets would vanish. */
-export const toNodeInstance = (node: string, inner: Instance, isUp: () => boolean): Instance => ({
+/** What differs for an instance of a node. */
+interface OfNode extends Pick<Instance, 'exportImage'> {
+  /** While it returns false a stream rejects at once: its packets would vanish. */
+  isUp(): boolean;
+  onStopped(): void;
+}
+
+/** Wraps an instance of a node. */
+export const toNodeInstance = (
+  node: string,
+  inner: Instance,
+  { isUp, exportImage, onStopped }: OfNode,
+): Instance => ({
   id: inner.id,
   get runId() {
     return inner.runId;
@@ -19,8 +30,11 @@ export const toNodeInstance = (node: string, inner: Instance, isUp: () => boolea
   pause: (options) => namingNode(node, inner.pause(options)),
   resume: (options) => namingNode(node, inner.resume(options)),
   snapshot: (options) => namingNode(node, inner.snapshot(options)),
-  exportImage: (options) => namingNode(node, inner.exportImage(options)),
+  exportImage,
   usage: () => namingNode(node, inner.usage()),
-  stop: () => namingNode(node, inner.stop()),
+  stop: async () => {
+    await namingNode(node, inner.stop());
+    onStopped();
+  },
   onExit: (listener) => inner.onExit(listener),
 });

@@ -15,6 +15,7 @@ import { createRecordingLog } from '../testing/recording-log.ts';
 import { baseOfNode } from './fleet-runtime.ts';
 import type { ConnectNode } from './member.ts';
 import { createNodes, type Nodes } from './nodes.ts';
+import { createImagesInMemory } from './testing/images-in-memory.ts';
 
 const template = { id: 't1', name: 'base', kind: 'image' as const, public: false };
 const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
@@ -39,6 +40,7 @@ const runtimes = new Map<string, FaultyRuntime>();
 const description: NodeDescription = {
   version: '1',
   base: { rootfs: '/', digest: 'sha256:1' },
+  templatesFolder: '/templates',
   room: { sandboxes: 2, memoryBytes: 2 ** 30, cpuCount: 1 },
 };
 
@@ -59,7 +61,8 @@ const start = async (names: readonly string[], up: readonly string[] = names): P
     };
     world[name] = node;
     queueMicrotask(up.includes(name) ? node.up : node.down);
-    return { runtime, close: async () => {} };
+    const images = createImagesInMemory(join(folder, name), new Map());
+    return { runtime, images, close: async () => {} };
   };
   const { clock } = manual;
   const listed = names.map((name) => ({ name, address: `${name}:1` }));

@@ -1,12 +1,14 @@
-import { conflict, notFound } from '@skerry/contract/error';
+import { ApiError, conflict, notFound } from '@skerry/contract/error';
 import type { Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { NodeLoad, NodeRow } from '../store/nodes/node-store.ts';
 import type { NodePlace, Store } from '../store/store.ts';
+import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
 import { createTurns } from '../turns.ts';
 import { createCommonFeatures } from './common-features.ts';
-import { createFleetRuntime, type ReachableNode } from './fleet-runtime.ts';
+import { createFleetImages, isImageOfNodes } from './fleet-images.ts';
+import { baseOfNode, createFleetRuntime, type ReachableNode } from './fleet-runtime.ts';
 import { type ConnectNode, createMember, type Member, type MemberHooks } from './member.ts';
 import { type Candidate, noPlace, type Placement, rankPlaces } from './placement.ts';
 import { NodeUnreachableError } from './unreachable.ts';
@@ -42,6 +44,10 @@ export interface NodeView extends NodeRow {
 export interface Nodes {
   readonly runtime: Runtime;
   readonly placement: Placement;
+  /** The image of the base template, of which each node has one, and those of others, which are where they were needed. */
+  readonly images: { base: InstallationImage; templates: TemplateImages };
+  /** The node of a sandbox of a build that this process runs. */
+  nodeOfBuild(id: string): string | undefined;
   /** False while the node of a record does not answer: nothing can be found out about what is on it. */
   canReach(node: string | null): boolean;
   /** Claims every listed node and connects to it. Resolves when each is ready, or could not be reached at first. */
@@ -70,8 +76,10 @@ export const createNodes = (options: NodesOptions): Nodes => {
   const never = new AbortController().signal;
 
   const reachable = (): ReachableNode[] =>
-    [...members.values()].flatMap(({ name, isUp, runtime, description }) =>
-      isUp && runtime && description ? [{ name, runtime, baseRootfs: description.base.rootfs }] : [],
+    [...members.values()].flatMap(({ name, isUp, runtime, images, description }) =>
+      isUp && runtime && images && description
+        ? [{ name, runtime, images, baseRootfs: description.base.rootfs }]
+        : [],
     );
   const features = createCommonFeatures(() =>
     [...members.values()].flatMap(({ runtime }) => (runtime ? [runtime.features] : [])),
@@ -104,6 +112,13 @@ export const createNodes = (options: NodesOptions): Nodes => {
         }
         throw noPlace(request, obstacles);
       }, never),
+    provide: async (id, origin) => {
+      if (!('rootfs' in origin) || !isImageOfNodes(origin.rootfs)) return;
+      const name = (await store.findSandbox(id))?.node ?? '';
+      const node = reachable().find((one) => one.name === name);
+      if (node === undefined) throw new NodeUnreachableError(name);
+      await images.toNodePath(origin.rootfs, node);
+    },
     on: (node): NodePlace => {
       const member = members.get(node ?? '');
       if (!member?.isUp) throw new NodeUnreachableError(node ?? '');
@@ -124,17 +139,37 @@ export const createNodes = (options: NodesOptions): Nodes => {
     };
   };
 
+  let lastBuilder: string | undefined;
+  /** The same as long as it can: what builds keep for later ones is there. */
+  const builder = (): ReachableNode => {
+    const all = [...members.values()].map((member) => ({ member, obstacle: toObstacle(member) }));
+    const able = all.filter(({ obstacle }) => obstacle === undefined).map(({ member }) => member.name);
+    lastBuilder = able.find((name) => name === lastBuilder) ?? able.toSorted()[0];
+    const found = reachable().find(({ name }) => name === lastBuilder);
+    if (found) return found;
+    const reasons = all.map(({ member, obstacle }) => `${member.name} ${obstacle ?? 'is not ready'}`);
+    throw new ApiError('unavailable', `no node can build templates now: ${reasons.join(', ')}`, {
+      reason: 'sandbox_capacity_unavailable',
+    });
+  };
+  const images = createFleetImages({ ...options, reachable, builder });
+  const runtime = createFleetRuntime({
+    reachable,
+    locateSandbox: async (id) => (await store.findSandbox(id))?.node ?? undefined,
+    locateSnapshot: async (id) => (await store.findSnapshotRow(id))?.node ?? undefined,
+    builder,
+    images,
+    features,
+    log,
+  });
+
   const view = async (row: NodeRow): Promise<NodeView> => toView(row, await store.measureNodes());
 
   return {
-    runtime: createFleetRuntime({
-      reachable,
-      locateSandbox: async (id) => (await store.findSandbox(id))?.node ?? undefined,
-      locateSnapshot: async (id) => (await store.findSnapshotRow(id))?.node ?? undefined,
-      features,
-      log,
-    }),
+    runtime,
     placement,
+    images: { base: { rootfs: baseOfNode }, templates: images.templates },
+    nodeOfBuild: runtime.nodeOfBuild,
     canReach: (node) => node === null || members.get(node)?.isUp === true,
     start: async (hooks) => {
       for (const node of listed) {
@@ -162,7 +197,9 @@ export const createNodes = (options: NodesOptions): Nodes => {
       if (row === undefined) throw unknownNode(name);
       const { load } = await view(row);
       if (load.snapshots > 0)
-        throw conflict(`node "${name}" has ${load.snapshots} snapshots: delete their templates first`);
+        throw conflict(
+          `node "${name}" has ${load.snapshots} snapshots: delete their templates, and what the cache of builds has, first`,
+        );
       await member?.close();
       members.delete(name);
       cordoned.delete(name);

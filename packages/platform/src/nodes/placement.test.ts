@@ -27,6 +27,12 @@ describe('placement', () => {
     ]);
   });
 
+  it('begins with the node that has what others lack, until its memory is all reserved', () => {
+    const [nodes, request] = [[node('a'), node('b')], { ...anywhere, prefers: 'b' }];
+    const best = (reservedMb: number) => rankPlaces(nodes, [load('b', reservedMb)], request).places[0]?.node;
+    expect([best(9_000), best(9_001)]).toEqual(['b', 'a']);
+  });
+
   it('leaves out nodes that cannot take a sandbox, are full or had no capacity, and says which', () => {
     const nodes = [node('a', { obstacle: 'is cordoned' }), node('b'), node('c'), node('d')];
     const { places, obstacles } = rankPlaces(nodes, [load('b', 0, 10)], { ...anywhere, without: ['c'] });

@@ -1,4 +1,5 @@
 import { ApiError } from '@skerry/contract/error';
+import type { InstanceOrigin } from '@skerry/runtime';
 import type { NodeLoad } from '../store/nodes/node-store.ts';
 import type { NodePlace } from '../store/store.ts';
 
@@ -7,6 +8,8 @@ export interface PlacementRequest {
   memoryMb: number;
   /** The only node that has what it begins with; null: any. */
   node: string | null;
+  /** The node that has what others would have to make first; null: none. */
+  prefers?: string | null;
   /** Nodes that have no capacity for it although they have room. */
   without?: readonly string[];
 }
@@ -22,6 +25,11 @@ export interface Placement {
     request: PlacementRequest,
     attempt: (place: NodePlace | undefined) => Promise<T>,
   ): Promise<T>;
+  /**
+   * Resolves when the node of a reserved sandbox has the image that it begins with, which may be copied there first. Rejects with
+   * `RuntimeError` when that is not possible now.
+   */
+  provide(id: string, origin: InstanceOrigin): Promise<void>;
   /** The place of what is on that node already. Throws `NodeUnreachableError` when the node does not answer. */
   on(node: string | null): NodePlace | undefined;
 }
@@ -29,6 +37,7 @@ export interface Placement {
 /** For a server whose sandboxes are on its own machine: there is one place, without a limit of its own. */
 export const localPlacement: Placement = {
   reserve: (_request, attempt) => attempt(undefined),
+  provide: async () => {},
   on: () => undefined,
 };
 
@@ -41,13 +50,14 @@ export interface Candidate {
 }
 
 /**
- * The places for a request, best first: the node whose memory is reserved least with the sandbox on it, ties by name. Also returns
+ * The places for a request, best first: the preferred node unless its memory is all reserved, then that whose memory is reserved least with the sandbox on it, ties by
+ * name. Also returns
  * why each other node is none.
  */
 export const rankPlaces = (
   candidates: readonly Candidate[],
   loads: readonly NodeLoad[],
-  { memoryMb, node, without = [] }: PlacementRequest,
+  { memoryMb, node, prefers = null, without = [] }: PlacementRequest,
 ): { places: NodePlace[]; obstacles: string[] } => {
   const obstacles: string[] = [];
   const ranked: { place: NodePlace; share: number }[] = [];
@@ -60,7 +70,11 @@ export const rankPlaces = (
     else if ((load?.placed ?? 0) >= room.sandboxes) obstacles.push(`${name} is full`);
     else ranked.push({ place: { node: name, maxActive: room.sandboxes }, share });
   }
-  ranked.sort((a, b) => a.share - b.share || (a.place.node < b.place.node ? -1 : 1));
+  const isOther = ({ place, share }: (typeof ranked)[number]): number =>
+    Number(place.node !== prefers || share > 1);
+  ranked.sort(
+    (a, b) => isOther(a) - isOther(b) || a.share - b.share || (a.place.node < b.place.node ? -1 : 1),
+  );
   return { places: ranked.map(({ place }) => place), obstacles };
 };
 

@@ -121,7 +121,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   });
   const timeToLive = createTimeToLive({ ...options, expiry });
   const resuming = createResuming({ ...options, recovery, transitions, timeToLive, placement });
-  const snapshotting = createSnapshotting({ ...options, transitions });
+  const snapshotting = createSnapshotting({ ...options, transitions, nodeOfBuild: nodes?.nodeOfBuild });
   const building = createBuilding({ ...options, snapshotting });
   const inspecting = createInspecting({ ...options, transitions, toRootfs });
   const forking = createForking({ lifecycle, snapshotting });

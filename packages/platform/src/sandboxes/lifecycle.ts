@@ -115,6 +115,8 @@ interface Origin extends Beginning {
   otherwise?: Beginning;
   /** The only node that has what it begins with; null: any. */
   node: string | null;
+  /** The node of the checkpoint; null: it is on this host, or there is none. */
+  checkpointNode?: string | null;
   /** Ends the wait for the start command. */
   signal?: AbortSignal | undefined;
 }
@@ -183,8 +185,12 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     const { id } = sandbox;
     const begin = async ({ spec, commands }: Beginning) => {
       const extraMs = 'snapshot' in spec ? toMemoryExtraMs(sandbox.memoryMb) : 0;
-      const signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
-      const create = () => runtime.create({ id, hostname: id, ...spec }, { signal });
+      let signal = closing.signal;
+      const create = async () => {
+        await placement.provide(id, spec);
+        signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
+        return runtime.create({ id, hostname: id, ...spec }, { signal });
+      };
       const tryElsewhere = async (error: unknown): Promise<Instance> => {
         if (!isRuntimeError(error, 'exhausted')) throw error;
         if ((await warm.evict()) === 0 && !(await moveOn(sandbox, origin))) throw error;
@@ -193,9 +199,14 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       const instance = await create().catch(tryElsewhere);
       return { instance, commands, signal };
     };
-    let isOtherwise = false;
-    const { instance, commands, signal } = await begin(origin).catch((error: unknown) => {
-      if (otherwise === undefined || !isUnusable(error)) throw error;
+    const { checkpointNode = null } = origin;
+    let isOtherwise =
+      otherwise !== undefined &&
+      checkpointNode !== null &&
+      (await store.findSandbox(id))?.node !== checkpointNode;
+    const first = isOtherwise && otherwise !== undefined ? otherwise : origin;
+    const { instance, commands, signal } = await begin(first).catch((error: unknown) => {
+      if (otherwise === undefined || isOtherwise || !isUnusable(error)) throw error;
       isOtherwise = true;
       log.warn('a template is started again, as its checkpoint cannot be used', { sandboxId: id, error });
       return begin(otherwise);
@@ -253,7 +264,8 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       let reserved: SandboxReservation | undefined;
       try {
         const { memoryMb } = sandbox;
-        reserved = await placement.reserve({ memoryMb, node: origin.node }, (place) =>
+        const request = { memoryMb, node: origin.node, prefers: origin.checkpointNode ?? null };
+        reserved = await placement.reserve(request, (place) =>
           store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes, place }),
         );
       } finally {
@@ -306,9 +318,10 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         memoryMb,
         diskMb,
       };
-      const node = (snapshot ?? checkpoint)?.node ?? null;
+      const node = snapshot?.node ?? null;
+      const checkpointNode = checkpoint?.node ?? null;
       const origin = restored
-        ? { spec: restored, commands: null, waiting, otherwise: image, node, signal }
+        ? { spec: restored, commands: null, waiting, otherwise: image, node, checkpointNode, signal }
         : { ...image, waiting, node, signal };
       return admit(sandbox, origin, timeoutMs);
     },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Credentials } from './credentials.ts';
 import type { NodeAddress } from './dial-node.ts';
 import type { NodeDescription } from './node-description.ts';
+import { createRemoteImages, type RemoteImages } from './node-images.ts';
 import { createNodeRuntime, type NodeRuntime } from './node-runtime.ts';
 import type { Claim } from './opening.ts';
 
@@ -9,6 +10,7 @@ import type { Claim } from './opening.ts';
 export interface NodeConnection {
   /** Undefined until the node has answered for the first time; then always the same, also while the node cannot be reached. */
   readonly runtime: NodeRuntime | undefined;
+  readonly images: RemoteImages;
   close(): Promise<void>;
 }
 
@@ -62,6 +64,7 @@ export function connectNode(options: NodeConnectionOptions): NodeConnection {
 
   const watching = watch();
   return {
+    images: createRemoteImages({ address, credentials, installation: claim.installation }),
     get runtime() {
       return runtime;
     },

@@ -4,7 +4,15 @@ import { agentPort } from '@skerry/contract/directory';
 import { RuntimeError } from '../error.ts';
 import { describeRole, parseRole } from './certificate-role.ts';
 import type { Credentials } from './credentials.ts';
-import { formatOpening, type Opening, parseAnswer, protocols, readLine, writeLine } from './opening.ts';
+import {
+  type Answer,
+  formatOpening,
+  type Opening,
+  parseAnswer,
+  protocols,
+  readLine,
+  writeLine,
+} from './opening.ts';
 
 /** Where a node listens, and the name that its certificate must have. */
 export interface NodeAddress {
@@ -23,7 +31,7 @@ const dialTimeoutMs = 10_000;
 export async function dialNode(
   { name, host, port }: NodeAddress,
   options: { credentials: Credentials; opening: Opening; signal?: AbortSignal | undefined },
-): Promise<TLSSocket> {
+): Promise<{ socket: TLSSocket; answer: Answer }> {
   const { credentials, opening, signal } = options;
   const settings: ConnectionOptions & { allowHalfOpen: boolean } = {
     host,
@@ -32,7 +40,7 @@ export async function dialNode(
     key: credentials.key,
     ca: credentials.ca,
     minVersion: 'TLSv1.3',
-    ALPNProtocols: [opening.use === 'door' ? protocols.door : protocols.runtime],
+    ALPNProtocols: [opening.use === 'runtime' ? protocols.runtime : protocols.door],
     servername: name,
     // As on the host itself: programs inside may end their half first, the agent does not.
     allowHalfOpen: opening.use === 'door' && typeof opening.port === 'number' && opening.port !== agentPort,
@@ -47,8 +55,8 @@ export async function dialNode(
     await once(socket, 'secureConnect', { signal: signal ? AbortSignal.any([signal, late]) : late });
     socket.setKeepAlive(true, dialTimeoutMs);
     await writeLine(socket, formatOpening(opening));
-    parseAnswer(await readLine(socket, { timeoutMs: dialTimeoutMs }));
-    return socket;
+    const answer = parseAnswer(await readLine(socket, { timeoutMs: dialTimeoutMs }));
+    return { socket, answer };
   } catch (error) {
     socket.destroy();
     if (error instanceof RuntimeError) throw error;

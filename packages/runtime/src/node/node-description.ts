@@ -6,6 +6,8 @@ export interface NodeDescription {
   version: string;
   /** The image of the base template: an absolute path on the node. */
   base: { rootfs: string; digest: string };
+  /** The folder of the images of templates: an absolute path on the node. */
+  templatesFolder: string;
   room: NodeRoom;
 }
 
@@ -18,10 +20,11 @@ export interface NodeRoom {
 }
 
 /** Writes the answer to `DescribeNode`. */
-export const toDescriptionMessage = ({ version, base, room }: NodeDescription) => ({
+export const toDescriptionMessage = ({ version, base, templatesFolder, room }: NodeDescription) => ({
   version,
   baseRootfs: base.rootfs,
   baseDigest: base.digest,
+  templatesFolder,
   room: { ...room, memoryBytes: BigInt(room.memoryBytes) },
 });
 
@@ -29,6 +32,7 @@ export const toDescriptionMessage = ({ version, base, room }: NodeDescription) =
 export const parseDescription = (message: DescribeNodeResponse): NodeDescription => ({
   version: message.version,
   base: { rootfs: message.baseRootfs, digest: message.baseDigest },
+  templatesFolder: message.templatesFolder,
   room: {
     sandboxes: message.room?.sandboxes ?? 0,
     memoryBytes: Number(message.room?.memoryBytes ?? 0),

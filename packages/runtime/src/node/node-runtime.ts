@@ -35,7 +35,7 @@ export async function createNodeRuntime(options: {
   let socket: Socket | undefined;
   const runtime = await createRemote({
     dial: async () => {
-      socket = await dialNode(address, { credentials, opening: { use: 'runtime', ...claim } });
+      ({ socket } = await dialNode(address, { credentials, opening: { use: 'runtime', ...claim } }));
       return socket;
     },
     guests: toDoors({ address, credentials, installation: claim.installation }),
@@ -71,16 +71,14 @@ function toDoors({
   credentials: Credentials;
   installation: string;
 }): GuestDial {
-  const open = (
+  const open = async (
     { id: instance, birthId, runId }: InstanceDescription,
     port: DoorRequest['port'],
     signal: AbortSignal | undefined,
-  ) =>
-    dialNode(address, {
-      credentials,
-      opening: { use: 'door', installation, instance, birthId, runId, port },
-      signal,
-    });
+  ) => {
+    const opening = { use: 'door', installation, instance, birthId, runId, port } as const;
+    return (await dialNode(address, { credentials, opening, signal })).socket;
+  };
   return {
     connect: async (instance, port, { signal }) => {
       if (!Number.isInteger(port) || port < 1 || port > 65_535)

@@ -14,6 +14,7 @@ import { type Credentials, loadCredentials } from './credentials.ts';
 import { createNodeRuntime, type NodeRuntime } from './node-runtime.ts';
 import type { Claim } from './opening.ts';
 import { type NodeServer, serveNode } from './serve-node.ts';
+import { createImagesInMemory } from './testing/images-in-memory.ts';
 import { makeTestAuthority, type TestAuthority } from './testing/write-credentials.ts';
 
 const agent =
@@ -25,6 +26,7 @@ const agent =
 const description = {
   version: '1.2.3',
   base: { rootfs: '/images/base.ext4', digest: 'sha256:1' },
+  templatesFolder: '/data/templates',
   room: { sandboxes: 7, memoryBytes: 5 * 2 ** 30, cpuCount: 3 },
 };
 
@@ -44,6 +46,7 @@ const serve = async (more: { port?: number } = {}): Promise<NodeServer> => {
     credentials,
     ownerFile: join(folder, 'owner.json'),
     description,
+    images: createImagesInMemory(),
     onOwner: (owner) => owners.push(owner),
     onError: () => undefined,
   });

@@ -35,7 +35,28 @@ export interface DoorRequest {
   port: number | 'control';
 }
 
-export type Opening = ({ use: 'runtime' } & Claim) | ({ use: 'door' } & DoorRequest);
+/** An image of a template, whose bytes follow the answer or the request. */
+export interface ImageRequest {
+  installation: string;
+  /** `find` only asks whether it is there. */
+  way: 'find' | 'read' | 'write';
+  digest: string;
+  /** Of what is written; otherwise 0. */
+  sizeBytes: number;
+}
+
+export type Opening =
+  | ({ use: 'runtime' } & Claim)
+  | ({ use: 'door' } & DoorRequest)
+  | ({ use: 'image' } & ImageRequest);
+
+/** What an answer says beside its success. */
+export interface Answer {
+  /** Of an image that is read. */
+  sizeBytes?: number;
+  /** Whether an image is there. */
+  found?: boolean;
+}
 
 /** Writes the first line of a connection. */
 export const formatOpening = (opening: Opening): string =>
@@ -56,6 +77,7 @@ export const parseOpening = (line: string): Opening => {
     if (!Number.isSafeInteger(epoch) || (epoch as number) < 1) throw malformed('epoch');
     return { use, installation, owner, epoch: epoch as number };
   }
+  if (use === 'image') return { use, installation, ...parseImageRequest(given) };
   if (use !== 'door') throw malformed('use');
   if (!isText(instance) || !isInstanceId(instance)) throw malformed('instance');
   if (!isText(birthId) || !isText(runId)) throw malformed('run');
@@ -63,14 +85,26 @@ export const parseOpening = (line: string): Opening => {
   return { use, installation, instance, birthId, runId, port: port as number | 'control' };
 };
 
+const parseImageRequest = ({
+  way,
+  digest,
+  sizeBytes,
+}: Record<string, unknown>): Omit<ImageRequest, 'installation'> => {
+  if (way !== 'find' && way !== 'read' && way !== 'write') throw malformed('way');
+  if (!isText(digest) || !/^sha256:[0-9a-f]{64}$/.test(digest)) throw malformed('digest');
+  if (!isSize(sizeBytes)) throw malformed('sizeBytes');
+  return { way, digest, sizeBytes };
+};
+
 /** Writes the answer to an opening. */
-export const formatAnswer = (failure?: RuntimeError): string =>
-  `${JSON.stringify(failure === undefined ? {} : { code: failure.code, message: failure.message.slice(0, 1_000) })}\n`;
+export const formatAnswer = (answer: Answer | RuntimeError = {}): string =>
+  `${JSON.stringify(answer instanceof RuntimeError ? { code: answer.code, message: answer.message.slice(0, 1_000) } : answer)}\n`;
 
 /** Reads that answer. Throws the `RuntimeError` that it reports. */
-export const parseAnswer = (line: string): void => {
-  const { code, message } = parseObject(line);
+export const parseAnswer = (line: string): Answer => {
+  const { code, message, sizeBytes, found } = parseObject(line);
   if (code !== undefined) throw new RuntimeError(code as RuntimeErrorCode, String(message));
+  return { ...(isSize(sizeBytes) && { sizeBytes }), ...(typeof found === 'boolean' && { found }) };
 };
 
 /**
@@ -123,6 +157,8 @@ export function readLine(socket: Socket, { timeoutMs }: { timeoutMs: number }): 
 
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length > 0 && value.length <= 200;
+
+const isSize = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 const malformed = (field: string): RuntimeError =>
   new RuntimeError('unsupported', `the opening of the connection has no valid "${field}"`);

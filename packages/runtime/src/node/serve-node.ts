@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
+import type { ConnectRouter } from '@connectrpc/connect';
 import type { AddressedRuntime } from '../drivers/guest-socket.ts';
 import { RuntimeError, toRuntimeError } from '../error.ts';
 import { NodeService } from '../gen/skerry/node/v1/node_pb.ts';
@@ -8,6 +9,7 @@ import { createRuntimeEndpoint } from '../remote/runtime-endpoint.ts';
 import { describeRole, parseRole } from './certificate-role.ts';
 import type { Credentials } from './credentials.ts';
 import { openDoor } from './door.ts';
+import { type NodeImageFiles, openImageDoor } from './image-door.ts';
 import { type NodeDescription, toDescriptionMessage } from './node-description.ts';
 import { type Claim, formatAnswer, parseOpening, protocols, readLine, writeLine } from './opening.ts';
 import { openOwnerRecord } from './owner-record.ts';
@@ -26,6 +28,10 @@ export interface NodeServerOptions {
   /** Path of the record of the owner, in an existing folder. */
   ownerFile: string;
   description: NodeDescription;
+  /** The images of templates, which servers read and write. */
+  images: NodeImageFiles;
+  /** Adds services for the owner beside that of the runtime. */
+  addServices?: (router: ConnectRouter) => void;
   /** Called with each server that becomes the owner. */
   onOwner: (owner: Claim) => void;
   /** Called with what a connection failed with, where the other side has no use for it. */
@@ -45,8 +51,10 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
   const record = openOwnerRecord(options.ownerFile);
   const endpoint = createRuntimeEndpoint(runtime, {
     onError,
-    addServices: (router) =>
-      router.service(NodeService, { describeNode: () => toDescriptionMessage(description) }),
+    addServices: (router) => {
+      router.service(NodeService, { describeNode: () => toDescriptionMessage(description) });
+      options.addServices?.(router);
+    },
   });
   const sockets = new Set<Socket>();
   /** Those of the present owner, which end when another one takes over. */
@@ -63,9 +71,13 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
     try {
       requirePlatform(socket);
       const opening = parseOpening(await readLine(socket, { timeoutMs: openingTimeoutMs }));
+      if (opening.use !== 'runtime' && record.current?.installation !== opening.installation)
+        throw new RuntimeError('unavailable', 'this node belongs to no server, or to another installation');
+      if (opening.use === 'image') {
+        await openImageDoor(options.images, opening, socket);
+        return;
+      }
       if (opening.use === 'door') {
-        if (record.current?.installation !== opening.installation)
-          throw new RuntimeError('unavailable', 'this node belongs to no server, or to another installation');
         await openDoor(runtime, opening, socket, () => void socket.write(formatAnswer()));
         return;
       }

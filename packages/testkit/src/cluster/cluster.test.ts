@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NotFoundError, Sandbox, SandboxError } from '@skerry/sdk';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { build, buildCache, Template, waitForFile } from '@skerry/sdk/template';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Cluster, startCluster } from './cluster.ts';
 import { findSecrets } from './find-secrets.ts';
 
@@ -124,10 +126,51 @@ describe('a server with two nodes', () => {
     await Promise.all([second, ...later].map((sandbox) => sandbox.kill()));
   });
 
+  it('builds a template on one node, and copies it to the other when a sandbox needs it there, once', async () => {
+    const context = mkdtempSync(join(tmpdir(), 'skerry-context-'));
+    onTestFinished(() => rmSync(context, { recursive: true }));
+    writeFileSync(join(context, 'note'), 'from a file\n');
+    const template = Template()
+      .fromTemplate('base')
+      .copy('note', '/srv/note')
+      .run('cat /srv/note /srv/note > /srv/twice', { user: 'root' });
+    const connection = { ...cluster.connection, context };
+    await build(template, 'built', connection).result();
+    const images = (): number[] =>
+      ['a', 'b'].map((name) => {
+        const folder = join(cluster.nodeFolder(name), 'templates');
+        return existsSync(folder) ? readdirSync(folder).length : 0;
+      });
+    expect(images()).toEqual([1, 0]);
+    const made = await Promise.all(['built', 'built', 'built', 'built'].map(create));
+    const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
+    expect(homes.toSorted()).toEqual(['a', 'a', 'b', 'b']);
+    for (const sandbox of made)
+      expect(await sandbox.files.read('/srv/twice')).toBe('from a file\nfrom a file\n');
+    const copies = (): number => cluster.server().log().split('an image was copied to a node').length - 1;
+    expect([images(), copies()]).toEqual([[1, 1], 1]);
+    await Promise.all(made.map((sandbox) => sandbox.kill()));
+
+    // Its checkpoint stays where it was taken; on another node the command is started again.
+    const started = template.start('echo $$ > /tmp/started; sleep 1000', {
+      ready: waitForFile('/tmp/started'),
+    });
+    await build(started, 'started', connection).result();
+    const near = await create('started');
+    expect(await cluster.nodeOf(near.sandboxId)).toBe('a');
+    await cluster.skerry('node', 'cordon', 'a');
+    const far = await create('started');
+    await cluster.skerry('node', 'uncordon', 'a');
+    expect(await cluster.nodeOf(far.sandboxId)).toBe('b');
+    for (const sandbox of [near, far]) expect(await sandbox.files.read('/tmp/started')).toMatch(/^[0-9]+\n$/);
+    await Promise.all([near, far].map((sandbox) => sandbox.kill()));
+
+    for (const name of ['built', 'started']) await cluster.skerry('template', 'delete', name);
+    await buildCache.prune(cluster.connection);
+    await expect.poll(images).toEqual([0, 0]);
+  });
+
   it('refuses what it cannot do on nodes yet', async () => {
-    const body = { name: 'built' };
-    const built = await cluster.api.POST('/v3/templates', { body });
-    expect(built.response.status).toBe(501);
     const measured = await cluster.api.GET('/skerry/v1/system/usage');
     expect(measured.response.status).toBe(501);
   });

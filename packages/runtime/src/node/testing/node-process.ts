@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type HelperOptions, startHelper } from '../../remote/helper.ts';
 import { type CredentialFiles, loadCredentials } from '../credentials.ts';
 import { serveNode } from '../serve-node.ts';
+import { createImagesInMemory } from './images-in-memory.ts';
 
 /** The argument. */
 export interface NodeProcessOptions {
@@ -22,8 +23,10 @@ const server = await serveNode(runtime, {
   description: {
     version: 'test',
     base: { rootfs: '/', digest: '' },
+    templatesFolder: '/',
     room: { sandboxes: 1, memoryBytes: 1, cpuCount: 1 },
   },
+  images: createImagesInMemory(),
   onOwner: () => undefined,
   onError: (error) => console.error(error),
 });

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file skerry/node/v1/node.proto.
  */
 export const file_skerry_node_v1_node: GenFile = /*@__PURE__*/
-  fileDesc("Chlza2Vycnkvbm9kZS92MS9ub2RlLnByb3RvEg5za2Vycnkubm9kZS52MSIVChNEZXNjcmliZU5vZGVSZXF1ZXN0InUKFERlc2NyaWJlTm9kZVJlc3BvbnNlEg8KB3ZlcnNpb24YASABKAkSEwoLYmFzZV9yb290ZnMYAiABKAkSEwoLYmFzZV9kaWdlc3QYAyABKAkSIgoEcm9vbRgEIAEoCzIULnNrZXJyeS5ub2RlLnYxLlJvb20iQgoEUm9vbRIRCglzYW5kYm94ZXMYASABKA0SFAoMbWVtb3J5X2J5dGVzGAIgASgEEhEKCWNwdV9jb3VudBgDIAEoDTJoCgtOb2RlU2VydmljZRJZCgxEZXNjcmliZU5vZGUSIy5za2Vycnkubm9kZS52MS5EZXNjcmliZU5vZGVSZXF1ZXN0GiQuc2tlcnJ5Lm5vZGUudjEuRGVzY3JpYmVOb2RlUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("Chlza2Vycnkvbm9kZS92MS9ub2RlLnByb3RvEg5za2Vycnkubm9kZS52MSIVChNEZXNjcmliZU5vZGVSZXF1ZXN0Io8BChREZXNjcmliZU5vZGVSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhMKC2Jhc2Vfcm9vdGZzGAIgASgJEhMKC2Jhc2VfZGlnZXN0GAMgASgJEiIKBHJvb20YBCABKAsyFC5za2Vycnkubm9kZS52MS5Sb29tEhgKEHRlbXBsYXRlc19mb2xkZXIYBSABKAkiQgoEUm9vbRIRCglzYW5kYm94ZXMYASABKA0SFAoMbWVtb3J5X2J5dGVzGAIgASgEEhEKCWNwdV9jb3VudBgDIAEoDTJoCgtOb2RlU2VydmljZRJZCgxEZXNjcmliZU5vZGUSIy5za2Vycnkubm9kZS52MS5EZXNjcmliZU5vZGVSZXF1ZXN0GiQuc2tlcnJ5Lm5vZGUudjEuRGVzY3JpYmVOb2RlUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * @generated from message skerry.node.v1.DescribeNodeRequest
@@ -52,6 +52,13 @@ export type DescribeNodeResponse = Message<"skerry.node.v1.DescribeNodeResponse"
    * @generated from field: skerry.node.v1.Room room = 4;
    */
   room?: Room | undefined;
+
+  /**
+   * The absolute path of the folder of the images of templates on the node.
+   *
+   * @generated from field: string templates_folder = 5;
+   */
+  templatesFolder: string;
 };
 
 /**
