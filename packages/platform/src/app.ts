@@ -193,7 +193,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
         diskMb: limits.diskMb,
       });
       await plane.start(base);
-      await options.nodes?.start({ settle: plane.reconcile, lose: plane.loseNode });
+      await options.nodes?.start({ settle: plane.settleNode, lose: plane.loseNode });
       await server.ready();
     },
     close: async () => {

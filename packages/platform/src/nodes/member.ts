@@ -22,8 +22,11 @@ export type ConnectNode = (
 
 /** What a member does when its node comes and goes. */
 export interface MemberHooks {
-  /** Makes records and sandboxes agree, after which the node may take new ones. */
-  settle(): Promise<void>;
+  /**
+   * Makes records and sandboxes agree, after which the node may take work. Rejects while something that its record has ended still runs
+   * there; it is called again at the next answer then.
+   */
+  settle(name: string): Promise<void>;
   /** Closes the records of what ran on the node. */
   lose(name: string): Promise<void>;
 }
@@ -71,6 +74,7 @@ export const createMember = (options: MemberOptions): Member => {
   let notedAt = Number.NEGATIVE_INFINITY;
   /** Counts the times that it came, so that a round that began before it left is not taken for a later one. */
   let arrivals = 0;
+  let isArriving = false;
   let isClosed = false;
   let cancelDeath = (): void => {};
 
@@ -87,10 +91,23 @@ export const createMember = (options: MemberOptions): Member => {
     const arrival = arrivals;
     notedAt = Number.NEGATIVE_INFINITY;
     await note();
-    await options.settle();
+    await options.settle(name);
     if (arrival !== arrivals || !isUp) return;
     isReady = true;
     log.info('a node is ready', { node: name });
+  };
+
+  const arriveOnce = async (): Promise<void> => {
+    if (isArriving) return;
+    isArriving = true;
+    try {
+      await arrive();
+    } catch (error) {
+      report('what is on a node could not be made to agree with the records; this will be retried')(error);
+    } finally {
+      isArriving = false;
+      settle();
+    }
   };
 
   const die = async (): Promise<void> => {
@@ -112,11 +129,12 @@ export const createMember = (options: MemberOptions): Member => {
       problem = undefined;
       if (isUp) {
         void note().catch(report('the answer of a node could not be recorded'));
+        if (!isReady) void arriveOnce();
         return;
       }
       isUp = true;
       cancelDeath();
-      arrive().catch(report('what is on a node could not be compared with the records')).finally(settle);
+      void arriveOnce();
     },
     onFailure: (reason) => {
       if (isClosed) return;

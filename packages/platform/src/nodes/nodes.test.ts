@@ -73,7 +73,7 @@ const start = async (names: readonly string[], up: readonly string[] = names): P
     ids: createRandomIds(),
   });
   await plane.start({ ...template, ...size });
-  await nodes.start({ settle: plane.reconcile, lose: plane.loseNode });
+  await nodes.start({ settle: plane.settleNode, lose: plane.loseNode });
 };
 const stop = async (): Promise<void> => {
   await plane.close();
@@ -186,6 +186,33 @@ describe('nodes', () => {
     expect([await stateOf(far), await stateOf(paused)]).toEqual(['ended', 'paused']);
     await plane.resuming.connect(paused, { timeoutMs: 1_000, memory: true });
     expect(await stateOf(paused)).toBe('running');
+  });
+
+  it('take no work after their return until what was lost there is stopped', async () => {
+    await start(['a', 'b']);
+    await create();
+    const [lost, paused] = [await create(), await create().then(() => create())];
+    expect([await nodeOf(lost), await nodeOf(paused)]).toEqual(['b', 'b']);
+    await plane.pausing.pause(paused, 'filesystem');
+    at('b').down();
+    manual.advance(deadMs);
+    await expect.poll(() => stateOf(lost)).toBe('killing');
+    at('b').runtime.fail('stop', new RuntimeError('internal', 'not now'));
+    at('b').up();
+    await expect.poll(() => at('b').runtime.log.includes(`stop ${lost}`)).toBe(true);
+    await expect(plane.resuming.connect(paused, { timeoutMs: 1_000, memory: true })).rejects.toMatchObject({
+      status: 503,
+      message: 'node "b" has just come back: try again in a moment',
+    });
+    expect(await states()).toEqual({ a: 'ready', b: 'settling' });
+    await expect
+      .poll(() => {
+        at('b').up();
+        return states();
+      })
+      .toEqual({ a: 'ready', b: 'ready' });
+    expect(at('b').runtime.instances.has(lost)).toBe(false);
+    await plane.resuming.connect(paused, { timeoutMs: 1_000, memory: true });
   });
 
   it('are claimed with a higher epoch by each server, which finds their sandboxes when they answer', async () => {

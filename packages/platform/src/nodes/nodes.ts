@@ -122,6 +122,10 @@ export const createNodes = (options: NodesOptions): Nodes => {
     on: (node): NodePlace => {
       const member = members.get(node ?? '');
       if (!member?.isUp) throw new NodeUnreachableError(node ?? '');
+      if (!member.isReady)
+        throw new ApiError('unavailable', `node "${member.name}" has just come back: try again in a moment`, {
+          reason: 'sandbox_capacity_unavailable',
+        });
       return { node: member.name, maxActive: toRoom(member).sandboxes };
     },
   };

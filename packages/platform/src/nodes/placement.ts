@@ -30,7 +30,10 @@ export interface Placement {
    * `RuntimeError` when that is not possible now.
    */
   provide(id: string, origin: InstanceOrigin): Promise<void>;
-  /** The place of what is on that node already. Throws `NodeUnreachableError` when the node does not answer. */
+  /**
+   * The place of what is on that node already. Throws `NodeUnreachableError` when the node does not answer, and `unavailable` until
+   * what is there agrees with the records.
+   */
   on(node: string | null): NodePlace | undefined;
 }
 

@@ -61,8 +61,8 @@ export interface ControlPlane {
    * when the store or the runtime cannot be read.
    */
   start(base: Size): Promise<void>;
-  /** A round of what is repeated every minute, after the one in progress. Resolves when what it has found is ended. */
-  reconcile(): Promise<void>;
+  /** A round of what is repeated every minute, after the one in progress. Rejects when a sandbox on that node that has ended for its callers could not be stopped. */
+  settleNode(node: string): Promise<void>;
   /** Closes what runs on a node that is held for dead as `lost`. It is stopped when the node answers again. */
   loseNode(node: string): Promise<void>;
   /** Closes all that is on a node that does not come back, also what is paused. */
@@ -156,6 +156,14 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     await snapshotting.collect();
     await building.collect();
   };
+  /** Resolves when what the round has found is ended, or could not be. */
+  const runNow = async (): Promise<void> => {
+    const mine = round.then(runRound);
+    round = mine.catch(() => undefined);
+    await mine;
+    await reconcile.settled();
+    await ending.settled();
+  };
   /** Ends the sandboxes on a node that are in one of these states, as `lost`; resolves with all that are being ended there. */
   const endOnNode = async (node: string, states: readonly SandboxState[]): Promise<string[]> => {
     const rows = await store.listSandboxes({ states: [...states, 'killing'], order: 'asc', node });
@@ -180,12 +188,10 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       await warm.start(toSpec(base, { allowInternet: null, snapshot: null, build: null }));
       repeat();
     },
-    reconcile: async () => {
-      const mine = round.then(runRound);
-      round = mine.catch(() => undefined);
-      await mine;
-      await reconcile.settled();
-      await ending.settled();
+    settleNode: async (node) => {
+      await runNow();
+      const left = await store.listSandboxes({ states: ['killing'], order: 'asc', node });
+      if (left.length > 0) throw new Error(`${left.length} sandboxes on node "${node}" could not be stopped`);
     },
     loseNode: async (node) => {
       await endOnNode(node, ['running']);

@@ -239,6 +239,7 @@ describe('a server with two nodes', () => {
 
     await cluster.lab.mend('b');
     await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'ready' });
+    expect(readdirSync(join(cluster.nodeFolder('b'), 'sandboxes'))).toEqual([paused.sandboxId]);
     const { data: nodes = [] } = await cluster.api.GET('/skerry/v1/nodes');
     expect(nodes.find(({ name }) => name === 'b')?.load).toMatchObject({ sandboxes: 0, paused: 1 });
     const back = await Sandbox.connect(paused.sandboxId, cluster.connection);
