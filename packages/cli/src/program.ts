@@ -13,6 +13,7 @@ import { connectSandboxCommand } from './commands/sandbox/connect.ts';
 import { copySandboxCommand } from './commands/sandbox/cp.ts';
 import { createSandboxCommand } from './commands/sandbox/create.ts';
 import { execSandboxCommand } from './commands/sandbox/exec.ts';
+import { explainSandboxCommand } from './commands/sandbox/explain.ts';
 import { forkSandboxCommand } from './commands/sandbox/fork.ts';
 import { sandboxInfoCommand } from './commands/sandbox/info.ts';
 import { killSandboxCommand } from './commands/sandbox/kill.ts';
@@ -62,6 +63,7 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(port)
     .addCommand(sandboxLogsCommand())
     .addCommand(sandboxMetricsCommand())
+    .addCommand(explainSandboxCommand())
     .addCommand(pauseSandboxCommand())
     .addCommand(resumeSandboxCommand())
     .addCommand(forkSandboxCommand())

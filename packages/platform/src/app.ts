@@ -35,6 +35,7 @@ import { serveFrontPage } from './http/serve-front-page.ts';
 import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
+import { createExplainHandler } from './nodes/explain-sandbox.ts';
 import { createNodeHandlers } from './nodes/node-handlers.ts';
 import type { Nodes } from './nodes/nodes.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
@@ -141,6 +142,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createForkHandlers(context),
     ...createStorageHandlers({ storage, isOnNodes: options.nodes !== undefined }),
     ...createNodeHandlers({ ...context, nodes: options.nodes }),
+    ...createExplainHandler({ ...context, nodes: options.nodes }),
     ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });

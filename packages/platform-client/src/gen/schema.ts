@@ -619,6 +619,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/skerry/v1/sandboxes/{sandboxID}/explanation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Explain where a sandbox is
+         * @description The node of a sandbox, why it was placed there, and what the service has recorded of it since. For seven days after its end.
+         */
+        get: operations["explainSandbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/skerry/v1/snapshots/{snapshotID}/log": {
         parameters: {
             query?: never;
@@ -1989,6 +2015,21 @@ export interface components {
             sandboxes: {
                 [key: string]: components["schemas"]["SandboxMetric"];
             };
+        };
+        /** @description Where a sandbox is or was, and why. */
+        SandboxExplanation: {
+            /** @description What the service has recorded of it, the oldest first. */
+            history: components["schemas"]["LogEntry"][];
+            /** @description The node on which it is. Absent if the server makes sandboxes on its own machine. */
+            node?: string;
+            nodeState?: components["schemas"]["NodeState"];
+            /**
+             * @description Why it was placed there: what decided, the share of the memory of each node that would have been reserved, and why others
+             *     were left out. Text for a person.
+             */
+            reason?: string;
+            /** @description Its id. */
+            sandboxID: string;
         };
         /** @description The same entries in two forms. */
         SandboxLogs: {
@@ -3577,6 +3618,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Node"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    explainSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The explanation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxExplanation"];
                 };
             };
             400: components["responses"]["BadRequest"];

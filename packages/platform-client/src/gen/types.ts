@@ -139,6 +139,9 @@ export type Sandbox = components['schemas']['Sandbox'];
 /** Everything about one sandbox. */
 export type SandboxDetail = components['schemas']['SandboxDetail'];
 
+/** Where a sandbox is or was, and why. */
+export type SandboxExplanation = components['schemas']['SandboxExplanation'];
+
 /** The same entries in two forms. */
 export type SandboxLogs = components['schemas']['SandboxLogs'];
 

@@ -20,8 +20,12 @@ describe('placement', () => {
   it('prefers the node with the least share of its memory reserved, then the first by name', () => {
     const nodes = [node('c'), node('a'), node('b', { room: { sandboxes: 5, memoryMb: 40_000 } })];
     const { places } = rankPlaces(nodes, [load('a', 2_000), load('b', 4_000), load('c', 2_000)], anywhere);
-    expect(places).toEqual([
-      { node: 'b', maxActive: 5 },
+    expect(places).toMatchObject([
+      {
+        node: 'b',
+        maxActive: 5,
+        reason: 'its memory is reserved least: b 13 % with the sandbox, a 30 %, c 30 %',
+      },
       { node: 'a', maxActive: 10 },
       { node: 'c', maxActive: 10 },
     ]);
@@ -29,14 +33,19 @@ describe('placement', () => {
 
   it('begins with the node that has what others lack, until its memory is all reserved', () => {
     const [nodes, request] = [[node('a'), node('b')], { ...anywhere, prefers: 'b' }];
-    const best = (reservedMb: number) => rankPlaces(nodes, [load('b', reservedMb)], request).places[0]?.node;
-    expect([best(9_000), best(9_001)]).toEqual(['b', 'a']);
+    const best = (reservedMb: number) => rankPlaces(nodes, [load('b', reservedMb)], request).places[0];
+    expect(best(9_000)?.reason).toBe(
+      'the checkpoint of its template is there: b 100 % with the sandbox, a 10 %',
+    );
+    expect(best(9_001)?.node).toBe('a');
   });
 
   it('leaves out nodes that cannot take a sandbox, are full or had no capacity, and says which', () => {
     const nodes = [node('a', { obstacle: 'is cordoned' }), node('b'), node('c'), node('d')];
     const { places, obstacles } = rankPlaces(nodes, [load('b', 0, 10)], { ...anywhere, without: ['c'] });
-    expect(places).toEqual([{ node: 'd', maxActive: 10 }]);
+    const reason =
+      'its memory is reserved least: d 10 % with the sandbox, a is cordoned, b is full, c has no capacity';
+    expect(places).toEqual([{ node: 'd', maxActive: 10, reason }]);
     expect(obstacles).toEqual(['a is cordoned', 'b is full', 'c has no capacity']);
   });
 

@@ -63,7 +63,7 @@ export const rankPlaces = (
   { memoryMb, node, prefers = null, without = [] }: PlacementRequest,
 ): { places: NodePlace[]; obstacles: string[] } => {
   const obstacles: string[] = [];
-  const ranked: { place: NodePlace; share: number }[] = [];
+  const ranked: Ranked[] = [];
   for (const { name, obstacle, room } of candidates) {
     if (node !== null && name !== node) continue;
     const load = loads.find((one) => one.name === name);
@@ -71,14 +71,37 @@ export const rankPlaces = (
     if (obstacle !== undefined) obstacles.push(`${name} ${obstacle}`);
     else if (without.includes(name)) obstacles.push(`${name} has no capacity`);
     else if ((load?.placed ?? 0) >= room.sandboxes) obstacles.push(`${name} is full`);
-    else ranked.push({ place: { node: name, maxActive: room.sandboxes }, share });
+    else
+      ranked.push({
+        node: name,
+        maxActive: room.sandboxes,
+        share,
+        isPreferred: name === prefers && share <= 1,
+      });
   }
-  const isOther = ({ place, share }: (typeof ranked)[number]): number =>
-    Number(place.node !== prefers || share > 1);
   ranked.sort(
-    (a, b) => isOther(a) - isOther(b) || a.share - b.share || (a.place.node < b.place.node ? -1 : 1),
+    (a, b) =>
+      Number(b.isPreferred) - Number(a.isPreferred) || a.share - b.share || (a.node < b.node ? -1 : 1),
   );
-  return { places: ranked.map(({ place }) => place), obstacles };
+  const places = ranked.map((place) => ({
+    node: place.node,
+    maxActive: place.maxActive,
+    reason: node === null ? describeChoice(place, ranked, obstacles) : 'what it begins with is there only',
+  }));
+  return { places, obstacles };
+};
+
+interface Ranked extends NodePlace {
+  /** Of the memory of the node, with the sandbox. */
+  share: number;
+  isPreferred: boolean;
+}
+
+const describeChoice = (place: Ranked, ranked: readonly Ranked[], obstacles: readonly string[]): string => {
+  const describe = ({ node, share }: Ranked): string => `${node} ${Math.ceil(share * 100)} %`;
+  const why = place.isPreferred ? 'the checkpoint of its template is there' : 'its memory is reserved least';
+  const others = ranked.filter((one) => one !== place).map(describe);
+  return [`${why}: ${describe(place)} with the sandbox`, ...others, ...obstacles].join(', ');
 };
 
 /** 503 with the reason of each node. */

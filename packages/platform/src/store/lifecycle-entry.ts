@@ -1,8 +1,11 @@
 import type { NewLogEntry } from './log-store.ts';
-import type { EndCause, SandboxRow, StateChange } from './store.ts';
+import type { EndCause, NodePlace, SandboxRow, StateChange } from './store.ts';
 
 /** The logger name of the platform's own entries; no other writer may use it. */
 export const PLATFORM_LOGGER = 'platform';
+
+/** The message of an entry whose fields name the node and the reason. */
+export const PLACED_MESSAGE = 'sandbox placed on a node';
 
 type Entry = Pick<NewLogEntry, 'level' | 'message'>;
 
@@ -56,3 +59,15 @@ export const toLifecycleEntry = (
     },
   };
 };
+
+/** The log entry for the choice of a node. */
+export const toPlacementEntry = (
+  sandboxId: string,
+  { node, reason }: NodePlace,
+): Omit<NewLogEntry, 'at' | 'sizeBytes'> => ({
+  sandboxId,
+  level: 'info',
+  logger: PLATFORM_LOGGER,
+  message: PLACED_MESSAGE,
+  fields: { node, ...(reason !== undefined && { reason }) },
+});

@@ -1,6 +1,7 @@
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
-import { toLifecycleEntry } from './lifecycle-entry.ts';
+import { toLifecycleEntry, toPlacementEntry } from './lifecycle-entry.ts';
 import { insertLogEntries } from './log-queries.ts';
+import type { NewLogEntry } from './log-store.ts';
 import type { Database } from './migrations.ts';
 import type { SandboxTable, Schema } from './schema.ts';
 import {
@@ -110,6 +111,10 @@ const updateState = async (
   return row && toSandboxRow(row);
 };
 
+/** Writes an entry of the platform. */
+const noteLog = (db: Database, entry: Omit<NewLogEntry, 'at' | 'sizeBytes'>, at: number): Promise<void> =>
+  insertLogEntries(db, [{ ...entry, at, sizeBytes: 0 }]);
+
 /** The sandbox part of a store, in portable SQL. */
 export const createSandboxQueries = (db: Database, { now }: { now: () => number }): SandboxStore => ({
   reserveSandbox: (sandbox, { maxActive, place }) =>
@@ -150,6 +155,7 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
       for (const [key, value] of Object.entries(sandbox.metadata)) {
         await tx.insertInto('sandbox_metadata').values({ sandbox_id: sandbox.id, key, value }).execute();
       }
+      if (place) await noteLog(tx, toPlacementEntry(sandbox.id, place), now());
       return 'reserved';
     }),
 
@@ -162,7 +168,9 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
         .where('id', '=', id)
         .where('state', '=', 'starting')
         .executeTakeFirst();
-      return moved.numUpdatedRows > 0n ? 'moved' : 'not_starting';
+      if (moved.numUpdatedRows === 0n) return 'not_starting';
+      await noteLog(tx, toPlacementEntry(id, place), now());
+      return 'moved';
     }),
 
   reserveResume: (id, { endAt, maxActive, place }) =>
@@ -193,7 +201,7 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
     db.transaction().execute(async (tx) => {
       const row = await updateState(tx, id, change);
       const entry = row && toLifecycleEntry(change, row);
-      if (entry) await insertLogEntries(tx, [{ ...entry, at: now(), sizeBytes: 0 }]);
+      if (entry) await noteLog(tx, entry, now());
       return row;
     }),
 

@@ -31,13 +31,13 @@ export interface SandboxStore {
    * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes have a
    * place (`PLACED_STATES`) and that its snapshot is ready and the image of its build exists, and removes the warm instance of that id from its list.
    * Returns `limit` when the limit is reached, `node_full` when that of the node is, `no_snapshot` or `no_image` when that is gone;
-   * then nothing is written.
+   * then nothing is written. A place on a node is recorded in the log of the sandbox.
    */
   reserveSandbox(
     sandbox: NewSandbox,
     options: { maxActive: number; place?: NodePlace | undefined },
   ): Promise<SandboxReservation>;
-  /** Moves a row in state `starting` to another node, in one transaction with the check that it has room. */
+  /** Moves a row in state `starting` to another node, in one transaction with the check that it has room; also records that in its log. */
   movePlace(id: string, place: NodePlace): Promise<'moved' | 'node_full' | 'not_starting'>;
   /**
    * Moves a paused row to `resuming` with that end, in one transaction with the same check. Returns `limit` when the
@@ -160,6 +160,8 @@ export type ResumeReservation = 'reserved' | 'limit' | 'node_full' | 'not_paused
 export interface NodePlace {
   node: string;
   maxActive: number;
+  /** Why there, for the log of the sandbox. */
+  reason?: string;
 }
 
 /**

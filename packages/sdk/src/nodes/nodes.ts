@@ -1,3 +1,4 @@
+import { type LogEntry, toLogEntry } from '../sandbox/sandbox-logs.ts';
 import { callApi, createConnection } from '../transport/connection.ts';
 import type { ConnectionOptions } from '../transport/connection-options.ts';
 
@@ -34,6 +35,18 @@ export interface NodeDrain {
   node: NodeInfo;
   /** The sandboxes that are on the node. */
   remaining: { sandboxId: string; state: 'running' | 'paused' }[];
+}
+
+/** Where a sandbox is or was, and why. */
+export interface SandboxExplanation {
+  sandboxId: string;
+  /** Undefined where the server makes sandboxes on its own machine. */
+  node: string | undefined;
+  nodeState: NodeState | undefined;
+  /** Why it was placed there, for a person. */
+  reason: string | undefined;
+  /** What the service has recorded of it, the oldest first. */
+  history: LogEntry[];
 }
 
 /** Chooses a node, and the server. */
@@ -74,6 +87,18 @@ export const nodes = {
     );
     const remaining = data.remaining.map(({ sandboxID, state }) => ({ sandboxId: sandboxID, state }));
     return { node: toNodeInfo(data.node), remaining };
+  },
+
+  /** Explains where a sandbox is, also one that has ended in the last seven days. Rejects with `NotFoundError`. */
+  async explain(sandboxId: string, options: ConnectionOptions = {}): Promise<SandboxExplanation> {
+    const { data } = await callApi(createConnection(options), options, (api, signal) =>
+      api.GET('/skerry/v1/sandboxes/{sandboxID}/explanation', {
+        params: { path: { sandboxID: sandboxId } },
+        signal,
+      }),
+    );
+    const { node, nodeState, reason, history } = data;
+    return { sandboxId: data.sandboxID, node, nodeState, reason, history: history.map(toLogEntry) };
   },
 
   /** Ends all that is on a node that does not come back, as lost, and deletes its record. Rejects while it answers. */

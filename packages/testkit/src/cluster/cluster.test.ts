@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NotFoundError, Sandbox, SandboxError } from '@skerry/sdk';
+import { NotFoundError, nodes, Sandbox, SandboxError } from '@skerry/sdk';
 import { build, buildCache, Template, waitForFile } from '@skerry/sdk/template';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Cluster, startCluster } from './cluster.ts';
@@ -101,6 +101,8 @@ describe('a server with two nodes', () => {
   it('places nothing on a cordoned node, and says what is on one that is drained', async () => {
     const [first, second] = await Promise.all([create(), create()]);
     const home = await cluster.nodeOf(first.sandboxId);
+    const because = await cluster.skerry('sandbox', 'explain', second.sandboxId);
+    expect(because).toMatch(/^where {4}[ab], which is ready\nwhy {6}its memory is reserved least: /);
     const drained = await cluster
       .skerry('node', 'drain', home, '--json')
       .catch(({ stdout }) => String(stdout));
@@ -114,6 +116,13 @@ describe('a server with two nodes', () => {
     expect(await Promise.all(later.map(({ sandboxId }) => cluster.nodeOf(sandboxId)))).toEqual([
       other,
       other,
+    ]);
+    const explained = await nodes.explain(later[1].sandboxId, cluster.connection);
+    expect(explained).toMatchObject({ node: other, nodeState: 'ready' });
+    expect(explained.reason).toContain(`, ${home} is cordoned`);
+    expect(explained.history.map(({ message }) => message)).toEqual([
+      'sandbox placed on a node',
+      'sandbox started',
     ]);
     await first.kill();
     expect(await cluster.skerry('node', 'drain', home)).toContain('it can be stopped');
@@ -225,11 +234,9 @@ describe('a server with two nodes', () => {
     expect(await failureOf(Sandbox.connect(lost.sandboxId, cluster.connection))).toBeInstanceOf(
       NotFoundError,
     );
-    const { data } = await cluster.api.GET('/v2/sandboxes/{sandboxID}/logs', {
-      params: { path: { sandboxID: lost.sandboxId } },
-    });
-    const ended = data?.logs.find(({ fields }) => fields.cause === 'lost');
-    expect(ended).toMatchObject({ level: 'error', fields: { node: 'b' } });
+    const explained = await nodes.explain(lost.sandboxId, cluster.connection);
+    expect(explained).toMatchObject({ node: 'b', nodeState: 'lost' });
+    expect(explained.history.at(-1)).toMatchObject({ level: 'error', fields: { cause: 'lost', node: 'b' } });
     expect((await failureOf(Sandbox.connect(paused.sandboxId, cluster.connection))).message).toContain(
       'node "b" cannot be reached',
     );
@@ -240,8 +247,8 @@ describe('a server with two nodes', () => {
     await cluster.lab.mend('b');
     await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'ready' });
     expect(readdirSync(join(cluster.nodeFolder('b'), 'sandboxes'))).toEqual([paused.sandboxId]);
-    const { data: nodes = [] } = await cluster.api.GET('/skerry/v1/nodes');
-    expect(nodes.find(({ name }) => name === 'b')?.load).toMatchObject({ sandboxes: 0, paused: 1 });
+    const { data: all = [] } = await cluster.api.GET('/skerry/v1/nodes');
+    expect(all.find(({ name }) => name === 'b')?.load).toMatchObject({ sandboxes: 0, paused: 1 });
     const back = await Sandbox.connect(paused.sandboxId, cluster.connection);
     expect(await back.files.read('/home/user/note')).toBe('kept');
     await Promise.all([near, other, elsewhere, back].map((sandbox) => sandbox.kill()));

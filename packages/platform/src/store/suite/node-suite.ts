@@ -56,6 +56,22 @@ export const describeNodes = (
       expect(await ask().reserveResume('i1', resume)).toBe('reserved');
     });
 
+    it('are named with the reason in the log of a sandbox that is placed or moved there', async () => {
+      await ask().reserveSandbox(sandbox('i1'), {
+        maxActive: 9,
+        place: { node: 'a', maxActive: 1, reason: 'it is empty' },
+      });
+      await ask().movePlace('i1', { node: 'b', maxActive: 1, reason: 'a is full' });
+      await ask().reserveSandbox(sandbox('i2'), { maxActive: 9 });
+      const read = (sandboxId: string, logger: string) =>
+        ask().listLogEntries({ sandboxId, logger, order: 'asc', limit: 10 });
+      expect((await read('i1', 'platform')).map(({ fields }) => fields)).toEqual([
+        { node: 'a', reason: 'it is empty' },
+        { node: 'b', reason: 'a is full' },
+      ]);
+      expect([await read('i1', 'agent'), await read('i2', 'platform')]).toEqual([[], []]);
+    });
+
     it('take over a start from another node, unless they are full', async () => {
       await reserve('i1', 'a');
       await reserve('i2', 'b');
