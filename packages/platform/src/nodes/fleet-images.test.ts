@@ -70,9 +70,20 @@ describe('the images of nodes', () => {
     expect(reads).toEqual(['d1 of b', 'd1 of c']);
   });
 
+  it('go nowhere else when the node has no room for them or cannot be reached', async () => {
+    join('a', { d1: 'one' });
+    join('b', { d1: 'one' });
+    const full = join('c');
+    full.images.write = () => Promise.reject(new RuntimeError('exhausted', 'full'));
+    await expect(toNodePath('d1', full)).rejects.toMatchObject({ code: 'exhausted' });
+    expect(reads).toEqual(['d1 of a']);
+    full.images.find = () => Promise.reject(new RuntimeError('unavailable', 'no answer'));
+    await expect(toNodePath('d1', full)).rejects.toThrow('node "c" cannot be reached');
+  });
+
   it('are copied at the next need when no node could send them', async () => {
     const target = join('b');
-    await expect(toNodePath('d1', target)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(toNodePath('d1', target)).rejects.toMatchObject({ status: 503 });
     join('a', { d1: 'one' });
     expect(await toNodePath('d1', target)).toBe('/b/d1');
   });
@@ -89,6 +100,6 @@ describe('the images of nodes', () => {
     await toNodePath('d1', a);
     for (const digest of ['d1', 'd2']) await fleet.templates.remove(digest);
     expect([contents.a, contents.b]).toEqual([new Map(), new Map()]);
-    await expect(toNodePath('d1', a)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(toNodePath('d1', a)).rejects.toMatchObject({ status: 503 });
   });
 });

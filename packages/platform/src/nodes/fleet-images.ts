@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { RuntimeError } from '@skerry/runtime';
+import { ApiError } from '@skerry/contract/error';
+import { isRuntimeError } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { TemplateImages } from '../templates/template-images.ts';
@@ -37,7 +38,8 @@ export interface FleetImages {
   templates: TemplateImages;
   /**
    * The path of an image on a node, which gets it from another one first when it lacks it: once, for all callers that need it there at
-   * the same time. Rejects with `unavailable` when no other node that answers has it.
+   * the same time. Rejects with `ApiError` when no other node that answers has it, and with `RuntimeError`, `exhausted`, when the node has no
+   * room for it.
    */
   toNodePath(path: string, node: ImageNode): Promise<string>;
   /** Where a node writes a new image. */
@@ -88,7 +90,8 @@ export const createFleetImages = ({ reachable, builder, clock, log }: FleetImage
       log.info('an image was copied to a node', { digest, from: name, to: target.name, sizeBytes, tookMs });
       return true;
     } catch (error) {
-      if (!(error instanceof RuntimeError && error.code === 'not_found'))
+      if (isRuntimeError(error, 'exhausted')) throw error;
+      if (!isRuntimeError(error, 'not_found'))
         log.warn('an image could not be copied to a node', { digest, from: name, to: target.name, error });
       return false;
     }
@@ -96,12 +99,17 @@ export const createFleetImages = ({ reachable, builder, clock, log }: FleetImage
 
   const bring = async (digest: string, target: ImageNode): Promise<void> => {
     const { name, images } = target;
-    if (await images.find(digest)) return;
+    const isThere = await images.find(digest).catch((error: unknown): never => {
+      throw isRuntimeError(error, 'unavailable') ? new NodeUnreachableError(name, { cause: error }) : error;
+    });
+    if (isThere) return;
     const others = reachable().filter((node) => node.name !== name);
     // Those that are known to have it are asked first.
     others.sort((a, b) => Number(knownOf(b.name).has(digest)) - Number(knownOf(a.name).has(digest)));
     for (const other of others) if (await copyFrom(other, target, digest)) return;
-    throw new RuntimeError('unavailable', `no node that answers could send image ${digest} to "${name}"`);
+    throw new ApiError('unavailable', 'no node that answers now has the files of the template', {
+      reason: 'sandbox_capacity_unavailable',
+    });
   };
 
   const ensure = async (digest: string, target: ImageNode): Promise<void> => {

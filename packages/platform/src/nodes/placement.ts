@@ -27,7 +27,7 @@ export interface Placement {
   ): Promise<T>;
   /**
    * Resolves when the node of a reserved sandbox has the image that it begins with, which may be copied there first. Rejects with
-   * `RuntimeError` when that is not possible now.
+   * `ApiError` or `RuntimeError` when that is not possible now.
    */
   provide(id: string, origin: InstanceOrigin): Promise<void>;
   /**

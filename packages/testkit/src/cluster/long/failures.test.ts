@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sandbox, SandboxError } from '@skerry/sdk';
+import { build, Template } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../cluster.ts';
 
@@ -49,6 +50,37 @@ describe('a cluster', () => {
     await stream.kill();
     await bothReady();
     await sandbox.kill();
+  });
+
+  it('says so while the only node with the files of a template is away, and copies them when it is back', async () => {
+    await build(Template().fromTemplate('base').run('echo built > /home/user/file'), 'built', {
+      ...cluster.connection,
+    }).result();
+    const create = () => Sandbox.create({ ...cluster.connection, template: 'built', timeoutMs: 600_000 });
+    await cluster.lab.cut('a');
+    await expect.poll(() => cluster.states()).toMatchObject({ a: 'unreachable' });
+    await expect(create()).rejects.toThrow('no node that answers now has the files of the template');
+    await cluster.lab.mend('a');
+    await bothReady();
+    await cluster.skerry('node', 'cordon', 'a');
+    const sandbox = await create();
+    await cluster.skerry('node', 'uncordon', 'a');
+    expect(await cluster.nodeOf(sandbox.sandboxId)).toBe('b');
+    expect(await sandbox.files.read('/home/user/file')).toBe('built\n');
+    await sandbox.kill();
+  });
+
+  it('fails a build whose node dies, with a reason, and builds on another one', async () => {
+    const template = Template().fromTemplate('base').run('echo ready; sleep 30');
+    const dying = build(template, 'slow', { ...cluster.connection });
+    for await (const { message } of dying) if (message.includes('ready')) break;
+    await cluster.node('a').stop('SIGKILL');
+    await expect(dying.result()).rejects.toThrow('node "a" cannot be reached');
+    await build(Template().fromTemplate('base').run('true'), 'quick', { ...cluster.connection }).result();
+    await cluster.startNode('a');
+    await bothReady();
+    const left = () => readdirSync(join(cluster.nodeFolder('a'), 'sandboxes'));
+    await expect.poll(left).toEqual([]);
   });
 
   it('keeps sandboxes when their node is killed, and when it hangs', async () => {
