@@ -64,6 +64,16 @@ const refused: { in: RegExp; specifier: RegExp; reason: string }[] = [
     reason: 'only the helper makes images and sandboxes: the server asks it over its socket',
   },
   {
+    in: /^packages\/cli\/src\/(?!nodes\/)/,
+    specifier: /^@skerry\/runtime\/node(-certificates)?$/,
+    reason: 'one machine needs no TLS: only the commands of nodes load it',
+  },
+  {
+    in: /^packages\/(?!runtime\/src\/node\/make-certificates\.ts$)/,
+    specifier: /^(@peculiar\/x509|reflect-metadata)$/,
+    reason: 'only "skerry node cert" makes certificates, and no other command loads the library',
+  },
+  {
     in: /^packages\/(?!runtime\/|envd\/)/,
     specifier: /^koffi$/,
     reason: 'only the runtime and the agent speak to the kernel',
@@ -144,6 +154,15 @@ describe('architecture', () => {
         .filter((specifier) => !may.some((name) => specifier === name || specifier.startsWith(`${name}/`)))
         .map((specifier) => `${path} imports ${specifier}`);
     });
+    expect(wrong).toEqual([]);
+  });
+
+  it('loads what serves nodes, or uses them, in the commands for that alone', () => {
+    const wrong = sources.filter(
+      (path) =>
+        /^packages\/cli\/src\/(?!nodes\/)/.test(path) &&
+        /from '[^']*\/nodes\/[^']*'/.test(readFileSync(path, 'utf8')),
+    );
     expect(wrong).toEqual([]);
   });
 

@@ -67,7 +67,12 @@ export default defineConfig({
         test: {
           name: 'stack',
           include: ['packages/testkit/src/**/*.test.ts'],
-          exclude: ['packages/testkit/src/{hosts,mutation,release}/**', '**/node_modules/**'],
+          // Of the tests of clusters, the short ones are part of this project.
+          exclude: [
+            'packages/testkit/src/{hosts,mutation,release}/**',
+            'packages/testkit/src/cluster/long/**',
+            '**/node_modules/**',
+          ],
           globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
           setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
           // Otherwise each data folder would get images of its own, which take a minute to make.
@@ -77,6 +82,19 @@ export default defineConfig({
           hookTimeout: 240_000 * patience,
           expect: expectOptions,
           maxWorkers,
+        },
+      },
+      {
+        test: {
+          name: 'cluster',
+          include: ['packages/testkit/src/cluster/**/*.test.ts'],
+          globalSetup: 'packages/testkit/src/stack/shared-stack-setup.ts',
+          setupFiles: 'packages/testkit/src/stack/print-failure-logs.ts',
+          env: { ...env, SKERRY_IMAGES_DIR: imagesDir, SKERRY_BASE: 'minimal' },
+          testTimeout: 240_000 * patience,
+          hookTimeout: 240_000 * patience,
+          expect: expectOptions,
+          maxWorkers: 1,
         },
       },
       {

@@ -62,7 +62,7 @@ const knownSkips: KnownSkip[] = [
     isMissing: () => !existsSync('/sys/fs/cgroup/memory/memory.limit_in_bytes'),
   },
   {
-    tests: /\/postgres\.test\.ts > (PostgreSQL|with --database) /,
+    tests: /\/postgres\.test\.ts > (PostgreSQL|with --database|a cluster with --database-file) /,
     missing: 'PostgreSQL',
     isMissing: () => !existsSync('/usr/lib/postgresql'),
   },
@@ -89,7 +89,7 @@ const knownSkips: KnownSkip[] = [
     isMissing: () => process.arch !== 'x64',
   },
   {
-    tests: /^packages\/runtime\/src\/(drivers\/oci|remote)\/.*\.driver\.test\.ts > /,
+    tests: /^packages\/runtime\/src\/(drivers\/oci|remote|node)\/.*\.driver\.test\.ts > /,
     missing: 'a kernel on which CRIU works (SKERRY_TEST_WITHOUT=memory)',
     isMissing: isNamed('memory'),
   },

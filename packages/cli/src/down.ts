@@ -5,6 +5,7 @@ import { isDataFolder, removeServerAddress } from './data-folder.ts';
 import { findLocations } from './locations.ts';
 import { leaveRootlessNamespace, toRootlessOptions } from './rootless.ts';
 import { removeServerProcess } from './server-process.ts';
+import { findUse } from './serving/folder-use.ts';
 import { takeOver } from './take-over.ts';
 
 export interface DownOptions {
@@ -24,7 +25,7 @@ export interface DownResult {
 /**
  * Ends the running server of the folder, then every sandbox made from it, with all their traces on this host: first
  * through a helper. What then remains, also when no helper can run, is removed as records and the kernel show it. The
- * folder itself stays: base images and the database are kept. Safe to repeat. Throws for a folder that is not
+ * folder itself stays: base images and the database are kept. Sandboxes on nodes run on. Safe to repeat. Throws for a folder that is not
  * skerry's, and when a resource cannot be removed, with the remedy.
  */
 export async function takeDown({ dataDir, deadlineMs, say }: DownOptions): Promise<DownResult> {
@@ -36,6 +37,8 @@ export async function takeDown({ dataDir, deadlineMs, say }: DownOptions): Promi
   try {
     removeServerAddress(folder);
     removeServerProcess(folder);
+    // The machine of such a server may not be able to run a helper at all.
+    if (findUse(folder) === 'server') return { stopped: 0, endedServer };
     const { stopped, failure } = await stopByHelper(folder, deadlineMs);
     if (failure)
       say(`the helper could not remove all sandboxes (${toReason(failure)}): removing them without it`);

@@ -8,10 +8,12 @@ import { doctorCommand } from './commands/doctor.ts';
 import { downCommand } from './commands/down.ts';
 import { loadImageCommand } from './commands/image/load.ts';
 import { saveImageCommand } from './commands/image/save.ts';
+import { nodeCommand } from './commands/node/node.ts';
 import { connectSandboxCommand } from './commands/sandbox/connect.ts';
 import { copySandboxCommand } from './commands/sandbox/cp.ts';
 import { createSandboxCommand } from './commands/sandbox/create.ts';
 import { execSandboxCommand } from './commands/sandbox/exec.ts';
+import { explainSandboxCommand } from './commands/sandbox/explain.ts';
 import { forkSandboxCommand } from './commands/sandbox/fork.ts';
 import { sandboxInfoCommand } from './commands/sandbox/info.ts';
 import { killSandboxCommand } from './commands/sandbox/kill.ts';
@@ -23,6 +25,7 @@ import { openPortCommand } from './commands/sandbox/port/open.ts';
 import { resumeSandboxCommand } from './commands/sandbox/resume.ts';
 import { runSandboxCommand } from './commands/sandbox/run.ts';
 import { sandboxUrlCommand } from './commands/sandbox/url.ts';
+import { serverCommand } from './commands/server.ts';
 import { createSnapshotCommand } from './commands/snapshot/create.ts';
 import { deleteSnapshotCommand } from './commands/snapshot/delete.ts';
 import { diffSnapshotsCommand } from './commands/snapshot/diff.ts';
@@ -60,6 +63,7 @@ export function createProgram({ version }: { version: string }): Command {
     .addCommand(port)
     .addCommand(sandboxLogsCommand())
     .addCommand(sandboxMetricsCommand())
+    .addCommand(explainSandboxCommand())
     .addCommand(pauseSandboxCommand())
     .addCommand(resumeSandboxCommand())
     .addCommand(forkSandboxCommand())
@@ -106,6 +110,8 @@ export function createProgram({ version }: { version: string }): Command {
     .option('--debug', 'show where an error happened')
     .enablePositionalOptions()
     .addCommand(upCommand())
+    .addCommand(serverCommand())
+    .addCommand(nodeCommand({ version }))
     .addCommand(downCommand())
     .addCommand(doctorCommand())
     .addCommand(sandbox)

@@ -1,5 +1,10 @@
 import { join } from 'node:path';
-import { createTemplateImages, ImageError, type ImageErrorCode } from '@skerry/images';
+import {
+  createTemplateImages,
+  ImageError,
+  type ImageErrorCode,
+  type TemplateImagesOptions,
+} from '@skerry/images';
 import { findTarget, type ImageRule } from '@skerry/images/image-map';
 import { type TemplateImages, UnusableImageError } from '@skerry/platform';
 import type { Features, RemoteRuntime } from '@skerry/runtime';
@@ -21,6 +26,8 @@ const ofOwner: readonly ImageErrorCode[] = [
 interface TemplateImagesAccess {
   allowedRegistries: readonly string[];
   ecrEndpoint: string | undefined;
+  /** What names of images mean to builds. */
+  imageMap: readonly ImageRule[];
   /** Whether pulls keep their layers for later ones. */
   keepsLayers: boolean;
 }
@@ -31,21 +38,27 @@ interface TemplateImagesAccess {
  */
 export function openTemplateImages(
   transport: RemoteRuntime['transport'],
-  {
-    features,
-    dataDir,
-    imageMap,
-    ...access
-  }: TemplateImagesAccess & { features: Features; dataDir: string; imageMap: readonly ImageRule[] },
+  { features, dataDir, ...options }: TemplateImagesAccess & { features: Features; dataDir: string },
 ): TemplateImages | undefined {
   if (!features.imageExport) return undefined;
-  const form = toImageOptions();
-  const images = createTemplateImages(transport, {
-    folder: join(dataDir, 'templates'),
-    layersFolder: join(dataDir, 'layers'),
-    ...form,
-    ...access,
-  });
+  const folders = { folder: join(dataDir, 'templates'), layersFolder: join(dataDir, 'layers') };
+  return createImagesOf(transport, { ...folders, ...toImageOptions(), ...options });
+}
+
+/** The images of the templates of a node, in that folder of its own. It keeps no layers and saves no image. */
+export function openNodeTemplateImages(
+  transport: RemoteRuntime['transport'],
+  options: Omit<TemplateImagesAccess, 'keepsLayers'> & { folder: string },
+): TemplateImages {
+  const images = createImagesOf(transport, { asFile: true, keepsLayers: false, ...options });
+  return { ...images, save: undefined };
+}
+
+function createImagesOf(
+  transport: RemoteRuntime['transport'],
+  { imageMap, ...options }: TemplateImagesOptions & Pick<TemplateImagesAccess, 'imageMap'>,
+): TemplateImages {
+  const images = createTemplateImages(transport, options);
   return {
     ...images,
     check: (reference) => {
@@ -59,7 +72,7 @@ export function openTemplateImages(
     make: (options) => images.make(options).catch(rejectForOwner),
     load: (options) => images.load(options).catch(rejectForOwner),
     // The file system of a folder is not mounted, and its owners are not those of the image.
-    save: form.asFile ? (options) => images.save(options).catch(rejectForOwner) : undefined,
+    save: options.asFile ? (options) => images.save(options).catch(rejectForOwner) : undefined,
     findOrigin: (options) => images.findOrigin(options).catch(rejectForOwner),
   };
 }

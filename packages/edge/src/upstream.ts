@@ -98,8 +98,11 @@ export const isRefused = (error: unknown): boolean =>
 
 const readers = new WeakMap<Duplex, RecycledReads>();
 
-/** Decides where a connection of a run reads to. */
-export const readerOf = (connection: Duplex): RecycledReads | undefined => readers.get(connection);
+/** Decides where a connection of a run reads to; undefined before its first bytes, and for one that has no such choice. */
+export const readerOf = (connection: Duplex): RecycledReads | undefined => {
+  const reader = readers.get(connection);
+  return reader?.isUsed ? reader : undefined;
+};
 
 class RunAgent extends Agent {
   readonly #route: Route;

@@ -35,6 +35,9 @@ import { serveFrontPage } from './http/serve-front-page.ts';
 import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
+import { createExplainHandler } from './nodes/explain-sandbox.ts';
+import { createNodeHandlers } from './nodes/node-handlers.ts';
+import type { Nodes } from './nodes/nodes.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
 import { createStorage, type StorageFolders } from './storage/storage.ts';
 import { createStorageHandlers } from './storage/storage-handlers.ts';
@@ -46,6 +49,8 @@ import type { InstallationImage, TemplateImages } from './templates/template-ima
 
 export interface PlatformOptions {
   runtime: Runtime;
+  /** Set where sandboxes are on other machines; `runtime` is theirs then. */
+  nodes?: Nodes | undefined;
   store: Store;
   /** The image of the base template, and the images of others; those cannot be built without the latter. */
   images: { base: InstallationImage; templates?: TemplateImages | undefined };
@@ -135,7 +140,9 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createInspectionHandlers(context),
     ...createLogHandlers(context),
     ...createForkHandlers(context),
-    ...createStorageHandlers({ storage }),
+    ...createStorageHandlers({ storage, isOnNodes: options.nodes !== undefined }),
+    ...createNodeHandlers({ ...context, nodes: options.nodes }),
+    ...createExplainHandler({ ...context, nodes: options.nodes }),
     ...notImplemented,
   };
   const authenticate = createAuthenticate({ store, clock });
@@ -188,12 +195,14 @@ export const createPlatform = (options: PlatformOptions): Platform => {
         diskMb: limits.diskMb,
       });
       await plane.start(base);
+      await options.nodes?.start({ settle: plane.settleNode, lose: plane.loseNode });
       await server.ready();
     },
     close: async () => {
       closing = true;
       await server.close();
       await plane.close();
+      await options.nodes?.close();
     },
   };
 };

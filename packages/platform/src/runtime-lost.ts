@@ -1,5 +1,6 @@
 import { ApiError } from '@skerry/contract/error';
 import { RuntimeLostError } from '@skerry/runtime';
+import { NodeUnreachableError } from './nodes/unreachable.ts';
 
 /** By then the process of the driver has most likely restarted. */
 const RETRY_SECONDS = '1';
@@ -8,9 +9,12 @@ const RETRY_SECONDS = '1';
 export const retryHeaders = (cause: unknown): Record<string, string> =>
   cause instanceof RuntimeLostError ? { 'Retry-After': RETRY_SECONDS } : {};
 
-/** 503: the process that makes sandboxes has ended and is restarting. */
+/** 503: the process that makes sandboxes has ended and is restarting, or a node cannot be reached. */
 export const toLostError = (cause: RuntimeLostError): ApiError =>
-  new ApiError('unavailable', 'the helper process that runs sandboxes is restarting: try again in a second', {
-    cause,
-    headers: retryHeaders(cause),
-  });
+  new ApiError(
+    'unavailable',
+    cause instanceof NodeUnreachableError
+      ? `${cause.message} now: try again later`
+      : 'the helper process that runs sandboxes is restarting: try again in a second',
+    { cause, headers: retryHeaders(cause) },
+  );

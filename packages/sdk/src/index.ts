@@ -13,6 +13,14 @@ export type { EntryInfo, EntryType } from './files/entry-info.ts';
 export type { FileData, WriteInfo, WriteOptions } from './files/file-transfer.ts';
 export type { Files, ListOptions, WatchOptions, WriteEntry } from './files/files.ts';
 export type { FileChange, FileEvent, LostEvents, WatchHandle } from './files/watch-handle.ts';
+export {
+  type NodeDrain,
+  type NodeInfo,
+  type NodeOptions,
+  type NodeState,
+  nodes,
+  type SandboxExplanation,
+} from './nodes/nodes.ts';
 export type { CommandHandle, OutputListeners } from './process/command-handle.ts';
 export type { CommandOutput } from './process/command-output.ts';
 export { CommandExitError, type CommandResult } from './process/command-result.ts';

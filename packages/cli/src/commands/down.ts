@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { dataFolderDefault, defaultDataFolder } from '../data-folder.ts';
+import { findUse } from '../serving/folder-use.ts';
 import { parseDeadline } from './parse-deadline.ts';
 
 /** `skerry down`: ends the server and sandboxes of the folder and removes everything of them from the host. */
@@ -19,7 +20,7 @@ export function downCommand(): Command {
     .action(async ({ data, deadline, json }: { data: string; deadline: number; json?: boolean }) => {
       // Commands that call a server do not need the runtime.
       const { enterRootlessNamespace } = await import('../rootless.ts');
-      await enterRootlessNamespace({ startsNone: true });
+      if (findUse(data) !== 'server') await enterRootlessNamespace({ startsNone: true });
       const { takeDown } = await import('../down.ts');
       const { stopped, endedServer } = await takeDown({
         dataDir: data,

@@ -5,7 +5,7 @@ export interface ForEachOptions<Result> {
   act: (id: string) => Promise<Result>;
   /** Prints a JSON object a line: the id by this key, and what `toFields` makes of the result, or the error. */
   json?:
-    | { key: 'sandboxId' | 'snapshotId' | 'template' | 'key'; toFields: (result: Result) => object }
+    | { key: 'sandboxId' | 'snapshotId' | 'template' | 'key' | 'node'; toFields: (result: Result) => object }
     | undefined;
 }
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { createStore, type Log, type Store } from '@skerry/platform';
 import { CliError } from '../cli-error.ts';
 import { databaseFile } from '../data-folder.ts';
+import { postgresMark } from '../serving/folder-use.ts';
 
 /** A URL of PostgreSQL. Throws without repeating the text, which may have a password. */
 function parseUrl(text: string): URL {
@@ -31,9 +31,6 @@ export function readDatabaseFile(path: string): string {
   return parseUrl(readFileSync(path, 'utf8').trim()).href;
 }
 
-/** Says that the sandboxes of a data folder are recorded in PostgreSQL. */
-const markFile = (dataDir: string): string => join(dataDir, 'postgres');
-
 /**
  * Opens the store of a data folder: in PostgreSQL with a URL, else in a file of the folder. Throws when the folder's state is in
  * the other of the two: sandboxes without a row would be removed.
@@ -45,7 +42,7 @@ export async function openStore(
 ): Promise<Store> {
   const path = databaseFile(dataDir);
   if (url === undefined) {
-    if (existsSync(markFile(dataDir)))
+    if (existsSync(postgresMark(dataDir)))
       throw new CliError(`the state of ${dataDir} is in PostgreSQL: name it by --database`);
     return createStore({ path });
   }
@@ -56,7 +53,7 @@ export async function openStore(
   const store = await createPostgresStore({ url, log }).catch((error: Error): never => {
     throw new CliError(toChain(error), { cause: error });
   });
-  writeFileSync(markFile(dataDir), '', { mode: 0o600 });
+  writeFileSync(postgresMark(dataDir), '', { mode: 0o600 });
   return store;
 }
 

@@ -38,6 +38,8 @@ export interface PieceSink {
  */
 export class RecycledReads implements SocketReader {
   sink: PieceSink | undefined;
+  /** Whether a connection reads through this. One that is no socket of this process does not. */
+  isUsed = false;
 
   nextBuffer(): Uint8Array {
     if (this.sink === undefined) return scratch;
@@ -45,6 +47,7 @@ export class RecycledReads implements SocketReader {
   }
 
   receive(socket: Readable, sizeBytes: number, buffer: Uint8Array): boolean {
+    this.isUsed = true;
     const piece = Buffer.from(buffer.buffer, buffer.byteOffset, sizeBytes);
     if (buffer === scratch) return socket.push(Buffer.from(piece));
     // A reader of the stream keeps this memory, so it is not reused.

@@ -77,9 +77,9 @@ export interface TemplateImages {
 export interface TemplateImagesOptions {
   /** An absolute path; it is made when missing. */
   folder: string;
-  /** An absolute path: the folder in which layers are kept. It is made when missing. */
-  layersFolder: string;
-  /** Whether pulls keep their layers. */
+  /** An absolute path on this host: the folder in which layers are kept. It is made when missing. By default none are kept. */
+  layersFolder?: string | undefined;
+  /** Whether pulls keep their layers, where there is a folder for them. */
   keepsLayers: boolean;
   /** Whether images are files; otherwise they are folders. */
   asFile: boolean;
@@ -142,7 +142,7 @@ export const createTemplateImages = (
         {
           reference,
           ...(credentials && { credentials: toWireCredentials(credentials) }),
-          ...(keepsLayers && { layersFolder, refreshLayers: refresh }),
+          ...(keepsLayers && layersFolder !== undefined && { layersFolder, refreshLayers: refresh }),
         },
         options,
       ),
@@ -189,7 +189,7 @@ export const createTemplateImages = (
     },
     toPath: (digest) => toImagePath(folder, digest, form),
     list: async () => {
-      await sweepLayers(layersFolder);
+      if (layersFolder !== undefined) await sweepLayers(layersFolder);
       const digests: string[] = [];
       for await (const { digest } of client.listTemplateImages({ folder, spared: [...saving] }))
         digests.push(digest);
@@ -198,7 +198,9 @@ export const createTemplateImages = (
     remove: async (digest) => {
       await client.removeTemplateImage({ folder, digest });
     },
-    listLayers: () => listLayers(layersFolder),
-    removeLayer: (digest) => removeLayer(layersFolder, digest),
+    listLayers: async () => (layersFolder === undefined ? [] : listLayers(layersFolder)),
+    removeLayer: async (digest) => {
+      if (layersFolder !== undefined) await removeLayer(layersFolder, digest);
+    },
   };
 };

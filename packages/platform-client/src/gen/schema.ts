@@ -493,6 +493,158 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/skerry/v1/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List nodes
+         * @description The machines that make sandboxes for this server, by name. Empty for a server that makes them on its own machine.
+         */
+        get: operations["listNodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/nodes/{nodeName}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the node.
+                 * @example a
+                 */
+                nodeName: components["parameters"]["NodeName"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Forget a node
+         * @description Deletes the record of a node that does not come back, and ends its sandboxes as lost, also the paused ones. Refused with 409 while
+         *     the node answers, and while snapshots are on it: delete their templates first.
+         */
+        delete: operations["forgetNode"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/nodes/{nodeName}/cordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the node.
+                 * @example a
+                 */
+                nodeName: components["parameters"]["NodeName"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Place nothing on a node
+         * @description No new sandbox is placed on the node. What is on it continues, and paused sandboxes resume there.
+         */
+        post: operations["cordonNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/nodes/{nodeName}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the node.
+                 * @example a
+                 */
+                nodeName: components["parameters"]["NodeName"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drain a node
+         * @description Cordons the node and reports what has to leave it before the machine can be stopped. Nothing is moved: sandboxes cannot move
+         *     between nodes yet.
+         */
+        post: operations["drainNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/nodes/{nodeName}/uncordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the node.
+                 * @example a
+                 */
+                nodeName: components["parameters"]["NodeName"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Place sandboxes on a node again
+         * @description Reverts a cordon or a drain.
+         */
+        post: operations["uncordonNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/skerry/v1/sandboxes/{sandboxID}/explanation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Explain where a sandbox is
+         * @description The node of a sandbox, why it was placed there, and what the service has recorded of it since. For seven days after its end.
+         */
+        get: operations["explainSandbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/skerry/v1/snapshots/{snapshotID}/log": {
         parameters: {
             query?: never;
@@ -1693,6 +1845,80 @@ export interface components {
             /** @description Name of the template, `[namespace/]alias[:tag]`. Without one the template has only an id. */
             name?: string;
         };
+        /** @description A machine that makes sandboxes for the server. */
+        Node: {
+            /** @description Host and port at which the server reaches it. */
+            address: string;
+            /** @description Whether no new sandbox is placed on it. */
+            cordoned: boolean;
+            /**
+             * Format: int64
+             * @description Rises with each server that becomes the owner of the node. The node refuses those with a lower one.
+             */
+            epoch: number;
+            /**
+             * Format: date-time
+             * @description When it last answered, up to half a minute late. Absent if it never has.
+             */
+            lastSeenAt?: string;
+            load: components["schemas"]["NodeLoad"];
+            /** @description The name in its certificate. */
+            name: string;
+            /** @description Why it cannot be reached. */
+            problem?: string;
+            room?: components["schemas"]["NodeRoom"];
+            state: components["schemas"]["NodeState"];
+            /** @description Of its skerry. */
+            version?: string;
+        };
+        /** @description The result of a drain. */
+        NodeDrain: {
+            node: components["schemas"]["Node"];
+            /** @description The sandboxes that are on the node. */
+            remaining: components["schemas"]["RemainingSandbox"][];
+        };
+        /** @description What is on it. */
+        NodeLoad: {
+            /**
+             * Format: int32
+             * @description The limits of their memory together, in MiB.
+             */
+            memoryMB: number;
+            /**
+             * Format: int32
+             * @description Sandboxes that are paused or being ended.
+             */
+            paused: number;
+            /**
+             * Format: int32
+             * @description Sandboxes that start or run.
+             */
+            sandboxes: number;
+            /**
+             * Format: int32
+             * @description Snapshots whose files are on it.
+             */
+            snapshots: number;
+        };
+        /** @description What the sandboxes that run on it may take together. */
+        NodeRoom: {
+            /**
+             * Format: int32
+             * @description Its memory in MiB, by which sandboxes are spread. Their limits may exceed it together.
+             */
+            memoryMB: number;
+            /**
+             * Format: int32
+             * @description How many may start or run at a time.
+             */
+            sandboxes: number;
+        };
+        /**
+         * @description `ready` takes sandboxes; `settling` has just come back; `unreachable` does not answer; `lost` has not for so long that what ran
+         *     on it is lost; `unlisted` is not in the list with which the server was started.
+         * @enum {string}
+         */
+        NodeState: "ready" | "settling" | "unreachable" | "lost" | "unlisted";
         /** @description What a pause keeps. */
         PauseSandbox: {
             /**
@@ -1710,6 +1936,12 @@ export interface components {
              * @default 15
              */
             duration?: number;
+        };
+        /** @description A sandbox that was not moved. */
+        RemainingSandbox: {
+            /** @description Id of the sandbox. */
+            sandboxID: string;
+            state: components["schemas"]["SandboxState"];
         };
         /**
          * @description `false` resumes from the files alone, without processes; the checkpoint stays unchanged. A server
@@ -1783,6 +2015,21 @@ export interface components {
             sandboxes: {
                 [key: string]: components["schemas"]["SandboxMetric"];
             };
+        };
+        /** @description Where a sandbox is or was, and why. */
+        SandboxExplanation: {
+            /** @description What the service has recorded of it, the oldest first. */
+            history: components["schemas"]["LogEntry"][];
+            /** @description The node on which it is. Absent if the server makes sandboxes on its own machine. */
+            node?: string;
+            nodeState?: components["schemas"]["NodeState"];
+            /**
+             * @description Why it was placed there: what decided, the share of the memory of each node that would have been reserved, and why others
+             *     were left out. Text for a person.
+             */
+            reason?: string;
+            /** @description Its id. */
+            sandboxID: string;
         };
         /** @description The same entries in two forms. */
         SandboxLogs: {
@@ -2407,6 +2654,11 @@ export interface components {
         MetadataFilter: string;
         /** @description Value of `X-Next-Token` of the previous page. Opaque; a token that this server did not issue is refused with 400. */
         NextToken: string;
+        /**
+         * @description Name of the node.
+         * @example a
+         */
+        NodeName: string;
         /**
          * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
          * @example i4k2m9x7q1w8e3r5t6y0z
@@ -3219,6 +3471,196 @@ export interface operations {
             };
         };
     };
+    listNodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All nodes. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    forgetNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the node.
+                 * @example a
+                 */
+                nodeName: components["parameters"]["NodeName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is forgotten. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    cordonNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the node.
+                 * @example a
+                 */
+                nodeName: components["parameters"]["NodeName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The node. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    drainNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the node.
+                 * @example a
+                 */
+                nodeName: components["parameters"]["NodeName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The node, and what is on it. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDrain"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    uncordonNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Name of the node.
+                 * @example a
+                 */
+                nodeName: components["parameters"]["NodeName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The node. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    explainSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the sandbox. `{sandboxID}-{clientID}`, the form of older programs, is accepted too.
+                 * @example i4k2m9x7q1w8e3r5t6y0z
+                 */
+                sandboxID: components["parameters"]["SandboxID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The explanation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxExplanation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getSnapshotLog: {
         parameters: {
             query?: never;
@@ -3352,6 +3794,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3378,6 +3821,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            501: components["responses"]["NotImplemented"];
             503: components["responses"]["ServiceUnavailable"];
         };
     };

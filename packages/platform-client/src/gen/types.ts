@@ -103,11 +103,29 @@ export type NewSandboxV1 = components['schemas']['NewSandboxV1'];
 /** What a snapshot keeps, and its name. */
 export type NewSnapshot = components['schemas']['NewSnapshot'];
 
+/** A machine that makes sandboxes for the server. */
+export type Node = components['schemas']['Node'];
+
+/** The result of a drain. */
+export type NodeDrain = components['schemas']['NodeDrain'];
+
+/** What is on it. */
+export type NodeLoad = components['schemas']['NodeLoad'];
+
+/** What the sandboxes that run on it may take together. */
+export type NodeRoom = components['schemas']['NodeRoom'];
+
+/** `ready` takes sandboxes; `settling` has just come back; `unreachable` does not answer; `lost` has not for so long that what ran on it is lost; `unlisted` is not in the list with which the server was started. */
+export type NodeState = components['schemas']['NodeState'];
+
 /** What a pause keeps. */
 export type PauseSandbox = components['schemas']['PauseSandbox'];
 
 /** The minimum time to live. */
 export type RefreshSandbox = components['schemas']['RefreshSandbox'];
+
+/** A sandbox that was not moved. */
+export type RemainingSandbox = components['schemas']['RemainingSandbox'];
 
 /** `false` resumes from the files alone, without processes; the checkpoint stays unchanged. A server that cannot do so refuses it with 400. */
 export type ResumeMemory = components['schemas']['ResumeMemory'];
@@ -120,6 +138,9 @@ export type Sandbox = components['schemas']['Sandbox'];
 
 /** Everything about one sandbox. */
 export type SandboxDetail = components['schemas']['SandboxDetail'];
+
+/** Where a sandbox is or was, and why. */
+export type SandboxExplanation = components['schemas']['SandboxExplanation'];
 
 /** The same entries in two forms. */
 export type SandboxLogs = components['schemas']['SandboxLogs'];

@@ -8,7 +8,8 @@ type LogRoute = 'GET /sandboxes/{sandboxID}/logs' | 'GET /v2/sandboxes/{sandboxI
 
 const MAX_ENTRIES = 1000;
 
-const toLogEntry = ({
+/** An entry as callers see it. */
+export const toLogEntry = ({
   at,
   level,
   logger,

@@ -5,7 +5,9 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
-import type { Store } from '../store/store.ts';
+import type { Nodes } from '../nodes/nodes.ts';
+import { localPlacement } from '../nodes/placement.ts';
+import { ALIVE_STATES, type SandboxState, type Store } from '../store/store.ts';
 import { type Building, createBuilding } from '../templates/building.ts';
 import type { ContextStore } from '../templates/contexts/context-store.ts';
 import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
@@ -30,6 +32,8 @@ import { createWarmPool } from './warm-pool.ts';
 export interface ControlPlaneOptions {
   store: Store;
   runtime: Runtime;
+  /** Where sandboxes are on other machines. */
+  nodes?: Nodes | undefined;
   images: { base: InstallationImage; templates?: TemplateImages | undefined };
   contexts?: ContextStore | undefined;
   imports?: ContextStore | undefined;
@@ -57,6 +61,12 @@ export interface ControlPlane {
    * when the store or the runtime cannot be read.
    */
   start(base: Size): Promise<void>;
+  /** A round of what is repeated every minute, after the one in progress. Rejects when a sandbox on that node that has ended for its callers could not be stopped. */
+  settleNode(node: string): Promise<void>;
+  /** Closes what runs on a node that is held for dead as `lost`. It is stopped when the node answers again. */
+  loseNode(node: string): Promise<void>;
+  /** Closes all that is on a node that does not come back, also what is paused. */
+  abandonNode(node: string): Promise<void>;
   /** Resolves when no operation is in progress. Sandboxes live on. */
   close(): Promise<void>;
 }
@@ -67,7 +77,8 @@ const RECONCILE_INTERVAL_MS = 60_000;
 const SPARE_MEMORY = 0.1;
 
 export const createControlPlane = (options: ControlPlaneOptions): ControlPlane => {
-  const { clock, log, images, limits } = options;
+  const { store, clock, log, images, limits, nodes } = options;
+  const placement = nodes?.placement ?? localPlacement;
   const live = createLive();
   const expiry = createExpiry({
     clock,
@@ -97,10 +108,20 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     ...options,
     hasRoom: () => freemem() > totalmem() * SPARE_MEMORY,
   });
-  const lifecycle = createLifecycle({ ...options, live, expiry, ending, pausing, adopt, warm, toSpec });
+  const lifecycle = createLifecycle({
+    ...options,
+    live,
+    expiry,
+    ending,
+    pausing,
+    adopt,
+    warm,
+    placement,
+    toSpec,
+  });
   const timeToLive = createTimeToLive({ ...options, expiry });
-  const resuming = createResuming({ ...options, recovery, transitions, timeToLive });
-  const snapshotting = createSnapshotting({ ...options, transitions });
+  const resuming = createResuming({ ...options, recovery, transitions, timeToLive, placement });
+  const snapshotting = createSnapshotting({ ...options, transitions, nodeOfBuild: nodes?.nodeOfBuild });
   const building = createBuilding({ ...options, snapshotting });
   const inspecting = createInspecting({ ...options, transitions, toRootfs });
   const forking = createForking({ lifecycle, snapshotting });
@@ -114,6 +135,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     recovery,
     transitions,
     observation,
+    canReach: nodes?.canReach ?? (() => true),
   });
 
   let closed = false;
@@ -123,13 +145,31 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     if (closed) return;
     cancelNext = clock.after(RECONCILE_INTERVAL_MS, () => {
       void warm.adjust();
-      round = reconcile
-        .run()
-        .then(snapshotting.collect)
-        .then(building.collect)
+      round = round
+        .then(runRound)
         .catch((error) => log.error('reconcile failed and will be retried', { error }))
         .then(repeat);
     });
+  };
+  const runRound = async (): Promise<void> => {
+    await reconcile.run();
+    await snapshotting.collect();
+    await building.collect();
+  };
+  /** Resolves when what the round has found is ended, or could not be. */
+  const runNow = async (): Promise<void> => {
+    const mine = round.then(runRound);
+    round = mine.catch(() => undefined);
+    await mine;
+    await reconcile.settled();
+    await ending.settled();
+  };
+  /** Ends the sandboxes on a node that are in one of these states, as `lost`; resolves with all that are being ended there. */
+  const endOnNode = async (node: string, states: readonly SandboxState[]): Promise<string[]> => {
+    const rows = await store.listSandboxes({ states: [...states, 'killing'], order: 'asc', node });
+    for (const { id, state } of rows)
+      if (state !== 'killing') await ending.begin(id, 'lost', { from: states });
+    return rows.map(({ id }) => id);
   };
 
   return {
@@ -144,11 +184,20 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     observation,
     directory: live.directory,
     start: async (base) => {
-      await reconcile.run();
-      await snapshotting.collect();
-      await building.collect();
+      await runRound();
       await warm.start(toSpec(base, { allowInternet: null, snapshot: null, build: null }));
       repeat();
+    },
+    settleNode: async (node) => {
+      await runNow();
+      const left = await store.listSandboxes({ states: ['killing'], order: 'asc', node });
+      if (left.length > 0) throw new Error(`${left.length} sandboxes on node "${node}" could not be stopped`);
+    },
+    loseNode: async (node) => {
+      await endOnNode(node, ['running']);
+    },
+    abandonNode: async (node) => {
+      for (const id of await endOnNode(node, ALIVE_STATES)) await ending.abandon(id);
     },
     close: async () => {
       closed = true;

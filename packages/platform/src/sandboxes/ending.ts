@@ -21,6 +21,8 @@ export interface Ending {
    * failure is logged, the row stays, and the next round of `reconcile` tries again.
    */
   finish(id: string): Promise<void>;
+  /** Closes the row of a sandbox in state `killing` without stopping what may remain of it: its node is forgotten. */
+  abandon(id: string): Promise<void>;
   /** The end of this sandbox that is in progress, if any. */
   current(id: string): Promise<void> | undefined;
   /** Resolves when no end is in progress. */
@@ -87,6 +89,10 @@ export const createEnding = (options: EndingOptions): Ending => {
       });
       finishing.set(id, finished);
       return finished;
+    },
+    abandon: async (id) => {
+      await store.changeState(id, { from: ['killing'], to: 'ended', set: { endedAt: clock.now() } });
+      taken.delete(id);
     },
     current: (id) => finishing.get(id),
     settled: async () => {

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
+import type { Placement } from '../nodes/placement.ts';
 import type { BuildRow, StartCommands } from '../store/build-store.ts';
 import {
   type NewSandbox,
@@ -86,6 +87,7 @@ export interface LifecycleOptions {
   ids: Ids;
   log: Log;
   limits: Limits;
+  placement: Placement;
   secret: string;
   /** Converts a request to the spec of an instance. */
   toSpec(size: Size, request: SpecRequest): WarmSpec;
@@ -111,6 +113,10 @@ interface Origin extends Beginning {
   waiting: Instance | undefined;
   /** Instead of a checkpoint of a build that cannot be restored. */
   otherwise?: Beginning;
+  /** The only node that has what it begins with; null: any. */
+  node: string | null;
+  /** The node of the checkpoint; null: it is on this host, or there is none. */
+  checkpointNode?: string | null;
   /** Ends the wait for the start command. */
   signal?: AbortSignal | undefined;
 }
@@ -125,10 +131,12 @@ interface Launched {
 const WARM_ANSWER_MS = 2_000;
 
 export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
-  const { store, runtime, live, expiry, ending, pausing, adopt, warm, clock, ids, log, limits, secret } =
-    options;
+  const { store, runtime, live, expiry, ending, pausing, adopt, warm, placement } = options;
+  const { clock, ids, log, limits, secret } = options;
   const starting = new Map<string, Promise<SandboxRow>>();
   const closing = new AbortController();
+  /** By sandbox, the nodes that had no capacity for its start. */
+  const exhausted = new Map<string, string[]>();
 
   const undo = async (id: string): Promise<void> => {
     try {
@@ -136,6 +144,24 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     } catch (error) {
       log.error('a failed start could not be undone and will be retried', { sandboxId: id, error });
     }
+  };
+
+  /** Reserves a place on another node for a sandbox whose node has no capacity. Resolves with false when there is none. */
+  const moveOn = async ({ id, memoryMb }: NewSandbox, { node }: Origin): Promise<boolean> => {
+    const full = (await store.findSandbox(id))?.node ?? null;
+    if (full === null) return false;
+    const tried = exhausted.get(id) ?? [];
+    tried.push(full);
+    exhausted.set(id, tried);
+    const moved = await placement
+      .reserve({ memoryMb, node, without: tried }, async (place) =>
+        place === undefined ? 'node_full' : store.movePlace(id, place),
+      )
+      .catch((error: unknown) => {
+        if (error instanceof ApiError && error.code === 'unavailable') return undefined;
+        throw error;
+      });
+    return moved === 'moved';
   };
 
   /** The instance of a sandbox, with its agent set up: the warm instance if there is one, else a new one. */
@@ -159,17 +185,28 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     const { id } = sandbox;
     const begin = async ({ spec, commands }: Beginning) => {
       const extraMs = 'snapshot' in spec ? toMemoryExtraMs(sandbox.memoryMb) : 0;
-      const signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
-      const create = () => runtime.create({ id, hostname: id, ...spec }, { signal });
-      const instance = await create().catch(async (error: unknown) => {
-        if (!isRuntimeError(error, 'exhausted') || (await warm.evict()) === 0) throw error;
-        return create();
-      });
+      let signal = closing.signal;
+      const create = async () => {
+        await placement.provide(id, spec);
+        signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
+        return runtime.create({ id, hostname: id, ...spec }, { signal });
+      };
+      const tryElsewhere = async (error: unknown): Promise<Instance> => {
+        if (!isRuntimeError(error, 'exhausted')) throw error;
+        if ((await warm.evict()) === 0 && !(await moveOn(sandbox, origin))) throw error;
+        return create().catch(tryElsewhere);
+      };
+      const instance = await create().catch(tryElsewhere);
       return { instance, commands, signal };
     };
-    let isOtherwise = false;
-    const { instance, commands, signal } = await begin(origin).catch((error: unknown) => {
-      if (otherwise === undefined || !isUnusable(error)) throw error;
+    const { checkpointNode = null } = origin;
+    let isOtherwise =
+      otherwise !== undefined &&
+      checkpointNode !== null &&
+      (await store.findSandbox(id))?.node !== checkpointNode;
+    const first = isOtherwise && otherwise !== undefined ? otherwise : origin;
+    const { instance, commands, signal } = await begin(first).catch((error: unknown) => {
+      if (otherwise === undefined || isOtherwise || !isUnusable(error)) throw error;
       isOtherwise = true;
       log.warn('a template is started again, as its checkpoint cannot be used', { sandboxId: id, error });
       return begin(otherwise);
@@ -226,7 +263,11 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       const { spec, waiting } = origin;
       let reserved: SandboxReservation | undefined;
       try {
-        reserved = await store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes });
+        const { memoryMb } = sandbox;
+        const request = { memoryMb, node: origin.node, prefers: origin.checkpointNode ?? null };
+        reserved = await placement.reserve(request, (place) =>
+          store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes, place }),
+        );
       } finally {
         if (reserved !== 'reserved' && waiting !== undefined) warm.giveBack(spec, waiting);
       }
@@ -239,6 +280,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     };
     const started = run().finally(() => {
       starting.delete(sandbox.id);
+      exhausted.delete(sandbox.id);
       warm.adjustSoon();
     });
     starting.set(sandbox.id, started);
@@ -276,9 +318,11 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         memoryMb,
         diskMb,
       };
+      const node = snapshot?.node ?? null;
+      const checkpointNode = checkpoint?.node ?? null;
       const origin = restored
-        ? { spec: restored, commands: null, waiting, otherwise: image, signal }
-        : { ...image, waiting, signal };
+        ? { spec: restored, commands: null, waiting, otherwise: image, node, checkpointNode, signal }
+        : { ...image, waiting, node, signal };
       return admit(sandbox, origin, timeoutMs);
     },
     fork: (source, { id: captured, timeoutMs }) => {
@@ -303,7 +347,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         endAt: createdAt + timeoutMs,
         ...{ cpuCount, memoryMb, diskMb },
       };
-      return admit(sandbox, { spec, commands: null, waiting: undefined }, timeoutMs);
+      return admit(sandbox, { spec, commands: null, waiting: undefined, node: source.node }, timeoutMs);
     },
     get: async (id) => {
       const row = await store.findSandbox(id);

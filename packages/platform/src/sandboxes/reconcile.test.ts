@@ -78,6 +78,7 @@ describe('a round', () => {
           throw new Error('not now');
         },
       },
+      canReach: () => true,
       building: { isBuilding: (id) => building.includes(id) },
       recovery: {
         recover: async (id) => {

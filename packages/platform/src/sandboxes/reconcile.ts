@@ -29,6 +29,8 @@ export interface ReconcileOptions {
   recovery: Pick<Recovery, 'recover'>;
   transitions: Pick<Transitions, 'current' | 'run'>;
   observation: Pick<Observation, 'prune'>;
+  /** Whether the node of a row answers; what is on another one is left as it is. */
+  canReach: (node: string | null) => boolean;
   clock: Clock;
   log: Log;
 }
@@ -64,6 +66,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     recovery,
     transitions,
     observation,
+    canReach,
     clock,
     log,
   } = options;
@@ -150,7 +153,8 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       // instances are read first: a claim moves a row from those to the sandboxes.
       const warm = await store.listWarm();
       const rows = await activeRows();
-      await each(rows, (row) => row.id, check);
+      const reachable = rows.filter(({ node }) => canReach(node));
+      await each(reachable, (row) => row.id, check);
       const known = new Set([...warm, ...expired, ...rows].map((row) => row.id));
       const strays = instances.filter(({ id }) => !known.has(id) && !building.isBuilding(id));
       removal = removal

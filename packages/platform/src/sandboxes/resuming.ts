@@ -3,10 +3,11 @@ import { isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
+import type { Placement } from '../nodes/placement.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
 import { toMemoryExtraMs } from './memory-start-timeout.ts';
 import type { Recovery } from './recovery.ts';
-import { limitReached, toStartError } from './start-error.ts';
+import { limitReached, nodeFull, toStartError } from './start-error.ts';
 import type { TimeToLive } from './time-to-live.ts';
 import type { Transitions } from './transitions.ts';
 import { isAlive, notRunning, toBusyError } from './visible-state.ts';
@@ -40,13 +41,14 @@ export interface ResumingOptions {
   clock: Clock;
   log: Log;
   limits: Limits;
+  placement: Pick<Placement, 'on'>;
 }
 
 const CONNECT_WAIT_MS = 20_000;
 const CONNECT_WAITS = 3;
 
 export const createResuming = (options: ResumingOptions): Resuming => {
-  const { store, runtime, recovery, transitions, timeToLive, clock, log, limits } = options;
+  const { store, runtime, recovery, transitions, timeToLive, placement, clock, log, limits } = options;
 
   const explain = async (id: string): Promise<Error> => {
     const row = await store.findSandbox(id);
@@ -91,8 +93,10 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     const row = await store.findSandbox(id);
     if (row?.state !== 'paused') throw await explain(id);
     const endAt = clock.now() + timeoutMs;
-    const reserved = await store.reserveResume(id, { endAt, maxActive: limits.maxSandboxes });
+    const place = placement.on(row.node);
+    const reserved = await store.reserveResume(id, { endAt, maxActive: limits.maxSandboxes, place });
     if (reserved === 'limit') throw limitReached(limits.maxSandboxes);
+    if (reserved === 'node_full') throw nodeFull(row.node);
     if (reserved === 'not_paused') throw await explain(id);
     return start({ ...row, state: 'resuming', endAt }, { timeoutMs, memory });
   };

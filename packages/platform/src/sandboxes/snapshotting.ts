@@ -62,13 +62,15 @@ export interface SnapshottingOptions {
   store: Store;
   runtime: Runtime;
   transitions: Transitions;
+  /** The node of a sandbox of a build, where sandboxes are on nodes. */
+  nodeOfBuild?: ((instanceId: string) => string | undefined) | undefined;
   clock: Clock;
   ids: Ids;
   log: Log;
 }
 
 export const createSnapshotting = (options: SnapshottingOptions): Snapshotting => {
-  const { store, runtime, transitions, clock, ids, log } = options;
+  const { store, runtime, transitions, nodeOfBuild, clock, ids, log } = options;
   const making = new Set<string>();
 
   const remove = async (id: string): Promise<void> => {
@@ -109,8 +111,8 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     const createdAt = clock.now();
     const { cpuCount, memoryMb, diskMb } = row;
     const size = { cpuCount, memoryMb, diskMb };
-    const { snapshotId: parentId, buildId } = row;
-    await store.beginSnapshot({ id, sandboxId: row.id, parentId, buildId, kind, createdAt, ...size });
+    const { snapshotId: parentId, buildId, node } = row;
+    await store.beginSnapshot({ id, sandboxId: row.id, parentId, buildId, kind, createdAt, ...size, node });
     try {
       await (await runtime.get(row.id)).snapshot({ id, memory: kind === 'memory', ephemeral });
       const made = await publish();
@@ -138,8 +140,9 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     making.add(id);
     try {
       const size = { cpuCount, memoryMb, diskMb };
+      const node = nodeOfBuild?.(instance.id) ?? null;
       const row = { id, sandboxId: instance.id, parentId: null, createdAt: clock.now(), ...of, ...size };
-      await store.beginSnapshot(row);
+      await store.beginSnapshot({ ...row, node });
       const memory = of.kind === 'memory';
       // Nothing compares the files of a step, and the caller waits.
       await instance.snapshot({ id, memory, unlisted: !memory });

@@ -39,6 +39,12 @@ export const toStartError = (step: string, cause: unknown): ApiError => {
   });
 };
 
+/** For a paused sandbox, which can continue on its own node only. */
+export const nodeFull = (node: string | null): ApiError =>
+  new ApiError('unavailable', `node "${node}", on which the sandbox is paused, has no place for it now`, {
+    reason: 'sandbox_capacity_unavailable',
+  });
+
 /** Has no Retry-After: only the end of another sandbox helps, and its time is unknown. */
 export const limitReached = (maxSandboxes: number): ApiError =>
   new ApiError('resource_exhausted', `the concurrency limit of ${maxSandboxes} sandboxes is reached`);

@@ -1,8 +1,11 @@
 import type { NewLogEntry } from './log-store.ts';
-import type { EndCause, SandboxRow, StateChange } from './store.ts';
+import type { EndCause, NodePlace, SandboxRow, StateChange } from './store.ts';
 
 /** The logger name of the platform's own entries; no other writer may use it. */
 export const PLATFORM_LOGGER = 'platform';
+
+/** The message of an entry whose fields name the node and the reason. */
+export const PLACED_MESSAGE = 'sandbox placed on a node';
 
 type Entry = Pick<NewLogEntry, 'level' | 'message'>;
 
@@ -12,6 +15,11 @@ const ENDS: Record<EndCause, Entry> = {
   exited: { level: 'warn', message: 'sandbox ended by itself' },
   failed: { level: 'error', message: 'sandbox did not start' },
   lost: { level: 'error', message: 'sandbox was lost: its host no longer had it' },
+};
+
+const LOST_WITH_NODE: Entry = {
+  level: 'error',
+  message: 'sandbox was lost: its node no longer had it, or did not answer for too long',
 };
 
 const toEntry = ({ from, to }: StateChange, row: SandboxRow): Entry | undefined => {
@@ -26,6 +34,7 @@ const toEntry = ({ from, to }: StateChange, row: SandboxRow): Entry | undefined 
       if (was('resuming')) return { level: 'warn', message: 'sandbox could not be resumed and stays paused' };
       return { level: 'info', message: 'sandbox paused' };
     case 'killing':
+      if (row.cause === 'lost' && row.node !== null) return LOST_WITH_NODE;
       return row.cause === null ? undefined : ENDS[row.cause];
     default:
       return undefined;
@@ -45,7 +54,20 @@ export const toLifecycleEntry = (
     logger: PLATFORM_LOGGER,
     fields: {
       ...(row.cause === null ? {} : { cause: row.cause }),
+      ...(row.node === null ? {} : { node: row.node }),
       ...(row.pausedWith === null ? {} : { kept: row.pausedWith }),
     },
   };
 };
+
+/** The log entry for the choice of a node. */
+export const toPlacementEntry = (
+  sandboxId: string,
+  { node, reason }: NodePlace,
+): Omit<NewLogEntry, 'at' | 'sizeBytes'> => ({
+  sandboxId,
+  level: 'info',
+  logger: PLATFORM_LOGGER,
+  message: PLACED_MESSAGE,
+  fields: { node, ...(reason !== undefined && { reason }) },
+});

@@ -122,7 +122,7 @@ export const createLogQueries = (db: Database): LogStore => ({
     return row;
   },
 
-  listLogEntries: ({ sandboxId, level = 'debug', search, ...page }) =>
+  listLogEntries: ({ sandboxId, level = 'debug', logger, search, ...page }) =>
     readLogPage(page, async ({ from, to, limit }) => {
       let query = db
         .selectFrom('sandbox_logs')
@@ -133,6 +133,7 @@ export const createLogQueries = (db: Database): LogStore => ({
         .orderBy('id', page.order);
       if (from !== undefined) query = query.where('at', '>=', from);
       if (to !== undefined) query = query.where('at', '<=', to);
+      if (logger !== undefined) query = query.where('logger', '=', logger);
       if (search !== undefined) query = query.where(contains(search));
       if (limit !== undefined) query = query.limit(limit);
       return (await query.execute()).map(

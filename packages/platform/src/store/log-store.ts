@@ -44,6 +44,8 @@ export interface LogQuery extends LogPage {
   sandboxId: string;
   /** The lowest level. */
   level?: LogLevel | undefined;
+  /** The only writer. */
+  logger?: string | undefined;
   /** A part of the message or of a field, case-sensitive. */
   search?: string | undefined;
 }

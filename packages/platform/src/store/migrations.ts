@@ -4,6 +4,7 @@ import { builds, freeDisk, startCommands } from './build-tables.ts';
 import { buildCache, imageConfig } from './cache/cache-tables.ts';
 import { logs } from './log-tables.ts';
 import { metrics } from './metric-tables.ts';
+import { nodes } from './nodes/node-tables.ts';
 import type { Schema } from './schema.ts';
 import { snapshots } from './snapshot-tables.ts';
 import { tags } from './tags/tag-tables.ts';
@@ -102,6 +103,7 @@ export const migrations: Record<string, Migration> = {
   '0011_build_cache': buildCache,
   '0012_image_config': imageConfig,
   '0013_free_disk': freeDisk,
+  '0014_nodes': nodes,
 };
 
 export type Database = Kysely<Schema>;

@@ -1,9 +1,11 @@
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
-import { toLifecycleEntry } from './lifecycle-entry.ts';
+import { toLifecycleEntry, toPlacementEntry } from './lifecycle-entry.ts';
 import { insertLogEntries } from './log-queries.ts';
+import type { NewLogEntry } from './log-store.ts';
 import type { Database } from './migrations.ts';
 import type { SandboxTable, Schema } from './schema.ts';
 import {
+  type NodePlace,
   PLACED_STATES,
   type SandboxFilter,
   type SandboxRow,
@@ -36,11 +38,13 @@ const toSandboxRow = (row: Selectable<SandboxTable>): SandboxRow => ({
   cpuCount: row.cpu_count,
   memoryMb: row.memory_mb,
   diskMb: row.disk_mb,
+  node: row.node,
 });
 
 const withFilter = <O>(query: SelectQueryBuilder<Schema, 'sandboxes', O>, filter: SandboxFilter) => {
   let filtered = query.where('state', 'in', filter.states);
   if (filter.templateId !== undefined) filtered = filtered.where('template_id', '=', filter.templateId);
+  if (filter.node !== undefined) filtered = filtered.where('node', '=', filter.node);
   if (filter.startedFrom !== undefined) filtered = filtered.where('started_at', '>=', filter.startedFrom);
   for (const [key, value] of filter.metadata ?? []) {
     filtered = filtered.where(({ exists, selectFrom }: ExpressionBuilder<Schema, 'sandboxes'>) =>
@@ -63,6 +67,13 @@ const countAll = async (query: SelectQueryBuilder<Schema, 'sandboxes', unknown>)
 
 const countPlaced = (db: Database): Promise<number> =>
   countAll(db.selectFrom('sandboxes').where('state', 'in', PLACED_STATES));
+
+/** Whether a node has a place left, not counting one sandbox on it. */
+const hasRoom = async (db: Database, place: NodePlace | undefined, but: string): Promise<boolean> => {
+  if (place === undefined) return true;
+  const placed = db.selectFrom('sandboxes').where('state', 'in', PLACED_STATES).where('id', '!=', but);
+  return (await countAll(placed.where('node', '=', place.node))) < place.maxActive;
+};
 
 const isReady = async (db: Database, snapshotId: string): Promise<boolean> => {
   const found = db.selectFrom('snapshots').select('id').where('id', '=', snapshotId);
@@ -100,11 +111,16 @@ const updateState = async (
   return row && toSandboxRow(row);
 };
 
+/** Writes an entry of the platform. */
+const noteLog = (db: Database, entry: Omit<NewLogEntry, 'at' | 'sizeBytes'>, at: number): Promise<void> =>
+  insertLogEntries(db, [{ ...entry, at, sizeBytes: 0 }]);
+
 /** The sandbox part of a store, in portable SQL. */
 export const createSandboxQueries = (db: Database, { now }: { now: () => number }): SandboxStore => ({
-  reserveSandbox: (sandbox, { maxActive }) =>
+  reserveSandbox: (sandbox, { maxActive, place }) =>
     db.transaction().execute(async (tx) => {
       if ((await countPlaced(tx)) >= maxActive) return 'limit';
+      if (!(await hasRoom(tx, place, sandbox.id))) return 'node_full';
       if (sandbox.snapshotId !== null && !(await isReady(tx, sandbox.snapshotId))) return 'no_snapshot';
       if (sandbox.buildId !== null && !(await hasImage(tx, sandbox.buildId))) return 'no_image';
       await tx.deleteFrom('warm_instances').where('id', '=', sandbox.id).execute();
@@ -133,15 +149,31 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
           cpu_count: sandbox.cpuCount,
           memory_mb: sandbox.memoryMb,
           disk_mb: sandbox.diskMb,
+          node: place?.node ?? null,
         })
         .execute();
       for (const [key, value] of Object.entries(sandbox.metadata)) {
         await tx.insertInto('sandbox_metadata').values({ sandbox_id: sandbox.id, key, value }).execute();
       }
+      if (place) await noteLog(tx, toPlacementEntry(sandbox.id, place), now());
       return 'reserved';
     }),
 
-  reserveResume: (id, { endAt, maxActive }) =>
+  movePlace: (id, place) =>
+    db.transaction().execute(async (tx): Promise<'moved' | 'node_full' | 'not_starting'> => {
+      if (!(await hasRoom(tx, place, id))) return 'node_full';
+      const moved = await tx
+        .updateTable('sandboxes')
+        .set({ node: place.node })
+        .where('id', '=', id)
+        .where('state', '=', 'starting')
+        .executeTakeFirst();
+      if (moved.numUpdatedRows === 0n) return 'not_starting';
+      await noteLog(tx, toPlacementEntry(id, place), now());
+      return 'moved';
+    }),
+
+  reserveResume: (id, { endAt, maxActive, place }) =>
     db.transaction().execute(async (tx) => {
       const paused = await tx
         .selectFrom('sandboxes')
@@ -151,6 +183,7 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
         .executeTakeFirst();
       if (paused === undefined) return 'not_paused';
       if ((await countPlaced(tx)) >= maxActive) return 'limit';
+      if (!(await hasRoom(tx, place, id))) return 'node_full';
       await tx
         .updateTable('sandboxes')
         .set({ state: 'resuming', end_at: endAt })
@@ -168,7 +201,7 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
     db.transaction().execute(async (tx) => {
       const row = await updateState(tx, id, change);
       const entry = row && toLifecycleEntry(change, row);
-      if (entry) await insertLogEntries(tx, [{ ...entry, at: now(), sizeBytes: 0 }]);
+      if (entry) await noteLog(tx, entry, now());
       return row;
     }),
 

@@ -3,6 +3,7 @@ import type { BuildLogTable, BuildTable } from './build-tables.ts';
 import type { BuildCacheTable } from './cache/cache-tables.ts';
 import type { LogSourceTable, LogTable } from './log-tables.ts';
 import type { MetricTable } from './metric-tables.ts';
+import type { NodeTable } from './nodes/node-tables.ts';
 import type { SnapshotTable, TemplateTagTable } from './snapshot-tables.ts';
 import type { EndCause, PauseKind, SandboxState, TemplateKind } from './store.ts';
 import type { BuildTagTable } from './tags/tag-tables.ts';
@@ -24,6 +25,7 @@ export interface Schema {
   sandbox_metrics: MetricTable;
   sandbox_logs: LogTable;
   log_sources: LogSourceTable;
+  nodes: NodeTable;
 }
 
 export interface SandboxTable {
@@ -50,6 +52,7 @@ export interface SandboxTable {
   cpu_count: number;
   memory_mb: number;
   disk_mb: number;
+  node: string | null;
 }
 
 /**

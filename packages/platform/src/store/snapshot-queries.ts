@@ -18,6 +18,7 @@ const fields = [
   'snapshots.cpu_count as cpuCount',
   'snapshots.memory_mb as memoryMb',
   'snapshots.disk_mb as diskMb',
+  'snapshots.node as node',
 ] as const;
 
 const selectTagged = (db: Database) =>
@@ -136,6 +137,7 @@ export const createSnapshotQueries = (db: Database): SnapshotStore => ({
         cpu_count: snapshot.cpuCount,
         memory_mb: snapshot.memoryMb,
         disk_mb: snapshot.diskMb,
+        node: snapshot.node ?? null,
       })
       .execute();
   },

@@ -22,6 +22,7 @@ export interface SnapshotTable {
   cpu_count: number;
   memory_mb: number;
   disk_mb: number;
+  node: string | null;
 }
 
 export const snapshots: Migration = {

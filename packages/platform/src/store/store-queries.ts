@@ -4,6 +4,7 @@ import { createCacheQueries } from './cache/cache-queries.ts';
 import { createLogQueries } from './log-queries.ts';
 import { createMetricQueries } from './metric-queries.ts';
 import type { Database } from './migrations.ts';
+import { createNodeQueries } from './nodes/node-queries.ts';
 import { createSandboxQueries } from './sandbox-queries.ts';
 import { createSnapshotQueries } from './snapshot-queries.ts';
 import type { Store } from './store.ts';
@@ -27,4 +28,5 @@ export const createStoreQueries = (db: Database, { now }: { now: () => number })
   ...createApiKeyQueries(db),
   ...createMetricQueries(db),
   ...createLogQueries(db),
+  ...createNodeQueries(db),
 });

@@ -2,6 +2,7 @@ import type { BuildRow, BuildStore } from './build-store.ts';
 import type { CacheStore } from './cache/cache-store.ts';
 import type { LogStore } from './log-store.ts';
 import type { MetricStore } from './metric-store.ts';
+import type { NodeStore } from './nodes/node-store.ts';
 import type { TagStore } from './tags/tag-store.ts';
 import type { UsageStore } from './usage/usage-store.ts';
 
@@ -20,7 +21,8 @@ export interface Store
     ApiKeyStore,
     WarmStore,
     MetricStore,
-    LogStore {
+    LogStore,
+    NodeStore {
   close(): Promise<void>;
 }
 
@@ -28,14 +30,24 @@ export interface SandboxStore {
   /**
    * Writes a row in state `starting`, in one transaction with the check that fewer than `maxActive` sandboxes have a
    * place (`PLACED_STATES`) and that its snapshot is ready and the image of its build exists, and removes the warm instance of that id from its list.
-   * Returns `limit` when the limit is reached, `no_snapshot` or `no_image` when that is gone; then nothing is written.
+   * Returns `limit` when the limit is reached, `node_full` when that of the node is, `no_snapshot` or `no_image` when that is gone;
+   * then nothing is written. A place on a node is recorded in the log of the sandbox.
    */
-  reserveSandbox(sandbox: NewSandbox, options: { maxActive: number }): Promise<SandboxReservation>;
+  reserveSandbox(
+    sandbox: NewSandbox,
+    options: { maxActive: number; place?: NodePlace | undefined },
+  ): Promise<SandboxReservation>;
+  /** Moves a row in state `starting` to another node, in one transaction with the check that it has room; also records that in its log. */
+  movePlace(id: string, place: NodePlace): Promise<'moved' | 'node_full' | 'not_starting'>;
   /**
    * Moves a paused row to `resuming` with that end, in one transaction with the same check. Returns `limit` when the
-   * limit is reached, `not_paused` when the row is in another state or missing; then nothing is written.
+   * limit is reached, `node_full` when that of its node is, `not_paused` when the row is in another state or missing; then nothing is
+   * written.
    */
-  reserveResume(id: string, options: { endAt: number; maxActive: number }): Promise<ResumeReservation>;
+  reserveResume(
+    id: string,
+    options: { endAt: number; maxActive: number; place?: NodePlace | undefined },
+  ): Promise<ResumeReservation>;
   findSandbox(id: string): Promise<SandboxRow | undefined>;
   /**
    * Moves a row from one of the expected states to the next. Returns undefined and changes nothing when it is in
@@ -140,9 +152,17 @@ export const PLACED_STATES: readonly SandboxState[] = ['starting', 'running', 'p
 /** What a pause keeps: processes with their memory and files, or files alone. */
 export type PauseKind = 'memory' | 'filesystem';
 
-export type SandboxReservation = 'reserved' | 'limit' | 'no_snapshot' | 'no_image';
+export type SandboxReservation = 'reserved' | 'limit' | 'node_full' | 'no_snapshot' | 'no_image';
 
-export type ResumeReservation = 'reserved' | 'limit' | 'not_paused';
+export type ResumeReservation = 'reserved' | 'limit' | 'node_full' | 'not_paused';
+
+/** A node, and how many sandboxes may have a place on it. */
+export interface NodePlace {
+  node: string;
+  maxActive: number;
+  /** Why there, for the log of the sandbox. */
+  reason?: string;
+}
 
 /**
  * Why a sandbox ended: `killed` by its owner, `expired`, `exited` by itself, `failed` to start, or `lost`: the host no
@@ -175,6 +195,8 @@ export interface NewSandbox {
 }
 
 export interface SandboxRow extends NewSandbox {
+  /** The node on which it is; null: this host. */
+  node: string | null;
   state: SandboxState;
   /** Null until its first run. */
   runId: string | null;
@@ -208,6 +230,7 @@ export interface SandboxFilter {
   /** All pairs must match exactly. */
   metadata?: readonly (readonly [key: string, value: string])[];
   templateId?: string;
+  node?: string;
   /** Inclusive. */
   startedFrom?: number;
 }
@@ -291,9 +314,12 @@ export interface NewSnapshot {
   cpuCount: number;
   memoryMb: number;
   diskMb: number;
+  /** The node on which it is; null, the default: this host. */
+  node?: string | null;
 }
 
 export interface SnapshotRow extends NewSnapshot {
+  node: string | null;
   state: SnapshotState;
   /** Null until it is ready. */
   templateId: string | null;

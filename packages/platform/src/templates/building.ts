@@ -1,9 +1,10 @@
-import { type ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
+import { ApiError, conflict, invalid, notFound, unimplemented } from '@skerry/contract/error';
 import { isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import { type Ids, toBuildId } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
+import { NodeUnreachableError } from '../nodes/unreachable.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { BuildReason, BuildRow, NewBuild } from '../store/build-store.ts';
 import type { Store } from '../store/store.ts';
@@ -136,6 +137,8 @@ export const createBuilding = (options: BuildingOptions): Building => {
     if (late.aborted) return { message: `the build took longer than ${describeTime(limits.buildTimeoutMs)}` };
     if (error instanceof BuildError) return { message: error.message, step: error.step };
     if (error instanceof UnusableImageError) return { message: error.message, step: 'base' };
+    if (error instanceof NodeUnreachableError || (error instanceof ApiError && error.status === 503))
+      return { message: error.message };
     if (isRuntimeError(error, 'exhausted')) return { message: 'the host has too little room for the build' };
     return { message: `build ${toBuildId(build.id)} failed because of an error of this server` };
   };

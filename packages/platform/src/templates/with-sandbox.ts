@@ -8,6 +8,7 @@ import {
 } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
+import { NodeUnreachableError } from '../nodes/unreachable.ts';
 import { initAgent } from '../sandboxes/agent.ts';
 import { findInstance } from '../sandboxes/find-instance.ts';
 import { retryWhenLost } from '../sandboxes/retry-when-lost.ts';
@@ -33,7 +34,7 @@ export class LostSnapshotError extends Error {}
 /**
  * Calls `work` with a new instance, whose agent is initialised, and the nonce of its edge. Resolves with what that resolves
  * with. The instance is gone when it settles. Rejects with the reason of `signal`, with `BuildError` when the host has too
- * little room, with `LostSnapshotError`, and otherwise with what `work` or the runtime fails with.
+ * little room, with `LostSnapshotError`, with `NodeUnreachableError`, and otherwise with what `work` or the runtime fails with.
  */
 export const withSandbox = async <T>(
   sandbox: BuildSandbox,
@@ -76,10 +77,13 @@ export const withSandbox = async <T>(
     return result;
   } catch (error) {
     // The failure of the work says more than that of the end, which the next round of reconcile repeats.
-    await end().catch((failure: unknown) =>
-      log.warn('the sandbox of a build could not be ended', { sandboxId: id, error: failure }),
-    );
+    const left = await end().catch((failure: unknown) => {
+      log.warn('the sandbox of a build could not be ended', { sandboxId: id, error: failure });
+      return failure;
+    });
     signal.throwIfAborted();
+    // Then that is why the work has failed.
+    if (left instanceof NodeUnreachableError) throw left;
     if (toStep !== undefined && isRuntimeError(error, 'exhausted'))
       throw new BuildError(toStep(), 'the host has too little free space or memory for this build', {
         cause: error,

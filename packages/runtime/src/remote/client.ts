@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { createClient, type Transport } from '@connectrpc/connect';
+import type { ConnectOptions } from '@skerry/contract/directory';
 import { createGuestConnections, type GuestConnections } from '../drivers/guest-connections.ts';
 import {
   type AddressedInstance,
@@ -48,21 +50,39 @@ export const createRemoteRuntime = (options: {
 }): Promise<RemoteRuntime> =>
   createRemote({ dial: () => dialSocket(options.socketPath), signal: options.signal });
 
+/** How a stream to an instance of another process is opened. Each rejects as the method of `Instance` does. */
+export interface GuestDial {
+  connect(instance: InstanceDescription, port: number, options: ConnectOptions): Promise<Duplex>;
+  control(instance: InstanceDescription, options: { signal?: AbortSignal | undefined }): Promise<Duplex>;
+}
+
+/** On the same host: the sockets of the agent are files here. */
+const dialLocalGuest: GuestDial = {
+  connect: ({ sockets }, port, options) => connectGuest({ sockets, port, ...options }),
+  control: ({ sockets }, { signal }) => connectGuestSocket({ path: sockets.control, signal }),
+};
+
 /** As `createRemoteRuntime`, with another way to get a connected socket. */
 export async function createRemote(options: {
   dial: () => Promise<Socket>;
+  /** Default: the sockets of agents are on this host. */
+  guests?: GuestDial;
   signal?: AbortSignal | undefined;
   /** Whether to reconnect at once when the connection ends. Default: for the next call, or to watch a run. */
   staysConnected?: boolean;
+  /** Called with each connection that was made, and with its end. */
+  onConnection?: (isConnected: boolean) => void;
   /** Called at the end of `close`. */
   onClose?: () => Promise<void>;
 }): Promise<RemoteRuntime> {
+  const { guests = dialLocalGuest, onConnection } = options;
   const watches = createWatches();
   const guestConnections = new Map<string, GuestConnections>();
   const link = createLink({
     dial: options.dial,
     onConnect: (transport) => watchOver(transport, watches),
     isWanted: () => options.staysConnected === true || watches.size > 0,
+    ...(onConnection && { onConnection }),
   });
   const client = createClient(RuntimeService, link.transport);
 
@@ -83,6 +103,7 @@ export async function createRemote(options: {
     const target = { instance: id, birthId };
     const connections = connectionsOf(birthId);
     let { runId } = first;
+    const describe = (): InstanceDescription => ({ id, birthId, runId, sockets });
     return {
       id,
       birthId,
@@ -91,9 +112,8 @@ export async function createRemote(options: {
       },
       sockets,
       state: () => ifGone(ask(client.getState({ target }), parseState), 'stopped'),
-      connect: (port, options = {}) => connections.open(() => connectGuest({ sockets, port, ...options })),
-      control: ({ signal } = {}) =>
-        connections.open(() => connectGuestSocket({ path: sockets.control, signal })),
+      connect: (port, options = {}) => connections.open(() => guests.connect(describe(), port, options)),
+      control: ({ signal } = {}) => connections.open(() => guests.control(describe(), { signal })),
       pause: async ({ memory }) => {
         const act = () => ask(client.pause({ target, memory }), toNothing);
         await (memory && features.pause.memory ? connections.interrupt(act) : act());

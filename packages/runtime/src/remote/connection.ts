@@ -57,7 +57,7 @@ export async function createConnection(
       httpVersion: '2',
       sessionManager: sessions,
       readMaxBytes: maxResponseBytes,
-      // The other side is on this host.
+      // The other side is on this host or in its network.
       acceptCompression: [],
     }),
     hasEnded: async () => {

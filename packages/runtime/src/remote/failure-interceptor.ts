@@ -1,5 +1,5 @@
-import { ConnectError, type Interceptor } from '@connectrpc/connect';
-import { RuntimeError, toRuntimeError } from '../error.ts';
+import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
+import { RuntimeError, RuntimeLostError, toRuntimeError } from '../error.ts';
 import { toConnectError } from './failure.ts';
 
 /**
@@ -14,6 +14,8 @@ export const createFailureInterceptor =
     const toFailure = (error: unknown): Error => {
       if (error instanceof ConnectError) return error;
       if (request.signal.aborted && !(error instanceof RuntimeError)) return error as Error;
+      // Without a detail it reads as the loss of the connection, which is what it is for the client too.
+      if (error instanceof RuntimeLostError) return new ConnectError(error.message, Code.Unavailable);
       const failure = toRuntimeError(error, request.method.localName);
       if (failure.code === 'internal' || failure.cause !== undefined) onError(failure);
       return toConnectError(failure);

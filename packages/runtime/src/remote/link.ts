@@ -29,20 +29,26 @@ export function createLink(options: {
   onConnect: (transport: Transport) => Promise<void>;
   /** Whether to reconnect before the next call. */
   isWanted: () => boolean;
+  /** Called with each connection that was made, and with its end. */
+  onConnection?: (isConnected: boolean) => void;
 }): Link {
   let connection: Promise<Connection> | undefined;
   let isClosed = false;
 
   const open = async (): Promise<Connection> => {
     let hasEnded = false;
+    let isReported = false;
     const made = await createConnection(await options.dial(), {
       onEnd: () => {
         hasEnded = true;
         connection = undefined;
+        if (isReported) options.onConnection?.(false);
         void connect();
       },
     });
     if (hasEnded) throw new Error('the other side has ended');
+    isReported = true;
+    options.onConnection?.(true);
     void options.onConnect(made.transport).then(() => made.close());
     return made;
   };

@@ -60,7 +60,17 @@ export async function getSandboxLogs(
   return data.logs.map(toLogEntry);
 }
 
-function toLogEntry({ timestamp, level, message, fields }: components['schemas']['LogEntry']): LogEntry {
+/**
+ * Converts an entry of the API.
+ *
+ * @internal
+ */
+export function toLogEntry({
+  timestamp,
+  level,
+  message,
+  fields,
+}: components['schemas']['LogEntry']): LogEntry {
   const { logger = '', ...rest } = fields;
   return { timestamp: new Date(timestamp), level, logger, message, fields: rest };
 }

@@ -1,4 +1,4 @@
-# Run inside, as root: reads the memory of every other process, and prints as one JSON object which of the given secrets are in it. Each
+# Run inside, as root: reads the memory of every other process, or of those whose ids follow the secrets, and prints as one JSON object which of the given secrets are in it. Each
 # secret comes in two halves, which nothing here but the memory of this process ever joins: a search must not plant what it looks for.
 import array, json, os, re, sys
 
@@ -74,7 +74,7 @@ def pieces(pid):
                 kept = read[-overlap:]
 
 
-for pid in sorted(int(name) for name in os.listdir('/proc') if name.isdigit()):
+for pid in sorted(int(name) for name in (sys.argv[2:] or os.listdir('/proc')) if name.isdigit()):
     if pid == os.getpid():
         continue
     try:

@@ -44,6 +44,7 @@ export const describeSnapshots = (
       const made = await ask().publishSnapshot('s1', place);
       expect(made).toEqual({
         ...snapshot('s1', { parentId: 's0', kind: 'memory' }),
+        node: null,
         state: 'ready',
         templateId: 't1',
         templateName: 'prepared',

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewSandbox, Store } from '../store.ts';
 import { describeBuilds } from './build-suite.ts';
 import { describeCache } from './cache-suite.ts';
+import { describeNodes } from './node-suite.ts';
 import { describeObservations } from './observation-suite.ts';
 import { describeSnapshots } from './snapshot-suite.ts';
 import { describeTags } from './tag-suite.ts';
@@ -78,6 +79,7 @@ export const describeStore = (
           pausedWith: null,
           endedAt: null,
           cause: null,
+          node: null,
         });
       });
 
@@ -296,6 +298,7 @@ export const describeStore = (
     describeSnapshots(() => store, { sandbox, reopen: () => opened.reopen() });
 
     for (const part of [describeBuilds, describeTags, describeUsage, describeCache]) part(() => store);
+    describeNodes(() => store, { sandbox });
 
     describe('api keys', () => {
       const key = {

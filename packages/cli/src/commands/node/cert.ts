@@ -1,0 +1,49 @@
+import { Command, InvalidArgumentError } from 'commander';
+
+interface CertFlags {
+  dir: string;
+  days: number;
+  renew?: boolean;
+  json?: boolean;
+}
+
+/** `skerry node cert NAME…`: makes an authority where there is none, and certificates for the platform and for nodes. */
+export function certCommand(): Command {
+  return new Command('cert')
+    .description(
+      'make the certificates of the platform and of nodes, and first the authority that signs them',
+    )
+    .argument('[node...]', 'names of the nodes, or "platform"')
+    .option(
+      '--dir <dir>',
+      'folder for the files; the authority is taken from it when it is there',
+      'skerry-certificates',
+    )
+    .option(
+      '--days <count>',
+      'how long certificates are valid; the authority is for ten years',
+      parseDays,
+      365,
+    )
+    .option('--renew', 'replace certificates that are there; those of the authority stay')
+    .option('--json', 'one JSON object a line')
+    .action(async (names: string[], { dir, days, renew = false, json }: CertFlags) => {
+      // The library is loaded by this command alone.
+      const { writeCertificates } = await import('../../nodes/write-certificates.ts');
+      for (const made of await writeCertificates({ dir, names, days, renew })) {
+        const { cert, expiresAt } = made;
+        process.stdout.write(
+          json
+            ? `${JSON.stringify(made)}\n`
+            : `${cert}, valid until ${expiresAt.toISOString().slice(0, 10)}\n`,
+        );
+      }
+    });
+}
+
+function parseDays(text: string): number {
+  const days = Number(text);
+  if (!/^\d+$/.test(text) || days < 1 || days > 3_650)
+    throw new InvalidArgumentError('the count of days must be a whole number from 1 to 3650.');
+  return days;
+}

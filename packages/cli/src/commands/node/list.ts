@@ -1,0 +1,40 @@
+import { type NodeInfo, nodes } from '@skerry/sdk';
+import { Command } from 'commander';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { toPrintable } from '../../printable.ts';
+import { toAge, toTable } from '../../table.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; quiet?: boolean };
+
+const HEAD = ['NAME', 'ADDRESS', 'STATE', 'RUNNING', 'PAUSED', 'MEMORY', 'SEEN', 'EPOCH', 'PROBLEM'];
+
+/** `skerry node list`: a table, or one JSON object or name a line. */
+export function listNodesCommand(): Command {
+  return withConnectionFlags(
+    new Command('list')
+      .alias('ls')
+      .description('list the nodes of a server')
+      .option('--json', 'one JSON object a line')
+      .option('-q, --quiet', 'names only'),
+  ).action(async ({ json, quiet, ...flags }: Flags) => {
+    const all = await nodes.list(await resolveConnection(flags));
+    if (json) process.stdout.write(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
+    else if (quiet) process.stdout.write(all.map(({ name }) => `${name}\n`).join(''));
+    else process.stdout.write(toTable(HEAD, all.map(toRow)));
+  });
+}
+
+const toRow = (node: NodeInfo): string[] => {
+  const { name, address, state, cordoned, lastSeenAt, epoch, room, load, problem } = node;
+  return [
+    name,
+    address,
+    cordoned ? `${state}, cordoned` : state,
+    room === undefined ? String(load.sandboxes) : `${load.sandboxes}/${room.sandboxes}`,
+    String(load.paused),
+    room === undefined ? `${load.memoryMb} MiB` : `${load.memoryMb}/${room.memoryMb} MiB`,
+    lastSeenAt === undefined ? 'never' : toAge(Date.now() - +lastSeenAt),
+    String(epoch),
+    problem === undefined ? '-' : toPrintable(problem),
+  ];
+};

@@ -1,0 +1,66 @@
+import { Command } from 'commander';
+import { CliError } from '../../cli-error.ts';
+import { parseCount } from '../parse-count.ts';
+import { parseAddress } from '../parse-node.ts';
+import {
+  type CredentialFlags,
+  toCredentialFiles,
+  withCredentialOptions,
+} from '../serve/credential-options.ts';
+import { type ForegroundFlags, runInForeground, withForegroundOptions } from '../serve/foreground.ts';
+import { type HostFlags, toHostOptions, withHostOptions } from '../serve/host-options.ts';
+import { withDataOption } from '../serve/serving-options.ts';
+import { certCommand } from './cert.ts';
+import { cordonNodeCommand, uncordonNodeCommand } from './cordon.ts';
+import { drainNodeCommand } from './drain.ts';
+import { forgetNodesCommand } from './forget.ts';
+import { listNodesCommand } from './list.ts';
+
+interface NodeFlags extends HostFlags, CredentialFlags, ForegroundFlags {
+  data: string;
+  listen?: { host: string; port: number };
+  maxSandboxes: number;
+}
+
+/**
+ * `skerry node`: makes sandboxes for a server on another machine, in the foreground until SIGINT or SIGTERM; sandboxes keep
+ * running. Its subcommands work with the nodes of a server.
+ */
+export function nodeCommand({ version }: { version: string }): Command {
+  const command = new Command('node').description(
+    'make sandboxes on this machine for a "skerry server"; with a command: work with the nodes of a server',
+  );
+  withHostOptions(withDataOption(command))
+    .option('--listen <host:port>', 'address at which servers reach this node', parseAddress)
+    .option('--max-sandboxes <count>', 'how many may run on this node, without paused ones', parseCount, 100);
+  return withForegroundOptions(withCredentialOptions(command))
+    .enablePositionalOptions()
+    .action(async (flags: NodeFlags) => {
+      const { listen } = flags;
+      if (listen === undefined)
+        throw new CliError('--listen is needed: the address at which servers reach this node');
+      const { refuseHost } = await import('../../refuse-host.ts');
+      refuseHost();
+      await runInForeground(flags, async (foreground) => {
+        const { startNode } = await import('../../nodes/node.ts');
+        const node = await startNode({
+          ...toHostOptions(flags),
+          ...foreground,
+          dataDir: flags.data,
+          files: toCredentialFiles(flags),
+          listen,
+          maxSandboxes: flags.maxSandboxes,
+          version,
+        });
+        const { name, host, port } = node.address;
+        const text = `node "${name}" listens on ${host}:${port}; Ctrl-C stops it and leaves sandboxes running\n`;
+        return { ...node, ready: { json: node.address, text } };
+      });
+    })
+    .addCommand(certCommand())
+    .addCommand(listNodesCommand())
+    .addCommand(cordonNodeCommand())
+    .addCommand(uncordonNodeCommand())
+    .addCommand(drainNodeCommand())
+    .addCommand(forgetNodesCommand());
+}

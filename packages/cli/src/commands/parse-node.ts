@@ -1,0 +1,22 @@
+import { isNodeName } from '@skerry/runtime/node-name';
+import { InvalidArgumentError } from 'commander';
+
+/** Parses a node of a server: `name=host:port`. */
+export function parseNode(text: string): { name: string; address: string } {
+  const [, name = '', address = ''] = text.match(/^([^=]*)=(.*)$/) ?? [];
+  if (!isNodeName(name))
+    throw new InvalidArgumentError(
+      'a node is name=host:port, whose name has up to 40 of a-z, 0-9 and dashes between them.',
+    );
+  parseAddress(address);
+  return { name, address };
+}
+
+/** Parses `host:port`, where an IPv6 address is in brackets. */
+export function parseAddress(text: string): { host: string; port: number } {
+  const [, host = '', digits = ''] = text.match(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):(\d{1,5})$/) ?? [];
+  const port = Number(digits);
+  if (host === '' || port > 65_535)
+    throw new InvalidArgumentError('an address is host:port, with an IPv6 address in brackets.');
+  return { host: host.replace(/^\[(.*)\]$/, '$1'), port };
+}

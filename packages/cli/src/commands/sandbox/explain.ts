@@ -1,0 +1,36 @@
+import { type LogEntry, nodes, type SandboxExplanation } from '@skerry/sdk';
+import { Command } from 'commander';
+import { resolveConnection, withConnectionFlags } from '../../connection.ts';
+import { toPrintable } from '../../printable.ts';
+
+type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
+
+/** `skerry sandbox explain ID`: the node, the reason, and a line for what has happened since. */
+export function explainSandboxCommand(): Command {
+  return withConnectionFlags(
+    new Command('explain')
+      .description('show on which node a sandbox is or was, why, and what has happened to it')
+      .argument('<id>', 'id of the sandbox')
+      .option('--json', 'one JSON object'),
+  ).action(async (id: string, { json, ...flags }: Flags) => {
+    const explanation = await nodes.explain(id, await resolveConnection(flags));
+    process.stdout.write(json ? `${JSON.stringify(explanation)}\n` : toText(explanation));
+  });
+}
+
+const toText = ({ node, nodeState, reason, history }: SandboxExplanation): string => {
+  const where =
+    node === undefined ? 'the machine of the server' : `${node}, which is ${nodeState ?? 'forgotten'}`;
+  const lines = [
+    `where    ${where}`,
+    ...(node === undefined ? [] : [`why      ${reason ?? 'this is not on record'}`]),
+    ...history.map(toLine),
+  ];
+  return `${lines.map(toPrintable).join('\n')}\n`;
+};
+
+const toLine = ({ timestamp, message, fields }: LogEntry): string => {
+  const { cause, node } = fields;
+  const more = [cause && `cause ${cause}`, node && `node ${node}`].filter(Boolean).join(', ');
+  return `${timestamp.toISOString()}  ${message}${more === '' ? '' : ` (${more})`}`;
+};

@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { CliError } from '../../cli-error.ts';
+
+/** Paths of a certificate, its private key and its authority. */
+type CredentialFiles = Record<'cert' | 'key' | 'ca', string>;
+
+/** The flags of `withCredentialOptions`. */
+export type CredentialFlags = Partial<CredentialFiles>;
+
+/**
+ * Adds the flags of a command that speaks with the other side over TLS. They are not mandatory for commander, which would ask for
+ * them in subcommands too.
+ */
+export const withCredentialOptions = (command: Command): Command =>
+  command
+    .option('--cert <file>', 'certificate of this side, as "skerry node cert" makes it')
+    .option('--key <file>', 'private key of that certificate, which only its owner may read')
+    .option('--ca <file>', 'certificate of the authority that has signed those of both sides');
+
+/** Throws `CliError` when one of them is missing. */
+export function toCredentialFiles({ cert, key, ca }: CredentialFlags): CredentialFiles {
+  if (cert === undefined || key === undefined || ca === undefined)
+    throw new CliError('--cert, --key and --ca are needed: "skerry node cert" makes the files');
+  return { cert, key, ca };
+}

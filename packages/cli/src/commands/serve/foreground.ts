@@ -1,0 +1,72 @@
+import { type Command, Option } from 'commander';
+import { createLog, type LogLevel, logLevels } from '../../log/log.ts';
+import type { HostOptions } from '../../serving/host.ts';
+import { createProgressLine } from '../progress-line.ts';
+
+/** The flags of `withForegroundOptions`. */
+export interface ForegroundFlags {
+  logLevel: LogLevel;
+  json?: boolean;
+}
+
+/** Adds the flags of a command that serves until it is stopped. */
+export const withForegroundOptions = (command: Command): Command =>
+  command
+    .addOption(
+      new Option(
+        '--log-level <level>',
+        'lowest level of the log on stderr; debug adds a line for each request',
+      )
+        .choices(logLevels)
+        .default('info'),
+    )
+    .option(
+      '--json',
+      'print one line of JSON when ready, and nothing else, on stdout; the default unless stdout is a terminal',
+    );
+
+/** What a service in the foreground is started with. */
+export interface Foreground extends Pick<HostOptions, 'log' | 'onProgress' | 'signal'> {
+  /** Whether each request is a line of the log. */
+  logsAccess: boolean;
+}
+
+/** A service that serves. */
+export interface Running {
+  /** The line of JSON, and the text for a person. */
+  ready: { json: object; text: string };
+  /** Resolves with the reason when it can no longer work. */
+  failed?: Promise<Error>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a service, reports that it is ready, and closes it on SIGINT, SIGHUP or SIGTERM. Rejects as the start does, and when it
+ * fails.
+ */
+export async function runInForeground(
+  { logLevel, json }: ForegroundFlags,
+  start: (foreground: Foreground) => Promise<Running>,
+): Promise<void> {
+  const stopping = new AbortController();
+  const stopped = new Promise<void>((resolve) => {
+    stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.once(signal, () => stopping.abort());
+  // "skerry down" may signal a server that is already stopping; it must complete the stop.
+  process.on('SIGTERM', () => stopping.abort());
+
+  using progress = createProgressLine(process.stderr);
+  const running = await start({
+    log: createLog({ write: (line) => progress.write(line), level: logLevel }),
+    logsAccess: logLevel === 'debug',
+    onProgress: (step) => progress.show(step),
+    signal: stopping.signal,
+  });
+  progress[Symbol.dispose]();
+  const isForPerson = process.stdout.isTTY && !json;
+  process.stdout.write(isForPerson ? running.ready.text : `${JSON.stringify(running.ready.json)}\n`);
+  const failure = await Promise.race([stopped, running.failed ?? stopped]);
+  await running.close();
+  if (failure) throw failure;
+}

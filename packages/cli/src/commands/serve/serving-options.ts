@@ -1,0 +1,81 @@
+import { type Command, Option } from 'commander';
+import { dataFolderDefault, defaultDataFolder } from '../../data-folder.ts';
+import type { ServingOptions } from '../../serving/serve.ts';
+import { parseCount } from '../parse-count.ts';
+import { parseMebibytes } from '../parse-mebibytes.ts';
+import { parsePort } from '../parse-port.ts';
+
+/** The flags of `withServingOptions`. */
+export interface ServingFlags {
+  host: string;
+  port: number;
+  database?: string;
+  databaseFile?: string;
+  domain?: string;
+  maxSandboxes: number;
+  baseMemory?: number;
+  requireProtocolVersion: boolean;
+  secureByDefault: boolean;
+  sharedHost: string[];
+}
+
+/** Adds the flags of a command that serves platform and edge, wherever its sandboxes are. */
+export const withServingOptions = (command: Command): Command =>
+  command
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--port <port>', 'port to listen on, 0 for a free one', parsePort, 4000)
+    .addOption(
+      new Option(
+        '--database <url>',
+        'PostgreSQL database for the state, without a password (default: a file in the data folder)',
+      ).conflicts('databaseFile'),
+    )
+    .option('--database-file <path>', 'file with the URL of that database, which only its owner may read')
+    .option('--domain <domain>', 'public domain of the sandboxes, with its port')
+    .option('--max-sandboxes <count>', 'concurrency limit, without paused sandboxes', parseCount, 100)
+    .option(
+      '--base-memory <MiB>',
+      'memory of a sandbox of the base template, fixed by the first start in a data folder (default: 1024)',
+      parseMebibytes,
+    )
+    .option(
+      '--no-require-protocol-version',
+      'accept Connect calls without the header Connect-Protocol-Version, as some other servers do',
+    )
+    .option(
+      '--no-secure-by-default',
+      'POST /sandboxes creates sandboxes without an access token unless the body has "secure": true',
+    )
+    .option(
+      '--shared-host <name>',
+      'host name on which the headers E2b-Sandbox-Id and E2b-Sandbox-Port choose the sandbox; may be repeated',
+      (name: string, names: string[]) => [...names, name.toLowerCase()],
+      [] as string[],
+    );
+
+/** What those flags mean. Loads the code of databases, and throws as that does. */
+export async function toServingOptions(
+  flags: ServingFlags,
+): Promise<Omit<ServingOptions, 'log' | 'logsAccess'>> {
+  const { parseDatabase, readDatabaseFile } = await import('../../database/database.ts');
+  const databaseUrl = flags.databaseFile
+    ? readDatabaseFile(flags.databaseFile)
+    : flags.database && parseDatabase(flags.database);
+  return {
+    host: flags.host,
+    port: flags.port,
+    ...(databaseUrl ? { databaseUrl } : {}),
+    ...(flags.domain ? { domain: flags.domain } : {}),
+    maxSandboxes: flags.maxSandboxes,
+    ...(flags.baseMemory && { baseMemoryMb: flags.baseMemory }),
+    requireProtocolVersion: flags.requireProtocolVersion,
+    secureByDefault: flags.secureByDefault,
+    sharedHosts: flags.sharedHost,
+  };
+}
+
+/** Adds the flag of the data folder. */
+export const withDataOption = (command: Command): Command =>
+  command.addOption(
+    new Option('--data <dir>', 'folder for all data').default(defaultDataFolder(), dataFolderDefault),
+  );

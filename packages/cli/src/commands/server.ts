@@ -1,0 +1,73 @@
+import { Command } from 'commander';
+import { CliError } from '../cli-error.ts';
+import { parseDuration } from './parse-duration.ts';
+import { parseNode } from './parse-node.ts';
+import { type BuildFlags, toBuildOptions, withBuildOptions } from './serve/build-options.ts';
+import {
+  type CredentialFlags,
+  toCredentialFiles,
+  withCredentialOptions,
+} from './serve/credential-options.ts';
+import { type ForegroundFlags, runInForeground, withForegroundOptions } from './serve/foreground.ts';
+import {
+  type ServingFlags,
+  toServingOptions,
+  withDataOption,
+  withServingOptions,
+} from './serve/serving-options.ts';
+
+interface ServerFlags extends ServingFlags, BuildFlags, CredentialFlags, ForegroundFlags {
+  data: string;
+  node: ReturnType<typeof parseNode>[];
+  nodes?: string;
+  nodeDeadAfter: number;
+}
+
+/** `skerry server`: serves in the foreground until SIGINT or SIGTERM; sandboxes on the nodes keep running. */
+export function serverCommand(): Command {
+  const command = new Command('server').description(
+    'start the service without sandboxes of its own: they are on nodes, each of which runs "skerry node"',
+  );
+  withBuildOptions(withServingOptions(withDataOption(command)))
+    .option(
+      '--node <name=host:port>',
+      'a node, by the name in its certificate; may be repeated',
+      (text: string, nodes: ReturnType<typeof parseNode>[]) => [...nodes, parseNode(text)],
+      [] as ReturnType<typeof parseNode>[],
+    )
+    .option('--nodes <file>', 'file with such a node on each line; lines that begin with # are comments')
+    .option(
+      '--node-dead-after <time>',
+      'a node that does not answer for so long is held for dead, and what runs on it is lost',
+      parseDuration,
+      60,
+    );
+  return withForegroundOptions(withCredentialOptions(command)).action(async (flags: ServerFlags) => {
+    await runInForeground(flags, async (foreground) => {
+      const { readNodesFile, startNodesServer } = await import('../nodes/server.ts');
+      const listed = [...flags.node, ...(flags.nodes === undefined ? [] : readNodesFile(flags.nodes))];
+      if (listed.length === 0) throw new CliError('a server needs a node: name one by --node or --nodes');
+      const server = await startNodesServer({
+        ...(await toServingOptions(flags)),
+        ...toBuildOptions(flags),
+        ...foreground,
+        dataDir: flags.data,
+        files: toCredentialFiles(flags),
+        listed,
+        deadMs: flags.nodeDeadAfter * 1_000,
+      });
+      const { address } = server;
+      return { ...server, ready: { json: address, text: toText(address) } };
+    });
+  });
+}
+
+const toText = ({ apiUrl, apiKey, domain }: { apiUrl: string; apiKey: string; domain: string }): string =>
+  `skerry is ready
+
+  API        ${apiUrl}
+  key        ${apiKey}
+  sandboxes  http://{port}-{id}.${domain}
+
+"skerry node ls" shows the nodes. Ctrl-C stops serving; sandboxes on the nodes run on.
+`;

@@ -1,0 +1,86 @@
+import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { forwardImagesService, openImageFiles } from '@skerry/images';
+import { RuntimeError } from '@skerry/runtime';
+import { type CredentialFiles, CredentialsError, loadCredentials, serveNode } from '@skerry/runtime/node';
+import { readSpareRoom } from '@skerry/runtime/room';
+import { CliError } from '../cli-error.ts';
+import { ownerFile, requireUse } from '../serving/folder-use.ts';
+import { type HostOptions, openHost } from '../serving/host.ts';
+
+export interface NodeOptions extends HostOptions {
+  files: CredentialFiles;
+  /** Port 0 picks a free one. */
+  listen: { host: string; port: number };
+  /** Of sandboxes that start or run. */
+  maxSandboxes: number;
+  /** Of skerry. */
+  version: string;
+}
+
+export interface RunningNode {
+  address: { name: string; host: string; port: number };
+  /** Resolves with the reason when the node can no longer work and must be closed. Never rejects. */
+  failed: Promise<CliError>;
+  /** Stops serving. Sandboxes live on, and the next node of the folder finds them. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes the sandboxes of a server on another machine: one data folder, one helper, one port with TLS. Resolves when it serves.
+ * Rejects, with nothing left running, when the certificate cannot be used, the folder is in use or a part cannot start.
+ */
+export async function startNode(options: NodeOptions): Promise<RunningNode> {
+  const { files, listen, log, maxSandboxes, version } = options;
+  if (process.getuid?.() !== 0) throw new CliError('a node needs root');
+  const credentials = readCredentials(files, 'node');
+  const { role } = credentials;
+  requireUse(options.dataDir, 'node');
+  await using cleanup = new AsyncDisposableStack();
+  const host = await openHost(options);
+  cleanup.defer(() => host.close());
+  const { rootfs, digest } = host.base;
+  const templatesFolder = join(host.dataDir, 'templates');
+  const imageFiles = await openImageFiles({
+    folder: templatesFolder,
+    incoming: join(host.dataDir, 'incoming'),
+    requireRoom: (sizeBytes) => {
+      if (sizeBytes > readSpareRoom(host.dataDir).sizeBytes)
+        throw new RuntimeError('exhausted', 'the node has too little room for the image');
+    },
+  });
+  const server = await serveNode(host.runtime, {
+    listen,
+    credentials,
+    ownerFile: ownerFile(host.dataDir),
+    images: imageFiles,
+    addServices: (router) => forwardImagesService(router, host.images),
+    description: {
+      version,
+      base: { rootfs, digest },
+      templatesFolder,
+      room: { sandboxes: maxSandboxes, memoryBytes: totalmem(), cpuCount: availableParallelism() },
+    },
+    onOwner: ({ owner, epoch }) => log.info('a server owns this node', { owner, epoch }),
+    onError: (error) => log.warn('a connection failed', { error }),
+  });
+  cleanup.defer(() => server.close());
+  const running = cleanup.move();
+  return {
+    address: { name: role.role === 'node' ? role.name : '', ...server.address },
+    failed: host.failed,
+    close: () => running.disposeAsync(),
+  };
+}
+
+/** As `loadCredentials`. Throws `CliError`. */
+export function readCredentials(
+  files: CredentialFiles,
+  role: 'node' | 'platform',
+): ReturnType<typeof loadCredentials> {
+  try {
+    return loadCredentials(files, { role });
+  } catch (error) {
+    throw error instanceof CredentialsError ? new CliError(error.message, { cause: error }) : error;
+  }
+}

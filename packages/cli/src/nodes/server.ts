@@ -1,0 +1,117 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { createNodes, createSystemClock, type ListedNode, type TemplateImages } from '@skerry/platform';
+import { type CredentialFiles, connectNode } from '@skerry/runtime/node';
+import { InvalidArgumentError } from 'commander';
+import { CliError } from '../cli-error.ts';
+import { parseAddress, parseNode } from '../commands/parse-node.ts';
+import { openDataFolder, removeServerAddress } from '../data-folder.ts';
+import { lockDataFolder } from '../data-lock.ts';
+import { removeServerProcess, writeServerProcess } from '../server-process.ts';
+import { type BuildOptions, readSpareBytes } from '../serving/build-options.ts';
+import { markOfServer, requireUse } from '../serving/folder-use.ts';
+import { type Serving, type ServingOptions, serve } from '../serving/serve.ts';
+import { openNodeTemplateImages } from '../template-images.ts';
+import { readCredentials } from './node.ts';
+
+export interface NodesServerOptions extends ServingOptions, BuildOptions {
+  dataDir: string;
+  files: CredentialFiles;
+  listed: readonly ListedNode[];
+  /** How long a node may not answer before it is held for dead. */
+  deadMs: number;
+}
+
+/**
+ * Serves platform and edge with sandboxes on other machines. Resolves when requests are served; nodes that cannot be reached are
+ * tried again from then on. Rejects, with nothing left open, when the certificate, the folder or the port cannot be used.
+ */
+export async function startNodesServer(options: NodesServerOptions): Promise<Serving> {
+  const { listed, log, deadMs, allowedRegistries, ecrEndpoint, imageMap } = options;
+  const { buildCacheMb, buildTimeoutMs } = options;
+  const twice = listed.find(({ name }, index) =>
+    listed.some((other, at) => at < index && other.name === name),
+  );
+  if (twice !== undefined) throw new CliError(`node "${twice.name}" is named twice`);
+  const credentials = readCredentials(options.files, 'platform');
+  await using cleanup = new AsyncDisposableStack();
+  const dataDir = openDataFolder(options.dataDir);
+  const lock = await lockDataFolder(dataDir, { waitMs: 5_000 });
+  cleanup.defer(() => lock.release());
+  requireUse(dataDir, 'server');
+  markOfServer(dataDir);
+  writeServerProcess(dataDir);
+  cleanup.defer(() => removeServerProcess(dataDir));
+  // Left by a killed server: its pid may belong to another program now, which "down" would end.
+  removeServerAddress(dataDir);
+  const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
+  const serving = await serve({ ...options, dataDir }, async ({ store, secret }) => {
+    const installation = toInstallation(secret);
+    const nodes = createNodes({
+      listed,
+      store,
+      clock: createSystemClock(),
+      log,
+      deadMs,
+      connect: ({ name, address, epoch }, { onAnswer, onFailure }) => {
+        let templates: TemplateImages | undefined;
+        const connection = connectNode({
+          address: { name, ...parseAddress(address) },
+          credentials,
+          claim: { installation, owner, epoch },
+          onAnswer: (description) => {
+            const { runtime } = connection;
+            if (templates === undefined && runtime !== undefined)
+              templates = openNodeTemplateImages(runtime.transport, {
+                folder: description.templatesFolder,
+                ...{ allowedRegistries, ecrEndpoint, imageMap },
+              });
+            onAnswer(description);
+          },
+          onFailure,
+        });
+        return {
+          get runtime() {
+            return connection.runtime;
+          },
+          get images() {
+            return templates && { ...connection.images, templates };
+          },
+          close: () => connection.close(),
+        };
+      },
+    });
+    const { runtime, images } = nodes;
+    const contexts = {
+      folder: join(dataDir, 'contexts'),
+      maxTotalBytes: options.maxContextMb * 2 ** 20,
+      readSpareBytes,
+    };
+    return { runtime, nodes, images, contexts, limits: { buildCacheMb, buildTimeoutMs } };
+  });
+  cleanup.defer(() => serving.close());
+  const running = cleanup.move();
+  return { address: serving.address, close: () => running.disposeAsync() };
+}
+
+/** The same for all servers that share a secret, which the nodes do not get to know. */
+const toInstallation = (secret: string): string =>
+  createHash('sha256').update(`installation of ${secret}`).digest('hex').slice(0, 32);
+
+/** The nodes of a file, one on each line. Throws `CliError` with the number of a line that is none. */
+export function readNodesFile(path: string): ListedNode[] {
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .flatMap((line, index) => {
+      const text = line.trim();
+      if (text === '' || text.startsWith('#')) return [];
+      try {
+        return [parseNode(text)];
+      } catch (error) {
+        if (!(error instanceof InvalidArgumentError)) throw error;
+        throw new CliError(`${path}, line ${index + 1}: ${error.message}`);
+      }
+    });
+}

@@ -1,0 +1,182 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  createEdge,
+  edgeServerOptions,
+  guardConnections,
+  readDescriptorLimit,
+  toConnectionBounds,
+  watchDescriptors,
+} from '@skerry/edge';
+import {
+  createPlatform,
+  createSystemClock,
+  ensureApiKey,
+  ensureSecret,
+  type Log,
+  type PlatformOptions,
+  type Store,
+} from '@skerry/platform';
+import { identifyProcess, type ProcessIdentity } from '@skerry/runtime';
+import { CliError } from '../cli-error.ts';
+import { removeServerAddress, type ServerAddress, writeServerAddress } from '../data-folder.ts';
+import { openStore } from '../database/database.ts';
+import { logAccess } from '../log/access-log.ts';
+import { warnOfOpenPort } from '../log/open-port.ts';
+
+/** What every server is given, wherever its sandboxes are. */
+export interface ServingOptions {
+  host: string;
+  /** 0 picks a free port. */
+  port: number;
+  /** Of the PostgreSQL database for the state, which may have a password; absent: a file in the data folder. */
+  databaseUrl?: string;
+  /** Public domain of the sandboxes with its port; derived from host and port when absent. */
+  domain?: string;
+  /** The concurrency limit; paused sandboxes do not count. */
+  maxSandboxes: number;
+  /** Memory of a sandbox of the base template; only the first start in a data folder decides. */
+  baseMemoryMb?: number;
+  /** Whether calls to sandboxes must declare their version of the Connect protocol. */
+  requireProtocolVersion: boolean;
+  /** Whether `POST /sandboxes` without `secure` creates a sandbox that requires its token. */
+  secureByDefault: boolean;
+  /** Further host names, without port, on which the routing headers apply. */
+  sharedHosts: readonly string[];
+  log: Log;
+  /** Whether each request is a line of the log, at level `debug`. */
+  logsAccess: boolean;
+}
+
+/** What makes the sandboxes of a server, and what they begin with. */
+export type PlatformParts = Pick<
+  PlatformOptions,
+  'runtime' | 'images' | 'contexts' | 'imports' | 'folders' | 'nodes' | 'limits'
+>;
+
+export interface Serving {
+  address: ServerAddress;
+  /** Stops serving. Sandboxes live on, and the next server of the folder finds them. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves platform and edge on one port. Resolves when requests are served; early callers wait for that. Rejects, with nothing left
+ * open, when the port or the store cannot be used, or `compose` rejects.
+ */
+export async function serve(
+  options: ServingOptions & { dataDir: string },
+  compose: (from: { store: Store; secret: string }) => Promise<PlatformParts>,
+): Promise<Serving> {
+  const { dataDir, host, log, requireProtocolVersion, secureByDefault, sharedHosts } = options;
+  await using cleanup = new AsyncDisposableStack();
+  const server = createServer(edgeServerOptions);
+  cleanup.defer(() => closeServer(server));
+  const descriptorLimit = readDescriptorLimit();
+  const guard = guardConnections(server, { bounds: toConnectionBounds(descriptorLimit), log });
+  cleanup.defer(watchDescriptors({ limit: descriptorLimit, log }));
+  // Early callers wait until every sandbox is found again: without a listener they would never get a response.
+  const { promise: ready, resolve: openDoor } = Promise.withResolvers<void>();
+  const route = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    guard.begin(request, response);
+    await ready;
+    const isForSandbox = edge.isSandboxRequest(request);
+    if (options.logsAccess) logAccess(log, request, response, { isForSandbox });
+    if (isForSandbox) edge.handle(request, response);
+    else platform.routing(request, response);
+  };
+  server.on('request', (request, response) => void route(request, response));
+  // An expectation other than 100-continue may be ignored (RFC 9110, 10.1.1). Node answers 417 without the CORS headers of the edge.
+  server.on('checkExpectation', (request, response) => void route(request, response));
+  await listen(server, { host, port: options.port });
+  warnOfOpenPort(host, log);
+  const { port } = server.address() as AddressInfo;
+  const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
+  const domain = options.domain ?? `${publicHost}:${port}`;
+
+  const store = await openStore(dataDir, options.databaseUrl, log);
+  cleanup.defer(() => store.close());
+  const madeWithMb = (await store.findTemplate('base'))?.memoryMb;
+  if (options.baseMemoryMb && madeWithMb && madeWithMb !== options.baseMemoryMb)
+    throw new CliError(
+      `sandboxes of this data folder have ${madeWithMb} MiB, which --base-memory cannot change`,
+    );
+  const secret = await ensureSecret({ dataDir });
+  const apiKey = await ensureApiKey({ dataDir, store, clock: createSystemClock() });
+  const parts = await compose({ store, secret });
+  const platform = createPlatform({
+    ...parts,
+    store,
+    secret,
+    domain,
+    log,
+    onAuthorised: (request) => guard.accept(request, 'authorised'),
+    onLinked: (request) => guard.accept(request, 'routed'),
+    secureByDefault,
+    limits: {
+      maxSandboxes: options.maxSandboxes,
+      ...(options.baseMemoryMb && { memoryMb: options.baseMemoryMb }),
+      ...parts.limits,
+    },
+  });
+  cleanup.defer(() => platform.close());
+  const edge = createEdge({
+    directory: platform.directory,
+    domain,
+    sharedHosts,
+    log,
+    onRouted: (request) => guard.accept(request, 'routed'),
+    requireProtocolVersion,
+  });
+  cleanup.defer(() => edge.close());
+
+  server.on('checkContinue', (request, response) => {
+    // The server inside a sandbox decides about requests to it.
+    if (!edge.isSandboxRequest(request)) response.writeContinue();
+    void route(request, response);
+  });
+  await platform.start();
+  openDoor();
+  server.on('upgrade', (request, socket, head) => {
+    if (options.logsAccess) logAccess(log, request, socket, { isForSandbox: true });
+    guard.beginUpgrade(request);
+    edge.upgrade(request, socket, head);
+  });
+
+  const ownIdentity = identifyProcess(process.pid) as ProcessIdentity;
+  const address: ServerAddress = {
+    apiUrl: `http://${publicHost}:${port}`,
+    sandboxUrl: `http://${publicHost}:${port}`,
+    domain,
+    apiKey,
+  };
+  writeServerAddress(dataDir, { ...address, ...ownIdentity });
+  cleanup.defer(() => removeServerAddress(dataDir));
+
+  const running = cleanup.move();
+  return { address, close: () => running.disposeAsync() };
+}
+
+function isAnyOrLoopback(host: string): boolean {
+  return ['0.0.0.0', '::', '127.0.0.1', '::1', 'localhost'].includes(host);
+}
+
+async function listen(
+  server: ReturnType<typeof createServer>,
+  at: { host: string; port: number },
+): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function closeServer(server: ReturnType<typeof createServer>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,181 @@
+import type { Readable } from 'node:stream';
+import { ApiError } from '@skerry/contract/error';
+import { isRuntimeError } from '@skerry/runtime';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { TemplateImages } from '../templates/template-images.ts';
+import { NodeUnreachableError, namingNode } from './unreachable.ts';
+
+/** The images of templates on one node. */
+export interface NodeImages {
+  /** Makes images there. Its paths are those of the node. */
+  templates: TemplateImages;
+  find(digest: string): Promise<boolean>;
+  /** Rejects with `not_found` when the node has none. The body must be read or destroyed. */
+  read(digest: string): Promise<{ sizeBytes: number; body: Readable }>;
+  /** Resolves when the node has the image, also when it had it before; the body may be unread then. */
+  write(image: { digest: string; sizeBytes: number }, body: Readable): Promise<void>;
+}
+
+/** A node that answers now. */
+export interface ImageNode {
+  name: string;
+  images: NodeImages;
+}
+
+export interface FleetImagesOptions {
+  /** The nodes that answer now. */
+  reachable(): ImageNode[];
+  /** The node that builds templates now. Throws `ApiError` when none can. */
+  builder(): ImageNode;
+  clock: Pick<Clock, 'elapsed'>;
+  log: Log;
+}
+
+/** The images of templates of all nodes. */
+export interface FleetImages {
+  /** As on one machine; paths are those of no node until `toNodePath`. An image is on the nodes that have needed it. */
+  templates: TemplateImages;
+  /**
+   * The path of an image on a node, which gets it from another one first when it lacks it: once, for all callers that need it there at
+   * the same time. Rejects with `ApiError` when no other node that answers has it, and with `RuntimeError`, `exhausted`, when the node has no
+   * room for it.
+   */
+  toNodePath(path: string, node: ImageNode): Promise<string>;
+  /** Where a node writes a new image. */
+  toExportPath(path: string, node: ImageNode): string;
+  /** Records which node has written it: `keep` is for that one. */
+  noteExport(path: string, node: string): void;
+}
+
+const imagePrefix = 'node:image/';
+const unfinishedPrefix = 'node:unfinished/';
+
+/** Whether a path is one of `FleetImages`. */
+export const isImageOfNodes = (path: string): boolean => path.startsWith(imagePrefix);
+
+export const createFleetImages = ({ reachable, builder, clock, log }: FleetImagesOptions): FleetImages => {
+  /** By node, what it is known to have. */
+  const known = new Map<string, Set<string>>();
+  const copying = new Map<string, Promise<void>>();
+  /** By path, the node that has written a new image there. */
+  const exported = new Map<string, string>();
+
+  const knownOf = (node: string): Set<string> => {
+    const set = known.get(node) ?? new Set();
+    known.set(node, set);
+    return set;
+  };
+
+  const requireNode = (name: string): ImageNode => {
+    const node = reachable().find((one) => one.name === name);
+    if (node === undefined) throw new NodeUnreachableError(name);
+    return node;
+  };
+
+  const copyFrom = async (
+    { name, images }: ImageNode,
+    target: ImageNode,
+    digest: string,
+  ): Promise<boolean> => {
+    const begunAt = clock.elapsed();
+    try {
+      const { sizeBytes, body } = await images.read(digest);
+      try {
+        await target.images.write({ digest, sizeBytes }, body);
+      } finally {
+        body.destroy();
+      }
+      const tookMs = Math.round(clock.elapsed() - begunAt);
+      log.info('an image was copied to a node', { digest, from: name, to: target.name, sizeBytes, tookMs });
+      return true;
+    } catch (error) {
+      if (isRuntimeError(error, 'exhausted')) throw error;
+      if (!isRuntimeError(error, 'not_found'))
+        log.warn('an image could not be copied to a node', { digest, from: name, to: target.name, error });
+      return false;
+    }
+  };
+
+  const bring = async (digest: string, target: ImageNode): Promise<void> => {
+    const { name, images } = target;
+    const isThere = await images.find(digest).catch((error: unknown): never => {
+      throw isRuntimeError(error, 'unavailable') ? new NodeUnreachableError(name, { cause: error }) : error;
+    });
+    if (isThere) return;
+    const others = reachable().filter((node) => node.name !== name);
+    // Those that are known to have it are asked first.
+    others.sort((a, b) => Number(knownOf(b.name).has(digest)) - Number(knownOf(a.name).has(digest)));
+    for (const other of others) if (await copyFrom(other, target, digest)) return;
+    throw new ApiError('unavailable', 'no node that answers now has the files of the template', {
+      reason: 'sandbox_capacity_unavailable',
+    });
+  };
+
+  const ensure = async (digest: string, target: ImageNode): Promise<void> => {
+    const has = knownOf(target.name);
+    if (has.has(digest)) return;
+    const key = `${target.name} ${digest}`;
+    const copy =
+      copying.get(key) ??
+      bring(digest, target)
+        .then(() => void has.add(digest))
+        .finally(() => copying.delete(key));
+    copying.set(key, copy);
+    await copy;
+  };
+
+  const toKept = <T extends { digest: string }>(node: string, image: T): T => {
+    knownOf(node).add(image.digest);
+    return image;
+  };
+
+  /** On the node that builds. */
+  const build = async <T>(work: (templates: TemplateImages, node: string) => Promise<T>): Promise<T> => {
+    const { name, images } = builder();
+    return namingNode(name, work(images.templates, name));
+  };
+
+  return {
+    templates: {
+      check: (reference) => builder().images.templates.check(reference),
+      findTarget: (reference) => builder().images.templates.findTarget(reference),
+      make: (options) => build(async (templates, node) => toKept(node, await templates.make(options))),
+      findOrigin: (options) => build((templates) => templates.findOrigin(options)),
+      load: (options) => build(async (templates, node) => toKept(node, await templates.load(options))),
+      save: undefined,
+      toUnfinished: (name) => `${unfinishedPrefix}${name}`,
+      keep: async ({ file, digest }) => {
+        const node = requireNode(exported.get(file) ?? '');
+        const { templates } = node.images;
+        await namingNode(node.name, templates.keep({ file: templates.toUnfinished(nameOf(file)), digest }));
+        exported.delete(file);
+        knownOf(node.name).add(digest);
+      },
+      toPath: (digest) => `${imagePrefix}${digest}`,
+      list: async () => {
+        const digests = new Set<string>();
+        for (const { name, images } of reachable())
+          for (const digest of await namingNode(name, images.templates.list())) digests.add(digest);
+        return [...digests];
+      },
+      remove: async (digest) => {
+        for (const { name, images } of reachable()) {
+          knownOf(name).delete(digest);
+          await namingNode(name, images.templates.remove(digest));
+        }
+      },
+      listLayers: async () => [],
+      removeLayer: async () => {},
+    },
+    toNodePath: async (path, node) => {
+      const digest = path.slice(imagePrefix.length);
+      await ensure(digest, node);
+      return node.images.templates.toPath(digest);
+    },
+    toExportPath: (path, { images }) => images.templates.toUnfinished(nameOf(path)),
+    noteExport: (path, node) => void exported.set(path, node),
+  };
+};
+
+const nameOf = (path: string): string => path.slice(unfinishedPrefix.length);

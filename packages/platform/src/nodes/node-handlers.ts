@@ -1,0 +1,79 @@
+import { notFound } from '@skerry/contract/error';
+import type { components } from '@skerry/platform-client';
+import type { HandlerContext, PlatformHandlers } from '../handlers/platform-handlers.ts';
+import { ALIVE_STATES, PAUSED_STATES, type SandboxState } from '../store/store.ts';
+import type { Nodes, NodeView } from './nodes.ts';
+
+type NodeRoute =
+  | 'GET /skerry/v1/nodes'
+  | 'DELETE /skerry/v1/nodes/{nodeName}'
+  | 'POST /skerry/v1/nodes/{nodeName}/cordon'
+  | 'POST /skerry/v1/nodes/{nodeName}/uncordon'
+  | 'POST /skerry/v1/nodes/{nodeName}/drain';
+
+type Context = Pick<HandlerContext, 'store' | 'abandonNode'> & { nodes: Nodes | undefined };
+
+/** Handlers of the machines on which sandboxes are. A server that has them on its own machine has no nodes. */
+export const createNodeHandlers = ({
+  store,
+  nodes,
+  abandonNode,
+}: Context): Pick<PlatformHandlers, NodeRoute> => {
+  const require = (name: string): Nodes => {
+    if (nodes === undefined)
+      throw notFound(`node "${name}" was not found: this server makes sandboxes itself`);
+    return nodes;
+  };
+  const setCordoned = (name: string, cordoned: boolean): Promise<NodeView> =>
+    require(name).setCordoned(name, cordoned);
+
+  return {
+    'GET /skerry/v1/nodes': async () => ({ status: 200, body: ((await nodes?.list()) ?? []).map(toNode) }),
+    'DELETE /skerry/v1/nodes/{nodeName}': async ({ params: { nodeName } }) => {
+      await require(nodeName).forget(nodeName, abandonNode);
+      return { status: 204 };
+    },
+    'POST /skerry/v1/nodes/{nodeName}/cordon': async ({ params: { nodeName } }) => ({
+      status: 200,
+      body: toNode(await setCordoned(nodeName, true)),
+    }),
+    'POST /skerry/v1/nodes/{nodeName}/uncordon': async ({ params: { nodeName } }) => ({
+      status: 200,
+      body: toNode(await setCordoned(nodeName, false)),
+    }),
+    'POST /skerry/v1/nodes/{nodeName}/drain': async ({ params: { nodeName } }) => {
+      const node = toNode(await setCordoned(nodeName, true));
+      const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', node: nodeName });
+      const remaining = rows.map(({ id, state }) => ({ sandboxID: id, state: toVisible(state) }));
+      return { status: 200, body: { node, remaining } };
+    },
+  };
+};
+
+const toVisible = (state: SandboxState): 'running' | 'paused' =>
+  PAUSED_STATES.includes(state) ? 'paused' : 'running';
+
+const toNode = ({
+  name,
+  address,
+  cordoned,
+  epoch,
+  state,
+  ...node
+}: NodeView): components['schemas']['Node'] => ({
+  name,
+  address,
+  state,
+  cordoned,
+  epoch,
+  ...(node.seenAt !== null && { lastSeenAt: new Date(node.seenAt).toISOString() }),
+  ...(node.problem !== undefined && { problem: node.problem }),
+  ...(node.version !== undefined && { version: node.version }),
+  ...(node.room && { room: { sandboxes: node.room.sandboxes, memoryMB: node.room.memoryMb } }),
+  load: {
+    sandboxes: node.load.placed,
+    memoryMB: node.load.memoryMb,
+    paused: node.load.others,
+    snapshots: node.load.snapshots,
+  },
+});

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { type ConnectionOptions, connect, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { agentPort } from '@skerry/contract/directory';
+import { RuntimeError } from '../error.ts';
+import { describeRole, parseRole } from './certificate-role.ts';
+import type { Credentials } from './credentials.ts';
+import {
+  type Answer,
+  formatOpening,
+  type Opening,
+  parseAnswer,
+  protocols,
+  readLine,
+  writeLine,
+} from './opening.ts';
+
+/** Where a node listens, and the name that its certificate must have. */
+export interface NodeAddress {
+  name: string;
+  host: string;
+  port: number;
+}
+
+/** The time for the connection and the answer of the node. */
+const dialTimeoutMs = 10_000;
+
+/**
+ * Connects to a node with the certificate of the platform and sends the opening. Resolves when the node has accepted it. Rejects with
+ * the `RuntimeError` of the node, and with `unavailable` when it cannot be reached or is not the node of that name.
+ */
+export async function dialNode(
+  { name, host, port }: NodeAddress,
+  options: { credentials: Credentials; opening: Opening; signal?: AbortSignal | undefined },
+): Promise<{ socket: TLSSocket; answer: Answer }> {
+  const { credentials, opening, signal } = options;
+  const settings: ConnectionOptions & { allowHalfOpen: boolean } = {
+    host,
+    port,
+    cert: credentials.cert,
+    key: credentials.key,
+    ca: credentials.ca,
+    minVersion: 'TLSv1.3',
+    ALPNProtocols: [opening.use === 'runtime' ? protocols.runtime : protocols.door],
+    servername: name,
+    // As on the host itself: programs inside may end their half first, the agent does not.
+    allowHalfOpen: opening.use === 'door' && typeof opening.port === 'number' && opening.port !== agentPort,
+    checkServerIdentity: (_host, certificate) => checkIdentity(name, certificate),
+  };
+  const socket = connect(settings);
+  // Also later: an error without a listener ends this process.
+  socket.on('error', () => undefined);
+  socket.setNoDelay(true);
+  const late = AbortSignal.timeout(dialTimeoutMs);
+  try {
+    await once(socket, 'secureConnect', { signal: signal ? AbortSignal.any([signal, late]) : late });
+    socket.setKeepAlive(true, dialTimeoutMs);
+    await writeLine(socket, formatOpening(opening));
+    const answer = parseAnswer(await readLine(socket, { timeoutMs: dialTimeoutMs }));
+    return { socket, answer };
+  } catch (error) {
+    socket.destroy();
+    if (error instanceof RuntimeError) throw error;
+    const reason = late.aborted ? `no answer for ${dialTimeoutMs / 1000} s` : (error as Error).message;
+    throw new RuntimeError('unavailable', `node "${name}" cannot be reached at ${host}:${port}: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The names of hosts do not count: a node may move to another address. */
+function checkIdentity(name: string, { subjectaltname }: PeerCertificate): Error | undefined {
+  const role = parseRole(subjectaltname);
+  if (role?.role === 'node' && role.name === name) return undefined;
+  return new Error(`its certificate is for ${describeRole(role)}`);
+}

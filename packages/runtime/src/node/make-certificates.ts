@@ -1,0 +1,107 @@
+// The library takes its metadata from this one, which must be loaded before it.
+import 'reflect-metadata';
+import { randomBytes, webcrypto } from 'node:crypto';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+import { type CertificateRole, toRoleUri } from './certificate-role.ts';
+
+/** A certificate and its private key, as PEM. */
+export interface CertificateWithKey {
+  cert: string;
+  key: string;
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const DAY_MS = 86_400_000;
+/** Clocks of machines differ a little. */
+const EARLY_MS = 3_600_000;
+
+/** Makes an authority that signs the certificates of one installation. */
+export async function makeAuthority({ days, now = Date.now() }: Validity): Promise<CertificateWithKey> {
+  const keys = await makeKeys();
+  const cert = await X509CertificateGenerator.createSelfSigned({
+    ...toPeriod({ days, now }),
+    name: [{ CN: ['skerry nodes'] }],
+    signingAlgorithm: algorithm,
+    keys,
+    extensions: [
+      // It signs no further authorities.
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { cert: toPem(cert), key: await toKeyPem(keys.privateKey) };
+}
+
+/** Makes a certificate for one role, signed by an authority. Rejects when that has no usable key. */
+export async function makeCertificate(
+  role: CertificateRole,
+  { authority, days, now = Date.now() }: Validity & { authority: CertificateWithKey },
+): Promise<CertificateWithKey> {
+  const keys = await makeKeys();
+  const issuer = new X509Certificate(authority.cert);
+  const pkcs8 = fromPem(authority.key);
+  const signingKey = (await webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, [
+    'sign',
+  ])) as CryptoKey;
+  const name = role.role === 'platform' ? 'platform' : role.name;
+  const cert = await X509CertificateGenerator.create({
+    ...toPeriod({ days, now }),
+    subject: [{ CN: [name] }],
+    issuer: issuer.subject,
+    signingAlgorithm: algorithm,
+    signingKey,
+    publicKey: keys.publicKey,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      // A node accepts connections and makes none; with the certificate of a node nothing can be dialed.
+      new ExtendedKeyUsageExtension([
+        role.role === 'platform' ? ExtendedKeyUsage.clientAuth : ExtendedKeyUsage.serverAuth,
+      ]),
+      new SubjectAlternativeNameExtension([{ type: 'url', value: toRoleUri(role) }]),
+      await AuthorityKeyIdentifierExtension.create(issuer),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { cert: toPem(cert), key: await toKeyPem(keys.privateKey) };
+}
+
+interface Validity {
+  /** How long it is valid. */
+  days: number;
+  /** Milliseconds since the epoch. */
+  now?: number;
+}
+
+/** The library has the types of browsers, which know fewer usages of keys than Node. */
+const makeKeys = async (): Promise<CryptoKeyPair> =>
+  (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as CryptoKeyPair;
+
+const toPeriod = ({ days, now }: { days: number; now: number }) => ({
+  // 16 random bytes, positive as RFC 5280 (4.1.2.2) requires.
+  serialNumber: `1${randomBytes(16).toString('hex').slice(1)}`,
+  notBefore: new Date(now - EARLY_MS),
+  notAfter: new Date(now + days * DAY_MS),
+});
+
+const toPem = (certificate: X509Certificate): string => `${certificate.toString('pem')}\n`;
+
+async function toKeyPem(key: CryptoKey): Promise<string> {
+  const bytes = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key)).toString('base64');
+  const lines = bytes.match(/.{1,64}/g) ?? [];
+  return ['-----BEGIN PRIVATE KEY-----', ...lines, '-----END PRIVATE KEY-----', ''].join('\n');
+}
+
+const fromPem = (pem: string): Buffer => Buffer.from(pem.replace(/-----[^-]*-----|\s/g, ''), 'base64');

@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type TLSSocket } from 'node:tls';
+import type { ConnectRouter } from '@connectrpc/connect';
+import type { AddressedRuntime } from '../drivers/guest-socket.ts';
+import { RuntimeError, toRuntimeError } from '../error.ts';
+import { NodeService } from '../gen/skerry/node/v1/node_pb.ts';
+import { createRuntimeEndpoint } from '../remote/runtime-endpoint.ts';
+import { describeRole, parseRole } from './certificate-role.ts';
+import type { Credentials } from './credentials.ts';
+import { openDoor } from './door.ts';
+import { type NodeImageFiles, openImageDoor } from './image-door.ts';
+import { type NodeDescription, toDescriptionMessage } from './node-description.ts';
+import { type Claim, formatAnswer, parseOpening, protocols, readLine, writeLine } from './opening.ts';
+import { openOwnerRecord } from './owner-record.ts';
+
+export interface NodeServer {
+  /** Of this host, in the form that clients dial. */
+  readonly address: { host: string; port: number };
+  /** Stops listening, ends every connection and waits until unfinished calls are undone. The runtime stays open. */
+  close(): Promise<void>;
+}
+
+export interface NodeServerOptions {
+  /** 0 picks a free port. */
+  listen: { host: string; port: number };
+  credentials: Credentials;
+  /** Path of the record of the owner, in an existing folder. */
+  ownerFile: string;
+  description: NodeDescription;
+  /** The images of templates, which servers read and write. */
+  images: NodeImageFiles;
+  /** Adds services for the owner beside that of the runtime. */
+  addServices?: (router: ConnectRouter) => void;
+  /** Called with each server that becomes the owner. */
+  onOwner: (owner: Claim) => void;
+  /** Called with what a connection failed with, where the other side has no use for it. */
+  onError: (error: Error) => void;
+}
+
+/** A connection that does not begin with a line in that time is ended. */
+const openingTimeoutMs = 10_000;
+
+/**
+ * Offers a runtime to the servers of one installation, over TLS 1.3 with certificates on both sides: the services of `proto/` to
+ * the server that owns the node, and streams to agents to all of them. A server with a higher epoch replaces the owner, whose
+ * connections end. Resolves when it listens.
+ */
+export async function serveNode(runtime: AddressedRuntime, options: NodeServerOptions): Promise<NodeServer> {
+  const { credentials, description, onError, onOwner } = options;
+  const record = openOwnerRecord(options.ownerFile);
+  const endpoint = createRuntimeEndpoint(runtime, {
+    onError,
+    addServices: (router) => {
+      router.service(NodeService, { describeNode: () => toDescriptionMessage(description) });
+      options.addServices?.(router);
+    },
+  });
+  const sockets = new Set<Socket>();
+  /** Those of the present owner, which end when another one takes over. */
+  const owned = new Set<Socket>();
+
+  const takeOver = (claim: Claim): void => {
+    if (!record.accept(claim)) return;
+    for (const socket of owned) socket.destroy();
+    owned.clear();
+    onOwner(claim);
+  };
+
+  const serve = async (socket: TLSSocket): Promise<void> => {
+    try {
+      requirePlatform(socket);
+      const opening = parseOpening(await readLine(socket, { timeoutMs: openingTimeoutMs }));
+      if (opening.use !== 'runtime' && record.current?.installation !== opening.installation)
+        throw new RuntimeError('unavailable', 'this node belongs to no server, or to another installation');
+      if (opening.use === 'image') {
+        await openImageDoor(options.images, opening, socket);
+        return;
+      }
+      if (opening.use === 'door') {
+        await openDoor(runtime, opening, socket, () => void socket.write(formatAnswer()));
+        return;
+      }
+      if (socket.alpnProtocol !== protocols.runtime)
+        throw new RuntimeError('unsupported', 'the wrong protocol');
+      takeOver(opening);
+      owned.add(socket);
+      socket.once('close', () => owned.delete(socket));
+      await writeLine(socket, formatAnswer());
+      // Another server may have taken over meanwhile.
+      if (!socket.destroyed) endpoint.server.emit('connection', socket);
+    } catch (error) {
+      const failure = toRuntimeError(error, 'the opening of a connection');
+      if (failure.code === 'internal') onError(failure);
+      socket.end(formatAnswer(failure));
+      // The other side may never close its half.
+      socket.setTimeout(openingTimeoutMs, () => socket.destroy());
+    }
+  };
+
+  const server = createServer({
+    cert: credentials.cert,
+    key: credentials.key,
+    ca: credentials.ca,
+    requestCert: true,
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.3',
+    ALPNProtocols: Object.values(protocols),
+    handshakeTimeout: openingTimeoutMs,
+    // The agent may end its half of a stream before the client does.
+    allowHalfOpen: true,
+  });
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.on('secureConnection', (socket) => {
+    // The other side may reset the connection at any time: an error without a listener ends this process.
+    socket.on('error', () => undefined);
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, openingTimeoutMs);
+    void serve(socket);
+  });
+  server.on('tlsClientError', (error) => onError(error));
+  const listening = once(server, 'listening');
+  server.listen(options.listen);
+  await listening;
+  const { address, port } = server.address() as AddressInfo;
+  return {
+    address: { host: address, port },
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      await endpoint.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+function requirePlatform(socket: TLSSocket): void {
+  const role = parseRole(socket.getPeerX509Certificate()?.subjectAltName);
+  if (role?.role !== 'platform')
+    throw new RuntimeError(
+      'unsupported',
+      `the certificate is for ${describeRole(role)}, and not for the platform`,
+    );
+}

@@ -1,0 +1,135 @@
+import { type LogEntry, toLogEntry } from '../sandbox/sandbox-logs.ts';
+import { callApi, createConnection } from '../transport/connection.ts';
+import type { ConnectionOptions } from '../transport/connection-options.ts';
+
+/**
+ * `ready` takes sandboxes; `settling` has just come back; `unreachable` does not answer; `lost` has not for so long that what ran on it
+ * is lost; `unlisted` is not in the list with which the server was started.
+ */
+export type NodeState = 'ready' | 'settling' | 'unreachable' | 'lost' | 'unlisted';
+
+/** A machine that makes sandboxes for the server. */
+export interface NodeInfo {
+  name: string;
+  /** `host:port` */
+  address: string;
+  state: NodeState;
+  /** Whether no new sandbox is placed on it. */
+  cordoned: boolean;
+  /** Rises with each server that becomes the owner of the node. */
+  epoch: number;
+  /** When it last answered, up to half a minute late. */
+  lastSeenAt: Date | undefined;
+  /** Why it cannot be reached. */
+  problem: string | undefined;
+  /** Of its skerry. */
+  version: string | undefined;
+  /** How many sandboxes may start or run on it, and its memory, by which they are spread. */
+  room: { sandboxes: number; memoryMb: number } | undefined;
+  /** What is on it: sandboxes that start or run, the limits of their memory, paused ones, and snapshots. */
+  load: { sandboxes: number; memoryMb: number; paused: number; snapshots: number };
+}
+
+/** The result of a drain. */
+export interface NodeDrain {
+  node: NodeInfo;
+  /** The sandboxes that are on the node. */
+  remaining: { sandboxId: string; state: 'running' | 'paused' }[];
+}
+
+/** Where a sandbox is or was, and why. */
+export interface SandboxExplanation {
+  sandboxId: string;
+  /** Undefined where the server makes sandboxes on its own machine. */
+  node: string | undefined;
+  nodeState: NodeState | undefined;
+  /** Why it was placed there, for a person. */
+  reason: string | undefined;
+  /** What the service has recorded of it, the oldest first. */
+  history: LogEntry[];
+}
+
+/** Chooses a node, and the server. */
+export interface NodeOptions extends ConnectionOptions {
+  name: string;
+}
+
+/** The machines of a server that has its sandboxes on others. */
+export const nodes = {
+  /** All nodes by name; none for a server that makes sandboxes itself. */
+  async list(options: ConnectionOptions = {}): Promise<NodeInfo[]> {
+    const { data } = await callApi(createConnection(options), options, (api, signal) =>
+      api.GET('/skerry/v1/nodes', { signal }),
+    );
+    return data.map(toNodeInfo);
+  },
+
+  /** Places no new sandbox on a node. Rejects with `NotFoundError`. */
+  async cordon({ name, ...options }: NodeOptions): Promise<NodeInfo> {
+    const { data } = await callApi(createConnection(options), options, (api, signal) =>
+      api.POST('/skerry/v1/nodes/{nodeName}/cordon', { params: toPath(name), signal }),
+    );
+    return toNodeInfo(data);
+  },
+
+  /** Reverts `cordon` and `drain`. Rejects with `NotFoundError`. */
+  async uncordon({ name, ...options }: NodeOptions): Promise<NodeInfo> {
+    const { data } = await callApi(createConnection(options), options, (api, signal) =>
+      api.POST('/skerry/v1/nodes/{nodeName}/uncordon', { params: toPath(name), signal }),
+    );
+    return toNodeInfo(data);
+  },
+
+  /** Cordons a node and reports what has to leave it; moves nothing. Rejects with `NotFoundError`. */
+  async drain({ name, ...options }: NodeOptions): Promise<NodeDrain> {
+    const { data } = await callApi(createConnection(options), options, (api, signal) =>
+      api.POST('/skerry/v1/nodes/{nodeName}/drain', { params: toPath(name), signal }),
+    );
+    const remaining = data.remaining.map(({ sandboxID, state }) => ({ sandboxId: sandboxID, state }));
+    return { node: toNodeInfo(data.node), remaining };
+  },
+
+  /** Explains where a sandbox is, also one that has ended in the last seven days. Rejects with `NotFoundError`. */
+  async explain(sandboxId: string, options: ConnectionOptions = {}): Promise<SandboxExplanation> {
+    const { data } = await callApi(createConnection(options), options, (api, signal) =>
+      api.GET('/skerry/v1/sandboxes/{sandboxID}/explanation', {
+        params: { path: { sandboxID: sandboxId } },
+        signal,
+      }),
+    );
+    const { node, nodeState, reason, history } = data;
+    return { sandboxId: data.sandboxID, node, nodeState, reason, history: history.map(toLogEntry) };
+  },
+
+  /** Ends all that is on a node that does not come back, as lost, and deletes its record. Rejects while it answers. */
+  async forget({ name, ...options }: NodeOptions): Promise<void> {
+    await callApi(createConnection(options), options, (api, signal) =>
+      api.DELETE('/skerry/v1/nodes/{nodeName}', { params: toPath(name), signal }),
+    );
+  },
+};
+
+const toPath = (nodeName: string) => ({ path: { nodeName } });
+
+/** What the API sends of a node. */
+interface WireNode extends Omit<NodeInfo, 'lastSeenAt' | 'problem' | 'version' | 'room' | 'load'> {
+  lastSeenAt?: string;
+  problem?: string;
+  version?: string;
+  room?: { sandboxes: number; memoryMB: number };
+  load: { sandboxes: number; memoryMB: number; paused: number; snapshots: number };
+}
+
+const toNodeInfo = ({ lastSeenAt, problem, version, room, load, ...node }: WireNode): NodeInfo => ({
+  ...node,
+  lastSeenAt: lastSeenAt === undefined ? undefined : new Date(lastSeenAt),
+  problem,
+  version,
+  room: room && { sandboxes: room.sandboxes, memoryMb: room.memoryMB },
+  load: {
+    sandboxes: load.sandboxes,
+    memoryMb: load.memoryMB,
+    paused: load.paused,
+    snapshots: load.snapshots,
+  },
+});

@@ -1,0 +1,256 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { NotFoundError, nodes, Sandbox, SandboxError } from '@skerry/sdk';
+import { build, buildCache, Template, waitForFile } from '@skerry/sdk/template';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Cluster, startCluster } from './cluster.ts';
+import { findSecrets } from './find-secrets.ts';
+
+let cluster: Cluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ nodes: ['a', 'b'], serverArgs: ['--node-dead-after', '8s'] });
+});
+afterAll(() => cluster?.close());
+afterEach(() => cluster.killAll());
+
+const create = (template?: string): Promise<Sandbox> =>
+  Sandbox.create({ ...cluster.connection, timeoutMs: 600_000, ...(template && { template }) });
+
+/** What rejects a call: the error and what it says. */
+const failureOf = async (call: Promise<unknown>): Promise<SandboxError> => {
+  const error = await call.then(
+    () => new Error('it succeeded'),
+    (failure: unknown) => failure,
+  );
+  if (error instanceof SandboxError) return error;
+  throw error;
+};
+
+describe('a server with two nodes', () => {
+  it('spreads sandboxes, and reaches files, processes, terminals and ports in each through its node', async () => {
+    const made = await Promise.all([create(), create(), create(), create()]);
+    const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
+    expect(homes.toSorted()).toEqual(['a', 'a', 'b', 'b']);
+    const content = new Uint8Array(5 * 2 ** 20).fill(7);
+    await Promise.all(
+      made.map(async (sandbox) => {
+        await sandbox.files.write('/home/user/data', content);
+        const read = await sandbox.files.read('/home/user/data', { format: 'bytes' });
+        expect(Buffer.from(content).equals(read)).toBe(true);
+        let seen = '';
+        const terminal = await sandbox.pty.create({
+          cols: 80,
+          rows: 24,
+          onData: (data) => {
+            seen += Buffer.from(data).toString();
+          },
+        });
+        await terminal.sendInput('echo $((6 * 7))\n');
+        await expect.poll(() => seen).toMatch(/^42/m);
+        await terminal.kill();
+        await sandbox.commands.run('python3 -m http.server 8000 --directory /home/user', {
+          background: true,
+        });
+        const headers = { 'E2b-Sandbox-Id': sandbox.sandboxId, 'E2b-Sandbox-Port': '8000' };
+        const url = `${cluster.address.sandboxUrl}/data`;
+        await expect.poll(async () => (await fetch(url, { headers })).status).toBe(200);
+        const served = await (await fetch(url, { headers })).bytes();
+        expect(Buffer.from(content).equals(served)).toBe(true);
+      }),
+    );
+    await Promise.all(made.map((sandbox) => sandbox.kill()));
+    const { data = [] } = await cluster.api.GET('/skerry/v1/nodes');
+    expect(data.map(({ load }) => load.sandboxes + load.paused)).toEqual([0, 0]);
+  });
+
+  it('pauses, forks and captures a sandbox where it is, and begins with a snapshot where that is', async () => {
+    const source = await create();
+    const home = await cluster.nodeOf(source.sandboxId);
+    await source.commands.run('python3 -c "import time; time.sleep(600)"', { background: true });
+    const sleepers = async (sandbox: Sandbox): Promise<number> =>
+      (await sandbox.commands.list()).filter(({ args }) => args.join(' ').includes('sleep(600)')).length;
+    await source.pause();
+    const resumed = await Sandbox.connect(source.sandboxId, cluster.connection);
+    expect(await sleepers(resumed)).toBe(1);
+    const { snapshotId } = await resumed.createSnapshot({ name: 'prepared' });
+    const [copy] = await resumed.fork();
+    const again = await Promise.all([create(snapshotId), create(snapshotId)]);
+    const all = [copy as Sandbox, ...again];
+    expect(await Promise.all(all.map(sleepers))).toEqual([1, 1, 1]);
+    expect(await Promise.all(all.map(({ sandboxId }) => cluster.nodeOf(sandboxId)))).toEqual([
+      home,
+      home,
+      home,
+    ]);
+    const differences = await Sandbox.diffFiles(source.sandboxId, {
+      ...cluster.connection,
+      from: snapshotId,
+    });
+    expect(differences).toEqual([]);
+
+    await cluster.skerry('node', 'cordon', home);
+    const refused = await failureOf(create(snapshotId));
+    expect(refused.message).toContain(`on node "${home}" only: ${home} is cordoned`);
+    await Promise.all([...all, resumed].map((sandbox) => sandbox.kill()));
+    await Sandbox.deleteSnapshot(snapshotId, cluster.connection);
+    await cluster.skerry('node', 'uncordon', home);
+  });
+
+  it('places nothing on a cordoned node, and says what is on one that is drained', async () => {
+    const [first, second] = await Promise.all([create(), create()]);
+    const home = await cluster.nodeOf(first.sandboxId);
+    const because = await cluster.skerry('sandbox', 'explain', second.sandboxId);
+    expect(because).toMatch(/^where {4}[ab], which is ready\nwhy {6}its memory is reserved least: /);
+    const drained = await cluster
+      .skerry('node', 'drain', home, '--json')
+      .catch(({ stdout }) => String(stdout));
+    expect(JSON.parse(drained)).toEqual({
+      node: home,
+      remaining: [{ sandboxId: first.sandboxId, state: 'running' }],
+      snapshots: 0,
+    });
+    const later = await Promise.all([create(), create()]);
+    const other = home === 'a' ? 'b' : 'a';
+    expect(await Promise.all(later.map(({ sandboxId }) => cluster.nodeOf(sandboxId)))).toEqual([
+      other,
+      other,
+    ]);
+    const explained = await nodes.explain(later[1].sandboxId, cluster.connection);
+    expect(explained).toMatchObject({ node: other, nodeState: 'ready' });
+    expect(explained.reason).toContain(`, ${home} is cordoned`);
+    expect(explained.history.map(({ message }) => message)).toEqual([
+      'sandbox placed on a node',
+      'sandbox started',
+    ]);
+    await first.kill();
+    expect(await cluster.skerry('node', 'drain', home)).toContain('it can be stopped');
+    await cluster.skerry('node', 'cordon', other);
+    const { message } = await failureOf(create());
+    expect(message).toContain('no node can take the sandbox now: a is cordoned, b is cordoned');
+    await cluster.skerry('node', 'uncordon', 'a', 'b');
+    await expect(cluster.skerry('node', 'forget', 'a')).rejects.toThrow('answers: stop it');
+    await expect(cluster.skerry('node', 'cordon', 'none')).rejects.toThrow('"none" was not found');
+    await Promise.all([second, ...later].map((sandbox) => sandbox.kill()));
+  });
+
+  it('builds a template on one node, and copies it to the other when a sandbox needs it there, once', async () => {
+    const context = mkdtempSync(join(tmpdir(), 'skerry-context-'));
+    onTestFinished(() => rmSync(context, { recursive: true }));
+    writeFileSync(join(context, 'note'), 'from a file\n');
+    const template = Template()
+      .fromTemplate('base')
+      .copy('note', '/srv/note')
+      .run('cat /srv/note /srv/note > /srv/twice', { user: 'root' });
+    const connection = { ...cluster.connection, context };
+    await build(template, 'built', connection).result();
+    const images = (): number[] =>
+      ['a', 'b'].map((name) => {
+        const folder = join(cluster.nodeFolder(name), 'templates');
+        return existsSync(folder) ? readdirSync(folder).length : 0;
+      });
+    expect(images()).toEqual([1, 0]);
+    const made = await Promise.all(['built', 'built', 'built', 'built'].map(create));
+    const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
+    expect(homes.toSorted()).toEqual(['a', 'a', 'b', 'b']);
+    for (const sandbox of made)
+      expect(await sandbox.files.read('/srv/twice')).toBe('from a file\nfrom a file\n');
+    const copies = (): number => cluster.server().log().split('an image was copied to a node').length - 1;
+    expect([images(), copies()]).toEqual([[1, 1], 1]);
+    await Promise.all(made.map((sandbox) => sandbox.kill()));
+
+    // Its checkpoint stays where it was taken; on another node the command is started again.
+    const started = template.start('echo $$ > /tmp/started; sleep 1000', {
+      ready: waitForFile('/tmp/started'),
+    });
+    await build(started, 'started', connection).result();
+    const near = await create('started');
+    expect(await cluster.nodeOf(near.sandboxId)).toBe('a');
+    await cluster.skerry('node', 'cordon', 'a');
+    const far = await create('started');
+    await cluster.skerry('node', 'uncordon', 'a');
+    expect(await cluster.nodeOf(far.sandboxId)).toBe('b');
+    for (const sandbox of [near, far]) expect(await sandbox.files.read('/tmp/started')).toMatch(/^[0-9]+\n$/);
+    await Promise.all([near, far].map((sandbox) => sandbox.kill()));
+
+    for (const name of ['built', 'started']) await cluster.skerry('template', 'delete', name);
+    await buildCache.prune(cluster.connection);
+    await expect.poll(images).toEqual([0, 0]);
+  });
+
+  it('refuses what it cannot do on nodes yet', async () => {
+    const measured = await cluster.api.GET('/skerry/v1/system/usage');
+    expect(measured.response.status).toBe(501);
+  });
+
+  it('gives a node no key of the API and no secret of the server', async () => {
+    const sandbox = await create();
+    const home = await cluster.nodeOf(sandbox.sandboxId);
+    await sandbox.commands.run('true');
+    const secrets = {
+      apiKey: cluster.address.apiKey,
+      secret: readFileSync(join(cluster.serverFolder, 'secret'), 'utf8').trim(),
+    };
+    // A search that misses the certificate of the node proves nothing.
+    const marker = 'skerry://node/';
+    const found = await findSecrets(cluster.node(home).pid, {
+      folder: cluster.nodeFolder(home),
+      secrets: { ...secrets, marker },
+    });
+    expect(found.marker).not.toEqual([]);
+    expect({ ...found, marker: [] }).toEqual({ apiKey: [], secret: [], marker: [] });
+    await sandbox.kill();
+  });
+
+  it('answers for one node while the other is cut off, holds that for dead in time, and ends what was lost when it is back', async () => {
+    const made = await Promise.all([create(), create(), create(), create()]);
+    const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
+    const at = (node: string): [Sandbox, Sandbox] =>
+      made.filter((_, index) => homes[index] === node) as [Sandbox, Sandbox];
+    const [near, other] = at('a');
+    const [lost, paused] = at('b');
+    await paused.files.write('/home/user/note', 'kept');
+    await paused.pause();
+    await lost.files.write('/home/user/note', 'lost');
+
+    await cluster.lab.cut('b');
+    let answers = 0;
+    let isOver = false;
+    const watch = (async () => {
+      while (!isOver) {
+        expect((await near.commands.run('echo here')).stdout).toBe('here\n');
+        answers += 1;
+      }
+    })();
+    await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'unreachable' });
+    expect((await failureOf(Sandbox.connect(paused.sandboxId, cluster.connection))).message).toContain(
+      'node "b" cannot be reached',
+    );
+    const elsewhere = await create();
+    expect(await cluster.nodeOf(elsewhere.sandboxId)).toBe('a');
+    await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'lost' });
+    expect(await failureOf(lost.commands.run('true'))).toBeInstanceOf(SandboxError);
+    expect(await failureOf(Sandbox.connect(lost.sandboxId, cluster.connection))).toBeInstanceOf(
+      NotFoundError,
+    );
+    const explained = await nodes.explain(lost.sandboxId, cluster.connection);
+    expect(explained).toMatchObject({ node: 'b', nodeState: 'lost' });
+    expect(explained.history.at(-1)).toMatchObject({ level: 'error', fields: { cause: 'lost', node: 'b' } });
+    expect((await failureOf(Sandbox.connect(paused.sandboxId, cluster.connection))).message).toContain(
+      'node "b" cannot be reached',
+    );
+    isOver = true;
+    await watch;
+    expect(answers).toBeGreaterThan(3);
+
+    await cluster.lab.mend('b');
+    await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'ready' });
+    expect(readdirSync(join(cluster.nodeFolder('b'), 'sandboxes'))).toEqual([paused.sandboxId]);
+    const { data: all = [] } = await cluster.api.GET('/skerry/v1/nodes');
+    expect(all.find(({ name }) => name === 'b')?.load).toMatchObject({ sandboxes: 0, paused: 1 });
+    const back = await Sandbox.connect(paused.sandboxId, cluster.connection);
+    expect(await back.files.read('/home/user/note')).toBe('kept');
+    await Promise.all([near, other, elsewhere, back].map((sandbox) => sandbox.kill()));
+  });
+});

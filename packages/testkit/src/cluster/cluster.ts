@@ -1,0 +1,189 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { makeNetworkLab, type NetworkLab } from '@skerry/runtime/network-lab';
+import { imagesDir } from '../stack/images-dir.ts';
+import { skerryProgram } from '../stack/skerry-program.ts';
+import { createStackClient, type StackAddress, type StackClient } from '../stack/stack-client.ts';
+import { refuseUndeclared } from '../stack/undeclared.ts';
+
+/** A program that serves until it is ended. */
+export interface Service {
+  readonly pid: number;
+  log(): string;
+  signal(signal: NodeJS.Signals): void;
+  /** Ends it and waits; the default is SIGTERM. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** A server without sandboxes of its own and its nodes, each on a machine of a network lab. */
+export interface Cluster extends StackClient {
+  readonly lab: NetworkLab;
+  /** Starts the node of that name again, after an end. */
+  startNode(name: string): Promise<Service>;
+  node(name: string): Service;
+  nodeFolder(name: string): string;
+  /** Starts the server, after an end. */
+  startServer(): Promise<Service>;
+  server(): Service;
+  /** The folder of the server. */
+  readonly serverFolder: string;
+  /** Runs `skerry` against the server. Rejects when it exits with another status than 0. */
+  skerry(...args: string[]): Promise<string>;
+  /** Runs `skerry` on the machine of the tests. Rejects when it exits with another status than 0. */
+  run(...args: string[]): Promise<string>;
+  /** The state of each node, as "skerry node ls" shows it. */
+  states(): Promise<Record<string, string>>;
+  /** The node on which a sandbox was started, as its log says. */
+  nodeOf(sandboxId: string): Promise<string>;
+  /** Ends all sandboxes. */
+  killAll(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const answerCheck = new URL('../stack/check-answers.ts', import.meta.url).href;
+const SERVER = 'platform';
+const API_PORT = 4_000;
+const NODE_PORT = 7_400;
+
+/** Starts a cluster and resolves when every node takes sandboxes. */
+export async function startCluster({
+  nodes,
+  nodeArgs = [],
+  serverArgs = [],
+}: {
+  nodes: readonly string[];
+  nodeArgs?: readonly string[];
+  serverArgs?: readonly string[];
+}): Promise<Cluster> {
+  await using cleanup = new AsyncDisposableStack();
+  const folder = mkdtempSync(join(tmpdir(), 'skerry-cluster-'));
+  cleanup.defer(() => rmSync(folder, { recursive: true }));
+  const lab = await makeNetworkLab([SERVER, ...nodes]);
+  cleanup.defer(() => lab.close());
+  const certificates = join(folder, 'certificates');
+  await run(['node', 'cert', '--dir', certificates, ...nodes]);
+  const files = (name: string): string[] => [
+    ...['--cert', join(certificates, `${name}.crt`), '--key', join(certificates, `${name}.key`)],
+    ...['--ca', join(certificates, 'ca.crt')],
+  ];
+  const services = new Map<string, Service>();
+  const logs: (() => string)[] = [];
+  const start = async (name: string, args: readonly string[], before: readonly string[] = []) => {
+    const { service, ready } = await startService([
+      ...lab.host(name).through,
+      process.execPath,
+      ...before,
+      skerryProgram,
+      ...args,
+    ]);
+    logs.push(service.log);
+    services.set(name, service);
+    return { service, ready };
+  };
+  const find = (name: string): Service => {
+    const service = services.get(name);
+    if (service === undefined) throw new Error(`${name} has not been started`);
+    return service;
+  };
+
+  const nodeFolder = (name: string): string => join(folder, name);
+  const startNode = async (name: string): Promise<Service> => {
+    const listen = `${lab.host(name).address}:${NODE_PORT}`;
+    const place = ['--listen', listen, '--data', nodeFolder(name), '--images', imagesDir];
+    return (await start(name, ['node', ...place, ...files(name), '--json', ...nodeArgs])).service;
+  };
+  cleanup.defer(async () => {
+    await Promise.all([...services.values()].map((service) => service.stop('SIGKILL')));
+    for (const name of nodes) await run(['down', '--data', nodeFolder(name)], lab.host(name).through);
+  });
+  await Promise.all(nodes.map(startNode));
+
+  const port = await lab.forward(SERVER, { host: '127.0.0.1', port: API_PORT });
+  const url = `http://127.0.0.1:${port}`;
+  const serverFolder = join(folder, SERVER);
+  const listed = nodes.flatMap((name) => ['--node', `${name}=${lab.host(name).address}:${NODE_PORT}`]);
+  const startServer = async () => {
+    const place = ['--port', String(API_PORT), '--data', serverFolder, '--domain', `localhost:${port}`];
+    const args = ['server', ...place, ...files('platform'), ...listed, '--json', ...serverArgs];
+    return start(SERVER, args, ['--import', answerCheck]);
+  };
+  const { ready } = await startServer();
+  const address: StackAddress = { ...(ready as StackAddress), apiUrl: url, sandboxUrl: url };
+  const client = createStackClient({
+    address,
+    dataDir: serverFolder,
+    readLog: async () => logs.map((log) => log()).join(''),
+  });
+  const connection = ['--api-url', url, '--api-key', address.apiKey];
+  const skerry = (...args: string[]): Promise<string> => run([...args, ...connection]);
+  const running = cleanup.move();
+  return {
+    ...client,
+    lab,
+    startNode,
+    nodeFolder,
+    node: find,
+    startServer: async () => (await startServer()).service,
+    server: () => find(SERVER),
+    serverFolder,
+    skerry,
+    run: (...args) => run(args),
+    states: async () => {
+      const { data = [] } = await client.api.GET('/skerry/v1/nodes');
+      return Object.fromEntries(data.map(({ name, state }) => [name, state]));
+    },
+    nodeOf: async (sandboxId) => {
+      const { data } = await client.api.GET('/v2/sandboxes/{sandboxID}/logs', {
+        params: { path: { sandboxID: sandboxId } },
+      });
+      const started = data?.logs.find(({ message }) => message === 'sandbox started');
+      return started?.fields.node ?? 'none';
+    },
+    killAll: async () => {
+      const { data = [] } = await client.api.GET('/v2/sandboxes', {});
+      for (const { sandboxID } of data)
+        await client.api.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID } } });
+    },
+    close: async () => {
+      await running.disposeAsync();
+      refuseUndeclared(logs.map((log) => log()).join('\n'));
+    },
+  };
+}
+
+async function startService(command: readonly string[]): Promise<{ service: Service; ready: object }> {
+  const [file = '', ...args] = command;
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text;
+  });
+  const exited = once(child, 'exit');
+  const line = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text)),
+    exited.then(() => undefined),
+  ]);
+  if (line === undefined) throw new Error(`${args.join(' ')} ended with ${child.exitCode}\n${log}`);
+  const service: Service = {
+    pid: child.pid as number,
+    log: () => log,
+    signal: (signal) => void child.kill(signal),
+    stop: async (signal = 'SIGTERM') => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill(signal);
+      await exited;
+    },
+  };
+  return { service, ready: JSON.parse(line) as object };
+}
+
+async function run(args: readonly string[], through: readonly string[] = []): Promise<string> {
+  const [file, ...before] = [...through, process.execPath];
+  const { stdout } = await promisify(execFile)(file, [...before, skerryProgram, ...args]);
+  return stdout;
+}
