@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import puppeteer from 'puppeteer-core';
 import { run } from '../run.ts';
 import type { ServiceVariables } from '../start-service.ts';
 import { commonJs, esModule, typeScript, webPage } from './programs.ts';
@@ -18,8 +19,13 @@ export interface Consumers {
 const sdk = { '@skerry/sdk': 'latest' };
 const clients = { ...sdk, '@skerry/platform-client': 'latest', '@skerry/envd-client': 'latest' };
 
-/** What users do with the published packages. Each gives what its program printed, or why it was skipped. */
-export const consumers: Record<string, (given: Consumers) => string | { skipped: string }> = {
+type Result = string | { skipped: string };
+
+/** How long a page may take for its program. */
+const PAGE_MS = 120_000;
+
+/** What users do with the published packages. Each returns what its program printed, or why it was skipped. */
+export const consumers: Record<string, (given: Consumers) => Result | Promise<Result>> = {
   'Node, import': (given) => {
     const project = createProject(given, 'import', sdk, { 'main.mjs': esModule });
     return run('node', ['main.mjs'], { cwd: project, env: given.service });
@@ -46,7 +52,7 @@ export const consumers: Record<string, (given: Consumers) => string | { skipped:
     run(join(project, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: project });
     return run('node', ['dist/main.js'], { cwd: project, env: given.service });
   },
-  'esbuild, in headless Chromium': (given) => {
+  'esbuild, in headless Chromium': async (given) => {
     const chromium = findProgram(['chromium', 'chromium-browser', 'google-chrome']);
     const { esbuild } = given.versions;
     const project = createProject(
@@ -55,7 +61,7 @@ export const consumers: Record<string, (given: Consumers) => string | { skipped:
       { ...sdk, esbuild },
       {
         'main.js': webPage,
-        'index.html': '<!doctype html><body>nothing yet</body><script src="bundle.js"></script>',
+        'index.html': '<!doctype html><script src="bundle.js"></script>',
       },
     );
     run(
@@ -67,17 +73,17 @@ export const consumers: Record<string, (given: Consumers) => string | { skipped:
     );
     if (chromium === undefined) return { skipped: 'bundled, but there is no chromium to load it' };
     const { SKERRY_API_URL: apiUrl, SKERRY_API_KEY: apiKey } = given.service;
-    const page = pathToFileURL(join(project, 'index.html'));
-    page.hash = new URLSearchParams({ apiUrl, apiKey }).toString();
-    const flags = [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--virtual-time-budget=30000',
-      '--dump-dom',
-    ];
-    const shown = run(chromium, [...flags, page.href], { cwd: project });
-    return `${/<body>([\s\S]*?)<\/?(?:script|body)/.exec(shown)?.[1] ?? shown}\n`;
+    const address = pathToFileURL(join(project, 'index.html'));
+    address.hash = new URLSearchParams({ apiUrl, apiKey }).toString();
+    const browser = await puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox'] });
+    try {
+      const page = await browser.newPage();
+      await page.goto(address.href);
+      const answer = await page.waitForSelector('output', { timeout: PAGE_MS });
+      return `${await answer?.evaluate(({ textContent }) => textContent)}\n`;
+    } finally {
+      await browser.close();
+    }
   },
   Bun: (given) => {
     const bun = `@oven/bun-linux-${process.arch === 'arm64' ? 'aarch64' : 'x64'}`;

@@ -44,14 +44,12 @@ console.log(stdout.trim());
 /** Runs in a web page, which has its settings from the address, and writes the result into the document. */
 export const webPage = `import { Sandbox } from '@skerry/sdk';
 const { apiUrl, apiKey } = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-void (async () => {
-  try {
-    const sandbox = await Sandbox.create({ apiUrl, apiKey, timeoutMs: 60_000 });
-    const { stdout } = await sandbox.commands.run('echo from a sandbox');
-    await sandbox.kill();
-    document.body.textContent = stdout.trim();
-  } catch (error) {
-    document.body.textContent = 'failed: ' + error.stack;
-  }
-})();
+const show = (text) => document.body.append(Object.assign(document.createElement('output'), { textContent: text }));
+const main = async () => {
+  const sandbox = await Sandbox.create({ apiUrl, apiKey, timeoutMs: 60_000 });
+  const { stdout } = await sandbox.commands.run('echo from a sandbox');
+  await sandbox.kill();
+  return stdout.trim();
+};
+addEventListener('load', () => main().then(show, (error) => show('failed: ' + error.stack)));
 `;

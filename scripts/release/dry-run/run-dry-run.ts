@@ -66,8 +66,8 @@ async function usePublished(
       },
     };
     for (const [title, use] of Object.entries(consumers)) {
-      await step(title, () => {
-        const result = use(given);
+      await step(title, async () => {
+        const result = await use(given);
         if (typeof result === 'string' && result !== expected) throw new Error(`it printed ${result}`);
         return result;
       });
