@@ -5,5 +5,6 @@ export type { NodeAddress } from './dial-node.ts';
 export type { NodeImageFiles } from './image-door.ts';
 export type { NodeDescription, NodeRoom } from './node-description.ts';
 export type { RemoteImages } from './node-images.ts';
+export type { RemoteSnapshots } from './node-snapshots.ts';
 export type { Claim } from './opening.ts';
 export { type NodeServer, serveNode } from './serve-node.ts';
