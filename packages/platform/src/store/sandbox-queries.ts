@@ -102,6 +102,7 @@ const updateState = async (
       ...(set.pausedAt !== undefined && { paused_at: set.pausedAt }),
       ...(set.pausedWith !== undefined && { paused_with: set.pausedWith }),
       ...(set.snapshotId !== undefined && { snapshot_id: set.snapshotId }),
+      ...(set.node !== undefined && { node: set.node }),
     })
     .where('id', '=', id)
     .where('state', 'in', from);
@@ -173,7 +174,7 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
       return 'moved';
     }),
 
-  reserveResume: (id, { endAt, maxActive, place }) =>
+  reserveResume: (id, { endAt, maxActive, place, moves = false }) =>
     db.transaction().execute(async (tx) => {
       const paused = await tx
         .selectFrom('sandboxes')
@@ -186,9 +187,10 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
       if (!(await hasRoom(tx, place, id))) return 'node_full';
       await tx
         .updateTable('sandboxes')
-        .set({ state: 'resuming', end_at: endAt })
+        .set({ state: 'resuming', end_at: endAt, ...(place && moves && { node: place.node }) })
         .where('id', '=', id)
         .execute();
+      if (place && moves) await noteLog(tx, toPlacementEntry(id, place), now());
       return 'reserved';
     }),
 

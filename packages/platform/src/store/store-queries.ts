@@ -8,6 +8,7 @@ import { createNodeQueries } from './nodes/node-queries.ts';
 import { createSandboxQueries } from './sandbox-queries.ts';
 import { createSnapshotQueries } from './snapshot-queries.ts';
 import type { Store } from './store.ts';
+import { createStoredQueries } from './stored/stored-queries.ts';
 import { createTagQueries } from './tags/tag-queries.ts';
 import { createTemplateList } from './template-list.ts';
 import { createTemplateQueries } from './template-queries.ts';
@@ -29,4 +30,5 @@ export const createStoreQueries = (db: Database, { now }: { now: () => number })
   ...createMetricQueries(db),
   ...createLogQueries(db),
   ...createNodeQueries(db),
+  ...createStoredQueries(db),
 });

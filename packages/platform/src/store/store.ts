@@ -3,6 +3,7 @@ import type { CacheStore } from './cache/cache-store.ts';
 import type { LogStore } from './log-store.ts';
 import type { MetricStore } from './metric-store.ts';
 import type { NodeStore } from './nodes/node-store.ts';
+import type { StoredStore } from './stored/stored-store.ts';
 import type { TagStore } from './tags/tag-store.ts';
 import type { UsageStore } from './usage/usage-store.ts';
 
@@ -22,7 +23,8 @@ export interface Store
     WarmStore,
     MetricStore,
     LogStore,
-    NodeStore {
+    NodeStore,
+    StoredStore {
   close(): Promise<void>;
 }
 
@@ -42,11 +44,11 @@ export interface SandboxStore {
   /**
    * Moves a paused row to `resuming` with that end, in one transaction with the same check. Returns `limit` when the
    * limit is reached, `node_full` when that of its node is, `not_paused` when the row is in another state or missing; then nothing is
-   * written.
+   * written. With `moves` the sandbox is on the node of the place from then on, which its log records.
    */
   reserveResume(
     id: string,
-    options: { endAt: number; maxActive: number; place?: NodePlace | undefined },
+    options: { endAt: number; maxActive: number; place?: NodePlace | undefined; moves?: boolean },
   ): Promise<ResumeReservation>;
   findSandbox(id: string): Promise<SandboxRow | undefined>;
   /**
@@ -220,7 +222,15 @@ export interface StateChange {
   set?: Partial<
     Pick<
       SandboxRow,
-      'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause' | 'pausedAt' | 'pausedWith' | 'snapshotId'
+      | 'runId'
+      | 'startedAt'
+      | 'endAt'
+      | 'endedAt'
+      | 'cause'
+      | 'pausedAt'
+      | 'pausedWith'
+      | 'snapshotId'
+      | 'node'
     >
   >;
 }
