@@ -12,7 +12,7 @@ const jobs = {
   setup: [],
   demo: [
     ['node', 'scripts/system-packages.ts'],
-    ['turbo', 'run', 'build', '--output-logs=errors-only'],
+    ['turbo', 'run', 'build', '--filter=@skerry/envd', '--output-logs=errors-only'],
     ['node', 'scripts/demo.ts'],
   ],
   test: [

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type BaseImage, type BaseImageOptions, requestBaseImage } from '@skerry/images';
+import { type BaseImage, type BaseImageOptions, hasBaseFile, requestBaseImage } from '@skerry/images';
 import { type HelperOptions, type RemoteRuntime, startHelper } from '@skerry/runtime';
 import { currentRootlessState } from './current-rootless-state.ts';
 import { toImageOptions } from './rootless.ts';
@@ -14,7 +14,7 @@ export interface BaseImageRequest
   helper: HelperOptions;
 }
 
-/** The helper of the sandboxes, and what makes images: in a rootless namespace another one, otherwise the same. */
+/** The helper of the sandboxes, and what makes images later: in a rootless namespace another one, otherwise the same. */
 export interface HelperWithImage {
   runtime: RemoteRuntime;
   images: RemoteRuntime['transport'];
@@ -24,8 +24,11 @@ export interface HelperWithImage {
 }
 
 /**
- * Starts the helper and has it make the base image where that is missing. Rejects as
- * `startHelper` does, or with ImageError; no helper is left then.
+ * Starts the helper, and makes the base image where that is missing. Rejects as `startHelper` does, or with ImageError; no helper is
+ * left then.
+ *
+ * Before the helper is ready, it proves what this host can do. A helper that only makes images works meanwhile when the image is
+ * missing, and ends with it.
  *
  * In a rootless namespace the helper works in a network of its own, from where the host's loopback is out of reach, and with it the
  * resolver of many hosts. There a helper in the host's network makes all images.
@@ -35,17 +38,32 @@ export async function startHelperWithImage({
   ...options
 }: BaseImageRequest): Promise<HelperWithImage> {
   await using cleanup = new AsyncDisposableStack();
+  const failing = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, failing.signal]) : failing.signal;
   const start = async (started: HelperOptions): Promise<RemoteRuntime> => {
-    const remote = await startHelper(started);
+    const remote = await startHelper({ ...started, signal });
     cleanup.defer(() => remote.close());
     return remote;
   };
   const request = (by: RemoteRuntime): Promise<BaseImage> =>
-    requestBaseImage(by.transport, { ...options, ...toImageOptions() });
+    requestBaseImage(by.transport, { ...options, ...toImageOptions(), signal });
+  const makeApart = async (): Promise<BaseImage> => {
+    const images = await startHelper({ ...(await toImageHelper(helper)), signal });
+    try {
+      return await request(images);
+    } finally {
+      await images.close();
+    }
+  };
   let made: Omit<HelperWithImage, 'close'>;
   if (currentRootlessState() === undefined) {
-    const runtime = await start(helper);
-    made = { runtime, images: runtime.transport, base: await request(runtime) };
+    const isMade = await hasBaseFile(options);
+    const work = [start(helper), isMade ? undefined : makeApart()] as const;
+    for (const part of work) part?.catch((error: unknown) => failing.abort(error));
+    // Nothing of the other may be under way when this rejects.
+    await Promise.allSettled(work);
+    const [runtime, base] = await Promise.all(work);
+    made = { runtime, images: runtime.transport, base: base ?? (await request(runtime)) };
   } else {
     const images = await start(await toImageHelper(helper));
     const base = await request(images);

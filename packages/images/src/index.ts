@@ -1,3 +1,4 @@
+export { hasBaseFile } from './base/base-file.ts';
 export type { BaseImageOptions } from './base/base-image.ts';
 export type { BaseImage } from './base/manifest.ts';
 export type { NpmClient } from './base/npm-client.ts';

@@ -1,8 +1,10 @@
 import { access, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keepImage, type MakeImageFile, syncFolder, toImagePath } from '../image-file.ts';
+import type { BaseContents } from './contents.ts';
 import type { BaseImage, ImageManifest } from './manifest.ts';
 import type { OnProgress } from './progress.ts';
+import { toRecipeDigest } from './recipe.ts';
 
 /** The description of a base image that is a file; the file itself is named by its digest. */
 interface FileManifest extends ImageManifest {
@@ -27,6 +29,16 @@ export async function findBaseFile(imagesDir: string, recipe: string): Promise<B
     throw error;
   }
 }
+
+/** Whether the base template is there as a file, with its description. */
+export const hasBaseFile = async ({
+  imagesDir,
+  ...recipe
+}: {
+  imagesDir: string;
+  contents: BaseContents;
+  registryImage?: string | undefined;
+}): Promise<boolean> => (await findBaseFile(imagesDir, toRecipeDigest(recipe))) !== undefined;
 
 /** Makes the file of a finished tree, then its description. Durable when it resolves. */
 export async function publishBaseFile(options: {

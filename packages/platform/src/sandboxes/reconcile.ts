@@ -149,8 +149,9 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
 
       const instances: Instance[] = [];
       for await (const instance of runtime.list()) instances.push(instance);
-      // A row is written before its instance is made, so an instance that was listed before the rows were has one. Warm
-      // instances are read first: a claim moves a row from those to the sandboxes.
+      // The order matters. Rows are read after the instances: a row is written before its instance is made, so each listed
+      // instance has one, unless it is a stray, has just ended or belongs to a build. Warm rows are read before those of sandboxes: a
+      // create moves a row from the former to the latter, and one that moves meanwhile is then read twice rather than never.
       const warm = await store.listWarm();
       const rows = await activeRows();
       const reachable = rows.filter(({ node }) => canReach(node));

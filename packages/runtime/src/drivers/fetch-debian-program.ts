@@ -150,7 +150,7 @@ const toAptOptions = (work: string): string[] =>
     'Acquire::AllowWeakRepositories=false',
     'Acquire::AllowDowngradeToInsecureRepositories=false',
     'Acquire::Languages=none',
-    // A start of the server must not wait long for a host that does not answer.
+    // The server starts after this download: it must not wait long for an archive that does not answer.
     'Acquire::Retries=1',
     'Acquire::http::Timeout=10',
     'APT::Sandbox::User=root',

@@ -38,7 +38,8 @@ it('has the same bytes for the same tree, in whatever order and at whatever time
   const make = (folder: string) => makeFileSystemImage({ folder, path: `${folder}.ext4` });
   const first = await make(makeTree('first', names));
   const second = await make(makeTree('second', names.toReversed()));
-  expect(second).toEqual(first);
+  // What the host allocates for the file may differ by a block.
+  expect(second.digest).toBe(first.digest);
   const other = await make(makeTree('other', names, { content: 'another' }));
   expect(other.digest).not.toBe(first.digest);
 

@@ -83,7 +83,8 @@ const tryLock = (path: string, open: (path: string) => number | undefined): File
   const fd = open(path);
   if (fd === undefined) return undefined;
   try {
-    // An earlier holder may have removed what was opened: its lock would exclude no later caller.
+    // An earlier holder may have removed this file or folder since it was opened here. Later callers would then lock a new one
+    // of the same name, so a lock of this one counts as not taken.
     if (flock(fd, LOCK_EX) && isStillNamed(fd, path)) return { release: () => closeSync(fd) };
   } catch (error) {
     closeSync(fd);

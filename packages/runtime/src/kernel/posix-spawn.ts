@@ -81,8 +81,8 @@ const ensure = (call: string, errno: number): void => {
 const createActions = (stdio: SpawnOptions['stdio']): Buffer => {
   const actions = Buffer.alloc(STRUCT_BYTES);
   ensure('posix_spawn_file_actions_init', nativeInitActions(actions));
-  // First each moves to a number that is neither a source nor a target, so that none overwrites one that is still
-  // needed.
+  // Each descriptor is first copied to a number that is neither a source nor a target. Copied to its target at once, it
+  // could overwrite the source of another.
   const beyond = Math.max(stdio.length, ...stdio.map((from) => (from === 'ignore' ? 0 : from + 1)));
   const moved = stdio.flatMap((from, to) => (from === 'ignore' ? [] : [{ from, to, by: beyond + to }]));
   for (const { from, by } of moved) ensure('adddup2', nativeAddDuplicate(actions, from, by));

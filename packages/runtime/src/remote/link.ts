@@ -76,7 +76,7 @@ export function createLink(options: {
         await acquire();
         return;
       } catch {
-        // Each call reports it; here it only delays the next attempt.
+        // Calls that need the connection reject with this error themselves. Here it is no more than the reason to wait.
         await setTimeout(delayMs, undefined, { ref: false });
       }
     }

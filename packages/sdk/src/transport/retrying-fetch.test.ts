@@ -12,11 +12,9 @@ async function serve(retryAfter: (attempt: number) => string | undefined) {
     request.on('end', () => {
       bodies.push(body);
       const value = retryAfter(bodies.length);
-      const isLimited = value !== 'done';
-      response.writeHead(
-        isLimited ? 429 : 200,
-        isLimited && value !== undefined ? { 'retry-after': value } : {},
-      );
+      if (value === 'done') response.writeHead(200);
+      else if (value === 'late') response.writeHead(408, { connection: 'close' });
+      else response.writeHead(429, value === undefined ? {} : { 'retry-after': value });
       response.end();
     });
   });
@@ -31,6 +29,12 @@ it('repeats a rate-limited request, with its body, until it succeeds', async () 
   const { bodies, send } = await serve((attempt) => (attempt < 3 ? '0' : 'done'));
   expect((await send(60_000)).status).toBe(200);
   expect(bodies).toEqual(['payload', 'payload', 'payload']);
+});
+
+it('repeats a request, with its body, that the server answers with 408', async () => {
+  const { bodies, send } = await serve((attempt) => (attempt === 1 ? 'late' : 'done'));
+  expect((await send(0)).status).toBe(200);
+  expect(bodies).toEqual(['payload', 'payload']);
 });
 
 it('gives up after three retries', async () => {

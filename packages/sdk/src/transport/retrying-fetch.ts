@@ -10,16 +10,17 @@ const maxRetries = 3;
 const maxDelayMs = 2 ** 31 - 1;
 
 /**
- * Repeats a request up to three times when the response is 429 with a `Retry-After` in whole seconds that fits into the
- * request timeout. A 429 without that header means that waiting does not help, and is returned.
+ * Repeats a request up to three times: at once when the response is 408, by which a server closes a connection on which it has not
+ * received the whole head of a request in time (RFC 9110, 15.5.9), as after either side stood still; and when it is 429 with a
+ * `Retry-After` in whole seconds that fits into the request timeout. A 429 without that header means that waiting does not help,
+ * and is returned.
  */
 export function createRetryingFetch({ fetch, requestTimeoutMs }: RetryingFetchOptions) {
   const send = fetch ?? ((request: Request) => globalThis.fetch(request));
   return async (request: Request): Promise<Response> => {
     for (let attempt = 0; ; attempt += 1) {
       const response = await send(attempt < maxRetries ? request.clone() : request);
-      const delayMs =
-        response.status === 429 ? parseRetryAfter(response.headers.get('retry-after')) : undefined;
+      const delayMs = toDelayMs(response);
       const limitMs = requestTimeoutMs === 0 ? maxDelayMs : Math.min(requestTimeoutMs, maxDelayMs);
       const fits = delayMs !== undefined && delayMs <= limitMs;
       if (!fits || attempt === maxRetries) return response;
@@ -27,6 +28,11 @@ export function createRetryingFetch({ fetch, requestTimeoutMs }: RetryingFetchOp
       await sleep(delayMs, request.signal);
     }
   };
+}
+
+function toDelayMs({ status, headers }: Response): number | undefined {
+  if (status === 408) return 0;
+  return status === 429 ? parseRetryAfter(headers.get('retry-after')) : undefined;
 }
 
 function parseRetryAfter(value: string | null): number | undefined {

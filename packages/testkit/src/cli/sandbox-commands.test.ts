@@ -177,6 +177,10 @@ describe('skerry sandbox list, info and kill', () => {
     expect((await run(sandbox('list'))).stdout).toMatch(
       new RegExp(`^${sandboxId}  base +paused +\\d+s +-$`, 'm'),
     );
+    expect((await run(sandbox('explain', sandboxId))).stdout).toMatch(
+      /^where {4}the machine of the server\n\S+Z {2}sandbox started\n\S+Z {2}sandbox paused\n$/,
+    );
+    expect(await run(sandbox('explain', 'inone'))).toMatchObject({ code: 1 });
   });
 });
 
@@ -271,6 +275,12 @@ describe('skerry sandbox url and port open', () => {
     );
     await firstLine(server);
     expect(await (await fetch(`${address}/f`)).text()).toBe('served\n');
+    const { apiUrl = '', apiKey = '' } = stack.connection;
+    const elsewhere = ['--api-url', apiUrl, '--api-key', apiKey, '--data', join(stack.dataDir, 'none')];
+    const byUrl = await firstLine(
+      start(['sandbox', 'port', 'open', ...elsewhere, '--local', '0', id, '8080']),
+    );
+    expect(await (await fetch(`${byUrl}/f`)).text()).toBe('served\n');
     server.kill('SIGTERM');
     await once(server, 'exit');
     const upgrader = start(sandbox('exec', id, '--', `exec python3 -u -c '${upgrade}'`));

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -29,7 +30,8 @@ export async function findSecrets(
     ...pids.flatMap((one) => [`/proc/${one}/environ`, `/proc/${one}/cmdline`]),
   ];
   for (const file of files) {
-    const content = readFileSync(file);
+    // Large images are among them: the connections of this process must be served meanwhile.
+    const content = await readFile(file);
     for (const [name, text] of Object.entries(secrets)) if (content.includes(text)) found[name]?.push(file);
   }
   return found;

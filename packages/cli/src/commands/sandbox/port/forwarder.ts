@@ -21,10 +21,12 @@ export interface ForwarderOptions {
 export function createForwarder({ origin, host, trafficAccessToken }: ForwarderOptions): Server {
   const url = new URL(origin);
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+  // Most hosts cannot resolve names below it. The service finds the sandbox by the header `Host`.
+  const hostname = url.hostname.endsWith('.localhost') ? 'localhost' : url.hostname;
   const toOptions = ({ method, url: path, headers }: IncomingMessage): RequestOptions => ({
     method,
     path,
-    hostname: url.hostname,
+    hostname,
     port: url.port,
     // The certificate is that of the sandbox's name.
     ...(url.protocol === 'https:' ? { servername: host.replace(/:\d+$/, '') } : {}),

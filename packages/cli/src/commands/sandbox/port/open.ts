@@ -27,7 +27,6 @@ export function openPortCommand(): Command {
     const connection = await resolveConnection(flags);
     const sandbox = await Sandbox.connect(id, connection);
     const server = createForwarder({
-      // A local domain resolves nowhere; the service finds the sandbox by the host name of the request.
       origin: connection.sandboxUrl ?? sandbox.getUrl(port),
       host: sandbox.getHost(port),
       ...(sandbox.trafficAccessToken === undefined ? {} : { trafficAccessToken: sandbox.trafficAccessToken }),

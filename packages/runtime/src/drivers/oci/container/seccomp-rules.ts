@@ -97,7 +97,8 @@ const forbidden = words(`
   swapoff swapon syslog umount umount2 userfaultfd uselib ustat vhangup
 `);
 
-// linux/sched.h: every CLONE_NEW* flag. In unshare(2) the lowest byte holds CLONE_NEWTIME, in clone(2) a signal.
+// linux/sched.h: every CLONE_NEW* flag but CLONE_NEWTIME. That one is a flag of unshare(2); in clone(2) its bit is part of
+// the number of a signal, and must not be refused.
 const NEW_NAMESPACES = 0x7e020000;
 const CLONE_NEWTIME = 0x80;
 
@@ -124,8 +125,8 @@ const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
 const AF_NETLINK = 16;
-// The default of the type, TCP, UDP, and ICMP for ping. The kernel loads modules for others, for any user: SCTP, DCCP,
-// L2TP.
+// Protocols of socket(2), by number: 0 for the usual one of the type, TCP, UDP, and ICMP of IPv4 and IPv6 for ping. A socket
+// of another one, such as SCTP, DCCP or L2TP, would make the kernel load a module, and any user may ask for it.
 const internetProtocols = [0, 6, 17, 1, 58];
 // SOCK_STREAM, SOCK_DGRAM and SOCK_RAW, which the kernel refuses for lack of NET_RAW. Of the other types some have
 // modules.

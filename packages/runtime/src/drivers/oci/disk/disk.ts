@@ -135,7 +135,7 @@ const attachLoop = (image: number, { readOnly }: { readOnly: boolean }): { devic
         return { device, path };
       } catch (error) {
         closeSync(device);
-        // Another process on this host took the free device between the two calls.
+        // Busy: another process of this host has attached an image to this device since it was found free. Try the next one.
         if (!(error instanceof SyscallError && error.code === 'EBUSY')) throw error;
       }
     }

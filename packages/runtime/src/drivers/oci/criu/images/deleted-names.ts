@@ -24,7 +24,7 @@ const countExtraBytes = (path: Uint8Array): number =>
 /** The ids of the regular files whose contents are in images of their own. */
 const readDeleted = async (folder: string): Promise<ReadonlySet<number>> => {
   const bytes = await readFile(`${folder}/remap-fpath.img`).catch((error: NodeJS.ErrnoException) => {
-    // There is none where there are no such files.
+    // The image is missing when no process had a deleted file open.
     if (error.code === 'ENOENT') return Buffer.alloc(0);
     throw error;
   });
