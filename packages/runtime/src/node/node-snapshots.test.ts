@@ -127,6 +127,19 @@ it('opens no blobs to a node but those of the snapshot, and none to write with a
   expect(seen).toEqual([...denied, 'allowed', 'denied', 'allowed']);
 });
 
+it('believes no result that is none', async () => {
+  const node = await openNode({
+    write: async () => ({ manifestSha256: 'no digest', sizeBytes: 1 }),
+    read: () => Promise.reject(new RuntimeError('damaged', 'x'.repeat(100_000))),
+  });
+  const request = { snapshot: 's1', templateDigest };
+  await expect(node.store(request)).rejects.toMatchObject({ code: 'unsupported' });
+  await expect(node.fetch({ ...request, manifestSha256, rootfs: '/' })).rejects.toMatchObject({
+    code: 'unsupported',
+    message: 'the host sent too long a result',
+  });
+});
+
 it('ends what a node does when the signal aborts or the server leaves, and refuses what it cannot do', async () => {
   const ended: string[] = [];
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();

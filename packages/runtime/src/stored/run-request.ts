@@ -1,9 +1,10 @@
 import { createServer } from 'node:http2';
 import type { Socket } from 'node:net';
-import { text } from 'node:stream/consumers';
+import type { Readable } from 'node:stream';
 import type { BlobStore } from '@skerry/blobs';
 import { handleBlobs } from '@skerry/blobs/remote';
 import { RuntimeError, type RuntimeErrorCode } from '../error.ts';
+import { parseObject } from '../node/opening.ts';
 import { toBlobsOfSnapshot } from './blobs-of-snapshot.ts';
 import type { SnapshotRequest } from './snapshot-request.ts';
 import type { StoredSnapshot } from './stored-snapshots.ts';
@@ -39,17 +40,12 @@ export const runRequest = async (
       void handleBlobs(own, stream, headers);
       return;
     }
-    stream.on('error', fail);
-    text(stream).then((sent) => {
-      stream.respond({ ':status': 200 }, { endStream: true });
-      settle(sent);
-    }, fail);
+    stream.on('error', () => undefined);
+    readResult(stream).then((result) => {
+      resolve(result);
+      if (!stream.destroyed) stream.respond({ ':status': 200 }, { endStream: true });
+    }, reject);
   });
-  const settle = (sent: string): void => {
-    const result = JSON.parse(sent) as SnapshotResult;
-    if ('code' in result) reject(new RuntimeError(result.code, result.message));
-    else resolve(result);
-  };
   const abort = (): void => void socket.destroy();
   socket.once('close', fail);
   signal?.addEventListener('abort', abort, { once: true });
@@ -63,3 +59,25 @@ export const runRequest = async (
     socket.destroy();
   }
 };
+
+/** Longer than any result. */
+const MAX_RESULT_BYTES = 65_536;
+
+/** The result that a host sends. Rejects with its failure, and with `unsupported` for what is no result. */
+const readResult = async (stream: Readable): Promise<Partial<StoredSnapshot>> => {
+  let sent = '';
+  for await (const chunk of stream.setEncoding('utf8')) {
+    sent += chunk;
+    if (sent.length > MAX_RESULT_BYTES)
+      throw new RuntimeError('unsupported', 'the host sent too long a result');
+  }
+  const { code, message, manifestSha256, sizeBytes } = parseObject(sent);
+  if (code !== undefined) throw new RuntimeError(code as RuntimeErrorCode, String(message));
+  if (manifestSha256 === undefined) return {};
+  if (!isDigest(manifestSha256) || !Number.isSafeInteger(sizeBytes))
+    throw new RuntimeError('unsupported', 'the host sent no result of a store');
+  return { manifestSha256, sizeBytes: sizeBytes as number };
+};
+
+const isDigest = (value: unknown): value is string =>
+  typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
