@@ -1,5 +1,5 @@
 import { ApiError, conflict, notFound } from '@skerry/contract/error';
-import type { Runtime } from '@skerry/runtime';
+import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { NodeLoad, NodeRow } from '../store/nodes/node-store.ts';
@@ -7,6 +7,7 @@ import type { NodePlace, Store } from '../store/store.ts';
 import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
 import { createTurns } from '../turns.ts';
 import { createCommonFeatures } from './common-features.ts';
+import { type Copies, createCopies } from './copies.ts';
 import { createFleetImages, isImageOfNodes } from './fleet-images.ts';
 import { baseOfNode, createFleetRuntime, type ReachableNode } from './fleet-runtime.ts';
 import { type ConnectNode, createMember, type Member, type MemberHooks } from './member.ts';
@@ -28,6 +29,8 @@ export interface NodesOptions {
   log: Log;
   /** How long a node may not answer before what runs on it is lost. */
   deadMs: number;
+  /** Removes a snapshot from the blob store, where there is one. */
+  removeCopy?: Copies['remove'] | undefined;
 }
 
 /** A node as callers see it. */
@@ -48,6 +51,11 @@ export interface Nodes {
   readonly images: { base: InstallationImage; templates: TemplateImages };
   /** The node of a sandbox of a build that this process runs. */
   nodeOfBuild(id: string): string | undefined;
+  /** The node of an instance of the runtime. */
+  nodeOf(instance: Instance): string | null;
+  /** Where there is a blob store. */
+  readonly copies: Copies | undefined;
+  isCordoned(node: string | null): boolean;
   /** False while the node of a record does not answer: nothing can be found out about what is on it. */
   canReach(node: string | null): boolean;
   /** Claims every listed node and connects to it. Resolves when each is ready, or could not be reached at first. */
@@ -76,9 +84,15 @@ export const createNodes = (options: NodesOptions): Nodes => {
   const never = new AbortController().signal;
 
   const reachable = (): ReachableNode[] =>
-    [...members.values()].flatMap(({ name, isUp, runtime, images, description }) =>
+    [...members.values()].flatMap(({ name, isUp, runtime, images, snapshots, description }) =>
       isUp && runtime && images && description
-        ? [{ name, runtime, images, baseRootfs: description.base.rootfs }]
+        ? [
+            {
+              ...{ name, runtime, images, snapshots },
+              baseRootfs: description.base.rootfs,
+              baseDigest: description.base.digest,
+            },
+          ]
         : [],
     );
   const features = createCommonFeatures(() =>
@@ -157,12 +171,14 @@ export const createNodes = (options: NodesOptions): Nodes => {
     });
   };
   const images = createFleetImages({ ...options, reachable, builder });
+  const copies = options.removeCopy && createCopies({ reachable, images, remove: options.removeCopy });
   const runtime = createFleetRuntime({
     reachable,
     locateSandbox: async (id) => (await store.findSandbox(id))?.node ?? undefined,
     locateSnapshot: async (id) => (await store.findSnapshotRow(id))?.node ?? undefined,
     builder,
     images,
+    isBeingFetched: copies?.isBeingFetched,
     features,
     log,
   });
@@ -174,6 +190,9 @@ export const createNodes = (options: NodesOptions): Nodes => {
     placement,
     images: { base: { rootfs: baseOfNode }, templates: images.templates },
     nodeOfBuild: runtime.nodeOfBuild,
+    nodeOf: runtime.nodeOf,
+    copies,
+    isCordoned: (node) => node !== null && cordoned.has(node),
     canReach: (node) => node === null || members.get(node)?.isUp === true,
     start: async (hooks) => {
       for (const node of listed) {
@@ -207,6 +226,8 @@ export const createNodes = (options: NodesOptions): Nodes => {
       await member?.close();
       members.delete(name);
       cordoned.delete(name);
+      // What is in the blob store too is not lost with the node.
+      await store.detachNode(name);
       await close(name);
       const outcome = await store.forgetNode(name);
       if (outcome === 'in_use') throw conflict(`node "${name}" is still in use: try again`);

@@ -38,6 +38,8 @@ export interface EndingOptions {
   transitions: Pick<Transitions, 'current' | 'idle'>;
   expiry: Pick<Expiry, 'cancel'>;
   observation: Pick<Observation, 'fetched'>;
+  /** Called after each end. */
+  onEnded?: (() => void) | undefined;
   clock: Clock;
   log: Log;
 }
@@ -86,6 +88,7 @@ export const createEnding = (options: EndingOptions): Ending => {
       const finished = close(id).finally(() => {
         finishing.delete(id);
         taken.delete(id);
+        options.onEnded?.();
       });
       finishing.set(id, finished);
       return finished;

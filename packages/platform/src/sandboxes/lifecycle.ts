@@ -16,6 +16,7 @@ import {
   type Store,
   type TemplateRow,
 } from '../store/store.ts';
+import type { StoredOrigins } from '../stored/stored-origins.ts';
 import { findCheckpoint, startInNewSandbox, toOwnCommands } from '../templates/start-in-new-sandbox.ts';
 import type { Adopt } from './adopt.ts';
 import { setUpAgent } from './agent.ts';
@@ -88,6 +89,8 @@ export interface LifecycleOptions {
   log: Log;
   limits: Limits;
   placement: Placement;
+  /** Where there is a blob store. */
+  storedOrigins?: StoredOrigins | undefined;
   secret: string;
   /** Converts a request to the spec of an instance. */
   toSpec(size: Size, request: SpecRequest): WarmSpec;
@@ -187,6 +190,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       const extraMs = 'snapshot' in spec ? toMemoryExtraMs(sandbox.memoryMb) : 0;
       let signal = closing.signal;
       const create = async () => {
+        await options.storedOrigins?.bring(id, spec, { signal: closing.signal });
         await placement.provide(id, spec);
         signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
         return runtime.create({ id, hostname: id, ...spec }, { signal });
@@ -318,7 +322,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         memoryMb,
         diskMb,
       };
-      const node = snapshot?.node ?? null;
+      const node = snapshot && (await (options.storedOrigins?.homeOf(snapshot) ?? snapshot.node));
       const checkpointNode = checkpoint?.node ?? null;
       const origin = restored
         ? { spec: restored, commands: null, waiting, otherwise: image, node, checkpointNode, signal }

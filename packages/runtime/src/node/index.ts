@@ -1,3 +1,5 @@
+export { toSnapshotSocket } from '../remote/socket-path.ts';
+export { removeStoredSnapshot } from '../stored/stored-snapshots.ts';
 export { isNodeName } from './certificate-role.ts';
 export { connectNode, type NodeConnection } from './connect-node.ts';
 export { type CredentialFiles, type Credentials, CredentialsError, loadCredentials } from './credentials.ts';

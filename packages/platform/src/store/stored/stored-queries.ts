@@ -166,23 +166,39 @@ export const createStoredQueries = (db: Database): StoredStore => ({
     return row && toStoredRow(row);
   },
 
-  retireStored: (keeping) =>
+  retireStored: (isBeingMade) =>
     db.transaction().execute(async (tx) => {
-      const begun = await tx
-        .selectFrom('stored_snapshots')
-        .select('id')
-        .where('state', '=', 'storing')
-        .execute();
-      const abandoned = begun.map(({ id }) => id).filter((id) => !keeping.includes(id));
-      const ids = [...abandoned, ...(await listUseless(tx)).filter((id) => !keeping.includes(id))];
-      if (ids.length > 0)
-        await tx.updateTable('stored_snapshots').set({ state: 'removing' }).where('id', 'in', ids).execute();
+      const retire = async (ids: readonly string[], states: readonly ('storing' | 'stored')[]) => {
+        const idle = ids.filter((id) => !isBeingMade(id));
+        if (idle.length === 0) return;
+        const retiring = tx
+          .updateTable('stored_snapshots')
+          .set({ state: 'removing' })
+          .where('id', 'in', idle);
+        await retiring.where('state', 'in', states).execute();
+      };
+      const begun = tx.selectFrom('stored_snapshots').select('id').where('state', '=', 'storing');
+      // Only while it is in progress: one may have been completed since the line before.
+      await retire(
+        (await begun.execute()).map(({ id }) => id),
+        ['storing'],
+      );
+      await retire(await listUseless(tx), ['storing', 'stored']);
       const removing = tx.selectFrom('stored_snapshots').select('id').where('state', '=', 'removing');
       return (await removing.orderBy('id').execute()).map(({ id }) => id);
     }),
 
   forgetStored: async (id) => {
     await db.deleteFrom('stored_snapshots').where('id', '=', id).execute();
+  },
+
+  moveSnapshot: async (id, node) => {
+    await db
+      .updateTable('snapshots')
+      .set({ node })
+      .where('id', '=', id)
+      .where('state', '=', 'ready')
+      .execute();
   },
 
   detachStored: async (id) => (await detach(db, { id })) > 0,

@@ -17,12 +17,15 @@ export interface StoredStore {
     of: { sandboxId: string; pausedAt: number | null } | { snapshotId: string },
   ): Promise<StoredRow | undefined>;
   /**
-   * Moves to `removing` what is of no use: copies in progress that are not in `keeping`, those of a sandbox that is not in that pause any
-   * more, and those of a snapshot that is not ready. Resolves with all that are `removing`.
+   * Moves to `removing` what is of no use: copies in progress that no process makes, those of a sandbox that is not in that pause any
+   * more, and those of a snapshot that is not ready; but none that is being made, which is asked at the time. Resolves with all that are
+   * `removing`.
    */
-  retireStored(keeping: readonly string[]): Promise<string[]>;
+  retireStored(isBeingMade: (id: string) => boolean): Promise<string[]>;
   /** Deletes the row of a copy that is removed. */
   forgetStored(id: string): Promise<void>;
+  /** Records that a ready snapshot is on that node now. */
+  moveSnapshot(id: string, node: string): Promise<void>;
   /** Takes a paused sandbox from its node if that pause has a complete copy. Resolves with whether it has been taken. */
   detachStored(sandboxId: string): Promise<boolean>;
   /** Takes everything that has a complete copy, and is not used there, from a node. */

@@ -51,17 +51,17 @@ export const describeStored = (
         await pause(id, index);
         await begin(`c${id}`, id, index);
       }
-      expect(await ask().retireStored(['ci1', 'ci2', 'ci3'])).toEqual(['ci4']);
+      expect(await ask().retireStored((id) => id !== 'ci4')).toEqual(['ci4']);
       expect(await ask().finishStored('ci4', result)).toBe(false);
       for (const id of ['ci1', 'ci2', 'ci3']) await ask().finishStored(id, result);
       await ask().forgetStored('ci4');
-      expect(await ask().retireStored([])).toEqual([]);
+      expect(await ask().retireStored(() => false)).toEqual([]);
       const resume = { endAt: 99, maxActive: 100, place };
       expect(await ask().reserveResume('i1', resume)).toBe('reserved');
-      expect(await ask().retireStored([])).toEqual([]);
+      expect(await ask().retireStored(() => false)).toEqual([]);
       await run('i1');
       await ask().changeState('i2', { from: ['paused'], to: 'killing' });
-      expect(await ask().retireStored([])).toEqual(['ci1', 'ci2']);
+      expect(await ask().retireStored(() => false)).toEqual(['ci1', 'ci2']);
       expect(await unstored()).toEqual(['sandbox i4']);
     });
 
@@ -77,9 +77,13 @@ export const describeStored = (
       expect(await unstored()).toEqual([]);
       await ask().finishStored('s1', result);
       expect(await ask().findStored({ snapshotId: 's1' })).toMatchObject({ sandboxId: null, ...result });
-      expect(await ask().retireStored([])).toEqual([]);
+      expect(await ask().retireStored(() => false)).toEqual([]);
+      await ask().moveSnapshot('s1', 'b');
+      await ask().moveSnapshot('s2', 'b');
+      const homes = ['s1', 's2'].map(async (id) => (await ask().findSnapshotRow(id))?.node);
+      expect(await Promise.all(homes)).toEqual(['b', 'a']);
       await ask().retireSnapshots({ templateId: 'ts1' });
-      expect(await ask().retireStored([])).toEqual(['s1']);
+      expect(await ask().retireStored(() => false)).toEqual(['s1']);
       expect(await ask().findStored({ snapshotId: 's1' })).toBeUndefined();
     });
 
