@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
+import { type BlobStoreFlag, parseBlobStore } from './parse-blob-store.ts';
 import { parseDuration } from './parse-duration.ts';
 import { parseNode } from './parse-node.ts';
 import { type BuildFlags, toBuildOptions, withBuildOptions } from './serve/build-options.ts';
@@ -21,6 +22,7 @@ interface ServerFlags extends ServingFlags, BuildFlags, CredentialFlags, Foregro
   node: ReturnType<typeof parseNode>[];
   nodes?: string;
   nodeDeadAfter: number;
+  blobs?: BlobStoreFlag;
 }
 
 /** `skerry server`: serves in the foreground until SIGINT or SIGTERM; sandboxes on the nodes keep running. */
@@ -41,6 +43,11 @@ export function serverCommand(): Command {
       'a node that does not answer for so long is held for dead, and what runs on it is lost',
       parseDuration,
       60,
+    )
+    .option(
+      '--blobs <store>',
+      'keep paused sandboxes in a blob store too, so that they resume on other nodes: an absolute path, or s3://BUCKET?region=REGION&endpoint=URL with the credentials of the AWS variables',
+      parseBlobStore,
     );
   return withForegroundOptions(withCredentialOptions(command)).action(async (flags: ServerFlags) => {
     await runInForeground(flags, async (foreground) => {
@@ -55,6 +62,7 @@ export function serverCommand(): Command {
         files: toCredentialFiles(flags),
         listed,
         deadMs: flags.nodeDeadAfter * 1_000,
+        blobStore: flags.blobs,
       });
       const { address } = server;
       return { ...server, ready: { json: address, text: toText(address) } };

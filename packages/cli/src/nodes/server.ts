@@ -2,10 +2,19 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { createNodes, createSystemClock, type ListedNode, type TemplateImages } from '@skerry/platform';
-import { type CredentialFiles, connectNode } from '@skerry/runtime/node';
+import { type BlobStore, isBlobError } from '@skerry/blobs';
+import { openBlobStore } from '@skerry/blobs/open';
+import {
+  createNodes,
+  createSystemClock,
+  type ListedNode,
+  type Log,
+  type TemplateImages,
+} from '@skerry/platform';
+import { type CredentialFiles, connectNode, removeStoredSnapshot } from '@skerry/runtime/node';
 import { InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
+import type { BlobStoreFlag } from '../commands/parse-blob-store.ts';
 import { parseAddress, parseNode } from '../commands/parse-node.ts';
 import { openDataFolder, removeServerAddress } from '../data-folder.ts';
 import { lockDataFolder } from '../data-lock.ts';
@@ -22,6 +31,8 @@ export interface NodesServerOptions extends ServingOptions, BuildOptions {
   listed: readonly ListedNode[];
   /** How long a node may not answer before it is held for dead. */
   deadMs: number;
+  /** Where paused sandboxes are kept beside their nodes. */
+  blobStore?: BlobStoreFlag | undefined;
 }
 
 /**
@@ -46,6 +57,9 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
   cleanup.defer(() => removeServerProcess(dataDir));
   // Left by a killed server: its pid may belong to another program now, which "down" would end.
   removeServerAddress(dataDir);
+  const blobs = options.blobStore && (await openBlobs(options.blobStore));
+  cleanup.defer(async () => blobs?.close());
+  if (blobs) removeAbandoned(blobs, log);
   const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
   const serving = await serve({ ...options, dataDir }, async ({ store, secret }) => {
     const installation = toInstallation(secret);
@@ -55,12 +69,14 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
       clock: createSystemClock(),
       log,
       deadMs,
+      removeCopy: blobs && ((id, how) => removeStoredSnapshot(blobs, id, how)),
       connect: ({ name, address, epoch }, { onAnswer, onFailure }) => {
         let templates: TemplateImages | undefined;
         const connection = connectNode({
           address: { name, ...parseAddress(address) },
           credentials,
           claim: { installation, owner, epoch },
+          blobs,
           onAnswer: (description) => {
             const { runtime } = connection;
             if (templates === undefined && runtime !== undefined)
@@ -79,6 +95,9 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
           get images() {
             return templates && { ...connection.images, templates };
           },
+          get snapshots() {
+            return connection.snapshots;
+          },
           close: () => connection.close(),
         };
       },
@@ -95,6 +114,22 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
   const running = cleanup.move();
   return { address: serving.address, close: () => running.disposeAsync() };
 }
+
+const openBlobs = (store: BlobStoreFlag): Promise<BlobStore> =>
+  openBlobStore(store).catch((error: unknown): never => {
+    throw isBlobError(error)
+      ? new CliError(`the blob store cannot be used: ${error.message}`, { cause: error })
+      : error;
+  });
+
+/** A put that lasts longer has no end. */
+const ABANDONED_MS = 86_400_000;
+
+const removeAbandoned = (blobs: BlobStore, log: Log): void => {
+  blobs
+    .removeAbandoned({ startedBefore: new Date(Date.now() - ABANDONED_MS) })
+    .catch((error: unknown) => log.warn('what was left in the blob store could not be removed', { error }));
+};
 
 /** The same for all servers that share a secret, which the nodes do not get to know. */
 const toInstallation = (secret: string): string =>

@@ -27,8 +27,8 @@ export interface Cluster extends StackClient {
   startNode(name: string): Promise<Service>;
   node(name: string): Service;
   nodeFolder(name: string): string;
-  /** Starts the server, after an end. */
-  startServer(): Promise<Service>;
+  /** Starts the server, after an end, with these arguments too. */
+  startServer(...more: string[]): Promise<Service>;
   server(): Service;
   /** The folder of the server. */
   readonly serverFolder: string;
@@ -107,9 +107,9 @@ export async function startCluster({
   const url = `http://127.0.0.1:${port}`;
   const serverFolder = join(folder, SERVER);
   const listed = nodes.flatMap((name) => ['--node', `${name}=${lab.host(name).address}:${NODE_PORT}`]);
-  const startServer = async () => {
+  const startServer = async (...more: string[]) => {
     const place = ['--port', String(API_PORT), '--data', serverFolder, '--domain', `localhost:${port}`];
-    const args = ['server', ...place, ...files('platform'), ...listed, '--json', ...serverArgs];
+    const args = ['server', ...place, ...files('platform'), ...listed, '--json', ...serverArgs, ...more];
     return start(SERVER, args, ['--import', answerCheck]);
   };
   const { ready } = await startServer();
@@ -128,7 +128,7 @@ export async function startCluster({
     startNode,
     nodeFolder,
     node: find,
-    startServer: async () => (await startServer()).service,
+    startServer: async (...more) => (await startServer(...more)).service,
     server: () => find(SERVER),
     serverFolder,
     skerry,
