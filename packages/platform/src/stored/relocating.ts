@@ -105,13 +105,13 @@ export const createRelocating = (options: RelocatingOptions): Relocating => {
     resume: async (row, copy, { memory, reserve, onRefused, start }) => {
       if (!memory && row.pausedWith === 'memory')
         throw invalid('body.memory: on another node this sandbox can only be resumed with its memory');
-      const without: string[] = [];
+      const refusing: string[] = [];
       const refusals: string[] = [];
       for (;;) {
         let place: NodePlace | undefined;
         const { memoryMb } = row;
         const reserved = await placement
-          .reserve({ memoryMb, node: null, without }, async (found): Promise<ResumeReservation> => {
+          .reserve({ memoryMb, node: null, refusing }, async (found): Promise<ResumeReservation> => {
             place = found;
             return found === undefined ? 'node_full' : reserve(found);
           })
@@ -140,7 +140,7 @@ export const createRelocating = (options: RelocatingOptions): Relocating => {
           });
           // What is where it was paused stays that of the sandbox.
           await store.changeState(row.id, { from: ['paused'], to: 'paused', set: { node: row.node } });
-          without.push(node);
+          refusing.push(node);
           refusals.push(`${node}: ${refusal.message}`);
         }
       }

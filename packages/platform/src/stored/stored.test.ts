@@ -98,7 +98,9 @@ describe('a paused sandbox', () => {
     at('b').down();
     await expect(connect(id)).rejects.toMatchObject({
       status: 503,
-      message: expect.stringMatching(/on node "b".*a: the kernel was 6\.1 and is 6\.12 here/),
+      message: expect.stringMatching(
+        /on node "b".*a: the kernel was 6\.1 and is 6\.12 here.* a has refused it, b cannot be reached/,
+      ),
     });
     expect([await stateOf(id), await nodeOf(id)]).toEqual(['paused', 'b']);
     expect(at('a').runtime.instances.size + at('a').runtime.snapshotIds.size).toBe(0);
