@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { nodes, Sandbox } from '@skerry/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../cluster.ts';
+import { type Count, createOn, expectCounting, startCounter } from './counter.ts';
 
 let cluster: Cluster;
 const base = mkdtempSync(join(tmpdir(), 'skerry-cluster-blobs-'));
@@ -21,30 +22,9 @@ afterAll(async () => {
 });
 afterEach(() => cluster.killAll());
 
-/** A sandbox on that node with a process that counts in its memory. */
-const createCounter = async (node: string): Promise<Sandbox> => {
-  const other = node === 'a' ? 'b' : 'a';
-  await cluster.skerry('node', 'cordon', other);
-  const sandbox = await Sandbox.create({ ...cluster.connection, timeoutMs: 600_000 });
-  await cluster.skerry('node', 'uncordon', other);
-  const program = `
-import os, time
-n = 0
-while True:
-  n += 1
-  open("/tmp/new", "w").write("%d %d" % (os.getpid(), n))
-  os.rename("/tmp/new", "/tmp/count")
-  time.sleep(0.02)
-`;
-  await sandbox.files.write('/tmp/counter.py', program);
-  await sandbox.commands.run('python3 /tmp/counter.py', { background: true });
-  await expect.poll(() => sandbox.files.exists('/tmp/count')).toBe(true);
-  expect(await homeOf(sandbox)).toBe(node);
-  return sandbox;
-};
-const readCounter = async (sandbox: Sandbox): Promise<{ pid: number; count: number }> => {
-  const [pid = 0, count = 0] = (await sandbox.files.read('/tmp/count')).split(' ').map(Number);
-  return { pid, count };
+const createCounter = async (node: string): Promise<[Sandbox, Count]> => {
+  const sandbox = await createOn(cluster, node);
+  return [sandbox, await startCounter(sandbox)];
 };
 const explain = ({ sandboxId }: Sandbox) => nodes.explain(sandboxId, cluster.connection);
 const homeOf = async (sandbox: Sandbox) => (await explain(sandbox)).node;
@@ -53,32 +33,28 @@ const onDisk = (node: string): string[] => readdirSync(join(cluster.nodeFolder(n
 
 describe('a server with two nodes and a blob store', () => {
   it('resumes a paused sandbox on the other node when its own is gone, and stops it there when that is back', async () => {
-    const source = await createCounter('b');
-    const before = await readCounter(source);
+    const [source, before] = await createCounter('b');
     await source.pause();
     await expect.poll(async () => (await explain(source)).stored).toBe(true);
     expect(readdirSync(blobs).length).toBeGreaterThan(0);
     await cluster.lab.cut('b');
     await expect.poll(() => cluster.states()).toMatchObject({ b: 'unreachable' });
     const moved = await connect(source);
-    const after = await readCounter(moved);
-    expect(after.pid).toBe(before.pid);
-    expect(after.count).toBeGreaterThanOrEqual(before.count);
-    await expect.poll(async () => (await readCounter(moved)).count).toBeGreaterThan(after.count);
+    const after = await expectCounting(moved, before);
     expect(await homeOf(moved)).toBe('a');
     expect(onDisk('b')).toEqual([source.sandboxId]);
     await cluster.lab.mend('b');
     await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'ready' });
     expect(onDisk('b')).toEqual([]);
-    expect((await readCounter(moved)).pid).toBe(before.pid);
+    await expectCounting(moved, after);
     await expect.poll(() => readdirSync(blobs)).toEqual([]);
     for (const node of ['a', 'b'])
       expect(readdirSync(join(cluster.nodeFolder(node), 'snapshots'))).toEqual([]);
   });
 
   it('pauses without the blob store, says so, names the node that is gone, and drains when the store is back', async () => {
-    const [paused, running] = [await createCounter('b'), await createCounter('b')];
-    const before = await readCounter(paused);
+    const [paused, before] = await createCounter('b');
+    const [running] = await createCounter('b');
     renameSync(blobs, `${blobs}-away`);
     await paused.pause();
     await expect.poll(async () => (await explain(paused)).problem).toContain('snapshots/');
@@ -94,16 +70,15 @@ describe('a server with two nodes and a blob store', () => {
     await cluster.lab.mend('b');
     await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'ready' });
 
-    const another = await createCounter('b');
+    const [another, count] = await createCounter('b');
     renameSync(`${blobs}-away`, blobs);
     const drained = await cluster.skerry('node', 'drain', 'b');
     expect(drained).toContain('nothing is on b: it can be stopped');
     expect(onDisk('b')).toEqual([]);
     expect(await homeOf(another)).toBe('a');
-    const count = await readCounter(await connect(another));
-    await expect.poll(async () => (await readCounter(another)).count).toBeGreaterThan(count.count);
+    await expectCounting(await connect(another), count);
     expect(await explain(paused)).toMatchObject({ node: undefined, stored: true });
-    expect((await readCounter(await connect(paused))).pid).toBe(before.pid);
+    await expectCounting(await connect(paused), before);
     expect(await homeOf(paused)).toBe('a');
     await cluster.skerry('node', 'uncordon', 'b');
   });
