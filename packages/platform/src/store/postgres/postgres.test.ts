@@ -101,6 +101,15 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     });
   });
 
+  it('is shared by servers that all say so, whose migrations do not collide', async () => {
+    const shared = { url: await server.createDatabase(), isShared: true, serverWaitMs: 0 };
+    const both = await Promise.all([createPostgresStore(shared), createPostgresStore(shared)]);
+    await expect(createPostgresStore({ ...shared, isShared: false })).rejects.toThrow();
+    await both[0].addWarm({ id: 'i1', spec: '', createdAt: 1 });
+    expect(await both[1].listWarm()).toHaveLength(1);
+    for (const one of both) await one.close();
+  });
+
   /** A store of an empty database with unsafe settings and a short limit, beside a connection of the test. */
   const withOther = async (
     act: (other: Store, client: Client, lines: readonly LogLine[]) => Promise<void>,
