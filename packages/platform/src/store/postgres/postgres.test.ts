@@ -5,6 +5,8 @@ import { findPostgres, type PostgresServer, startPostgres } from '../../testing/
 import { createRecordingLog, type LogLine } from '../../testing/recording-log.ts';
 import type { NewSandbox, Store } from '../store.ts';
 import { describeStore } from '../suite/suite.ts';
+import { toConfig } from './config.ts';
+import { TRANSACTION_LOCK } from './dialect.ts';
 import { createPostgresStore } from './postgres.ts';
 
 const size = { cpuCount: 1, memoryMb: 128, diskMb: 100 };
@@ -77,6 +79,16 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
       store.ensureTemplate({ id: `t${index}`, name: 'base', createdAt: 1, ...size }),
     );
     expect(new Set(made.map((template) => template.id)).size).toBe(1);
+  });
+
+  it('does not wait long for a server that hangs in a transaction', async () => {
+    const hanging = new Client(toConfig(url, { idleMs: 100 }));
+    hanging.on('error', () => undefined);
+    await hanging.connect();
+    await hanging.query(`begin; select pg_advisory_xact_lock(${TRANSACTION_LOCK})`);
+    expect(await store.reserveSandbox(sandbox('i1'), { maxActive: 1 })).toBe('reserved');
+    await expect(hanging.query('commit')).rejects.toThrow();
+    await hanging.end();
   });
 
   it('stores NUL, and the character by which it is written, in texts', async () => {

@@ -56,9 +56,11 @@ export const createPostgresStore = async ({
   const sockets = createSockets();
   const stream = sockets.open;
   const config = { ...toConfig(url, statementMs === undefined ? {} : { statementMs }), stream };
-  const lock = await takeServerLock(config, { name, waitMs: serverWaitMs, isShared }).catch((error: unknown) => {
-    throw new Error(`cannot open the database ${name}`, { cause: error });
-  });
+  const lock = await takeServerLock(config, { name, waitMs: serverWaitMs, isShared }).catch(
+    (error: unknown) => {
+      throw new Error(`cannot open the database ${name}`, { cause: error });
+    },
+  );
   const open = (settings: ClientConfig, max: number): Kysely<Schema> => {
     const pool = new pg.Pool({ ...settings, max });
     // Of an idle connection, which the pool then removes.

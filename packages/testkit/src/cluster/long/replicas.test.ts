@@ -1,0 +1,256 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { findPostgres, startPostgres } from '@skerry/platform/postgres-server';
+import { Sandbox } from '@skerry/sdk';
+import { build, Template } from '@skerry/sdk/template';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Cluster, type Replica, startCluster } from '../cluster.ts';
+
+describe.skipIf(findPostgres() === undefined)('a cluster with --database-file and two servers', () => {
+  let cluster: Cluster;
+  const cleanup = new AsyncDisposableStack();
+
+  beforeAll(async () => {
+    const postgres = await startPostgres();
+    cleanup.defer(() => postgres.remove());
+    const folder = mkdtempSync(join(tmpdir(), 'skerry-database-'));
+    cleanup.defer(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'url');
+    writeFileSync(file, await postgres.createDatabase(), { mode: 0o600 });
+    const serverArgs = ['--database-file', file, '--max-sandboxes', '10', '--node-dead-after', '30s'];
+    cluster = await startCluster({ nodes: ['a', 'b'], serverArgs, servers: 2 });
+    cleanup.defer(() => cluster.close());
+    await isShared();
+  });
+  afterAll(() => cleanup.disposeAsync());
+  afterEach(async () => {
+    await isShared();
+    await cluster.killAll();
+    await expect.poll(onNodes).toEqual([]);
+  });
+
+  /** The server that owns a node, by the highest epoch in the logs. */
+  const ownerOf = (node: string): Replica => {
+    const claims = cluster.replicas.flatMap((replica) =>
+      replica
+        .service()
+        .log()
+        .split('\n')
+        .filter((line) => line.includes('this server owns a node'))
+        .map((line) => JSON.parse(line) as { node: string; epoch: number })
+        .filter((claim) => claim.node === node)
+        .map(({ epoch }) => ({ replica, epoch })),
+    );
+    const [latest] = claims.toSorted((one, two) => two.epoch - one.epoch);
+    if (latest === undefined) throw new Error(`no server has owned node ${node}`);
+    return latest.replica;
+  };
+  const other = (replica: Replica): Replica => cluster.replicas.find((one) => one !== replica) as Replica;
+  const statesAt = async ({ api }: Replica): Promise<string[]> => {
+    const { data = [] } = await api.GET('/skerry/v1/nodes');
+    return data.map(({ state }) => state);
+  };
+  /** Each server owns a node, and both say that all are ready. */
+  const isShared = async (): Promise<void> => {
+    await expect.poll(() => ownerOf('a') === ownerOf('b')).toBe(false);
+    await expect
+      .poll(() => Promise.all(cluster.replicas.map(statesAt)))
+      .toEqual([
+        ['ready', 'ready'],
+        ['ready', 'ready'],
+      ]);
+  };
+  const onNodes = (): string[] =>
+    ['a', 'b'].flatMap((name) => {
+      const folder = join(cluster.nodeFolder(name), 'sandboxes');
+      return existsSync(folder) ? readdirSync(folder) : [];
+    });
+  const create = (replica: Replica, template = 'base'): Promise<Sandbox> =>
+    Sandbox.create({ ...replica.connection, template, timeoutMs: 600_000 });
+  const at = (replica: Replica, { sandboxId }: Sandbox): Promise<Sandbox> =>
+    Sandbox.connect(sandboxId, replica.connection);
+  /** As a client that heeds `Retry-After`. */
+  const insist = async <T>(call: () => Promise<T>): Promise<T> => {
+    let made: T | undefined;
+    await expect
+      .poll(async () => {
+        made = await call();
+      })
+      .toBeUndefined();
+    return made as T;
+  };
+  const echo = async (sandbox: Sandbox, word: string): Promise<string> =>
+    (await sandbox.commands.run(`echo ${word}`)).stdout.trim();
+
+  /** Opens an upgraded connection to a port inside through that server. */
+  const upgrade = ({ address }: Replica, { sandboxId }: Sandbox, port: number): Promise<Duplex> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        ...{ connection: 'upgrade', upgrade: 'echo' },
+        ...{ 'e2b-sandbox-id': sandboxId, 'e2b-sandbox-port': String(port) },
+      };
+      request(address.sandboxUrl, { headers })
+        .on('upgrade', (_response, socket) => resolve(socket))
+        .on('response', ({ statusCode }) => reject(new Error(`it answered ${statusCode}`)))
+        .on('error', reject)
+        .end();
+    });
+  const echoServer = `require('http').createServer((q, s) => s.end('plain')).on('upgrade', (q, socket) => {
+    socket.write('HTTP/1.1 101 x\\r\\nconnection: upgrade\\r\\nupgrade: echo\\r\\n\\r\\n'); socket.pipe(socket);
+  }).listen(8000)`;
+
+  it('reaches files, processes, terminals and ports of each sandbox through each server', async () => {
+    const [one, two] = cluster.replicas as [Replica, Replica];
+    const made = await Promise.all([create(one), create(two), create(one), create(two)]);
+    const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
+    expect(homes.toSorted()).toEqual(['a', 'a', 'b', 'b']);
+    const content = new Uint8Array(3 * 2 ** 20).fill(7);
+    for (const sandbox of made) {
+      await sandbox.files.write('/tmp/server.js', echoServer);
+      await sandbox.commands.run('node /tmp/server.js', { background: true });
+      for (const replica of cluster.replicas) {
+        const near = await at(replica, sandbox);
+        await near.files.write('/home/user/data', content);
+        expect(
+          Buffer.from(content).equals(await near.files.read('/home/user/data', { format: 'bytes' })),
+        ).toBe(true);
+        let seen = '';
+        const onData = (data: Uint8Array): void => {
+          seen += Buffer.from(data).toString();
+        };
+        const terminal = await near.pty.create({ cols: 80, rows: 24, onData });
+        await terminal.sendInput('echo $((6 * 7))\n');
+        await expect.poll(() => seen).toMatch(/^42/m);
+        await terminal.kill();
+        const socket = await insist(() => upgrade(replica, sandbox, 8000));
+        socket.write('there and back');
+        expect(String(await new Promise((resolve) => socket.once('data', resolve)))).toBe('there and back');
+        socket.destroy();
+      }
+    }
+    // The connection through the server that does not own it ends with the sandbox, and what comes later gets 502.
+    const [sandbox] = made;
+    const far = other(ownerOf(homes[0] as string));
+    const open = await upgrade(far, sandbox, 8000);
+    const closed = new Promise((resolve) => open.on('error', resolve).once('close', resolve));
+    await sandbox.kill();
+    await closed;
+    const headers = { 'E2b-Sandbox-Id': sandbox.sandboxId, 'E2b-Sandbox-Port': '8000' };
+    expect((await fetch(far.address.sandboxUrl, { headers })).status).toBe(502);
+  });
+
+  it('makes each call at the server that owns the node', async () => {
+    const [one, two] = cluster.replicas as [Replica, Replica];
+    const made = await Promise.all([create(one), create(one)]);
+    for (const sandbox of made) {
+      const [first, second] = [await at(one, sandbox), await at(two, sandbox)];
+      await first.files.write('/home/user/note', 'kept');
+      await first.pause();
+      expect(await (await at(two, sandbox)).files.read('/home/user/note')).toBe('kept');
+      await second.pause({ memory: false });
+      expect(await (await at(one, sandbox)).files.read('/home/user/note')).toBe('kept');
+      const [copy] = await second.fork();
+      expect(await (copy as Sandbox).files.read('/home/user/note')).toBe('kept');
+      const { snapshotId } = await first.createSnapshot();
+      const again = await Promise.all([create(one, snapshotId), create(two, snapshotId)]);
+      for (const begun of again) expect(await begun.files.read('/home/user/note')).toBe('kept');
+      await Promise.all([first, copy as Sandbox, ...again].map((each) => each.kill()));
+      expect(
+        (await two.api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID: sandbox.sandboxId } } }))
+          .response.status,
+      ).toBe(404);
+      await Sandbox.deleteSnapshot(snapshotId, two.connection);
+    }
+    await build(
+      Template().fromTemplate('base').run('echo built > /home/user/file'),
+      'built',
+      two.connection,
+    ).result();
+    const begun = await Promise.all([create(one, 'built'), create(two, 'built')]);
+    for (const sandbox of begun) expect(await sandbox.files.read('/home/user/file')).toBe('built\n');
+    expect(new Set(await Promise.all(begun.map(({ sandboxId }) => cluster.nodeOf(sandboxId)))).size).toBe(2);
+  });
+
+  it('has no more sandboxes than its limit, and one run of each, when both servers are asked at once', async () => {
+    const asked = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, index) => create(cluster.replicas[index % 2] as Replica)),
+    );
+    const made = asked.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    expect(made).toHaveLength(10);
+    const [sandbox] = made as [Sandbox];
+    await sandbox.pause();
+    const both = await Promise.all(cluster.replicas.map((replica) => at(replica, sandbox)));
+    expect(await Promise.all(both.map((each, index) => echo(each, `run${index}`)))).toEqual(['run0', 'run1']);
+    const { data } = await cluster.api.GET('/v2/sandboxes/{sandboxID}/logs', {
+      params: { path: { sandboxID: sandbox.sandboxId } },
+    });
+    expect(data?.logs.filter(({ message }) => message === 'sandbox resumed')).toHaveLength(1);
+  });
+
+  it('takes over in 15 seconds when a server is killed during a create, a pause and a fork', async () => {
+    const killed = ownerOf('a');
+    const left = other(killed);
+    const made = await Promise.all([create(killed), create(killed), create(killed), create(killed)]);
+    const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
+    const [paused, forked] = made.filter((_, index) => homes[index] === 'a') as [Sandbox, Sandbox];
+    for (const sandbox of made) await sandbox.files.write('/home/user/note', 'kept');
+    const underWay = [create(killed), create(killed), paused.pause(), forked.fork({ count: 2 })];
+    const all = Promise.allSettled(underWay);
+    await expect.poll(() => onNodes().length, { interval: 5 }).toBeGreaterThan(made.length);
+    await killed.service().stop('SIGKILL');
+    const since = performance.now();
+    const near = await insist(() => at(left, forked));
+    await insist(() => near.pause({ memory: false }));
+    expect(performance.now() - since).toBeLessThan(15_000);
+    await all;
+    for (const sandbox of made)
+      expect(await (await insist(() => at(left, sandbox))).files.read('/home/user/note')).toBe('kept');
+    await expect.poll(() => statesAt(left)).toEqual(['ready', 'ready']);
+    const { data: listed = [] } = await left.api.GET('/v2/sandboxes', {});
+    // What had begun is either whole or gone.
+    await expect.poll(onNodes).toHaveLength(listed.length);
+    expect(onNodes().toSorted()).toEqual(listed.map(({ sandboxID }) => sandboxID).toSorted());
+    for (const { sandboxID } of listed) {
+      const sandbox = await Sandbox.connect(sandboxID, left.connection);
+      expect(await echo(sandbox, 'whole')).toBe('whole');
+    }
+    await expect
+      .poll(async () => (await left.api.GET('/skerry/v1/nodes')).data?.map(({ load }) => load.snapshots))
+      .toEqual([0, 0]);
+    await killed.start();
+  });
+
+  it('refuses an owner that wakes up after its lease, and goes on with its streams', async () => {
+    const asleep = ownerOf('a');
+    const left = other(asleep);
+    const made = await Promise.all([create(left), create(left)]);
+    const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
+    const sandbox = made[homes.indexOf('a')] as Sandbox;
+    const lines: string[] = [];
+    const stream = await sandbox.commands.run('i=0; while true; do i=$((i+1)); echo $i; sleep 0.1; done', {
+      background: true,
+      onStdout: (text) => void lines.push(...text.trim().split('\n')),
+    });
+    await expect.poll(() => lines.length).toBeGreaterThan(3);
+    const since = performance.now();
+    asleep.service().signal('SIGSTOP');
+    await expect.poll(() => ownerOf('a') === left).toBe(true);
+    await expect.poll(() => statesAt(left)).toEqual(['ready', 'ready']);
+    expect(performance.now() - since).toBeLessThan(15_000);
+    // The stream of the server that is left did not notice.
+    const before = lines.length;
+    await expect.poll(() => lines.length).toBeGreaterThan(before + 5);
+    expect(lines).toEqual(lines.map((_, index) => String(index + 1)));
+    await stream.kill();
+    await sandbox.files.write('/home/user/note', 'kept');
+    await sandbox.pause();
+    asleep.service().signal('SIGCONT');
+    await expect.poll(() => asleep.service().log()).toContain('another server has taken over a node');
+    const back = await insist(() => at(asleep, sandbox));
+    expect(await back.files.read('/home/user/note')).toBe('kept');
+    expect(onNodes().toSorted()).toEqual(made.map(({ sandboxId }) => sandboxId).toSorted());
+  });
+});
