@@ -29,9 +29,10 @@ const log = createLog({ write: () => undefined, level: 'error' });
 
 /** A server that answers whether a request has come from a peer. */
 const listen = async (credentials: Credentials): Promise<{ peers: RunningPeers; server: Server }> => {
-  const server = createServer(async (request, response) => {
-    const body = await text(request);
-    response.writeHead(201).end(`${peers.isFromPeer(request)} ${request.method} ${request.url} ${body}`);
+  const server = createServer((request, response) => {
+    void text(request).then((body) =>
+      response.writeHead(201).end(`${peers.isFromPeer(request)} ${request.method} ${request.url} ${body}`),
+    );
   });
   const peers = await listenForPeers({ listen: { host: '127.0.0.1', port: 0 }, credentials, server, log });
   running.push(peers);

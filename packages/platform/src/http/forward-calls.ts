@@ -43,7 +43,7 @@ export const forwardCalls = (server: FastifyInstance, { peers, locate, clock }: 
     let cancel = (): void => {};
     const look = (): void => {
       cancel = clock.after(LOOKUP_MS, () => {
-        locate(call)
+        void locate(call)
           .catch(() => undefined)
           .then((now) => (now === address ? look() : left.abort(new Error('it is no longer the owner'))));
       });

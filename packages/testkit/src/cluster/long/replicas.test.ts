@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { findPostgres, startPostgres } from '@skerry/platform/postgres-server';
 import { Sandbox } from '@skerry/sdk';
 import { build, Template } from '@skerry/sdk/template';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Cluster, type Replica, startCluster } from '../cluster.ts';
 
 describe.skipIf(findPostgres() === undefined)('a cluster with --database-file and two servers', () => {
@@ -23,10 +23,9 @@ describe.skipIf(findPostgres() === undefined)('a cluster with --database-file an
     const serverArgs = ['--database-file', file, '--max-sandboxes', '10', '--node-dead-after', '30s'];
     cluster = await startCluster({ nodes: ['a', 'b'], serverArgs, servers: 2 });
     cleanup.defer(() => cluster.close());
-    await isShared();
   });
   afterAll(() => cleanup.disposeAsync());
-  afterEach(async () => {
+  beforeEach(async () => {
     await isShared();
     await cluster.killAll();
     await expect.poll(onNodes).toEqual([]);
@@ -98,19 +97,26 @@ describe.skipIf(findPostgres() === undefined)('a cluster with --database-file an
         .on('error', reject)
         .end();
     });
-  const echoServer = `require('http').createServer((q, s) => s.end('plain')).on('upgrade', (q, socket) => {
-    socket.write('HTTP/1.1 101 x\\r\\nconnection: upgrade\\r\\nupgrade: echo\\r\\n\\r\\n'); socket.pipe(socket);
-  }).listen(8000)`;
+  const echoServer = `
+import socket, threading
+def serve(c):
+    head = b''
+    while b'\\r\\n\\r\\n' not in head: head += c.recv(4096)
+    c.sendall(b'HTTP/1.1 101 x\\r\\nconnection: upgrade\\r\\nupgrade: echo\\r\\n\\r\\n')
+    while data := c.recv(4096): c.sendall(data)
+s = socket.create_server(('', 8000))
+while True: threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
+`;
 
   it('reaches files, processes, terminals and ports of each sandbox through each server', async () => {
     const [one, two] = cluster.replicas as [Replica, Replica];
-    const made = await Promise.all([create(one), create(two), create(one), create(two)]);
+    const made = [await create(one), await create(two), await create(one), await create(two)] as const;
     const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
     expect(homes.toSorted()).toEqual(['a', 'a', 'b', 'b']);
     const content = new Uint8Array(3 * 2 ** 20).fill(7);
     for (const sandbox of made) {
-      await sandbox.files.write('/tmp/server.js', echoServer);
-      await sandbox.commands.run('node /tmp/server.js', { background: true });
+      await sandbox.files.write('/tmp/server.py', echoServer);
+      await sandbox.commands.run('python3 /tmp/server.py', { background: true });
       for (const replica of cluster.replicas) {
         const near = await at(replica, sandbox);
         await near.files.write('/home/user/data', content);
@@ -169,7 +175,7 @@ describe.skipIf(findPostgres() === undefined)('a cluster with --database-file an
       'built',
       two.connection,
     ).result();
-    const begun = await Promise.all([create(one, 'built'), create(two, 'built')]);
+    const begun = [await create(one, 'built'), await create(two, 'built')];
     for (const sandbox of begun) expect(await sandbox.files.read('/home/user/file')).toBe('built\n');
     expect(new Set(await Promise.all(begun.map(({ sandboxId }) => cluster.nodeOf(sandboxId)))).size).toBe(2);
   });
@@ -193,7 +199,7 @@ describe.skipIf(findPostgres() === undefined)('a cluster with --database-file an
   it('takes over in 15 seconds when a server is killed during a create, a pause and a fork', async () => {
     const killed = ownerOf('a');
     const left = other(killed);
-    const made = await Promise.all([create(killed), create(killed), create(killed), create(killed)]);
+    const made = [await create(killed), await create(killed), await create(killed), await create(killed)];
     const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
     const [paused, forked] = made.filter((_, index) => homes[index] === 'a') as [Sandbox, Sandbox];
     for (const sandbox of made) await sandbox.files.write('/home/user/note', 'kept');
@@ -226,7 +232,7 @@ describe.skipIf(findPostgres() === undefined)('a cluster with --database-file an
   it('refuses an owner that wakes up after its lease, and goes on with its streams', async () => {
     const asleep = ownerOf('a');
     const left = other(asleep);
-    const made = await Promise.all([create(left), create(left)]);
+    const made = [await create(left), await create(left)];
     const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
     const sandbox = made[homes.indexOf('a')] as Sandbox;
     const lines: string[] = [];
