@@ -64,7 +64,7 @@ describe.skipIf(!hasSwift())('S3, served by Swift', () => {
     const settings = await server.createBucket();
     const cases: [string, Partial<S3Settings>][] = [
       ['denied', { credentials: { accessKeyId: 'test:tester', secretAccessKey: 'wrong' } }],
-      ['denied', { credentials: { accessKeyId: 'test:nobody', secretAccessKey: 'testing' } }],
+      ['denied', { credentials: { accessKeyId: 'test:unknown', secretAccessKey: 'testing' } }],
       ['not_found', { bucket: 'missing' }],
       ['unavailable', { endpoint: 'http://127.0.0.1:9' }],
     ];

@@ -41,12 +41,16 @@ beforeEach(() => {
 });
 
 describe('the images of nodes', () => {
-  it('are copied to a node that lacks one, once for all that need it there, and never again', async () => {
+  it('are copied to a node that lacks one, once for all that need it there, and again only if it is gone', async () => {
     const [, target] = [join('a', { d1: 'one', d2: 'two' }), join('b')];
     const paths = await Promise.all(['d1', 'd1', 'd2', 'd1'].map((digest) => toNodePath(digest, target)));
     expect(paths).toEqual(['/b/d1', '/b/d1', '/b/d2', '/b/d1']);
     await toNodePath('d1', target);
     expect(reads.toSorted()).toEqual(['d1 of a', 'd2 of a']);
+    contents.b?.delete('d1');
+    fleet.doubt(fleet.templates.toPath('d1'), target);
+    await toNodePath('d1', target);
+    expect(reads).toHaveLength(3);
     expect(contents.b).toEqual(new Map(Object.entries({ d1: 'one', d2: 'two' })));
     expect([fleet.templates.toPath('d1'), '/a/d1'].map(isImageOfNodes)).toEqual([true, false]);
   });

@@ -50,6 +50,8 @@ export interface FleetImages {
    * room for it.
    */
   toNodePath(path: string, node: ImageNode): Promise<string>;
+  /** Asks the node again at the next need whether it has the image: a sandbox could not begin with it. */
+  doubt(path: string, node: ImageNode): void;
   /** Where a node writes a new image. */
   toExportPath(path: string, node: ImageNode): string;
   /** Records which node has written it: `keep` is for that one. */
@@ -187,6 +189,7 @@ export const createFleetImages = ({
       await ensure(digest, node);
       return node.images.templates.toPath(digest);
     },
+    doubt: (path, { name }) => void knownOf(name).delete(path.slice(imagePrefix.length)),
     toExportPath: (path, { images }) => images.templates.toUnfinished(nameOf(path)),
     noteExport: (path, node) => void exported.set(path, node),
   };

@@ -130,6 +130,7 @@ export const createFleetRuntime = ({
       } catch (error) {
         // When the node was lost the sandbox may be there.
         if (!(error instanceof NodeUnreachableError)) building.delete(id);
+        if ('rootfs' in spec) images.doubt(spec.rootfs, node);
         throw error;
       }
     },

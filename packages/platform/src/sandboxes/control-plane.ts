@@ -172,6 +172,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   /** Resolves when what the round has found is ended, or could not be. */
   const runNow = async (): Promise<void> => {
     const mine = round.then(runRound);
+    // The caller receives the rejection; later rounds only wait for the end.
     round = mine.catch(() => undefined);
     await mine;
     await reconcile.settled();

@@ -68,10 +68,9 @@ export function createRemoteImages(options: {
 /** Sends an image and waits until the other side has it; it may refuse the image before its end. */
 async function send(body: Readable, socket: TLSSocket): Promise<void> {
   const sent = pipeline(body, socket, { end: false });
-  // Its error is reported by the answer, or by the end of the connection.
-  sent.catch(() => undefined);
   const answered = readAnswer(socket);
-  answered.catch(() => undefined);
+  // Awaited below. This marks the rejection of the one that comes second as handled: the first is thrown.
+  for (const end of [sent, answered]) end.catch(() => undefined);
   await Promise.race([sent, answered]);
   await answered;
 }

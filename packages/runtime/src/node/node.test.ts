@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AddressedInstance } from '../drivers/guest-socket.ts';
 import { createMemory } from '../drivers/memory/memory.ts';
 import { RuntimeLostError } from '../error.ts';
@@ -37,7 +37,8 @@ let server: NodeServer;
 const opened: { close(): Promise<void> }[] = [];
 const owners: Claim[] = [];
 
-const memory = createMemory({ dataDir: mkdtempSync(join(tmpdir(), 'skerry-node-memory-')), agent });
+const dataDir = mkdtempSync(join(tmpdir(), 'skerry-node-memory-'));
+const memory = createMemory({ dataDir, agent });
 
 const serve = async (more: { port?: number } = {}): Promise<NodeServer> => {
   const credentials = loadCredentials(await authority.write({ role: 'node', name: 'a' }), { role: 'node' });
@@ -104,6 +105,7 @@ afterEach(async () => {
   owners.length = 0;
   rmSync(folder, { recursive: true });
 });
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 describe('a node', () => {
   it('describes itself, and makes sandboxes whose agents are reached through its door', async () => {

@@ -177,6 +177,10 @@ describe('skerry sandbox list, info and kill', () => {
     expect((await run(sandbox('list'))).stdout).toMatch(
       new RegExp(`^${sandboxId}  base +paused +\\d+s +-$`, 'm'),
     );
+    expect((await run(sandbox('explain', sandboxId))).stdout).toMatch(
+      /^where {4}the machine of the server\n\S+Z {2}sandbox started\n\S+Z {2}sandbox paused\n$/,
+    );
+    expect(await run(sandbox('explain', 'inone'))).toMatchObject({ code: 1 });
   });
 });
 

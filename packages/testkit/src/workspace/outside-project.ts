@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { workspaceRoot } from './workspace-copy.ts';
 
+/** The wait for a program blocks the limits of the tests too: a registry that stalls must not hold up the run. */
+const LONGEST_MS = 300_000;
+
 /** A project of a user, outside of this workspace. Removed on disposal. */
 export interface OutsideProject extends Disposable {
   path: string;
@@ -58,10 +61,15 @@ function runOutside(
   const clean = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_OPTIONS$|^VITEST/i.test(name)),
   );
-  const result = spawnSync(command, argv, { cwd, encoding: 'utf8', env: { ...clean, ...env } });
+  const result = spawnSync(command, argv, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...clean, ...env },
+    timeout: LONGEST_MS,
+  });
   if (result.status !== 0)
     throw new Error(
-      `${command} ${argv.join(' ')} ended with ${result.status}\n${result.stdout}${result.stderr}`,
+      `${command} ${argv.join(' ')} ended with ${result.status ?? result.signal}\n${result.stdout}${result.stderr}`,
     );
   return result.stdout;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sandbox, SandboxError } from '@skerry/sdk';
-import { build, Template } from '@skerry/sdk/template';
+import { build, Template, waitForFile } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../cluster.ts';
 
@@ -68,6 +68,22 @@ describe('a cluster', () => {
     expect(await cluster.nodeOf(sandbox.sandboxId)).toBe('b');
     expect(await sandbox.files.read('/home/user/file')).toBe('built\n');
     await sandbox.kill();
+  });
+
+  it('begins with the checkpoint of a template where it was taken, and starts its command again elsewhere', async () => {
+    const template = Template()
+      .fromTemplate('base')
+      .start('echo $$ > /tmp/started; sleep 1000', { ready: waitForFile('/tmp/started') });
+    await build(template, 'started', cluster.connection).result();
+    const create = () => Sandbox.create({ ...cluster.connection, template: 'started', timeoutMs: 600_000 });
+    const near = [await create(), await create()];
+    await cluster.skerry('node', 'cordon', 'a');
+    const far = await create();
+    await cluster.skerry('node', 'uncordon', 'a');
+    const all = [...near, far];
+    expect(await Promise.all(all.map(({ sandboxId }) => cluster.nodeOf(sandboxId)))).toEqual(['a', 'a', 'b']);
+    for (const sandbox of all) expect(await sandbox.files.read('/tmp/started')).toMatch(/^[0-9]+\n$/);
+    await Promise.all(all.map((sandbox) => sandbox.kill()));
   });
 
   it('fails a build whose node dies, with a reason, and builds on another one', async () => {

@@ -208,7 +208,7 @@ export const findCriu = (dir: string | undefined): Criu | undefined => {
       try {
         const member = joinCgroups({ memberFiles, command: args });
         const finished = finish(member, { log: `${imagesDir}/restore.log`, deadlineMs, signal, wasShort });
-        // Awaited below, where a rejection is handled.
+        // A rejection is handled below, where this is awaited again.
         finished.catch(() => undefined).finally(() => member.close());
         try {
           // An early end is noticed at once: preparing the pipe may take as long as copying a disk.
@@ -312,7 +312,7 @@ const finish = async (
   signal?.throwIfAborted();
   if (status === 'SIGKILL' && !deadline.aborted)
     throw new RuntimeError('exhausted', 'criu was killed, as on a host without free memory');
-  // There is none where the process ended before it became CRIU.
+  // There is no log when the process ended before it became CRIU; the failure then says so.
   const written = await readFile(log, 'utf8').catch(() => undefined);
   const errors = written?.split('\n').filter((line) => line.includes('Error'));
   const end = deadline.aborted ? `was killed after ${deadlineMs} ms` : `ended with ${status}`;

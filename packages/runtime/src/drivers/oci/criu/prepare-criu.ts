@@ -39,10 +39,10 @@ export const prepareCriu = async ({ targetDir, program, signal }: CriuSource): P
   return dir;
 };
 
-/** The line of `skerry doctor` for such a folder: its version, and what was changed in the program. */
+/** The line of `skerry doctor` for such a folder: its version, and what was changed in the program. Rejects as `runCommand`. */
 export const describeCriu = async (dir: string): Promise<string> => {
   const program = await readFile(join(dir, 'criu'));
-  const number = (await readCriuVersion(dir).catch(() => undefined)) ?? 'of unknown version';
+  const number = (await readCriuVersion(dir)) ?? 'of unknown version';
   const changes = [
     actsAsOwner(program)
       ? 'changed to run as the owner of a sandbox'

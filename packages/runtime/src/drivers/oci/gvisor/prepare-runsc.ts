@@ -33,8 +33,9 @@ export const prepareRunsc = async (options: {
 const assemble = ({ root, to }: { root: string; to: string }): Promise<void> =>
   copySynced(join(root, 'usr/bin/runsc'), join(to, 'runsc'));
 
-/** The day of the release as a number; 0 where there is none. */
+/** The day of the release as a number; 0 where there is none, or the program does not run. */
 const readDay = async (program: string): Promise<number> => {
+  // The host's program is not used then, whatever the reason: Debian's is.
   const version = (await readRunscVersion(program).catch(() => undefined)) ?? '';
   return Number(/^\D*(?:0\.0~)?(\d{8})/.exec(version)?.[1] ?? 0);
 };
