@@ -54,6 +54,8 @@ export interface NodeView extends NodeRow {
   version: string | undefined;
   room: { sandboxes: number; memoryMb: number } | undefined;
   load: Omit<NodeLoad, 'name'>;
+  /** The server of several that acts for it, by the address at which the others reach it. */
+  owner?: { address: string; leaseAgeMs: number } | undefined;
 }
 
 /** The machines on which a server without sandboxes of its own has them. */
@@ -263,7 +265,9 @@ export const createNodes = (options: NodesOptions): Nodes => {
     const all = await (others?.read() ?? (await store.listNodes()).map((row) => ({ row, lease: undefined })));
     return all.map((one) => {
       const { load, ...own } = toView(one.row, loads);
-      return { ...own, ...(others && toOtherView(one)), load };
+      const { lease } = one;
+      const owner = lease && { address: lease.address, leaseAgeMs: lease.ageMs };
+      return { ...own, ...(others && toOtherView(one)), load, owner };
     });
   };
   const requireView = async (name: string): Promise<NodeView> => {

@@ -1,5 +1,5 @@
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
-import { requireOwned, requireOwnedSandbox, type Writer } from './leases/fence.ts';
+import { requireOwned, requireOwnedSandbox, type Writer, writeFenced } from './leases/fence.ts';
 import { toLifecycleEntry, toPlacementEntry } from './lifecycle-entry.ts';
 import { insertLogEntries } from './log-queries.ts';
 import type { NewLogEntry } from './log-store.ts';
@@ -214,21 +214,24 @@ export const createSandboxQueries = (
       return row;
     }),
 
-  moveEnd: async (id, { endAt, extendOnly }) => {
-    await requireOwnedSandbox(db, id, writer);
-    const row = await db
-      .updateTable('sandboxes')
-      .set((eb) => ({
-        end_at: extendOnly
-          ? eb.case().when('end_at', '<', endAt).then(endAt).else(eb.ref('end_at')).end()
-          : endAt,
-      }))
-      .where('id', '=', id)
-      .where('state', '=', 'running')
-      .returningAll()
-      .executeTakeFirst();
-    return row && toSandboxRow(row);
-  },
+  moveEnd: (id, { endAt, extendOnly }) =>
+    writeFenced(db, writer, {
+      require: (tx) => requireOwnedSandbox(tx, id, writer),
+      write: async (tx) => {
+        const row = await tx
+          .updateTable('sandboxes')
+          .set((eb) => ({
+            end_at: extendOnly
+              ? eb.case().when('end_at', '<', endAt).then(endAt).else(eb.ref('end_at')).end()
+              : endAt,
+          }))
+          .where('id', '=', id)
+          .where('state', '=', 'running')
+          .returningAll()
+          .executeTakeFirst();
+        return row && toSandboxRow(row);
+      },
+    }),
 
   listSandboxes: async ({ order, limit, after, ...filter }) => {
     const beyond = order === 'asc' ? '>' : '<';

@@ -22,6 +22,8 @@ export interface Service {
 
 /** One server of a cluster. */
 export interface Replica extends StackClient {
+  /** Where the other servers reach it. */
+  readonly peerAddress: string;
   /** Starts it, after an end. */
   start(): Promise<Service>;
   service(): Service;
@@ -129,7 +131,8 @@ export async function startCluster({
       mkdirSync(dataDir, { mode: 0o700 });
       for (const file of ['secret', 'api-key']) copyFileSync(join(serverFolder, file), join(dataDir, file));
     }
-    const peer = servers > 1 ? ['--peer-listen', `${lab.host(name).address}:${PEER_PORT}`] : [];
+    const peerAddress = `${lab.host(name).address}:${PEER_PORT}`;
+    const peer = servers > 1 ? ['--peer-listen', peerAddress] : [];
     const startReplica = async () => {
       const place = ['--port', String(API_PORT), '--data', dataDir, '--domain', `localhost:${port}`, ...peer];
       const args = ['server', ...place, ...files('platform'), ...listed, '--json', ...serverArgs];
@@ -142,7 +145,8 @@ export async function startCluster({
       dataDir,
       readLog: async () => logs.map((log) => log()).join(''),
     });
-    return { ...client, start: async () => (await startReplica()).service, service: () => find(name) };
+    const startAgain = async (): Promise<Service> => (await startReplica()).service;
+    return { ...client, peerAddress, start: startAgain, service: () => find(name) };
   };
   const replicas: Replica[] = [];
   for (const name of serverNames) replicas.push(await openReplica(name));

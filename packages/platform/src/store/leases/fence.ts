@@ -40,3 +40,16 @@ export const requireOwnedSandbox = async (db: Database, id: string, writer: Writ
   const row = await db.selectFrom('sandboxes').select('node').where('id', '=', id).executeTakeFirst();
   await requireOwned(db, row?.node, writer);
 };
+
+/** Writes when `require` allows it to that writer, in one transaction where several servers write. */
+export const writeFenced = <T>(
+  db: Database,
+  writer: Writer,
+  { require, write }: { require(tx: Database): Promise<void>; write(tx: Database): Promise<T> },
+): Promise<T> =>
+  writer.owner === undefined
+    ? write(db)
+    : db.transaction().execute(async (tx) => {
+        await require(tx);
+        return write(tx);
+      });

@@ -5,19 +5,25 @@ import type { LeaseHolder, LeaseStore } from './lease-store.ts';
 /** The time of the database, in milliseconds since the epoch. */
 export type DatabaseTime = () => RawBuilder<number>;
 
+const toTerm = (time: DatabaseTime, leaseMs: number) => ({
+  renewed_at: time(),
+  expires_at: sql<number>`${time()} + ${leaseMs}`,
+});
+
 /** Takes a lease in the transaction of the caller, as `takeLease` does. */
 export const takeLease = async (
   db: Database,
   name: string,
   { owner, address, leaseMs, time }: LeaseHolder & { time: DatabaseTime },
 ): Promise<boolean> => {
+  const lease = { owner, address, ...toTerm(time, leaseMs) };
   const taken = await db
     .insertInto('leases')
-    .values({ name, owner, address, expires_at: sql<number>`${time()} + ${leaseMs}` })
+    .values({ name, ...lease })
     .onConflict((on) =>
       on
         .column('name')
-        .doUpdateSet({ owner, address, expires_at: sql<number>`${time()} + ${leaseMs}` })
+        .doUpdateSet(lease)
         .where((eb) => eb.or([eb('leases.expires_at', '<=', time()), eb('leases.owner', '=', owner)])),
     )
     .returning('name')
@@ -31,7 +37,7 @@ export const createLeaseQueries = (db: Database, time: DatabaseTime): LeaseStore
   renewLeases: async ({ owner, leaseMs }) => {
     const held = await db
       .updateTable('leases')
-      .set({ expires_at: sql<number>`${time()} + ${leaseMs}` })
+      .set(toTerm(time, leaseMs))
       .where('owner', '=', owner)
       .returning('name')
       .execute();
@@ -44,7 +50,7 @@ export const createLeaseQueries = (db: Database, time: DatabaseTime): LeaseStore
   listLeases: () =>
     db
       .selectFrom('leases')
-      .select(['name', 'owner', 'address'])
+      .select(['name', 'owner', 'address', sql<number>`${time()} - renewed_at`.as('ageMs')])
       .where('expires_at', '>', time())
       .orderBy('name')
       .execute(),

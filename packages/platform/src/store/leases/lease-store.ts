@@ -27,4 +27,6 @@ export interface LeaseRow {
   name: string;
   owner: string;
   address: string;
+  /** Since it was taken or renewed. */
+  ageMs: number;
 }

@@ -5,6 +5,7 @@ export interface LeaseTable {
   name: string;
   owner: string;
   address: string;
+  renewed_at: number;
   expires_at: number;
 }
 
@@ -15,6 +16,7 @@ export const leases: Migration = {
       .addColumn('name', 'text', (column) => column.primaryKey())
       .addColumn('owner', 'text', (column) => column.notNull())
       .addColumn('address', 'text', (column) => column.notNull())
+      .addColumn('renewed_at', 'bigint', (column) => column.notNull())
       .addColumn('expires_at', 'bigint', (column) => column.notNull())
       .execute();
     // What the owner says of a node, as JSON.

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import { requireOwned, type Writer } from '../leases/fence.ts';
+import { requireOwned, type Writer, writeFenced } from '../leases/fence.ts';
 import { type DatabaseTime, takeLease } from '../leases/lease-queries.ts';
 import type { LeaseHolder } from '../leases/lease-store.ts';
 import type { Database } from '../migrations.ts';
@@ -24,6 +24,19 @@ const isUsed = async (db: Database, name: string): Promise<boolean> => {
   const snapshot = db.selectFrom('snapshots').select('id').where('node', '=', name);
   return (await snapshot.where('state', 'in', ['making', 'ready']).executeTakeFirst()) !== undefined;
 };
+
+const note = (
+  db: Database,
+  name: string,
+  change: Partial<Selectable<NodeTable>>,
+  writer: Writer,
+): Promise<void> =>
+  writeFenced(db, writer, {
+    require: (tx) => requireOwned(tx, name, writer),
+    write: async (tx) => {
+      await tx.updateTable('nodes').set(change).where('name', '=', name).execute();
+    },
+  });
 
 /** The nodes of a store, in portable SQL. */
 export const createNodeQueries = (
@@ -56,24 +69,9 @@ export const createNodeQueries = (
     return row && toNodeRow(row);
   },
 
-  noteNodeStatus: async (name, status) => {
-    await requireOwned(db, name, writer);
-    await db
-      .updateTable('nodes')
-      .set({ status: JSON.stringify(status) })
-      .where('name', '=', name)
-      .execute();
-  },
-
-  noteNodeSeen: async (name, at) => {
-    await requireOwned(db, name, writer);
-    await db.updateTable('nodes').set({ seen_at: at, lost_at: null }).where('name', '=', name).execute();
-  },
-
-  noteNodeLost: async (name, at) => {
-    await requireOwned(db, name, writer);
-    await db.updateTable('nodes').set({ lost_at: at }).where('name', '=', name).execute();
-  },
+  noteNodeStatus: (name, status) => note(db, name, { status: JSON.stringify(status) }, writer),
+  noteNodeSeen: (name, at) => note(db, name, { seen_at: at, lost_at: null }, writer),
+  noteNodeLost: (name, at) => note(db, name, { lost_at: at }, writer),
 
   measureNodes: async () => {
     const sandboxes = await db

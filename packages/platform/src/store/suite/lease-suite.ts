@@ -17,8 +17,8 @@ export const describeLeases = (
       expect([await take('one'), await take('two'), await take('one')]).toEqual([true, false, true]);
       await take('two', 60_000, 'b');
       expect(await ask().listLeases()).toEqual([
-        { name: 'a', owner: 'one', address: 'one:1' },
-        { name: 'b', owner: 'two', address: 'two:1' },
+        { name: 'a', owner: 'one', address: 'one:1', ageMs: expect.any(Number) },
+        { name: 'b', owner: 'two', address: 'two:1', ageMs: expect.any(Number) },
       ]);
       expect(await ask().renewLeases(holder('one'))).toEqual(['a']);
       await ask().releaseLeases('two', 'a');
