@@ -63,7 +63,7 @@ const knownSkips: KnownSkip[] = [
   },
   {
     tests:
-      /\/(postgres|replicas)\.test\.ts > (PostgreSQL|with --database|a cluster with --database-file( and two servers)?) /,
+      /\.test\.ts > (PostgreSQL|with --database|a cluster with --database-file( and two servers)?|two servers (of a cluster|with three nodes)[^>]*) /,
     missing: 'PostgreSQL',
     isMissing: () => !existsSync('/usr/lib/postgresql'),
   },

@@ -327,19 +327,10 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       };
       const node = snapshot?.node ?? null;
       const checkpointNode = checkpoint?.node ?? null;
-      const staysHere = isForwarded === true;
+      const given = { waiting, node, signal, staysHere: isForwarded === true };
       const origin = restored
-        ? {
-            spec: restored,
-            commands: null,
-            waiting,
-            otherwise: image,
-            node,
-            checkpointNode,
-            signal,
-            staysHere,
-          }
-        : { ...image, waiting, node, signal, staysHere };
+        ? { ...given, spec: restored, commands: null, otherwise: image, checkpointNode }
+        : { ...given, ...image };
       return admit(sandbox, origin, timeoutMs);
     },
     fork: (source, { id: captured, timeoutMs }) => {

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { findPostgres } from '@skerry/platform/postgres-server';
-import { Sandbox } from '@skerry/sdk';
+import { nodes, Sandbox } from '@skerry/sdk';
 import { build, Template } from '@skerry/sdk/template';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Cluster, Replica } from '../cluster.ts';
@@ -174,7 +174,8 @@ while True: threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).s
     for (const { sandboxID } of listed) {
       const sandbox = await Sandbox.connect(sandboxID, left.connection);
       expect(await echo(sandbox, 'whole')).toBe('whole');
-      if (!known.has(sandboxID)) expect(await cluster.nodeOf(sandboxID)).toBe('b');
+      if (!known.has(sandboxID))
+        expect(await nodes.explain(sandboxID, left.connection)).toMatchObject({ node: 'b' });
     }
     await expect
       .poll(async () => (await left.api.GET('/skerry/v1/nodes')).data?.map(({ load }) => load.snapshots))

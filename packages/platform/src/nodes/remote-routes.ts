@@ -1,8 +1,8 @@
 import type { Directory, Route } from '@skerry/contract/directory';
-import type { Nodes } from '../nodes/nodes.ts';
+import type { Live } from '../sandboxes/running-handles.ts';
 import type { Store } from '../store/store.ts';
 import { toAgentKeys } from '../tokens.ts';
-import type { Live } from './running-handles.ts';
+import type { Nodes } from './nodes.ts';
 
 /** Routes to the sandboxes for which another server acts: through the door of their node, as their rows say. */
 export interface RemoteRoutes {
