@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { parseDuration } from './parse-duration.ts';
-import { parseNode } from './parse-node.ts';
+import { parseAddress, parseNode } from './parse-node.ts';
 import { type BuildFlags, toBuildOptions, withBuildOptions } from './serve/build-options.ts';
 import {
   type CredentialFlags,
@@ -21,6 +21,7 @@ interface ServerFlags extends ServingFlags, BuildFlags, CredentialFlags, Foregro
   node: ReturnType<typeof parseNode>[];
   nodes?: string;
   nodeDeadAfter: number;
+  peerListen?: ReturnType<typeof parseAddress>;
 }
 
 /** `skerry server`: serves in the foreground until SIGINT or SIGTERM; sandboxes on the nodes keep running. */
@@ -41,6 +42,11 @@ export function serverCommand(): Command {
       'a node that does not answer for so long is held for dead, and what runs on it is lost',
       parseDuration,
       60,
+    )
+    .option(
+      '--peer-listen <host:port>',
+      'share the nodes with other servers of the database, which reach this one at that address',
+      parseAddress,
     );
   return withForegroundOptions(withCredentialOptions(command)).action(async (flags: ServerFlags) => {
     await runInForeground(flags, async (foreground) => {
@@ -55,6 +61,7 @@ export function serverCommand(): Command {
         files: toCredentialFiles(flags),
         listed,
         deadMs: flags.nodeDeadAfter * 1_000,
+        peerListen: flags.peerListen,
       });
       const { address } = server;
       return { ...server, ready: { json: address, text: toText(address) } };

@@ -73,7 +73,10 @@ const start = async (names: readonly string[], up: readonly string[] = names): P
     ids: createRandomIds(),
   });
   await plane.start({ ...template, ...size });
-  await nodes.start({ settle: plane.settleNode, lose: plane.loseNode });
+  await nodes.start({
+    ...{ settle: plane.settleNode, lose: plane.loseNode, isIdle: plane.isIdleOn },
+    ...{ leave: plane.leaveNode, check: plane.checkRoutes },
+  });
 };
 const stop = async (): Promise<void> => {
   await plane.close();
