@@ -1,29 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox } from '@skerry/sdk';
-import { afterAll, expect, it } from 'vitest';
-import { runProgram } from '../stack/run-program.ts';
-import { skerryProgram } from '../stack/skerry-program.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { expect, it } from 'vitest';
+import type { Stack } from '../stack/stack.ts';
+import { useSuccessiveServers } from '../stack/successive-servers.ts';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'skerry-kept-'));
-afterAll(async () => {
-  await runProgram(skerryProgram, ['down', '--data', dataDir]);
-  rmSync(dataDir, { recursive: true });
-});
-
-/** The one that a test has left running is the first of the next: a start takes most of the time of a test. */
-let running: Stack | undefined;
-const start = async (): Promise<Stack> => {
-  running ??= await startStack({ dataDir });
-  return running;
-};
-const end = async (stack: Stack, ending: 'kill' | 'stop'): Promise<void> => {
-  running = undefined;
-  await stack[ending]();
-};
+const servers = useSuccessiveServers();
 
 const stateOf = async (stack: Stack, sandboxID: string) =>
   (await stack.api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID } } })).data?.state;
@@ -45,11 +26,11 @@ it.each([
   ['kill', false],
   ['stop', false],
 ] as const)('a paused sandbox outlives its server that ends by %s, memory: %s', async (ending, memory) => {
-  const first = await start();
+  const first = await servers.start();
   const { sandboxId: id } = await createMarked(first);
   await Sandbox.pause(id, { ...first.connection, memory });
-  await end(first, ending);
-  const second = await start();
+  await servers.end(ending);
+  const second = await servers.start();
   expect(await stateOf(second, id)).toBe('paused');
   expect(await readMark(second, id)).toBe(`hallo ${id}\n`);
   expect(await stateOf(second, id)).toBe('running');
@@ -59,7 +40,7 @@ it.each([
 it.each([10, 40, 90, 160, 250])(
   'kill -9 of the server %i ms after the first of a series of pauses and resumes loses no sandbox and no file',
   async (afterMs) => {
-    const first = await start();
+    const first = await servers.start();
     const sandboxes = await Promise.all([createMarked(first), createMarked(first), createMarked(first)]);
     const firstPause = Promise.withResolvers<void>();
     const series = sandboxes.map(async (sandbox, index) => {
@@ -74,10 +55,10 @@ it.each([10, 40, 90, 160, 250])(
     const ended = Promise.allSettled(series);
     // A call that is refused before the server is killed ends the test.
     await Promise.race([firstPause.promise.then(() => delay(afterMs)), Promise.all(series)]);
-    await end(first, 'kill');
+    await servers.end('kill');
     await ended;
 
-    const second = await start();
+    const second = await servers.start();
     for (const { sandboxId: id } of sandboxes) {
       expect(['running', 'paused']).toContain(await stateOf(second, id));
       expect(await readMark(second, id)).toBe(`hallo ${id}\n`);
