@@ -58,13 +58,13 @@ describe('the memory of the agent', () => {
   const sizeBytes = 100 * MEGABYTE;
 
   it.each([
-    ['one reader of JSON', { readers: 1, stuck: 0, skerryHoldMs: 0, binary: false }],
-    ['one reader that means to come back', { readers: 1, stuck: 0, skerryHoldMs: 5_000 }],
-    ['four readers', { readers: 4, stuck: 0, skerryHoldMs: 0 }],
-    ['a reader beside one that is stuck', { readers: 1, stuck: 1, skerryHoldMs: 0 }],
-  ])('stays below 64 MiB more while 100 MB flow to %s', async (_title, { binary = true, ...given }) => {
-    const { readers, stuck, skerryHoldMs } = given;
-    // JSON takes these programs twice the time, most of it to read it here.
+    ['one reader of JSON', { binary: false, readers: 1, stuck: 0, skerryHoldMs: 0 }],
+    ['one reader that means to come back', { binary: true, readers: 1, stuck: 0, skerryHoldMs: 5_000 }],
+    ['four readers', { binary: true, readers: 4, stuck: 0, skerryHoldMs: 0 }],
+    ['a reader beside one that is stuck', { binary: true, readers: 1, stuck: 1, skerryHoldMs: 0 }],
+  ])('stays below 64 MiB more while 100 MB flow to %s', async (_title, options) => {
+    const { binary, readers, stuck, skerryHoldMs } = options;
+    // JSON takes twice the time, most of it to be read here.
     const processes = agent.processes({ binary });
     // Loads everything first.
     await collectOutput(processes.start(sh('echo')));
