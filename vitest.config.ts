@@ -16,9 +16,9 @@ const expectOptions = { poll: { timeout: 60_000 * patience } };
 const env = { DOCKER_CONFIG: '/nonexistent' };
 
 /**
- * `unit` needs only files and loopback, `drivers` runs the runtime's suite on every driver of this host, `stack` starts the real
- * service and drives it through the generated clients. `release` uses the packed packages as their users do; it takes long and is
- * not part of `npm test`.
+ * `unit` and `agent` need only files and loopback, `drivers` runs the runtime's suite on every driver of this host, `stack` starts
+ * the real service and drives it through the generated clients. `release` uses the packed packages as their users do; it takes long
+ * and is not part of `npm test`.
  */
 export default defineConfig({
   test: {
@@ -38,13 +38,29 @@ export default defineConfig({
             'site/reference/**/*.test.ts',
             '*.test.ts',
           ],
+          // A worker runs many files, each module once: loading them again for each file took a third of the processor time.
+          isolate: false,
           // Of testkit, only the parts of the hosts lab and of the mutation run need no sandboxes.
           exclude: [
             'packages/testkit/src/*.test.ts',
             'packages/testkit/src/!(hosts|mutation)/**',
+            'packages/envd/**',
             '**/*.driver.test.ts',
             '**/node_modules/**',
           ],
+          env,
+          testTimeout: 180_000 * patience,
+          hookTimeout: 180_000 * patience,
+          expect: expectOptions,
+          maxWorkers,
+        },
+      },
+      {
+        test: {
+          // In no process with `unit`: the agent replaces `Headers`, and loads libraries before `runtime` has configured koffi.
+          name: 'agent',
+          include: ['packages/envd/src/**/*.test.ts'],
+          isolate: false,
           env,
           testTimeout: 180_000 * patience,
           hookTimeout: 180_000 * patience,

@@ -62,7 +62,8 @@ const knownSkips: KnownSkip[] = [
     isMissing: () => !existsSync('/sys/fs/cgroup/memory/memory.limit_in_bytes'),
   },
   {
-    tests: /\/postgres\.test\.ts > (PostgreSQL|with --database|a cluster with --database-file) /,
+    tests:
+      /\.test\.ts > (PostgreSQL|with --database|a cluster with --database-file( and two servers)?|two servers (of a cluster|with three nodes)[^>]*) /,
     missing: 'PostgreSQL',
     isMissing: () => !existsSync('/usr/lib/postgresql'),
   },

@@ -14,6 +14,7 @@ const longFiles = [
   'files-limits.test.ts',
   'guides.test.ts',
   'rootless.test.ts',
+  'replicas.test.ts',
   'sandbox-commands.test.ts',
   'process-stays-up.test.ts',
   'snapshot-durability.test.ts',

@@ -72,9 +72,11 @@ export function isDataFolder(folder: string): boolean {
   return [lockFile(folder), databaseFile(folder), earlierLockFile(folder)].some((path) => existsSync(path));
 }
 
-/** Empty, or with prepared images alone, or left by an interrupted first start. */
+/** What may be there before the first start: prepared images, what an interrupted start has left, and the secrets of another server. */
+const freshNames = new Set(['images', 'run', 'secret', 'api-key']);
+
 function isFresh(folder: string): boolean {
-  return readdirSync(folder).every((name) => name === 'images' || name === 'run');
+  return readdirSync(folder).every((name) => freshNames.has(name));
 }
 
 const addressFile = (folder: string): string => join(folder, 'run', 'server.json');

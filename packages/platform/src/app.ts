@@ -28,6 +28,7 @@ import { createTemplateDetailHandlers } from './handlers/templates/template-deta
 import { createTemplateListHandlers } from './handlers/templates/template-list.ts';
 import { createTagHandlers } from './handlers/templates/template-tags.ts';
 import { createTemplateHandlers } from './handlers/templates.ts';
+import { forwardCalls, type Peers } from './http/forward-calls.ts';
 import { toPublicOrigin } from './http/public-origin.ts';
 import { createServer } from './http/serve.ts';
 import { serveDocument } from './http/serve-document.ts';
@@ -36,6 +37,7 @@ import { createRandomIds, type Ids } from './ids.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import type { Log } from './log.ts';
 import { createExplainHandler } from './nodes/explain-sandbox.ts';
+import { createLocateCall } from './nodes/locate-call.ts';
 import { createNodeHandlers } from './nodes/node-handlers.ts';
 import type { Nodes } from './nodes/nodes.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
@@ -51,6 +53,8 @@ export interface PlatformOptions {
   runtime: Runtime;
   /** Set where sandboxes are on other machines; `runtime` is theirs then. */
   nodes?: Nodes | undefined;
+  /** Set where several servers share the nodes. */
+  peers?: Peers | undefined;
   store: Store;
   /** The image of the base template, and the images of others; those cannot be built without the latter. */
   images: { base: InstallationImage; templates?: TemplateImages | undefined };
@@ -151,15 +155,21 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     await authenticate(key);
     options.onAuthorised?.(request);
   };
+  let redirect: ReturnType<typeof forwardCalls>['redirect'] = () => undefined;
   const server = createServer<PlatformPaths, Caller>({
+    redirect: (...failed) => redirect(...failed),
     handlers: reportLostRuntime(handlers),
     authenticate: async (headers, request) => {
       await authorise(request);
-      return { origin: toPublicOrigin(headers, domain) };
+      const isForwarded = options.peers?.isFromPeer(request) ?? false;
+      return { origin: toPublicOrigin(headers, domain), isForwarded };
     },
     log,
     ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),
   });
+  const { nodes, peers } = options;
+  if (nodes && peers)
+    ({ redirect } = forwardCalls(server, { peers, locate: createLocateCall({ store, nodes }), clock }));
   server.addHook('onSend', async (request, _reply, payload) => {
     await drainRequest(request.raw);
     return payload;
@@ -195,7 +205,10 @@ export const createPlatform = (options: PlatformOptions): Platform => {
         diskMb: limits.diskMb,
       });
       await plane.start(base);
-      await options.nodes?.start({ settle: plane.settleNode, lose: plane.loseNode });
+      await options.nodes?.start({
+        ...{ settle: plane.settleNode, lose: plane.loseNode, isIdle: plane.isIdleOn },
+        ...{ leave: plane.leaveNode, check: plane.checkRoutes },
+      });
       await server.ready();
     },
     close: async () => {

@@ -1,8 +1,8 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { type BlobStoreFlag, parseBlobStore } from './parse-blob-store.ts';
 import { parseDuration } from './parse-duration.ts';
-import { parseNode } from './parse-node.ts';
+import { parseAddress, parseNode } from './parse-node.ts';
 import { type BuildFlags, toBuildOptions, withBuildOptions } from './serve/build-options.ts';
 import {
   type CredentialFlags,
@@ -23,6 +23,7 @@ interface ServerFlags extends ServingFlags, BuildFlags, CredentialFlags, Foregro
   nodes?: string;
   nodeDeadAfter: number;
   blobs?: BlobStoreFlag;
+  peerListen?: ReturnType<typeof parseAddress>;
 }
 
 /** `skerry server`: serves in the foreground until SIGINT or SIGTERM; sandboxes on the nodes keep running. */
@@ -44,10 +45,18 @@ export function serverCommand(): Command {
       parseDuration,
       60,
     )
+    .addOption(
+      new Option(
+        '--blobs <store>',
+        'keep paused sandboxes in a blob store too, so that they resume on other nodes: an absolute path, or s3://BUCKET?region=REGION&endpoint=URL with the credentials of the AWS variables; not with --peer-listen',
+      )
+        .argParser(parseBlobStore)
+        .conflicts('peerListen'),
+    )
     .option(
-      '--blobs <store>',
-      'keep paused sandboxes in a blob store too, so that they resume on other nodes: an absolute path, or s3://BUCKET?region=REGION&endpoint=URL with the credentials of the AWS variables',
-      parseBlobStore,
+      '--peer-listen <host:port>',
+      'share the nodes with other servers of the database, which reach this one at that address',
+      parseAddress,
     );
   return withForegroundOptions(withCredentialOptions(command)).action(async (flags: ServerFlags) => {
     await runInForeground(flags, async (foreground) => {
@@ -63,6 +72,7 @@ export function serverCommand(): Command {
         listed,
         deadMs: flags.nodeDeadAfter * 1_000,
         blobStore: flags.blobs,
+        peerListen: flags.peerListen,
       });
       const { address } = server;
       return { ...server, ready: { json: address, text: toText(address) } };

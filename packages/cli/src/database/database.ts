@@ -38,7 +38,7 @@ export function readDatabaseFile(path: string): string {
 export async function openStore(
   dataDir: string,
   url: string | undefined,
-  log?: Pick<Log, 'warn'>,
+  { log, isShared = false }: { log?: Pick<Log, 'warn'>; isShared?: boolean } = {},
 ): Promise<Store> {
   const path = databaseFile(dataDir);
   if (url === undefined) {
@@ -50,7 +50,7 @@ export async function openStore(
     throw new CliError(`the state of ${dataDir} is in ${path}: choose another data folder for --database`);
   // Only here: other servers do not need the driver.
   const { createPostgresStore } = await import('@skerry/platform/postgres');
-  const store = await createPostgresStore({ url, log }).catch((error: Error): never => {
+  const store = await createPostgresStore({ url, log, isShared }).catch((error: Error): never => {
     throw new CliError(toChain(error), { cause: error });
   });
   writeFileSync(postgresMark(dataDir), '', { mode: 0o600 });

@@ -9,9 +9,16 @@ import {
   createSystemClock,
   type ListedNode,
   type Log,
+  type Store,
   type TemplateImages,
 } from '@skerry/platform';
-import { type CredentialFiles, connectNode, removeStoredSnapshot } from '@skerry/runtime/node';
+import {
+  type CredentialFiles,
+  connectNode,
+  createRemoteImages,
+  dialDoor,
+  removeStoredSnapshot,
+} from '@skerry/runtime/node';
 import { InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
 import type { BlobStoreFlag } from '../commands/parse-blob-store.ts';
@@ -24,6 +31,7 @@ import { markOfServer, requireUse } from '../serving/folder-use.ts';
 import { type Serving, type ServingOptions, serve } from '../serving/serve.ts';
 import { openNodeTemplateImages } from '../template-images.ts';
 import { readCredentials } from './node.ts';
+import { listenForPeers, type RunningPeers } from './peers.ts';
 
 export interface NodesServerOptions extends ServingOptions, BuildOptions {
   dataDir: string;
@@ -33,7 +41,12 @@ export interface NodesServerOptions extends ServingOptions, BuildOptions {
   deadMs: number;
   /** Where paused sandboxes are kept beside their nodes. */
   blobStore?: BlobStoreFlag | undefined;
+  /** Where this server listens for the others of the same database; absent: it is the only one. */
+  peerListen?: { host: string; port: number } | undefined;
 }
+
+/** A server that does not renew its leases for so long loses its nodes. */
+const leaseMs = 6_000;
 
 /**
  * Serves platform and edge with sandboxes on other machines. Resolves when requests are served; nodes that cannot be reached are
@@ -41,7 +54,9 @@ export interface NodesServerOptions extends ServingOptions, BuildOptions {
  */
 export async function startNodesServer(options: NodesServerOptions): Promise<Serving> {
   const { listed, log, deadMs, allowedRegistries, ecrEndpoint, imageMap } = options;
-  const { buildCacheMb, buildTimeoutMs } = options;
+  const { buildCacheMb, buildTimeoutMs, peerListen } = options;
+  if (peerListen && options.databaseUrl === undefined)
+    throw new CliError('several servers need a database that they share: name it by --database');
   const twice = listed.find(({ name }, index) =>
     listed.some((other, at) => at < index && other.name === name),
   );
@@ -61,55 +76,72 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
   cleanup.defer(async () => blobs?.close());
   if (blobs) removeAbandoned(blobs, log);
   const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
-  const serving = await serve({ ...options, dataDir }, async ({ store, secret }) => {
-    const installation = toInstallation(secret);
-    const nodes = createNodes({
-      listed,
-      store,
-      clock: createSystemClock(),
-      log,
-      deadMs,
-      removeCopy: blobs && ((id, how) => removeStoredSnapshot(blobs, id, how)),
-      connect: ({ name, address, epoch }, { onAnswer, onFailure }) => {
-        let templates: TemplateImages | undefined;
-        const connection = connectNode({
-          address: { name, ...parseAddress(address) },
-          credentials,
-          claim: { installation, owner, epoch },
-          blobs,
-          onAnswer: (description) => {
-            const { runtime } = connection;
-            if (templates === undefined && runtime !== undefined)
-              templates = openNodeTemplateImages(runtime.transport, {
-                folder: description.templatesFolder,
-                ...{ allowedRegistries, ecrEndpoint, imageMap },
-              });
-            onAnswer(description);
-          },
-          onFailure,
-        });
-        return {
-          get runtime() {
-            return connection.runtime;
-          },
-          get images() {
-            return templates && { ...connection.images, templates };
-          },
-          get snapshots() {
-            return connection.snapshots;
-          },
-          close: () => connection.close(),
-        };
-      },
-    });
-    const { runtime, images } = nodes;
-    const contexts = {
-      folder: join(dataDir, 'contexts'),
-      maxTotalBytes: options.maxContextMb * 2 ** 20,
-      readSpareBytes,
-    };
-    return { runtime, nodes, images, contexts, limits: { buildCacheMb, buildTimeoutMs } };
-  });
+  const replicaOwner = peerListen && owner;
+  let peers: RunningPeers | undefined;
+  cleanup.defer(async () => peers?.close());
+  const serving = await serve(
+    { ...options, dataDir, owner: replicaOwner },
+    async ({ store, secret, server }) => {
+      const installation = toInstallation(secret);
+      if (peerListen) {
+        await requireOneSecret(store, { installation, dataDir });
+        peers = await listenForPeers({ listen: peerListen, credentials, server, log });
+      }
+      const toNodeAddress = ({ name, address }: ListedNode) => ({ name, ...parseAddress(address) });
+      const nodes = createNodes({
+        listed,
+        store,
+        clock: createSystemClock(),
+        log,
+        deadMs,
+        removeCopy: blobs && ((id, how) => removeStoredSnapshot(blobs, id, how)),
+        replica: peers && {
+          ...{ owner, address: peers.address, leaseMs },
+          openDoor: (node, run, port, signal) =>
+            dialDoor({ address: toNodeAddress(node), credentials }, { installation, ...run, port }, signal),
+          imagesAt: (node) => createRemoteImages({ address: toNodeAddress(node), credentials, installation }),
+        },
+        connect: ({ name, address, epoch }, { onAnswer, onFailure }) => {
+          let templates: TemplateImages | undefined;
+          const connection = connectNode({
+            address: { name, ...parseAddress(address) },
+            credentials,
+            claim: { installation, owner, epoch },
+            blobs,
+            onAnswer: (description) => {
+              const { runtime } = connection;
+              if (templates === undefined && runtime !== undefined)
+                templates = openNodeTemplateImages(runtime.transport, {
+                  folder: description.templatesFolder,
+                  ...{ allowedRegistries, ecrEndpoint, imageMap },
+                });
+              onAnswer(description);
+            },
+            onFailure,
+          });
+          return {
+            get runtime() {
+              return connection.runtime;
+            },
+            get images() {
+              return templates && { ...connection.images, templates };
+            },
+            get snapshots() {
+              return connection.snapshots;
+            },
+            close: () => connection.close(),
+          };
+        },
+      });
+      const { runtime, images } = nodes;
+      const contexts = {
+        folder: join(dataDir, 'contexts'),
+        maxTotalBytes: options.maxContextMb * 2 ** 20,
+        readSpareBytes,
+      };
+      return { runtime, nodes, peers, images, contexts, limits: { buildCacheMb, buildTimeoutMs } };
+    },
+  );
   cleanup.defer(() => serving.close());
   const running = cleanup.move();
   return { address: serving.address, close: () => running.disposeAsync() };
@@ -134,6 +166,19 @@ const removeAbandoned = (blobs: BlobStore, log: Log): void => {
 /** The same for all servers that share a secret, which the nodes do not get to know. */
 const toInstallation = (secret: string): string =>
   createHash('sha256').update(`installation of ${secret}`).digest('hex').slice(0, 32);
+
+/** Throws `CliError` when another server of the database has another secret: tokens of sandboxes would be of no use there. */
+async function requireOneSecret(
+  store: Pick<Store, 'takeLease'>,
+  { installation, dataDir }: { installation: string; dataDir: string },
+): Promise<void> {
+  const forever = 100 * 365 * 86_400_000;
+  const holder = { owner: installation, address: '', leaseMs: forever };
+  if (!(await store.takeLease('*installation', holder)))
+    throw new CliError(
+      `the other servers of the database have another secret: copy the file "secret" from the data folder of one of them to ${dataDir}`,
+    );
+}
 
 /** The nodes of a file, one on each line. Throws `CliError` with the number of a line that is none. */
 export function readNodesFile(path: string): ListedNode[] {

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
   createEdge,
@@ -51,7 +51,7 @@ export interface ServingOptions {
 /** What makes the sandboxes of a server, and what they begin with. */
 export type PlatformParts = Pick<
   PlatformOptions,
-  'runtime' | 'images' | 'contexts' | 'imports' | 'folders' | 'nodes' | 'limits'
+  'runtime' | 'images' | 'contexts' | 'imports' | 'folders' | 'nodes' | 'peers' | 'limits'
 >;
 
 export interface Serving {
@@ -62,13 +62,13 @@ export interface Serving {
 
 /**
  * Serves platform and edge on one port. Resolves when requests are served; early callers wait for that. Rejects, with nothing left
- * open, when the port or the store cannot be used, or `compose` rejects.
+ * open, when the port or the store cannot be used, or `compose` rejects. With an owner, other servers may use the database too.
  */
 export async function serve(
-  options: ServingOptions & { dataDir: string },
-  compose: (from: { store: Store; secret: string }) => Promise<PlatformParts>,
+  options: ServingOptions & { dataDir: string; owner?: string | undefined },
+  compose: (from: { store: Store; secret: string; server: Server }) => Promise<PlatformParts>,
 ): Promise<Serving> {
-  const { dataDir, host, log, requireProtocolVersion, secureByDefault, sharedHosts } = options;
+  const { dataDir, host, owner, log, requireProtocolVersion, secureByDefault, sharedHosts } = options;
   await using cleanup = new AsyncDisposableStack();
   const server = createServer(edgeServerOptions);
   cleanup.defer(() => closeServer(server));
@@ -94,8 +94,9 @@ export async function serve(
   const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
   const domain = options.domain ?? `${publicHost}:${port}`;
 
-  const store = await openStore(dataDir, options.databaseUrl, log);
-  cleanup.defer(() => store.close());
+  const opened = await openStore(dataDir, options.databaseUrl, { log, isShared: owner !== undefined });
+  cleanup.defer(() => opened.close());
+  const store = owner === undefined ? opened : opened.ownedBy(owner);
   const madeWithMb = (await store.findTemplate('base'))?.memoryMb;
   if (options.baseMemoryMb && madeWithMb && madeWithMb !== options.baseMemoryMb)
     throw new CliError(
@@ -103,7 +104,7 @@ export async function serve(
     );
   const secret = await ensureSecret({ dataDir });
   const apiKey = await ensureApiKey({ dataDir, store, clock: createSystemClock() });
-  const parts = await compose({ store, secret });
+  const parts = await compose({ store, secret, server });
   const platform = createPlatform({
     ...parts,
     store,

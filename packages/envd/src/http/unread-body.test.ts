@@ -27,7 +27,7 @@ const call = (
       path: `/${procedure}`,
       headers: { 'content-type': type, 'connect-protocol-version': '1' },
     });
-    outgoing.setTimeout(5000, () => outgoing.destroy(new Error('no answer')));
+    outgoing.setTimeout(60_000, () => outgoing.destroy(new Error('no answer')));
     outgoing.once('error', reject);
     outgoing.once('response', (response) => {
       response.resume();

@@ -83,7 +83,7 @@ describe('a process table', () => {
     expect(table.find(byTag('t'))).toBe(other);
     table.markEnded(other);
     expect(table.find(byTag('t'))).toBe(other);
-    await vi.waitFor(() => expect(() => table.find(byTag('t'))).toThrow('not found'));
+    await vi.waitFor(() => expect(() => table.find(byTag('t'))).toThrow('not found'), { timeout: 60_000 });
   });
 
   it('keeps them for half a minute, which clients have to come back', () => {

@@ -1865,6 +1865,7 @@ export interface components {
             load: components["schemas"]["NodeLoad"];
             /** @description The name in its certificate. */
             name: string;
+            owner?: components["schemas"]["NodeOwner"];
             /** @description Why it cannot be reached. */
             problem?: string;
             room?: components["schemas"]["NodeRoom"];
@@ -1902,6 +1903,16 @@ export interface components {
              * @description Snapshots whose files are on it.
              */
             snapshots: number;
+        };
+        /** @description The server that acts for the node. Absent where one server has all nodes, and while none of several has the lease. */
+        NodeOwner: {
+            /** @description Host and port at which the other servers reach it. */
+            address: string;
+            /**
+             * Format: int64
+             * @description How long ago it renewed its lease, in milliseconds, by the clock of the database.
+             */
+            leaseAgeMs: number;
         };
         /** @description What the sandboxes that run on it may take together. */
         NodeRoom: {

@@ -112,6 +112,9 @@ export type NodeDrain = components['schemas']['NodeDrain'];
 /** What is on it. */
 export type NodeLoad = components['schemas']['NodeLoad'];
 
+/** The server that acts for the node. Absent where one server has all nodes, and while none of several has the lease. */
+export type NodeOwner = components['schemas']['NodeOwner'];
+
 /** What the sandboxes that run on it may take together. */
 export type NodeRoom = components['schemas']['NodeRoom'];
 

@@ -21,6 +21,8 @@ export type PlatformPaths = Omit<
 export interface Caller {
   /** The origin under which it has reached this server. */
   origin: string;
+  /** Whether another server has sent the call here. */
+  isForwarded: boolean;
 }
 
 /** One handler for each operation of the platform API. */

@@ -1,6 +1,6 @@
 import { requirePause } from '../sandboxes/pause-error.ts';
 import { parseNewSandbox, parseTimeout } from './new-sandbox.ts';
-import type { HandlerContext, PlatformHandlers } from './platform-handlers.ts';
+import type { Caller, HandlerContext, PlatformHandlers } from './platform-handlers.ts';
 import { parseSandboxId } from './sandbox-id.ts';
 import { toSandbox, toSandboxDetail } from './sandbox-replies.ts';
 import { requireTemplate } from './template-reference.ts';
@@ -17,6 +17,13 @@ type SandboxRoute =
 
 type CreateBody = Parameters<PlatformHandlers['POST /sandboxes' | 'POST /v2/sandboxes']>[0]['body'];
 
+interface CreateDefaults {
+  timeoutSeconds: number;
+  secure: boolean;
+  signal: AbortSignal;
+  context: Caller;
+}
+
 const DEFAULT_TIMEOUT_SECONDS = { v1: 15, v2: 300 };
 const MIN_REFRESH_SECONDS = 15;
 
@@ -26,12 +33,12 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
 
   const create = async (
     body: CreateBody,
-    defaults: { timeoutSeconds: number; secure: boolean; signal: AbortSignal },
+    { signal, context: { isForwarded }, ...defaults }: CreateDefaults,
   ) => {
     const request = parseNewSandbox(body, { ...defaults, maxRunMs });
     if (request.autoPause !== null) requirePause(features, request.autoPause, 'body.autoPauseMemory');
     const origin = await requireTemplate(store, body.templateID);
-    const row = await lifecycle.create({ ...request, ...origin, signal: defaults.signal });
+    const row = await lifecycle.create({ ...request, ...origin, signal, isForwarded });
     return { status: 201, body: toSandbox(row, context) } as const;
   };
 
@@ -44,10 +51,10 @@ export const createSandboxHandlers = (context: HandlerContext): Pick<PlatformHan
   };
 
   return {
-    'POST /sandboxes': ({ body, signal }) =>
-      create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v1, secure: secureByDefault, signal }),
-    'POST /v2/sandboxes': ({ body, signal }) =>
-      create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v2, secure: true, signal }),
+    'POST /sandboxes': ({ body, signal, context }) =>
+      create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v1, secure: secureByDefault, signal, context }),
+    'POST /v2/sandboxes': ({ body, signal, context }) =>
+      create(body, { timeoutSeconds: DEFAULT_TIMEOUT_SECONDS.v2, secure: true, signal, context }),
     'GET /sandboxes/{sandboxID}': async ({ params }) => ({
       status: 200,
       body: toSandboxDetail(await lifecycle.get(parseSandboxId(params)), context),

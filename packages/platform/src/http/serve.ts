@@ -22,6 +22,12 @@ export interface ServerOptions<Paths, Context> {
   /** Also validates every response against the document, for tests: a wrong one becomes a 500. */
   validateResponses?: boolean;
   bodyLimitBytes?: number;
+  /** Makes a call elsewhere whose handler has rejected with that; undefined: the error is rendered. */
+  redirect?: (
+    error: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ) => Promise<FastifyReply> | undefined;
 }
 
 interface AnyReply {
@@ -52,7 +58,14 @@ export const createServer = <Paths, Context>(options: ServerOptions<Paths, Conte
     reply.header(REQUEST_ID, requestIdOf(request.raw));
   });
   allowAnyOrigin(server);
-  server.setErrorHandler((error, request, reply) => {
+  server.setErrorHandler(async (given, request, reply) => {
+    let error: unknown = given;
+    try {
+      const made = options.redirect?.(error, request, reply);
+      if (made !== undefined) return await made;
+    } catch (failure) {
+      error = failure;
+    }
     const apiError = fromFastify(error);
     // A caller that disconnects while sending its body is not a defect. `raw.destroyed` is also true once a body was
     // read.

@@ -23,9 +23,17 @@ export interface ImageNode {
   images: NodeImages;
 }
 
+/** A node that may have images. */
+interface ImageSource {
+  name: string;
+  images: Pick<NodeImages, 'read'>;
+}
+
 export interface FleetImagesOptions {
   /** The nodes that answer now. */
   reachable(): ImageNode[];
+  /** Nodes of other servers, from which images can be read. Default: none. */
+  others?: () => ImageSource[];
   /** The node that builds templates now. Throws `ApiError` when none can. */
   builder(): ImageNode;
   clock: Pick<Clock, 'elapsed'>;
@@ -56,7 +64,13 @@ const unfinishedPrefix = 'node:unfinished/';
 /** Whether a path is one of `FleetImages`. */
 export const isImageOfNodes = (path: string): boolean => path.startsWith(imagePrefix);
 
-export const createFleetImages = ({ reachable, builder, clock, log }: FleetImagesOptions): FleetImages => {
+export const createFleetImages = ({
+  reachable,
+  builder,
+  clock,
+  log,
+  others: listOthers = () => [],
+}: FleetImagesOptions): FleetImages => {
   /** By node, what it is known to have. */
   const known = new Map<string, Set<string>>();
   const copying = new Map<string, Promise<void>>();
@@ -76,7 +90,7 @@ export const createFleetImages = ({ reachable, builder, clock, log }: FleetImage
   };
 
   const copyFrom = async (
-    { name, images }: ImageNode,
+    { name, images }: ImageSource,
     target: ImageNode,
     digest: string,
   ): Promise<boolean> => {
@@ -105,7 +119,7 @@ export const createFleetImages = ({ reachable, builder, clock, log }: FleetImage
       throw isRuntimeError(error, 'unavailable') ? new NodeUnreachableError(name, { cause: error }) : error;
     });
     if (isThere) return;
-    const others = reachable().filter((node) => node.name !== name);
+    const others: ImageSource[] = [...reachable().filter((node) => node.name !== name), ...listOthers()];
     // Those that are known to have it are asked first.
     others.sort((a, b) => Number(knownOf(b.name).has(digest)) - Number(knownOf(a.name).has(digest)));
     for (const other of others) if (await copyFrom(other, target, digest)) return;

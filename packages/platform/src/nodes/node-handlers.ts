@@ -81,4 +81,5 @@ const toNode = ({
     paused: node.load.others,
     snapshots: node.load.snapshots,
   },
+  ...(node.owner && { owner: node.owner }),
 });

@@ -2,15 +2,19 @@ import { ApiError, conflict, notFound } from '@skerry/contract/error';
 import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { NodeLoad, NodeRow } from '../store/nodes/node-store.ts';
+import { notOwner } from '../store/leases/fence.ts';
+import type { NodeLoad, NodeRow, NodeStatus } from '../store/nodes/node-store.ts';
 import type { NodePlace, Store } from '../store/store.ts';
 import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
 import { createTurns } from '../turns.ts';
 import { createCommonFeatures } from './common-features.ts';
 import { type Copies, createCopies } from './copies.ts';
+import { ElsewhereError } from './elsewhere.ts';
 import { createFleetImages, isImageOfNodes } from './fleet-images.ts';
 import { baseOfNode, createFleetRuntime, type ReachableNode } from './fleet-runtime.ts';
 import { type ConnectNode, createMember, type Member, type MemberHooks } from './member.ts';
+import { createOtherNodes, type OpenDoor, type OwnedRow, type Replica } from './other-nodes.ts';
+import { createOwnership, type Ownership } from './ownership.ts';
 import { type Candidate, noPlace, type Placement, rankPlaces } from './placement.ts';
 import { NodeUnreachableError } from './unreachable.ts';
 
@@ -31,6 +35,18 @@ export interface NodesOptions {
   deadMs: number;
   /** Removes a snapshot from the blob store, where there is one. */
   removeCopy?: Copies['remove'] | undefined;
+  /** Set when several servers share the database; `store` is fenced by its owner then. Without it all nodes are of this server. */
+  replica?: Replica | undefined;
+}
+
+/** What this server does when it becomes, and is no longer, the owner of a node. */
+export interface NodesHooks extends MemberHooks {
+  /** Whether nothing that this server began on the node is under way. */
+  isIdle(node: string): Promise<boolean>;
+  /** Forgets the sandboxes on a node without ending them. */
+  leave(node: string): void;
+  /** Called every few seconds. */
+  check(): Promise<void>;
 }
 
 /** A node as callers see it. */
@@ -41,6 +57,8 @@ export interface NodeView extends NodeRow {
   version: string | undefined;
   room: { sandboxes: number; memoryMb: number } | undefined;
   load: Omit<NodeLoad, 'name'>;
+  /** The server of several that acts for it, by the address at which the others reach it. */
+  owner?: { address: string; leaseAgeMs: number } | undefined;
 }
 
 /** The machines on which a server without sandboxes of its own has them. */
@@ -58,8 +76,20 @@ export interface Nodes {
   isCordoned(node: string | null): boolean;
   /** False while the node of a record does not answer: nothing can be found out about what is on it. */
   canReach(node: string | null): boolean;
-  /** Claims every listed node and connects to it. Resolves when each is ready, or could not be reached at first. */
-  start(hooks: MemberHooks): Promise<void>;
+  /** Whether other servers may act for some of the nodes. */
+  readonly isShared: boolean;
+  /** Whether this server acts for what is on a node. */
+  owns(node: string | null): boolean;
+  /** The address of the server that does; undefined: it is this one. Rejects with `unavailable` when there is none now. */
+  serverOf(node: string | null): Promise<string | undefined>;
+  /** Whether this server builds templates. */
+  readonly isBuilder: boolean;
+  /** The address of the server that does, in the same way. */
+  builder(): Promise<string | undefined>;
+  /** Streams to sandboxes on a node for which this server does not act, or not yet; undefined for the others. */
+  openDoor(node: string): OpenDoor | undefined;
+  /** Claims its share of the listed nodes and connects to them. Resolves when each is ready, or could not be reached at first. */
+  start(hooks: NodesHooks): Promise<void>;
   list(): Promise<NodeView[]>;
   /** Rejects with `not_found`. */
   setCordoned(name: string, cordoned: boolean): Promise<NodeView>;
@@ -76,7 +106,11 @@ const MIB = 2 ** 20;
 
 /** Serves a fixed list of nodes. Connects to none before `start`. */
 export const createNodes = (options: NodesOptions): Nodes => {
-  const { listed, store, log } = options;
+  const { listed, store, log, replica } = options;
+  let ownership: Ownership | undefined;
+  const owns = (node: string | null): boolean =>
+    node === null || replica === undefined || ownership?.owns(node) === true;
+  const others = replica && createOtherNodes(store, { owner: replica.owner, owns });
   const members = new Map<string, Member>();
   /** By name, as last read or written. */
   const cordoned = new Set<string>();
@@ -95,9 +129,10 @@ export const createNodes = (options: NodesOptions): Nodes => {
           ]
         : [],
     );
-  const features = createCommonFeatures(() =>
-    [...members.values()].flatMap(({ runtime }) => (runtime ? [runtime.features] : [])),
-  );
+  const features = createCommonFeatures(() => [
+    ...[...members.values()].flatMap(({ runtime }) => (runtime ? [runtime.features] : [])),
+    ...(others?.features() ?? []),
+  ]);
 
   const toObstacle = ({ name, isUp, isReady, runtime }: Member): string | undefined => {
     if (!isUp || !runtime) return 'cannot be reached';
@@ -113,13 +148,18 @@ export const createNodes = (options: NodesOptions): Nodes => {
   const placement: Placement = {
     reserve: (request, attempt) =>
       turns.take(async () => {
-        const candidates: Candidate[] = [...members.values()].map((member) => ({
+        const elsewhere = request.staysHere ? [] : ((await others?.candidates(features.level)) ?? []);
+        if (replica) for (const row of await store.listNodes()) noteCordon(row);
+        const own: Candidate[] = [...members.values()].map((member) => ({
           name: member.name,
           obstacle: toObstacle(member),
           room: toRoom(member),
         }));
+        const candidates = [...own, ...elsewhere];
         const { places, obstacles } = rankPlaces(candidates, await store.measureNodes(), request);
         for (const place of places) {
+          const other = elsewhere.find(({ name }) => name === place.node);
+          if (other !== undefined) throw new ElsewhereError(other.server);
           const result = await attempt(place);
           if (result !== 'node_full') return result;
           obstacles.push(`${place.node} is full`);
@@ -134,6 +174,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
       await images.toNodePath(origin.rootfs, node);
     },
     on: (node): NodePlace => {
+      if (!owns(node)) throw notOwner(node ?? '');
       const member = members.get(node ?? '');
       if (!member?.isUp) throw new NodeUnreachableError(node ?? '');
       if (!member.isReady)
@@ -142,6 +183,48 @@ export const createNodes = (options: NodesOptions): Nodes => {
         });
       return { node: member.name, maxActive: toRoom(member).sandboxes };
     },
+  };
+
+  const noteCordon = ({ name, cordoned: isCordoned }: NodeRow): void => {
+    if (isCordoned) cordoned.add(name);
+    else cordoned.delete(name);
+  };
+
+  const toStatus = (member: Member): NodeStatus => ({
+    state: toMemberState(member),
+    problem: member.problem,
+    version: member.description?.version,
+    room: member.description && toRoom(member),
+    features: member.runtime?.features,
+  });
+  /** By node, what was recorded last. */
+  const recorded = new Map<string, string>();
+  const recordStatus = async (member: Member): Promise<void> => {
+    const status = toStatus(member);
+    const text = JSON.stringify(status);
+    if (recorded.get(member.name) === text) return;
+    await store.noteNodeStatus(member.name, status);
+    recorded.set(member.name, text);
+  };
+
+  const openMember = (row: NodeRow, hooks: MemberHooks): Member => {
+    noteCordon(row);
+    const member = createMember({ ...options, ...hooks, row });
+    members.set(row.name, member);
+    return member;
+  };
+
+  const toOtherView = ({ row, lease }: OwnedRow): NodeView | undefined => {
+    if (owns(row.name) || !listed.some(({ name }) => name === row.name)) return undefined;
+    const { state = 'unreachable', problem, version, room } = row.status ?? {};
+    const isLost = row.lostAt !== null && state === 'unreachable';
+    return {
+      ...row,
+      ...(lease === undefined
+        ? { state: 'unreachable', problem: 'no server has taken it over yet' }
+        : { state: isLost ? 'lost' : state, problem }),
+      ...{ version, room, load: noLoad },
+    };
   };
 
   const toView = (row: NodeRow, loads: readonly NodeLoad[]): NodeView => {
@@ -170,7 +253,17 @@ export const createNodes = (options: NodesOptions): Nodes => {
       reason: 'sandbox_capacity_unavailable',
     });
   };
-  const images = createFleetImages({ ...options, reachable, builder });
+  const images = createFleetImages({
+    ...options,
+    reachable,
+    builder,
+    others: () =>
+      replica === undefined
+        ? []
+        : listed
+            .filter(({ name }) => !owns(name))
+            .map((node) => ({ name: node.name, images: replica.imagesAt(node) })),
+  });
   const copies = options.removeCopy && createCopies({ reachable, images, remove: options.removeCopy });
   const runtime = createFleetRuntime({
     reachable,
@@ -183,7 +276,44 @@ export const createNodes = (options: NodesOptions): Nodes => {
     log,
   });
 
-  const view = async (row: NodeRow): Promise<NodeView> => toView(row, await store.measureNodes());
+  const list = async (): Promise<NodeView[]> => {
+    const loads = await store.measureNodes();
+    const all = await (others?.read() ?? (await store.listNodes()).map((row) => ({ row, lease: undefined })));
+    return all.map((one) => {
+      const { load, ...own } = toView(one.row, loads);
+      const { lease } = one;
+      const owner = lease && { address: lease.address, leaseAgeMs: lease.ageMs };
+      return { ...own, ...(others && toOtherView(one)), load, owner };
+    });
+  };
+  const requireView = async (name: string): Promise<NodeView> => {
+    const view = (await list()).find((one) => one.name === name);
+    if (view === undefined) throw unknownNode(name);
+    return view;
+  };
+
+  const startReplica = async (given: Replica, hooks: NodesHooks): Promise<void> => {
+    ownership = createOwnership({
+      ...{ ...options, holder: given, isIdle: hooks.isIdle },
+      onGain: (row) => void openMember(row, hooks),
+      onLose: async (name) => {
+        const member = members.get(name);
+        members.delete(name);
+        recorded.delete(name);
+        hooks.leave(name);
+        await member?.close();
+      },
+      onRound: async () => {
+        for (const { row } of (await others?.read()) ?? []) noteCordon(row);
+        for (const member of members.values()) await recordStatus(member);
+        await hooks.check();
+      },
+    });
+    await ownership.start();
+    const gained = [...members.values()];
+    await Promise.all(gained.map(({ settled }) => settled));
+    for (const member of gained) if (owns(member.name)) await recordStatus(member);
+  };
 
   return {
     runtime,
@@ -194,31 +324,40 @@ export const createNodes = (options: NodesOptions): Nodes => {
     copies,
     isCordoned: (node) => node !== null && cordoned.has(node),
     canReach: (node) => node === null || members.get(node)?.isUp === true,
+    isShared: replica !== undefined,
+    owns,
+    serverOf: async (node) => (node === null ? undefined : others?.serverOf(node)),
+    get isBuilder() {
+      return replica === undefined || ownership?.isBuilder === true;
+    },
+    builder: async () => others?.builder(),
+    openDoor: (name) => {
+      const node = listed.find((one) => one.name === name);
+      const member = members.get(name);
+      // Of a node that was just taken over the sandboxes are found one by one.
+      const isTakingOver = member?.isUp === true && !member.isReady;
+      if (replica === undefined || node === undefined || (owns(name) && !isTakingOver)) return undefined;
+      return (...run) => replica.openDoor(node, ...run);
+    },
     start: async (hooks) => {
-      for (const node of listed) {
-        const row = await store.claimNode(node);
-        if (row.cordoned) cordoned.add(row.name);
-        members.set(row.name, createMember({ ...options, ...hooks, row }));
+      if (replica !== undefined) {
+        await startReplica(replica, hooks);
+        return;
       }
+      for (const node of listed) openMember(await store.claimNode(node), hooks);
       await Promise.all([...members.values()].map(({ settled }) => settled));
     },
-    list: async () => {
-      const loads = await store.measureNodes();
-      return (await store.listNodes()).map((row) => toView(row, loads));
-    },
+    list,
     setCordoned: async (name, isCordoned) => {
       const row = await store.setCordoned(name, isCordoned);
       if (row === undefined) throw unknownNode(name);
-      if (isCordoned) cordoned.add(name);
-      else cordoned.delete(name);
-      return view(row);
+      noteCordon(row);
+      return requireView(name);
     },
     forget: async (name, close) => {
       const member = members.get(name);
       if (member?.isUp) throw conflict(`node "${name}" answers: stop it before you forget it`);
-      const row = (await store.listNodes()).find((one) => one.name === name);
-      if (row === undefined) throw unknownNode(name);
-      const { load } = await view(row);
+      const { load } = await requireView(name);
       if (load.snapshots > 0)
         throw conflict(
           `node "${name}" has ${load.snapshots} snapshots: delete their templates, and what the cache of builds has, first`,
@@ -234,14 +373,20 @@ export const createNodes = (options: NodesOptions): Nodes => {
     },
     close: async () => {
       await Promise.all([...members.values()].map((member) => member.close()));
+      await ownership?.close();
     },
   };
 };
 
 const toState = (row: NodeRow, member: Member | undefined): NodeView['state'] => {
   if (member === undefined) return 'unlisted';
-  if (member.isUp) return member.isReady ? 'ready' : 'settling';
+  if (member.isUp) return toMemberState(member);
   return row.lostAt === null ? 'unreachable' : 'lost';
+};
+
+const toMemberState = ({ isUp, isReady }: Member): NodeStatus['state'] => {
+  if (!isUp) return 'unreachable';
+  return isReady ? 'ready' : 'settling';
 };
 
 const unknownNode = (name: string) => notFound(`node "${name}" was not found`);

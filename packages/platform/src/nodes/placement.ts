@@ -10,6 +10,8 @@ export interface PlacementRequest {
   node: string | null;
   /** The node that has what others would have to make first; null: none. */
   prefers?: string | null;
+  /** Whether only nodes of this server may be chosen. Otherwise the call rejects with `ElsewhereError` when the best one is of another. */
+  staysHere?: boolean;
   /** Nodes that have no capacity for it although they have room. */
   without?: readonly string[];
   /** Nodes that have refused it; the caller says why. */

@@ -24,7 +24,7 @@ export interface AdoptOptions {
 export const createAdopt =
   ({ live, expiry, ending, observation, log, secret }: AdoptOptions): Adopt =>
   (row, instance) => {
-    live.add(instance, toAgentKeys(secret, row, instance.runId), () => {
+    const onExit = (): void => {
       const when = { from: ['running'], runId: instance.runId } as const;
       ending
         .begin(row.id, 'exited', when)
@@ -32,7 +32,8 @@ export const createAdopt =
         .catch((error) =>
           log.error('the end of a sandbox could not be recorded', { sandboxId: row.id, error }),
         );
-    });
+    };
+    live.add(instance, toAgentKeys(secret, row, instance.runId), onExit, row.node);
     expiry.schedule(row.id, row.endAt);
     observation.begin(row, instance);
   };

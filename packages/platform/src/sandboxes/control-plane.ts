@@ -8,6 +8,7 @@ import type { Log } from '../log.ts';
 import { createDraining, type Draining } from '../nodes/draining.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { localPlacement } from '../nodes/placement.ts';
+import { createRemoteRoutes } from '../nodes/remote-routes.ts';
 import { ALIVE_STATES, type SandboxRow, type SandboxState, type Store } from '../store/store.ts';
 import { createRelocating } from '../stored/relocating.ts';
 import { createStoredOrigins } from '../stored/stored-origins.ts';
@@ -75,6 +76,12 @@ export interface ControlPlane {
   loseNode(node: string): Promise<void>;
   /** Closes all that is on a node that does not come back, also what is paused. */
   abandonNode(node: string): Promise<void>;
+  /** Forgets what runs on a node, which another server has taken over. */
+  leaveNode(node: string): void;
+  /** Whether nothing that this server began on a node is under way. */
+  isIdleOn(node: string): Promise<boolean>;
+  /** Looks up which of the sandboxes of other servers have ended, whose connections are reset then. */
+  checkRoutes(): Promise<void>;
   /** Resolves when no operation is in progress. Sandboxes live on. */
   close(): Promise<void>;
 }
@@ -88,6 +95,8 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   const { store, clock, log, images, limits, nodes } = options;
   const placement = nodes?.placement ?? localPlacement;
   const live = createLive();
+  const owns = nodes?.owns ?? (() => true);
+  const remote = nodes?.isShared ? createRemoteRoutes({ ...options, nodes, live }) : undefined;
   const expiry = createExpiry({
     clock,
     onDue: (id) => {
@@ -142,7 +151,10 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     toSpec,
   });
   const timeToLive = createTimeToLive({ ...options, expiry });
-  const snapshotting = createSnapshotting({ ...options, transitions, nodeOfBuild: nodes?.nodeOfBuild });
+  const snapshotting = createSnapshotting({
+    ...{ ...options, transitions, owns },
+    nodeOfBuild: nodes?.nodeOfBuild,
+  });
   const storing: Storing | undefined =
     nodes &&
     copies &&
@@ -168,7 +180,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   });
   const draining =
     nodes && storing && createDraining({ ...options, nodes, pausing, resuming, storing, transitions });
-  const building = createBuilding({ ...options, snapshotting });
+  const building = createBuilding({ ...options, snapshotting, isBuilder: () => nodes?.isBuilder ?? true });
   const inspecting = createInspecting({ ...options, transitions, toRootfs });
   const forking = createForking({ lifecycle, snapshotting });
   const reconcile = createReconcile({
@@ -181,6 +193,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     recovery,
     transitions,
     observation,
+    owns,
     canReach: nodes?.canReach ?? (() => true),
     nodeOf: nodes?.nodeOf ?? (() => null),
     isStored,
@@ -232,7 +245,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     forking,
     timeToLive,
     observation,
-    directory: live.directory,
+    directory: remote?.directory ?? live.directory,
     storing,
     draining,
     start: async (base) => {
@@ -257,6 +270,20 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     abandonNode: async (node) => {
       for (const id of await endOnNode(node, ALIVE_STATES)) await ending.abandon(id);
     },
+    leaveNode: (node) => {
+      for (const { id, runId } of live.leave(node)) {
+        expiry.cancel(id);
+        observation.end(id);
+        remote?.follow(id, runId);
+      }
+    },
+    isIdleOn: async (node) => {
+      if (building.isBusy()) return false;
+      for (const id of [...lifecycle.underWay(), ...transitions.underWay(), ...ending.underWay()])
+        if ((await store.findSandbox(id))?.node === node) return false;
+      return true;
+    },
+    checkRoutes: async () => remote?.check(),
     close: async () => {
       closed = true;
       cancelNext();

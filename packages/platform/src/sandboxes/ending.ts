@@ -25,6 +25,8 @@ export interface Ending {
   abandon(id: string): Promise<void>;
   /** The end of this sandbox that is in progress, if any. */
   current(id: string): Promise<void> | undefined;
+  /** The sandboxes that are being ended. */
+  underWay(): string[];
   /** Resolves when no end is in progress. */
   settled(): Promise<void>;
 }
@@ -98,6 +100,7 @@ export const createEnding = (options: EndingOptions): Ending => {
       taken.delete(id);
     },
     current: (id) => finishing.get(id),
+    underWay: () => [...finishing.keys()],
     settled: async () => {
       while (finishing.size > 0) await Promise.all(finishing.values());
     },

@@ -27,7 +27,7 @@ import type { Pausing } from './pausing.ts';
 import type { Live } from './running-handles.ts';
 import { limitReached, toStartError } from './start-error.ts';
 import { isAlive, notRunning } from './visible-state.ts';
-import type { WarmPool, WarmSpec } from './warm-pool.ts';
+import type { SpecRequest, WarmPool, WarmSpec } from './warm-pool.ts';
 
 export interface CreateRequest {
   template: TemplateRow;
@@ -45,6 +45,8 @@ export interface CreateRequest {
   autoPause: PauseKind | null;
   /** Ends the wait for the start command of the template. */
   signal?: AbortSignal | undefined;
+  /** Whether another server has sent it here, where it has to stay. */
+  isForwarded?: boolean;
 }
 
 /** The limits of a sandbox. */
@@ -69,6 +71,8 @@ export interface Lifecycle {
   kill(id: string): Promise<void>;
   /** Whether this process is starting it now. */
   isStarting(id: string): boolean;
+  /** The sandboxes that this process is starting. */
+  underWay(): string[];
   /** Acts on an announced end: kills or pauses the sandbox unless its end was moved meanwhile. */
   expire(id: string): Promise<void>;
   /** Resolves when no start is in progress. Those that wait for the start command of their template fail. */
@@ -96,14 +100,6 @@ export interface LifecycleOptions {
   toSpec(size: Size, request: SpecRequest): WarmSpec;
 }
 
-/** What a new instance begins with, and its network. */
-export interface SpecRequest {
-  allowInternet: boolean | null;
-  snapshot: Pick<SnapshotRow, 'id'> | null;
-  /** Its image; null: the one of the installation. */
-  build: Pick<BuildRow, 'image'> | null;
-}
-
 /** How a sandbox begins. */
 interface Beginning {
   spec: WarmSpec;
@@ -122,6 +118,8 @@ interface Origin extends Beginning {
   checkpointNode?: string | null;
   /** Ends the wait for the start command. */
   signal?: AbortSignal | undefined;
+  /** Whether it must be on a node of this server. */
+  staysHere: boolean;
 }
 
 interface Launched {
@@ -157,7 +155,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     tried.push(full);
     exhausted.set(id, tried);
     const moved = await placement
-      .reserve({ memoryMb, node, without: tried }, async (place) =>
+      .reserve({ memoryMb, node, without: tried, staysHere: true }, async (place) =>
         place === undefined ? 'node_full' : store.movePlace(id, place),
       )
       .catch((error: unknown) => {
@@ -268,7 +266,8 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       let reserved: SandboxReservation | undefined;
       try {
         const { memoryMb } = sandbox;
-        const request = { memoryMb, node: origin.node, prefers: origin.checkpointNode ?? null };
+        const { node, staysHere, checkpointNode = null } = origin;
+        const request = { memoryMb, node, prefers: checkpointNode, staysHere };
         reserved = await placement.reserve(request, (place) =>
           store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes, place }),
         );
@@ -292,7 +291,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   };
 
   return {
-    create: async ({ template, snapshot, build, timeoutMs, envVars, signal, ...request }) => {
+    create: async ({ template, snapshot, build, timeoutMs, envVars, signal, isForwarded, ...request }) => {
       const createdAt = clock.now();
       const size = snapshot ?? build ?? template;
       const checkpoint = build && snapshot === null ? await findCheckpoint(build, { store, runtime }) : null;
@@ -324,9 +323,10 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       };
       const node = snapshot && (await (options.storedOrigins?.homeOf(snapshot) ?? snapshot.node));
       const checkpointNode = checkpoint?.node ?? null;
+      const given = { waiting, node, signal, staysHere: isForwarded === true };
       const origin = restored
-        ? { spec: restored, commands: null, waiting, otherwise: image, node, checkpointNode, signal }
-        : { ...image, waiting, node, signal };
+        ? { ...given, spec: restored, commands: null, otherwise: image, checkpointNode }
+        : { ...given, ...image };
       return admit(sandbox, origin, timeoutMs);
     },
     fork: (source, { id: captured, timeoutMs }) => {
@@ -351,7 +351,8 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         endAt: createdAt + timeoutMs,
         ...{ cpuCount, memoryMb, diskMb },
       };
-      return admit(sandbox, { spec, commands: null, waiting: undefined, node: source.node }, timeoutMs);
+      const origin = { spec, commands: null, waiting: undefined, node: source.node, staysHere: true };
+      return admit(sandbox, origin, timeoutMs);
     },
     get: async (id) => {
       const row = await store.findSandbox(id);
@@ -365,6 +366,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       await finished;
     },
     isStarting: (id) => starting.has(id),
+    underWay: () => [...starting.keys()],
     expire: async (id) => {
       const { autoPause = null } = (await store.findSandbox(id)) ?? {};
       if (autoPause !== null) {

@@ -8,7 +8,7 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 // Far below the minute after which a round of `reconcile` would find it.
-const soon = { timeout: 10_000 };
+const soon = { timeout: 40_000 };
 
 it('a sandbox whose end was moved lives past the old end and is killed at the new one', async () => {
   const id = await fixture.create({ timeoutMs: 300 });

@@ -79,6 +79,7 @@ describe('a round', () => {
           throw new Error('not now');
         },
       },
+      owns: () => true,
       canReach: () => true,
       building: { isBuilding: (id) => building.includes(id) },
       recovery: {

@@ -29,6 +29,8 @@ export interface ReconcileOptions {
   recovery: Pick<Recovery, 'recover'>;
   transitions: Pick<Transitions, 'current' | 'run'>;
   observation: Pick<Observation, 'prune'>;
+  /** Whether this server acts for what is on the node of a row. */
+  owns: (node: string | null) => boolean;
   /** Whether the node of a row answers; what is on another one is left as it is. */
   canReach: (node: string | null) => boolean;
   /** The node of an instance that a list of the runtime has found; null: this host. */
@@ -73,6 +75,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     recovery,
     transitions,
     observation,
+    owns,
     canReach,
     nodeOf,
     isStored,
@@ -160,7 +163,9 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
   return {
     run: async () => {
       const now = clock.now();
-      const expired = (await activeRows()).filter((row) => row.state === 'running' && row.endAt <= now);
+      const expired = (await activeRows()).filter(
+        (row) => row.state === 'running' && row.endAt <= now && owns(row.node),
+      );
       for (const row of expired) {
         if (row.autoPause === null) await end(row.id, 'expired', 'running', now);
         else
@@ -176,7 +181,7 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       // create moves a row from the former to the latter, and one that moves meanwhile is then read twice rather than never.
       const warm = await store.listWarm();
       const rows = await activeRows();
-      const reachable = rows.filter(({ node }) => canReach(node));
+      const reachable = rows.filter(({ node }) => owns(node) && canReach(node));
       await each(reachable, (row) => row.id, check);
       const known = new Set([...warm, ...expired, ...rows].map((row) => row.id));
       const moved = findMoved(instances, rows);

@@ -6,8 +6,10 @@ export interface Live {
   readonly directory: Directory;
   has(id: string): boolean;
   get(id: string): Instance | undefined;
-  /** Adds it to the directory. `onExit` is called once if the run ends before `remove`. */
-  add(instance: Instance, agent: AgentKeys, onExit: () => void): void;
+  /** Adds it to the directory. `onExit` is called once if the run ends before `remove`. `node`: where it is. */
+  add(instance: Instance, agent: AgentKeys, onExit: () => void, node?: string | null): void;
+  /** Removes all on a node from the directory, without ending connections: another server goes on with them. */
+  leave(node: string): { id: string; runId: string }[];
   /** Removes it from the directory. */
   remove(id: string): Instance | undefined;
   /** Removes all of them without ending any. */
@@ -15,7 +17,10 @@ export interface Live {
 }
 
 export const createLive = (): Live => {
-  const entries = new Map<string, { instance: Instance; agent: AgentKeys; unsubscribe: () => void }>();
+  const entries = new Map<
+    string,
+    { instance: Instance; agent: AgentKeys; node: string | null; unsubscribe: () => void }
+  >();
   const listeners = new Set<(sandboxId: string, runId: string) => void>();
   return {
     directory: {
@@ -32,9 +37,17 @@ export const createLive = (): Live => {
     },
     has: (id) => entries.has(id),
     get: (id) => entries.get(id)?.instance,
-    add: (instance, agent, onExit) => {
+    leave: (node) => {
+      const left = [...entries].filter(([, entry]) => entry.node === node);
+      for (const [id, { unsubscribe }] of left) {
+        entries.delete(id);
+        unsubscribe();
+      }
+      return left.map(([id, { instance }]) => ({ id, runId: instance.runId }));
+    },
+    add: (instance, agent, onExit, node = null) => {
       entries.get(instance.id)?.unsubscribe();
-      const entry = { instance, agent, unsubscribe: () => {} };
+      const entry = { instance, agent, node, unsubscribe: () => {} };
       entries.set(instance.id, entry);
       entry.unsubscribe = instance.onExit(onExit);
     },

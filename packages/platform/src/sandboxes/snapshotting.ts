@@ -80,13 +80,15 @@ export interface SnapshottingOptions {
   transitions: Transitions;
   /** The node of a sandbox of a build, where sandboxes are on nodes. */
   nodeOfBuild?: ((instanceId: string) => string | undefined) | undefined;
+  /** Whether this server acts for what is on a node; another one removes the rest. */
+  owns: (node: string | null) => boolean;
   clock: Clock;
   ids: Ids;
   log: Log;
 }
 
 export const createSnapshotting = (options: SnapshottingOptions): Snapshotting => {
-  const { store, runtime, transitions, nodeOfBuild, clock, ids, log } = options;
+  const { store, runtime, transitions, nodeOfBuild, owns, clock, ids, log } = options;
   const making = new Set<string>();
 
   const remove = async (id: string): Promise<void> => {
@@ -96,6 +98,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
 
   const removeEach = async (found: Iterable<string>): Promise<void> => {
     for (const id of found) {
+      if (!owns((await store.findSnapshotRow(id))?.node ?? null)) continue;
       await remove(id).catch((error) =>
         log.error('a snapshot could not be removed; the removal will be retried', { snapshotId: id, error }),
       );

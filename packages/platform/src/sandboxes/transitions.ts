@@ -21,6 +21,8 @@ export interface Transition {
 /** The transitions that this process runs: one at a time for each sandbox. */
 export interface Transitions {
   current(id: string): Transition | undefined;
+  /** The sandboxes that have one. */
+  underWay(): string[];
   /**
    * Runs `work` as the transition of this sandbox. Requires that no other is in progress: check `current` in the same
    * turn.
@@ -44,6 +46,7 @@ export const createTransitions = ({ onOver }: { onOver?: () => void } = {}): Tra
   const underWay = new Map<string, Transition>();
   return {
     current: (id) => underWay.get(id),
+    underWay: () => [...underWay.keys()],
     run: (id, kind, work, options = {}) => {
       if (underWay.has(id)) throw new Error(`sandbox ${id} has a transition in progress`);
       const result = work().finally(() => {

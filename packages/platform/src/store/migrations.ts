@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { builds, freeDisk, startCommands } from './build-tables.ts';
 import { buildCache, imageConfig } from './cache/cache-tables.ts';
+import { leases } from './leases/lease-tables.ts';
 import { logs } from './log-tables.ts';
 import { metrics } from './metric-tables.ts';
 import { nodes } from './nodes/node-tables.ts';
@@ -105,6 +106,7 @@ export const migrations: Record<string, Migration> = {
   '0012_image_config': imageConfig,
   '0013_free_disk': freeDisk,
   '0014_nodes': nodes,
+  '0015_leases': leases,
   '0016_stored_snapshots': storedSnapshots,
 };
 

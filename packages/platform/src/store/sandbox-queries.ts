@@ -1,4 +1,5 @@
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
+import { requireOwned, requireOwnedSandbox, type Writer, writeFenced } from './leases/fence.ts';
 import { toLifecycleEntry, toPlacementEntry } from './lifecycle-entry.ts';
 import { insertLogEntries } from './log-queries.ts';
 import type { NewLogEntry } from './log-store.ts';
@@ -117,9 +118,13 @@ const noteLog = (db: Database, entry: Omit<NewLogEntry, 'at' | 'sizeBytes'>, at:
   insertLogEntries(db, [{ ...entry, at, sizeBytes: 0 }]);
 
 /** The sandbox part of a store, in portable SQL. */
-export const createSandboxQueries = (db: Database, { now }: { now: () => number }): SandboxStore => ({
+export const createSandboxQueries = (
+  db: Database,
+  { now, ...writer }: { now: () => number } & Writer,
+): SandboxStore => ({
   reserveSandbox: (sandbox, { maxActive, place }) =>
     db.transaction().execute(async (tx) => {
+      await requireOwned(tx, place?.node, writer);
       if ((await countPlaced(tx)) >= maxActive) return 'limit';
       if (!(await hasRoom(tx, place, sandbox.id))) return 'node_full';
       if (sandbox.snapshotId !== null && !(await isReady(tx, sandbox.snapshotId))) return 'no_snapshot';
@@ -162,6 +167,8 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
 
   movePlace: (id, place) =>
     db.transaction().execute(async (tx): Promise<'moved' | 'node_full' | 'not_starting'> => {
+      await requireOwned(tx, place.node, writer);
+      await requireOwnedSandbox(tx, id, writer);
       if (!(await hasRoom(tx, place, id))) return 'node_full';
       const moved = await tx
         .updateTable('sandboxes')
@@ -176,6 +183,7 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
 
   reserveResume: (id, { endAt, maxActive, place, moves = false }) =>
     db.transaction().execute(async (tx) => {
+      await requireOwnedSandbox(tx, id, writer);
       const paused = await tx
         .selectFrom('sandboxes')
         .select('id')
@@ -201,26 +209,31 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
 
   changeState: (id, change) =>
     db.transaction().execute(async (tx) => {
+      await requireOwnedSandbox(tx, id, writer);
       const row = await updateState(tx, id, change);
       const entry = row && toLifecycleEntry(change, row);
       if (entry) await noteLog(tx, entry, now());
       return row;
     }),
 
-  moveEnd: async (id, { endAt, extendOnly }) => {
-    const row = await db
-      .updateTable('sandboxes')
-      .set((eb) => ({
-        end_at: extendOnly
-          ? eb.case().when('end_at', '<', endAt).then(endAt).else(eb.ref('end_at')).end()
-          : endAt,
-      }))
-      .where('id', '=', id)
-      .where('state', '=', 'running')
-      .returningAll()
-      .executeTakeFirst();
-    return row && toSandboxRow(row);
-  },
+  moveEnd: (id, { endAt, extendOnly }) =>
+    writeFenced(db, writer, {
+      require: (tx) => requireOwnedSandbox(tx, id, writer),
+      write: async (tx) => {
+        const row = await tx
+          .updateTable('sandboxes')
+          .set((eb) => ({
+            end_at: extendOnly
+              ? eb.case().when('end_at', '<', endAt).then(endAt).else(eb.ref('end_at')).end()
+              : endAt,
+          }))
+          .where('id', '=', id)
+          .where('state', '=', 'running')
+          .returningAll()
+          .executeTakeFirst();
+        return row && toSandboxRow(row);
+      },
+    }),
 
   listSandboxes: async ({ order, limit, after, ...filter }) => {
     const beyond = order === 'asc' ? '>' : '<';
@@ -236,6 +249,17 @@ export const createSandboxQueries = (db: Database, { now }: { now: () => number 
     }
     if (limit !== undefined) query = query.limit(limit);
     return (await query.execute()).map(toSandboxRow);
+  },
+
+  listRuns: async (ids) => {
+    if (ids.length === 0) return [];
+    const rows = await db
+      .selectFrom('sandboxes')
+      .select(['id', 'run_id', 'node'])
+      .where('id', 'in', ids)
+      .where('state', '=', 'running')
+      .execute();
+    return rows.map(({ id, run_id, node }) => ({ id, runId: run_id, node }));
   },
 
   countSandboxes: (filter) => countAll(withFilter(db.selectFrom('sandboxes'), filter)),

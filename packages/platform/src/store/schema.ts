@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely';
 import type { BuildLogTable, BuildTable } from './build-tables.ts';
 import type { BuildCacheTable } from './cache/cache-tables.ts';
+import type { LeaseTable } from './leases/lease-tables.ts';
 import type { LogSourceTable, LogTable } from './log-tables.ts';
 import type { MetricTable } from './metric-tables.ts';
 import type { NodeTable } from './nodes/node-tables.ts';
@@ -27,6 +28,7 @@ export interface Schema {
   sandbox_logs: LogTable;
   log_sources: LogSourceTable;
   nodes: NodeTable;
+  leases: LeaseTable;
   stored_snapshots: StoredSnapshotTable;
 }
 

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { Kysely } from 'kysely';
+import { Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { migrations } from './migrations.ts';
 import { createNodeSqliteDialect, isFullDisk, withoutSync } from './node-sqlite.ts';
@@ -39,7 +39,7 @@ export const createStore = async ({
   now = Date.now,
 }: {
   path: string;
-  /** The time of the entries that the store itself writes into the log of a sandbox. */
+  /** The time of leases, and of the entries that the store itself writes into the log of a sandbox. */
   now?: () => number;
 }): Promise<Store> => {
   // SQLite copies the mode of the database file to its side files.
@@ -57,14 +57,19 @@ export const createStore = async ({
     database.close();
     throw new Error(`cannot open the database ${path}`, { cause: error });
   }
-  const queries = createStoreQueries(db, { now });
-  return {
-    ...queries,
-    // The state before it, `killing`, is on the disk: after a power failure the sandbox is ended once more.
-    changeState: (id, change) =>
-      change.to === 'ended'
-        ? withoutSync(db, (connection) => createSandboxQueries(connection, { now }).changeState(id, change))
-        : queries.changeState(id, change),
-    close: () => db.destroy(),
+  const open = (owner?: string): Store => {
+    const options = { now, time: () => sql<number>`${now()}`, ...(owner !== undefined && { owner }) };
+    const queries = createStoreQueries(db, options);
+    return {
+      ...queries,
+      // The state before it, `killing`, is on the disk: after a power failure the sandbox is ended once more.
+      changeState: (id, change) =>
+        change.to === 'ended'
+          ? withoutSync(db, (connection) => createSandboxQueries(connection, options).changeState(id, change))
+          : queries.changeState(id, change),
+      ownedBy: open,
+      close: () => db.destroy(),
+    };
   };
+  return open();
 };

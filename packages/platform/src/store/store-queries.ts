@@ -1,6 +1,7 @@
 import { createApiKeyQueries } from './api-key-queries.ts';
 import { createBuildQueries } from './build-queries.ts';
 import { createCacheQueries } from './cache/cache-queries.ts';
+import { createLeaseQueries, type DatabaseTime } from './leases/lease-queries.ts';
 import { createLogQueries } from './log-queries.ts';
 import { createMetricQueries } from './metric-queries.ts';
 import type { Database } from './migrations.ts';
@@ -15,9 +16,20 @@ import { createTemplateQueries } from './template-queries.ts';
 import { createUsageQueries } from './usage/usage-queries.ts';
 import { createWarmQueries } from './warm-queries.ts';
 
-/** All parts of a store over a database whose tables are migrated; `now` is the time of log entries of the store itself. */
-export const createStoreQueries = (db: Database, { now }: { now: () => number }): Omit<Store, 'close'> => ({
-  ...createSandboxQueries(db, { now }),
+export interface StoreQueryOptions {
+  /** The time of log entries of the store itself. */
+  now: () => number;
+  time: DatabaseTime;
+  /** Of `ownedBy`. */
+  owner?: string;
+}
+
+/** All parts of a store over a database whose tables are migrated. */
+export const createStoreQueries = (
+  db: Database,
+  options: StoreQueryOptions,
+): Omit<Store, 'close' | 'ownedBy'> => ({
+  ...createSandboxQueries(db, options),
   ...createWarmQueries(db),
   ...createTemplateQueries(db),
   ...createTemplateList(db),
@@ -29,6 +41,7 @@ export const createStoreQueries = (db: Database, { now }: { now: () => number })
   ...createApiKeyQueries(db),
   ...createMetricQueries(db),
   ...createLogQueries(db),
-  ...createNodeQueries(db),
+  ...createNodeQueries(db, options),
+  ...createLeaseQueries(db, options.time),
   ...createStoredQueries(db),
 });

@@ -1,5 +1,6 @@
 import type { BuildRow, BuildStore } from './build-store.ts';
 import type { CacheStore } from './cache/cache-store.ts';
+import type { LeaseStore } from './leases/lease-store.ts';
 import type { LogStore } from './log-store.ts';
 import type { MetricStore } from './metric-store.ts';
 import type { NodeStore } from './nodes/node-store.ts';
@@ -24,7 +25,13 @@ export interface Store
     MetricStore,
     LogStore,
     NodeStore,
+    LeaseStore,
     StoredStore {
+  /**
+   * The same store for one of several servers: changes of sandboxes and nodes reject with `unavailable` when that owner does not have the
+   * lease of the node, in the transaction of the change. An owner must not take a lease again before what it began under the former one is over.
+   */
+  ownedBy(owner: string): Store;
   close(): Promise<void>;
 }
 
@@ -63,6 +70,8 @@ export interface SandboxStore {
   moveEnd(id: string, move: { endAt: number; extendOnly: boolean }): Promise<SandboxRow | undefined>;
   /** Rows in these states by start time, ties by id. */
   listSandboxes(query: SandboxQuery): Promise<SandboxRow[]>;
+  /** Of those ids, the sandboxes that run, with their runs. */
+  listRuns(ids: readonly string[]): Promise<{ id: string; runId: string | null; node: string | null }[]>;
   /** The number of rows that match the same filters. */
   countSandboxes(filter: SandboxFilter): Promise<number>;
   /** Removes sandboxes that ended before that time. */

@@ -47,6 +47,8 @@ export interface Building {
   removeCached(key: string): Promise<void>;
   /** Removes in that way the results that were not used for so long, and resolves with them. */
   pruneCached(which: { unusedForMs: number }): Promise<CachedResult[]>;
+  /** Whether a build is in progress. */
+  isBusy(): boolean;
   /** Whether that instance is the sandbox of a build that this process runs. */
   isBuilding(instanceId: string): boolean;
   /**
@@ -65,6 +67,8 @@ export interface BuildingOptions {
   runtime: Runtime;
   images: { base: InstallationImage; templates?: TemplateImages | undefined };
   snapshotting: Pick<Snapshotting, 'checkpoint' | 'captureFiles' | 'release' | 'collect'>;
+  /** Whether this server builds templates, which one of several does. */
+  isBuilder: () => boolean;
   /** Keys of the cache are derived from it. */
   secret: string;
   /** The files that steps copy. */
@@ -271,8 +275,14 @@ export const createBuilding = (options: BuildingOptions): Building => {
           if (templateId === which.templateId) abort.abort(new Error('the template was deleted'));
       await collectQuietly();
     },
+    isBusy: () => running.size > 0,
     isBuilding: (instanceId) => making.uses(instanceId),
     collect: async () => {
+      if (!options.isBuilder()) {
+        // What a build has made is on no record yet.
+        if ((await store.listBuildIds('building')).length === 0) await collect();
+        return;
+      }
       const lost = (await store.listBuildIds('building')).filter((id) => !running.has(id));
       const restarted = { message: 'the server was restarted during the build' };
       for (const id of lost) await fail(id, unrecorded.get(id) ?? restarted);

@@ -18,7 +18,7 @@ export async function openDoor(
       ? new RuntimeError('unavailable', `sandbox ${id} has ended`)
       : error;
   });
-  if (instance.birthId !== birthId || instance.runId !== runId)
+  if ((birthId !== undefined && instance.birthId !== birthId) || instance.runId !== runId)
     throw new RuntimeError('unavailable', `the run of sandbox ${id} has ended`);
   const leaving = new AbortController();
   const leave = (): void => leaving.abort();

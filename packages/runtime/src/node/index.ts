@@ -1,12 +1,13 @@
 export { toSnapshotSocket } from '../remote/socket-path.ts';
 export { removeStoredSnapshot } from '../stored/stored-snapshots.ts';
-export { isNodeName } from './certificate-role.ts';
+export { isNodeName, parseRole } from './certificate-role.ts';
 export { connectNode, type NodeConnection } from './connect-node.ts';
 export { type CredentialFiles, type Credentials, CredentialsError, loadCredentials } from './credentials.ts';
+export { dialDoor } from './dial-door.ts';
 export type { NodeAddress } from './dial-node.ts';
 export type { NodeImageFiles } from './image-door.ts';
 export type { NodeDescription, NodeRoom } from './node-description.ts';
-export type { RemoteImages } from './node-images.ts';
+export { createRemoteImages, type RemoteImages } from './node-images.ts';
 export type { RemoteSnapshots } from './node-snapshots.ts';
 export type { Claim } from './opening.ts';
 export { type NodeServer, serveNode } from './serve-node.ts';

@@ -66,9 +66,11 @@ export async function makeCertificate(
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      // A node accepts connections and makes none; with the certificate of a node nothing can be dialed.
+      // A node accepts connections and makes none; with the certificate of a node nothing can be dialed. Servers accept those of
+      // each other.
       new ExtendedKeyUsageExtension([
-        role.role === 'platform' ? ExtendedKeyUsage.clientAuth : ExtendedKeyUsage.serverAuth,
+        ...(role.role === 'platform' ? [ExtendedKeyUsage.clientAuth] : []),
+        ExtendedKeyUsage.serverAuth,
       ]),
       new SubjectAlternativeNameExtension([{ type: 'url', value: toRoleUri(role) }]),
       await AuthorityKeyIdentifierExtension.create(issuer),

@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
 import { createClient } from '@connectrpc/connect';
-import { RuntimeError, RuntimeLostError } from '../error.ts';
+import { RuntimeLostError } from '../error.ts';
 import { NodeService } from '../gen/skerry/node/v1/node_pb.ts';
 import { createRemote, type GuestDial, type RemoteRuntime } from '../remote/client.ts';
 import { fromConnectError } from '../remote/failure.ts';
 import type { InstanceDescription } from '../remote/messages.ts';
 import type { Credentials } from './credentials.ts';
+import { dialDoor } from './dial-door.ts';
 import { dialNode, type NodeAddress } from './dial-node.ts';
 import { type NodeDescription, parseDescription } from './node-description.ts';
 import type { Claim, DoorRequest } from './opening.ts';
@@ -71,20 +72,13 @@ function toDoors({
   credentials: Credentials;
   installation: string;
 }): GuestDial {
-  const open = async (
+  const open = (
     { id: instance, birthId, runId }: InstanceDescription,
     port: DoorRequest['port'],
     signal: AbortSignal | undefined,
-  ) => {
-    const opening = { use: 'door', installation, instance, birthId, runId, port } as const;
-    return (await dialNode(address, { credentials, opening, signal })).socket;
-  };
+  ) => dialDoor({ address, credentials }, { installation, instance, birthId, runId, port }, signal);
   return {
-    connect: async (instance, port, { signal }) => {
-      if (!Number.isInteger(port) || port < 1 || port > 65_535)
-        throw new RuntimeError('refused', `a port must be 1 to 65535, got ${port}`);
-      return open(instance, port, signal);
-    },
+    connect: (instance, port, { signal }) => open(instance, port, signal),
     control: (instance, { signal }) => open(instance, 'control', signal),
   };
 }

@@ -30,7 +30,8 @@ export interface Claim {
 export interface DoorRequest {
   installation: string;
   instance: string;
-  birthId: string;
+  /** Undefined: the caller knows the run only, which is of one birth. */
+  birthId?: string;
   runId: string;
   /** A port inside, or the private channel of the agent. */
   port: number | 'control';
@@ -83,9 +84,10 @@ export const parseOpening = (line: string): Opening => {
   if (use === 'snapshot') return { use, installation, ...parseSnapshotRequest(given) };
   if (use !== 'door') throw malformed('use');
   if (!isText(instance) || !isInstanceId(instance)) throw malformed('instance');
-  if (!isText(birthId) || !isText(runId)) throw malformed('run');
+  if ((birthId !== undefined && !isText(birthId)) || !isText(runId)) throw malformed('run');
   if (port !== 'control' && !Number.isInteger(port)) throw malformed('port');
-  return { use, installation, instance, birthId, runId, port: port as number | 'control' };
+  const run = { instance, ...(birthId !== undefined && { birthId }), runId };
+  return { use, installation, ...run, port: port as number | 'control' };
 };
 
 const parseImageRequest = ({

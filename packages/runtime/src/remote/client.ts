@@ -14,8 +14,8 @@ import { isInstanceId } from '../drivers/instance-spec.ts';
 import { isRuntimeError, RuntimeError } from '../error.ts';
 import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import type { ExportedImage, SnapshotId } from '../runtime.ts';
+import { callCancellable } from './cancellable-calls.ts';
 import { fromConnectError } from './failure.ts';
-import { callHeld } from './held-stream.ts';
 import { createLink } from './link.ts';
 import {
   type InstanceDescription,
@@ -86,6 +86,8 @@ export async function createRemote(options: {
   });
   const client = createClient(RuntimeService, link.transport);
 
+  const cancel = async (call: string): Promise<boolean> => (await client.cancel({ call })).found;
+
   /** All handles of one instance share them. */
   const connectionsOf = (birthId: string): GuestConnections => {
     const found = guestConnections.get(birthId) ?? createGuestConnections();
@@ -97,7 +99,10 @@ export async function createRemote(options: {
     origin: { case: 'target'; value: Target } | { case: 'snapshot'; value: SnapshotId },
     { path, signal }: { path: string; signal?: AbortSignal },
   ): Promise<ExportedImage> =>
-    ask(callHeld(client.exportImage, { origin, path }, signal), parseExportedImage);
+    ask(
+      callCancellable((call) => client.exportImage({ origin, path, call }), { cancel, signal }),
+      parseExportedImage,
+    );
 
   const toInstance = ({ id, birthId, sockets, ...first }: InstanceDescription): AddressedInstance => {
     const target = { instance: id, birthId };
@@ -120,7 +125,8 @@ export async function createRemote(options: {
       },
       resume: async ({ memory, signal } = {}) => {
         const request = { target, ...(memory !== undefined && { memory }) };
-        ({ runId } = await ask(callHeld(client.resume, request, signal), parseInstance));
+        const resuming = callCancellable((call) => client.resume({ ...request, call }), { cancel, signal });
+        ({ runId } = await ask(resuming, parseInstance));
       },
       snapshot: async ({ id: snapshot, memory, ...how }) => {
         const take = () => ask(client.snapshot({ target, snapshot, memory, ...how }), toNothing);
@@ -157,8 +163,9 @@ export async function createRemote(options: {
     transport: link.transport,
     create: async (spec, { signal } = {}) => {
       if (signal?.aborted) throw new RuntimeError('unavailable', 'aborted', { cause: signal.reason });
-      const request = { spec: toSpecMessage(spec) };
-      return toInstance(await ask(callHeld(client.create, request, signal), parseInstance));
+      const message = toSpecMessage(spec);
+      const creating = callCancellable((call) => client.create({ spec: message, call }), { cancel, signal });
+      return toInstance(await ask(creating, parseInstance));
     },
     get: async (id) => {
       if (!isInstanceId(id)) throw new RuntimeError('not_found', 'no sandbox has such an id');

@@ -3,7 +3,7 @@ import type { AddressedInstance, AddressedRuntime } from '../drivers/guest-socke
 import { parseInstanceId, parsePath } from '../drivers/instance-spec.ts';
 import { RuntimeError } from '../error.ts';
 import type { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
-import { readHeld } from './held-stream.ts';
+import { createCancellableCalls } from './cancellable-calls.ts';
 import {
   parseOrigin,
   parseSpec,
@@ -29,13 +29,14 @@ export const createRuntimeService = (
       throw new RuntimeError('not_found', `sandbox ${id} has ended, and another has its id`);
     return instance;
   };
+  const cancellable = createCancellableCalls();
 
   return {
     describe: () => ({ name: runtime.name, features: runtime.features }),
-    create: async (requests, context) => {
-      const { request, signal } = await readHeld(requests, context.signal);
-      return toInstanceMessage(await runtime.create(parseSpec(request), { signal }));
-    },
+    create: (request, context) =>
+      cancellable.run(request.call, context, async (signal) =>
+        toInstanceMessage(await runtime.create(parseSpec(request), { signal })),
+      ),
     get: async ({ instance }) => toInstanceMessage(await runtime.get(parseInstanceId(instance))),
     list: () => toMessages(runtime.list(), toInstanceMessage),
     getState: async (request) => toStateMessage(await (await find(request)).state()),
@@ -48,30 +49,30 @@ export const createRuntimeService = (
       await (await find(request)).pause({ memory: request.memory });
       return {};
     },
-    resume: async (requests, context) => {
-      const { request, signal } = await readHeld(requests, context.signal);
-      const { memory } = request;
-      const instance = await find(request);
-      await instance.resume({ signal, ...(memory !== undefined && { memory }) });
-      return toInstanceMessage(instance);
-    },
+    resume: (request, context) =>
+      cancellable.run(request.call, context, async (signal) => {
+        const { memory } = request;
+        const instance = await find(request);
+        await instance.resume({ signal, ...(memory !== undefined && { memory }) });
+        return toInstanceMessage(instance);
+      }),
     snapshot: async (request) => {
       const { snapshot, memory, ephemeral, unlisted } = request;
       const id = parseInstanceId(snapshot, 'snapshot');
       await (await find(request)).snapshot({ id, memory, ephemeral, unlisted });
       return {};
     },
-    exportImage: async (requests, context) => {
-      const { request, signal } = await readHeld(requests, context.signal);
-      const { origin } = request;
-      const options = { path: parsePath(request.path, 'path'), signal };
-      if (origin.case === 'snapshot') {
-        const id = parseInstanceId(origin.value, 'snapshot');
-        return toExportedImageMessage(await runtime.snapshots.exportImage(id, options));
-      }
-      const instance = await find({ target: origin.value });
-      return toExportedImageMessage(await instance.exportImage(options));
-    },
+    exportImage: (request, context) =>
+      cancellable.run(request.call, context, async (signal) => {
+        const { origin } = request;
+        const options = { path: parsePath(request.path, 'path'), signal };
+        if (origin.case === 'snapshot') {
+          const id = parseInstanceId(origin.value, 'snapshot');
+          return toExportedImageMessage(await runtime.snapshots.exportImage(id, options));
+        }
+        const instance = await find({ target: origin.value });
+        return toExportedImageMessage(await instance.exportImage(options));
+      }),
     listSnapshots: () =>
       toMessages(runtime.snapshots.list(), ({ id, sizeBytes }) => ({
         snapshot: id,
@@ -91,6 +92,7 @@ export const createRuntimeService = (
       await runtime.snapshots.delete(parseInstanceId(snapshot, 'snapshot'));
       return {};
     },
+    cancel: ({ call }) => ({ found: cancellable.cancel(call) }),
     watch: (requests, { signal }) => watchRuns(runtime, requests, { signal, onError }),
   };
 };

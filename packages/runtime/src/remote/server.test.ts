@@ -9,7 +9,6 @@ import { RuntimeService } from '../gen/skerry/runtime/v1/runtime_pb.ts';
 import { dialSocket } from './client.ts';
 import { type Connection, createConnection } from './connection.ts';
 import { fromConnectError } from './failure.ts';
-import { callHeld } from './held-stream.ts';
 import { type RuntimeServer, serveRuntime } from './server.ts';
 import { createScriptedRuntime } from './testing/scripted-runtime.ts';
 
@@ -43,7 +42,7 @@ const toSpec = (id: string) => ({
   network: { internet: false },
   origin: { case: 'rootfs' as const, value: '/' },
 });
-const create = (id: string) => callHeld(client.create, { spec: toSpec(id) });
+const create = (id: string, call = id) => client.create({ spec: toSpec(id), call });
 const target = { instance: '../../etc', birthId: 'b' };
 
 /** What the driver would have thrown, or the code of the transport. */
@@ -70,8 +69,9 @@ describe('the server', () => {
       /^snapshot must be 1 to 40 /,
       () => client.deleteSnapshot({ snapshot: '../up' }),
     ],
-    ['no spec', /^spec must be an object/, () => callHeld(client.create, {})],
-    ['no message', /create failed/, () => client.create((async function* () {})())],
+    ['no spec', /^spec must be an object/, () => client.create({ call: 'one' })],
+    ['no id of the call', /^call must be an id /, () => client.create({ spec: toSpec('one') })],
+    ['the id of a pending call', /^call must be an id /, () => create('one', 'slow1')],
     ['a message that is too long', /^ResourceExhausted$/, () => client.get({ instance: 'x'.repeat(20_000) })],
   ])(
     'refuses %s, leaves the driver alone and serves what else is under way',
@@ -137,7 +137,7 @@ describe('the server', () => {
       const socket = await dialSocket(join(dir, 'runtime.sock'));
       const other = await createConnection(socket, { onEnd: () => undefined });
       const call = refusal(
-        callHeld(createClient(RuntimeService, other.transport).create, { spec: toSpec('slow1') }),
+        createClient(RuntimeService, other.transport).create({ spec: toSpec('slow1'), call: 'slow1' }),
       );
       await expect.poll(() => runtime.log.at(-1)).toBe('create slow1');
       leave(other, socket);
@@ -155,11 +155,22 @@ describe('the server', () => {
     expect(await refused).toMatch(/^(Unavailable|Canceled)$/);
   });
 
-  it('cancels a call whose caller ends it before its message is read', async () => {
-    const controller = new AbortController();
-    controller.abort();
-    const call = callHeld(client.create, { spec: toSpec('slow1') }, controller.signal);
-    expect(await refusal(call)).toBe('aborted');
+  it('cancels a pending call, which responds when its work is undone', async () => {
+    const refused = refusal(create('slow1'));
+    await expect.poll(() => runtime.log).toContain('create slow1');
+    expect((await client.cancel({ call: 'slow1' })).found).toBe(true);
+    expect(await refused).toBe('aborted');
     expect(runtime.log).toEqual(['create slow1', 'undone slow1']);
+    expect((await client.cancel({ call: 'slow1' })).found).toBe(false);
+  });
+
+  it('undoes the work of a call whose HTTP/2 stream is reset', async () => {
+    const controller = new AbortController();
+    const call = client.create({ spec: toSpec('slow1'), call: 'slow1' }, { signal: controller.signal });
+    await expect.poll(() => runtime.log).toContain('create slow1');
+    controller.abort();
+    expect(await refusal(call)).toBe('Canceled');
+    await expect.poll(() => runtime.log).toContain('undone slow1');
+    expect(errors).toEqual([]);
   });
 });

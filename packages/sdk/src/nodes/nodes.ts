@@ -28,6 +28,11 @@ export interface NodeInfo {
   room: { sandboxes: number; memoryMb: number } | undefined;
   /** What is on it: sandboxes that start or run, the limits of their memory, paused ones, and snapshots. */
   load: { sandboxes: number; memoryMb: number; paused: number; snapshots: number };
+  /**
+   * The server that acts for it, by the address at which the others reach it, and how long ago it renewed its lease. Undefined where one
+   * server has all nodes, and while none of several has the lease.
+   */
+  owner: { address: string; leaseAgeMs: number } | undefined;
 }
 
 /** The result of a drain. */
@@ -134,15 +139,16 @@ export const nodes = {
 const toPath = (nodeName: string) => ({ path: { nodeName } });
 
 /** What the API sends of a node. */
-interface WireNode extends Omit<NodeInfo, 'lastSeenAt' | 'problem' | 'version' | 'room' | 'load'> {
+interface WireNode extends Omit<NodeInfo, 'lastSeenAt' | 'problem' | 'version' | 'room' | 'load' | 'owner'> {
   lastSeenAt?: string;
   problem?: string;
   version?: string;
   room?: { sandboxes: number; memoryMB: number };
   load: { sandboxes: number; memoryMB: number; paused: number; snapshots: number };
+  owner?: { address: string; leaseAgeMs: number };
 }
 
-const toNodeInfo = ({ lastSeenAt, problem, version, room, load, ...node }: WireNode): NodeInfo => ({
+const toNodeInfo = ({ lastSeenAt, problem, version, room, load, owner, ...node }: WireNode): NodeInfo => ({
   ...node,
   lastSeenAt: lastSeenAt === undefined ? undefined : new Date(lastSeenAt),
   problem,
@@ -154,4 +160,5 @@ const toNodeInfo = ({ lastSeenAt, problem, version, room, load, ...node }: WireN
     paused: load.paused,
     snapshots: load.snapshots,
   },
+  owner: owner && { address: owner.address, leaseAgeMs: owner.leaseAgeMs },
 });

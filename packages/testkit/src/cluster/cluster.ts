@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -20,8 +20,19 @@ export interface Service {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
+/** One server of a cluster. */
+export interface Replica extends StackClient {
+  /** Where the other servers reach it. */
+  readonly peerAddress: string;
+  /** Starts it, after an end. */
+  start(...more: string[]): Promise<Service>;
+  service(): Service;
+}
+
 /** A server without sandboxes of its own and its nodes, each on a machine of a network lab. */
 export interface Cluster extends StackClient {
+  /** All servers, the first of which is the one of the other members. They share a database. */
+  readonly replicas: readonly Replica[];
   readonly lab: NetworkLab;
   /** Starts the node of that name again, after an end. */
   startNode(name: string): Promise<Service>;
@@ -48,6 +59,7 @@ export interface Cluster extends StackClient {
 const answerCheck = new URL('../stack/check-answers.ts', import.meta.url).href;
 const SERVER = 'platform';
 const API_PORT = 4_000;
+const PEER_PORT = 4_100;
 const NODE_PORT = 7_400;
 
 /** Starts a cluster and resolves when every node takes sandboxes. */
@@ -55,15 +67,21 @@ export async function startCluster({
   nodes,
   nodeArgs = [],
   serverArgs = [],
+  servers = 1,
 }: {
   nodes: readonly string[];
   nodeArgs?: readonly string[];
   serverArgs?: readonly string[];
+  /** More than one need a database among the arguments. */
+  servers?: number;
 }): Promise<Cluster> {
   await using cleanup = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'skerry-cluster-'));
   cleanup.defer(() => rmSync(folder, { recursive: true }));
-  const lab = await makeNetworkLab([SERVER, ...nodes]);
+  const serverNames = Array.from({ length: servers }, (_, index) =>
+    index === 0 ? SERVER : `${SERVER}-${index + 1}`,
+  );
+  const lab = await makeNetworkLab([...serverNames, ...nodes]);
   cleanup.defer(() => lab.close());
   const certificates = join(folder, 'certificates');
   await run(['node', 'cert', '--dir', certificates, ...nodes]);
@@ -103,22 +121,38 @@ export async function startCluster({
   });
   await Promise.all(nodes.map(startNode));
 
-  const port = await lab.forward(SERVER, { host: '127.0.0.1', port: API_PORT });
-  const url = `http://127.0.0.1:${port}`;
   const serverFolder = join(folder, SERVER);
   const listed = nodes.flatMap((name) => ['--node', `${name}=${lab.host(name).address}:${NODE_PORT}`]);
-  const startServer = async (...more: string[]) => {
-    const place = ['--port', String(API_PORT), '--data', serverFolder, '--domain', `localhost:${port}`];
-    const args = ['server', ...place, ...files('platform'), ...listed, '--json', ...serverArgs, ...more];
-    return start(SERVER, args, ['--import', answerCheck]);
+  const openReplica = async (name: string): Promise<Replica> => {
+    const port = await lab.forward(name, { host: '127.0.0.1', port: API_PORT });
+    const url = `http://127.0.0.1:${port}`;
+    const dataDir = join(folder, name);
+    if (name !== SERVER) {
+      mkdirSync(dataDir, { mode: 0o700 });
+      for (const file of ['secret', 'api-key']) copyFileSync(join(serverFolder, file), join(dataDir, file));
+    }
+    const peerAddress = `${lab.host(name).address}:${PEER_PORT}`;
+    const peer = servers > 1 ? ['--peer-listen', peerAddress] : [];
+    const startReplica = async (...more: string[]) => {
+      const place = ['--port', String(API_PORT), '--data', dataDir, '--domain', `localhost:${port}`, ...peer];
+      const args = ['server', ...place, ...files('platform'), ...listed, '--json', ...serverArgs, ...more];
+      return start(name, args, ['--import', answerCheck]);
+    };
+    const { ready } = await startReplica();
+    const address: StackAddress = { ...(ready as StackAddress), apiUrl: url, sandboxUrl: url };
+    const client = createStackClient({
+      address,
+      dataDir,
+      readLog: async () => logs.map((log) => log()).join(''),
+    });
+    const startAgain = async (...more: string[]): Promise<Service> => (await startReplica(...more)).service;
+    return { ...client, peerAddress, start: startAgain, service: () => find(name) };
   };
-  const { ready } = await startServer();
-  const address: StackAddress = { ...(ready as StackAddress), apiUrl: url, sandboxUrl: url };
-  const client = createStackClient({
-    address,
-    dataDir: serverFolder,
-    readLog: async () => logs.map((log) => log()).join(''),
-  });
+  const replicas: Replica[] = [];
+  for (const name of serverNames) replicas.push(await openReplica(name));
+  const [client] = replicas as [Replica];
+  const { address } = client;
+  const { apiUrl: url } = address;
   const connection = ['--api-url', url, '--api-key', address.apiKey];
   const skerry = (...args: string[]): Promise<string> => run([...args, ...connection]);
   const running = cleanup.move();
@@ -128,8 +162,9 @@ export async function startCluster({
     startNode,
     nodeFolder,
     node: find,
-    startServer: async (...more) => (await startServer(...more)).service,
-    server: () => find(SERVER),
+    replicas,
+    startServer: client.start,
+    server: client.service,
     serverFolder,
     skerry,
     run: (...args) => run(args),

@@ -17,13 +17,18 @@ const HANGING_FACTOR = 5;
 /** But no run that is shorter, since the machine may be busy. */
 const SHORTEST_HANG_MS = 10_000;
 
-/** Makes a runner for these test files, of paths from the root. Threads begin faster than processes do. */
+/**
+ * Makes a runner for these test files, of paths from the root. Threads begin faster than processes do. Until it is closed, an
+ * exception that nothing in this process catches counts as noticed while tests run, and ends the process otherwise.
+ */
 export const openTests = async (
   root: string,
   { files, pool }: { files: string[]; pool: 'threads' | 'forks' },
 ): Promise<TestRunner> => {
   let current: Defect | undefined;
+  let isRunning = false;
   let isNoticed = false;
+  let isEnding = false;
   const vitest = await createVitest(
     'test',
     {
@@ -66,19 +71,31 @@ export const openTests = async (
    * what a failed test has left open, would not end otherwise.
    */
   const notice = (): void => {
-    if (isNoticed) return;
     isNoticed = true;
+    if (isEnding) return;
+    isEnding = true;
     const cancel = (): Promise<void> => vitest.cancelCurrentRun('test-failure');
     ended = Promise.all([cancel(), cancel()]);
   };
 
+  // A worker whose defect takes all memory fails and exits at once. vitest listens for the first only, and throws the second
+  // here. The run goes on without that worker: to cancel it now would wait for that worker forever.
+  const noticeUncaught = (error: Error, origin: NodeJS.UncaughtExceptionOrigin): void => {
+    if (!isRunning || origin !== 'uncaughtException') throw error;
+    isNoticed = true;
+  };
+  process.on('uncaughtException', noticeUncaught);
+
   // Not by the option `bail`, nor by what a run returns: both count failures of earlier runs of other files too.
   const run = async (wanted: typeof specifications): Promise<boolean> => {
+    isRunning = true;
     isNoticed = false;
+    isEnding = false;
     const timer = setTimeout(notice, hangsAfterMs);
     const { unhandledErrors } = await vitest.runTestSpecifications(wanted);
     clearTimeout(timer);
     await ended;
+    isRunning = false;
     return isNoticed || unhandledErrors.length > 0;
   };
 
@@ -103,6 +120,9 @@ export const openTests = async (
       for (const part of [first, rest]) if (part.length > 0 && (await run(part))) return true;
       return false;
     },
-    close: () => vitest.close(),
+    close: async () => {
+      await vitest.close();
+      process.off('uncaughtException', noticeUncaught);
+    },
   };
 };

@@ -5,19 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findTraces } from '@skerry/runtime/suite-traces';
 import { Sandbox } from '@skerry/sdk';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
 import { skerryProgram } from '../stack/skerry-program.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
-
-let dataDir: string;
-beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'skerry-durable-'));
-});
-afterEach(async () => {
-  await runProgram(skerryProgram, ['down', '--data', dataDir]);
-  rmSync(dataDir, { recursive: true });
-});
+import { useSuccessiveServers } from '../stack/successive-servers.ts';
 
 const detailOf = async (stack: Stack, sandboxID: string) =>
   (await stack.api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID } } })).data;
@@ -25,10 +17,13 @@ const listed = async (stack: Stack): Promise<string[]> =>
   ((await stack.api.GET('/sandboxes')).data ?? []).map(({ sandboxID }) => sandboxID);
 
 describe('a server that ends', () => {
+  const servers = useSuccessiveServers();
+  const { dataDir } = servers;
+
   it.each(['kill', 'stop'] as const)(
     'by %s leaves its sandboxes running, and the next one finds them with what runs inside',
     async (ending) => {
-      const first = await startStack({ dataDir });
+      const first = await servers.start();
       const { sandboxId } = await first.createSandbox({ metadata: { keep: 'yes' } });
       const before = await Sandbox.connect(sandboxId, first.connection);
       const counter = await before.commands.run(
@@ -38,9 +33,9 @@ describe('a server that ends', () => {
       // It runs until its sandbox is killed, which is how it ends.
       counter.wait().catch(() => {});
       const detail = await detailOf(first, sandboxId);
-      await first[ending]();
+      await servers.end(ending);
 
-      const second = await startStack({ dataDir });
+      const second = await servers.start();
       expect(second.address.apiKey).toBe(first.address.apiKey);
       expect(await listed(second)).toEqual([sandboxId]);
       expect(await detailOf(second, sandboxId)).toEqual({ ...detail, domain: second.address.domain });
@@ -52,12 +47,12 @@ describe('a server that ends', () => {
       const seen = await count();
       await expect.poll(count).toBeGreaterThan(seen);
       expect(await after.kill()).toBe(true);
-      await second.stop();
+      await servers.end('stop');
     },
   );
 
   it('with kill -9 in the middle of creates loses none that it acknowledged and keeps none half made', async () => {
-    const first = await startStack({ dataDir });
+    const first = await servers.start();
     const acknowledged: string[] = [];
     const create = async (): Promise<void> => void acknowledged.push((await first.createSandbox()).sandboxId);
     const early = Array.from({ length: 3 }, async (_, index) => {
@@ -68,11 +63,11 @@ describe('a server that ends', () => {
     const creates = [...early, ...Array.from({ length: 8 }, create)];
     const settled = Promise.allSettled(creates);
     await delay(20);
-    await first.kill();
+    await servers.end('kill');
     await settled;
     expect(acknowledged.length).toBeLessThan(creates.length);
 
-    const second = await startStack({ dataDir });
+    const second = await servers.start();
     const found = await listed(second);
     expect(found).toEqual(expect.arrayContaining(acknowledged));
     for (const id of found) {
@@ -80,20 +75,27 @@ describe('a server that ends', () => {
       expect((await sandbox.commands.run('echo usable')).stdout).toBe('usable\n');
     }
     await expect.poll(() => readdirSync(join(dataDir, 'sandboxes')).toSorted()).toEqual(found.toSorted());
+    for (const id of found) await Sandbox.kill(id, second.connection);
   });
 
   it('acts at its next start on what expired meanwhile', async () => {
-    const first = await startStack({ dataDir });
+    const first = await servers.start();
     const { sandboxId } = await first.createSandbox({ timeoutSeconds: 2 });
-    await first.kill();
+    await servers.end('kill');
     await delay(2500);
-    const second = await startStack({ dataDir });
+    const second = await servers.start();
     expect(await listed(second)).toEqual([]);
     await expect.poll(() => findTraces({ dataDir, ids: [sandboxId] })).toEqual([]);
   });
 });
 
 describe('skerry down', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'skerry-durable-'));
+  afterAll(async () => {
+    await runProgram(skerryProgram, ['down', '--data', dataDir]);
+    rmSync(dataDir, { recursive: true });
+  });
+
   it('leaves no process, mount, namespace, cgroup, interface, loop device or table behind', async () => {
     const stack = await startStack({ dataDir });
     const sandboxes = await Promise.all([stack.createSandbox(), stack.createSandbox()]);

@@ -1,21 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox } from '@skerry/sdk';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { runProgram } from '../stack/run-program.ts';
-import { skerryProgram } from '../stack/skerry-program.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { expect, it } from 'vitest';
+import type { Stack } from '../stack/stack.ts';
+import { useSuccessiveServers } from '../stack/successive-servers.ts';
 
-let dataDir: string;
-beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'skerry-kept-'));
-});
-afterEach(async () => {
-  await runProgram(skerryProgram, ['down', '--data', dataDir]);
-  rmSync(dataDir, { recursive: true });
-});
+const servers = useSuccessiveServers();
 
 const stateOf = async (stack: Stack, sandboxID: string) =>
   (await stack.api.GET('/sandboxes/{sandboxID}', { params: { path: { sandboxID } } })).data?.state;
@@ -37,20 +26,21 @@ it.each([
   ['kill', false],
   ['stop', false],
 ] as const)('a paused sandbox outlives its server that ends by %s, memory: %s', async (ending, memory) => {
-  const first = await startStack({ dataDir });
+  const first = await servers.start();
   const { sandboxId: id } = await createMarked(first);
   await Sandbox.pause(id, { ...first.connection, memory });
-  await first[ending]();
-  const second = await startStack({ dataDir });
+  await servers.end(ending);
+  const second = await servers.start();
   expect(await stateOf(second, id)).toBe('paused');
   expect(await readMark(second, id)).toBe(`hallo ${id}\n`);
   expect(await stateOf(second, id)).toBe('running');
+  expect(await Sandbox.kill(id, second.connection)).toBe(true);
 });
 
 it.each([10, 40, 90, 160, 250])(
   'kill -9 of the server %i ms after the first of a series of pauses and resumes loses no sandbox and no file',
   async (afterMs) => {
-    const first = await startStack({ dataDir });
+    const first = await servers.start();
     const sandboxes = await Promise.all([createMarked(first), createMarked(first), createMarked(first)]);
     const firstPause = Promise.withResolvers<void>();
     const series = sandboxes.map(async (sandbox, index) => {
@@ -65,10 +55,10 @@ it.each([10, 40, 90, 160, 250])(
     const ended = Promise.allSettled(series);
     // A call that is refused before the server is killed ends the test.
     await Promise.race([firstPause.promise.then(() => delay(afterMs)), Promise.all(series)]);
-    await first.kill();
+    await servers.end('kill');
     await ended;
 
-    const second = await startStack({ dataDir });
+    const second = await servers.start();
     for (const { sandboxId: id } of sandboxes) {
       expect(['running', 'paused']).toContain(await stateOf(second, id));
       expect(await readMark(second, id)).toBe(`hallo ${id}\n`);

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { findPostgres, type PostgresServer, startPostgres } from '@skerry/platform/postgres-server';
 import { describe, expect, it } from 'vitest';
 import { createSmallDisk, type SmallDisk } from '../faults/small-disk.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import { createLoad } from '../stack/create-load.ts';
+import { startStack } from '../stack/stack.ts';
 
 const MIB = 2 ** 20;
 
@@ -36,49 +35,6 @@ const toFaults = (postgres: PostgresServer, disk: SmallDisk): Fault[] => {
   ];
 };
 
-/** Creates and kills sandboxes until its end, and keeps count of what was acknowledged and what was refused. */
-const createLoad = ({ api }: Stack) => {
-  const created = new Set<string>();
-  const killed = new Set<string>();
-  const refusals: { status: number; retryAfter: string | null; message: string }[] = [];
-  const counts = { acknowledged: 0 };
-  let isOver = false;
-  const act = async (): Promise<void> => {
-    const [oldest] = created.size > 2 ? created : [];
-    if (oldest !== undefined) created.delete(oldest);
-    // More than the room that the pages of the tables have, and cannot be compressed.
-    const noise = randomBytes(10_000).toString('hex');
-    const { data, error, response } = oldest
-      ? await api.DELETE('/sandboxes/{sandboxID}', { params: { path: { sandboxID: oldest } } })
-      : await api.POST('/v2/sandboxes', { body: { templateID: 'base', timeout: 600, envVars: { noise } } });
-    if (!response.ok) {
-      const retryAfter = response.headers.get('retry-after');
-      refusals.push({ status: response.status, retryAfter, message: error?.message ?? '' });
-      await sleep(100);
-      return;
-    }
-    counts.acknowledged += 1;
-    if (oldest !== undefined) killed.add(oldest);
-    else if (data) created.add(data.sandboxID);
-  };
-  const loop = async (): Promise<void> => {
-    while (!isOver) await act();
-  };
-  const loops = [loop(), loop()];
-  const end = async (): Promise<void> => {
-    isOver = true;
-    await Promise.all(loops);
-  };
-  return {
-    created,
-    killed,
-    refusals,
-    counts,
-    end,
-    [Symbol.asyncDispose]: end,
-  };
-};
-
 describe.skipIf(findPostgres() === undefined)('with --database', () => {
   it('a server keeps its state over a restart of itself and over faults of PostgreSQL under load', async () => {
     using disk = createSmallDisk(256 * MIB);
@@ -99,7 +55,7 @@ describe.skipIf(findPostgres() === undefined)('with --database', () => {
       };
       expect(await list()).toEqual([kept.sandboxId]);
 
-      await using load = createLoad(again);
+      await using load = createLoad([api]);
       const { created, killed: ended, refusals, counts } = load;
       const goesOn = () => expect.poll(() => counts.acknowledged).toBeGreaterThan(counts.acknowledged + 2);
       for (const { message, isReadable = false, begin, end } of toFaults(postgres, disk)) {

@@ -1,21 +1,15 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Sandbox } from '@skerry/sdk';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { runProgram } from '../stack/run-program.ts';
 import { skerryProgram } from '../stack/skerry-program.ts';
-import { type Stack, startStack } from '../stack/stack.ts';
+import type { Stack } from '../stack/stack.ts';
+import { useSuccessiveServers } from '../stack/successive-servers.ts';
 
-let dataDir: string;
-beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'skerry-snapshots-'));
-});
-afterEach(async () => {
-  await runProgram(skerryProgram, ['down', '--data', dataDir]);
-  rmSync(dataDir, { recursive: true });
-});
+const servers = useSuccessiveServers();
+const { dataDir } = servers;
 
 const kept = (): string[] => readdirSync(join(dataDir, 'snapshots'));
 const list = async (stack: Stack): Promise<string[]> => {
@@ -32,14 +26,14 @@ const helperOf = (stack: Stack): number =>
   Number(readFileSync(`/proc/${stack.pid}/task/${stack.pid}/children`, 'utf8').trim().split(' ')[0]);
 
 it('snapshots outlive their server and its sandboxes', async () => {
-  const first = await startStack({ dataDir });
+  const first = await servers.start();
   const source = await create(first, 'base');
   await source.files.write('/home/user/mark', 'kept');
   const { snapshotId } = await source.createSnapshot({ name: 'mark', memory: false });
   await source.kill();
-  await first.kill();
+  await servers.end('kill');
   await runProgram(skerryProgram, ['down', '--data', dataDir]);
-  const second = await startStack({ dataDir });
+  const second = await servers.start();
   expect(await list(second)).toEqual([snapshotId]);
   const copy = await create(second, 'mark');
   expect(await read(copy)).toBe('kept');
@@ -56,7 +50,7 @@ it.each([
 ] as const)(
   'kill -9 of the %s %i ms into a series of snapshots loses none that was told of and leaves nothing else',
   async (victim, afterMs) => {
-    const first = await startStack({ dataDir });
+    const first = await servers.start();
     const sandboxes = await Promise.all([create(first, 'base'), create(first, 'base')]);
     for (const sandbox of sandboxes) {
       await sandbox.files.write('/home/user/mark', '0 0');
@@ -89,9 +83,9 @@ it.each([
         told.push([snapshotId, await sandbox.files.read('/home/user/mark')]);
       }
     }
-    await first.kill();
+    await servers.end('kill');
 
-    const second = await startStack({ dataDir });
+    const second = await servers.start();
     const found = await list(second);
     expect(found).toEqual(expect.arrayContaining(told.map(([snapshotId]) => snapshotId)));
     // Each sandbox may have one more snapshot, whose id was not returned before the kill.
@@ -106,6 +100,9 @@ it.each([
       const sandbox = await Sandbox.connect(sandboxId, second.connection);
       // Not the mark: a write that the kill cut off leaves it empty.
       expect(await sandbox.files.read('/home/user/own')).toBe(sandboxId);
+      await sandbox.kill();
     }
+    for (const snapshotId of found) await Sandbox.deleteSnapshot(snapshotId, second.connection);
+    expect(kept()).toEqual([]);
   },
 );

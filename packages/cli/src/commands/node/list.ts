@@ -6,7 +6,8 @@ import { toAge, toTable } from '../../table.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; quiet?: boolean };
 
-const HEAD = ['NAME', 'ADDRESS', 'STATE', 'RUNNING', 'PAUSED', 'MEMORY', 'SEEN', 'EPOCH', 'PROBLEM'];
+const HEAD = ['NAME', 'ADDRESS', 'STATE', 'RUNNING', 'PAUSED', 'MEMORY', 'SEEN', 'EPOCH'];
+const OWNER_HEAD = ['OWNER', 'LEASE'];
 
 /** `skerry node list`: a table, or one JSON object or name a line. */
 export function listNodesCommand(): Command {
@@ -20,12 +21,29 @@ export function listNodesCommand(): Command {
     const all = await nodes.list(await resolveConnection(flags));
     if (json) process.stdout.write(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
     else if (quiet) process.stdout.write(all.map(({ name }) => `${name}\n`).join(''));
-    else process.stdout.write(toTable(HEAD, all.map(toRow)));
+    else process.stdout.write(toNodeTable(all));
   });
 }
 
+/** With the columns of owners where several servers share the nodes. */
+const toNodeTable = (all: readonly NodeInfo[]): string => {
+  const isShared = all.some(({ owner }) => owner !== undefined);
+  const head = [...HEAD, ...(isShared ? OWNER_HEAD : []), 'PROBLEM'];
+  return toTable(
+    head,
+    all.map((node) => {
+      const { problem } = node;
+      const shown = problem === undefined ? '-' : toPrintable(problem);
+      return [...toRow(node), ...(isShared ? toOwnerCells(node) : []), shown];
+    }),
+  );
+};
+
+const toOwnerCells = ({ owner }: NodeInfo): string[] =>
+  owner === undefined ? ['-', '-'] : [owner.address, toAge(owner.leaseAgeMs)];
+
 const toRow = (node: NodeInfo): string[] => {
-  const { name, address, state, cordoned, lastSeenAt, epoch, room, load, problem } = node;
+  const { name, address, state, cordoned, lastSeenAt, epoch, room, load } = node;
   return [
     name,
     address,
@@ -35,6 +53,5 @@ const toRow = (node: NodeInfo): string[] => {
     room === undefined ? `${load.memoryMb} MiB` : `${load.memoryMb}/${room.memoryMb} MiB`,
     lastSeenAt === undefined ? 'never' : toAge(Date.now() - +lastSeenAt),
     String(epoch),
-    problem === undefined ? '-' : toPrintable(problem),
   ];
 };

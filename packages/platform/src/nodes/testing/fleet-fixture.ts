@@ -102,7 +102,11 @@ export const useFleet = ({ hasCopies = false } = {}): Fleet => {
         ids: createRandomIds(),
       });
       await fleet.plane.start({ ...template, ...size });
-      await nodes.start({ settle: fleet.plane.settleNode, lose: fleet.plane.loseNode });
+      const { plane } = fleet;
+      await nodes.start({
+        ...{ settle: plane.settleNode, lose: plane.loseNode, isIdle: plane.isIdleOn },
+        ...{ leave: plane.leaveNode, check: plane.checkRoutes },
+      });
     },
     stop: async () => {
       await fleet.plane.close();

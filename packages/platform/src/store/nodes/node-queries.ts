@@ -1,7 +1,10 @@
 import type { Selectable } from 'kysely';
+import { requireOwned, type Writer, writeFenced } from '../leases/fence.ts';
+import { type DatabaseTime, takeLease } from '../leases/lease-queries.ts';
+import type { LeaseHolder } from '../leases/lease-store.ts';
 import type { Database } from '../migrations.ts';
 import { ACTIVE_STATES, PLACED_STATES } from '../store.ts';
-import type { NodeLoad, NodeRow, NodeStore } from './node-store.ts';
+import type { NodeLoad, NodeRow, NodeStatus, NodeStore } from './node-store.ts';
 import type { NodeTable } from './node-tables.ts';
 
 const toNodeRow = (row: Selectable<NodeTable>): NodeRow => ({
@@ -11,6 +14,7 @@ const toNodeRow = (row: Selectable<NodeTable>): NodeRow => ({
   cordoned: row.cordoned === 1,
   seenAt: row.seen_at,
   lostAt: row.lost_at,
+  status: row.status === null ? null : (JSON.parse(row.status) as NodeStatus),
 });
 
 /** Whether an active sandbox or a snapshot that is not being removed is on the node. */
@@ -21,20 +25,37 @@ const isUsed = async (db: Database, name: string): Promise<boolean> => {
   return (await snapshot.where('state', 'in', ['making', 'ready']).executeTakeFirst()) !== undefined;
 };
 
+const note = (
+  db: Database,
+  name: string,
+  change: Partial<Selectable<NodeTable>>,
+  writer: Writer,
+): Promise<void> =>
+  writeFenced(db, writer, {
+    require: (tx) => requireOwned(tx, name, writer),
+    write: async (tx) => {
+      await tx.updateTable('nodes').set(change).where('name', '=', name).execute();
+    },
+  });
+
 /** The nodes of a store, in portable SQL. */
-export const createNodeQueries = (db: Database): NodeStore => ({
-  claimNode: ({ name, address }) =>
+export const createNodeQueries = (
+  db: Database,
+  { time, ...writer }: { time: DatabaseTime } & Writer,
+): NodeStore => ({
+  claimNode: (async ({ name, address }: { name: string; address: string }, holder?: LeaseHolder) =>
     db.transaction().execute(async (tx) => {
+      if (holder !== undefined && !(await takeLease(tx, name, { ...holder, time }))) return undefined;
       const row = await tx
         .insertInto('nodes')
-        .values({ name, address, epoch: 1, cordoned: 0, seen_at: null, lost_at: null })
+        .values({ name, address, epoch: 1, cordoned: 0, seen_at: null, lost_at: null, status: null })
         .onConflict((on) =>
           on.column('name').doUpdateSet((eb) => ({ address, epoch: eb('nodes.epoch', '+', 1) })),
         )
         .returningAll()
         .executeTakeFirstOrThrow();
       return toNodeRow(row);
-    }),
+    })) as NodeStore['claimNode'],
 
   listNodes: async () => (await db.selectFrom('nodes').selectAll().orderBy('name').execute()).map(toNodeRow),
 
@@ -48,13 +69,9 @@ export const createNodeQueries = (db: Database): NodeStore => ({
     return row && toNodeRow(row);
   },
 
-  noteNodeSeen: async (name, at) => {
-    await db.updateTable('nodes').set({ seen_at: at, lost_at: null }).where('name', '=', name).execute();
-  },
-
-  noteNodeLost: async (name, at) => {
-    await db.updateTable('nodes').set({ lost_at: at }).where('name', '=', name).execute();
-  },
+  noteNodeStatus: (name, status) => note(db, name, { status: JSON.stringify(status) }, writer),
+  noteNodeSeen: (name, at) => note(db, name, { seen_at: at, lost_at: null }, writer),
+  noteNodeLost: (name, at) => note(db, name, { lost_at: at }, writer),
 
   measureNodes: async () => {
     const sandboxes = await db
@@ -98,6 +115,7 @@ export const createNodeQueries = (db: Database): NodeStore => ({
     db.transaction().execute(async (tx): Promise<'forgotten' | 'in_use' | 'not_found'> => {
       const known = tx.selectFrom('nodes').select('name').where('name', '=', name);
       if ((await known.executeTakeFirst()) === undefined) return 'not_found';
+      await requireOwned(tx, name, writer);
       if (await isUsed(tx, name)) return 'in_use';
       // As `forgetSnapshot` leaves them: descendants on no node may name them.
       await tx

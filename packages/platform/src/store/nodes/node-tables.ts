@@ -8,6 +8,8 @@ export interface NodeTable {
   cordoned: number;
   seen_at: number | null;
   lost_at: number | null;
+  /** What its owner says of it, as JSON. */
+  status: string | null;
 }
 
 export const nodes: Migration = {

@@ -4,6 +4,8 @@ const CONNECT_MS = 5_000;
 const LOCK_WAIT_MS = 10_000;
 /** Longer than a wait for a lock, whose error has the reason. */
 const STATEMENT_MS = 30_000;
+/** A transaction holds a lock for which those of all servers wait: one of a server that hangs must not stop the others. */
+const IDLE_MS = 5_000;
 /** The database ends a statement before so many times its limit, unless it does not respond at all. */
 const RESPONSE_FACTOR = 1.5;
 
@@ -13,13 +15,18 @@ const INT8 = 20;
 interface TimeLimits {
   /** For each statement; the default is 30 s. `none` is for migrations, which may rewrite a table. */
   statementMs?: number | 'none';
+  /** Between the statements of a transaction; the default is 5 s. */
+  idleMs?: number;
 }
 
 /**
  * The settings of every connection to the database of a URL. Options in the URL hold, except for those that the store
  * relies on.
  */
-export const toConfig = (url: string, { statementMs = STATEMENT_MS }: TimeLimits = {}): ClientConfig => {
+export const toConfig = (
+  url: string,
+  { statementMs = STATEMENT_MS, idleMs = IDLE_MS }: TimeLimits = {},
+): ClientConfig => {
   const { connectionString, options } = splitOptions(url);
   const limit = statementMs === 'none' ? undefined : statementMs;
   return {
@@ -34,6 +41,7 @@ export const toConfig = (url: string, { statementMs = STATEMENT_MS }: TimeLimits
       '-c synchronous_commit=on',
       `-c lock_timeout=${LOCK_WAIT_MS}`,
       `-c statement_timeout=${limit ?? 0}`,
+      `-c idle_in_transaction_session_timeout=${idleMs}`,
     ].join(' '),
     types: {
       getTypeParser: ((oid: number, format: 'text') =>

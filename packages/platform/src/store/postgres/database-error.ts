@@ -12,6 +12,7 @@ const temporary: Record<string, string> = {
   '08': 'the connection to the database was lost',
   '28': 'the database refuses this server',
   '3D': 'the database does not exist',
+  '25P03': 'the database took too long',
   '25006': 'the database is read-only',
   '40': 'the database has undone a concurrent change',
   '53100': 'the disk of the database is full',

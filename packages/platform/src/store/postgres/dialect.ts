@@ -13,7 +13,7 @@ import {
 } from 'kysely';
 
 /** Identifies the lock that transactions of all servers of a database take; another one than that of `server-lock.ts`. */
-const TRANSACTION_LOCK = 7_365_727_201;
+export const TRANSACTION_LOCK = 7_365_727_201;
 
 class LockingDriver extends PostgresDriver {
   // The twin of SQLite's `begin immediate`: transactions check and then act, so one runs at a time. Each statement has

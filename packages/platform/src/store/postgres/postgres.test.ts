@@ -5,6 +5,8 @@ import { findPostgres, type PostgresServer, startPostgres } from '../../testing/
 import { createRecordingLog, type LogLine } from '../../testing/recording-log.ts';
 import type { NewSandbox, Store } from '../store.ts';
 import { describeStore } from '../suite/suite.ts';
+import { toConfig } from './config.ts';
+import { TRANSACTION_LOCK } from './dialect.ts';
 import { createPostgresStore } from './postgres.ts';
 
 const size = { cpuCount: 1, memoryMb: 128, diskMb: 100 };
@@ -79,6 +81,16 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     expect(new Set(made.map((template) => template.id)).size).toBe(1);
   });
 
+  it('does not wait long for a server that hangs in a transaction', async () => {
+    const hanging = new Client(toConfig(url, { idleMs: 100 }));
+    hanging.on('error', () => undefined);
+    await hanging.connect();
+    await hanging.query(`begin; select pg_advisory_xact_lock(${TRANSACTION_LOCK})`);
+    expect(await store.reserveSandbox(sandbox('i1'), { maxActive: 1 })).toBe('reserved');
+    await expect(hanging.query('commit')).rejects.toThrow();
+    await hanging.end();
+  });
+
   it('stores NUL, and the character by which it is written, in texts', async () => {
     const text = 'a\u0000b\uE000c\uE0000';
     await store.reserveSandbox(sandbox('i1', { metadata: { key: text } }), { maxActive: 1 });
@@ -99,6 +111,15 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
       message: expect.stringMatching(/^cannot open the database localhost\/test\d+$/),
       cause: { message: expect.stringMatching(/^another server uses the database localhost\/test\d+$/) },
     });
+  });
+
+  it('is shared by servers that all say so, whose migrations do not collide', async () => {
+    const shared = { url: await server.createDatabase(), isShared: true, serverWaitMs: 0 };
+    const both = await Promise.all([createPostgresStore(shared), createPostgresStore(shared)]);
+    await expect(createPostgresStore({ ...shared, isShared: false })).rejects.toThrow();
+    await both[0].addWarm({ id: 'i1', spec: '', createdAt: 1 });
+    expect(await both[1].listWarm()).toHaveLength(1);
+    for (const one of both) await one.close();
   });
 
   /** A store of an empty database with unsafe settings and a short limit, beside a connection of the test. */

@@ -1,4 +1,4 @@
-import { Kysely } from 'kysely';
+import { Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import pg, { type ClientConfig } from 'pg';
 import type { Log } from '../../log.ts';
@@ -25,7 +25,7 @@ export const toDatabaseName = (url: string): string => {
 
 /**
  * Opens the store in a PostgreSQL database and migrates its tables first. A password that the URL does not have is looked up
- * in `PGPASSWORD` and `PGPASSFILE`. Rejects when another server uses the database, when it is from a newer version, and
+ * in `PGPASSWORD` and `PGPASSFILE`. Rejects when another server uses the database, unless both share it, when it is from a newer version, and
  * when it cannot be reached; messages name the database without its password. Later, calls reject with `unavailable` while
  * the database cannot serve them, or does not within the time of a statement. `close` waits for calls in progress up to
  * `closeMs`, then logs that the database does not respond and cuts its connections, so that they reject with `unavailable`.
@@ -35,6 +35,7 @@ export const createPostgresStore = async ({
   serverWaitMs = SERVER_WAIT_MS,
   statementMs,
   closeMs = CLOSE_MS,
+  isShared = false,
   now = Date.now,
   log,
 }: {
@@ -45,6 +46,8 @@ export const createPostgresStore = async ({
   statementMs?: number;
   /** Default: 5 s. */
   closeMs?: number;
+  /** Whether other servers that also say so may use the database at the same time. */
+  isShared?: boolean;
   /** The time of the entries that the store itself writes into the log of a sandbox. */
   now?: () => number;
   log?: Pick<Log, 'warn'> | undefined;
@@ -53,9 +56,11 @@ export const createPostgresStore = async ({
   const sockets = createSockets();
   const stream = sockets.open;
   const config = { ...toConfig(url, statementMs === undefined ? {} : { statementMs }), stream };
-  const lock = await takeServerLock(config, { name, waitMs: serverWaitMs }).catch((error: unknown) => {
-    throw new Error(`cannot open the database ${name}`, { cause: error });
-  });
+  const lock = await takeServerLock(config, { name, waitMs: serverWaitMs, isShared }).catch(
+    (error: unknown) => {
+      throw new Error(`cannot open the database ${name}`, { cause: error });
+    },
+  );
   const open = (settings: ClientConfig, max: number): Kysely<Schema> => {
     const pool = new pg.Pool({ ...settings, max });
     // Of an idle connection, which the pool then removes.
@@ -85,7 +90,13 @@ export const createPostgresStore = async ({
       clearTimeout(limit);
     }
   };
-  return { ...createStoreQueries(db, { now }), close };
+  const time = () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+  const toStore = (owner?: string): Store => ({
+    ...createStoreQueries(db, { now, time, ...(owner !== undefined && { owner }) }),
+    ownedBy: toStore,
+    close,
+  });
+  return toStore();
 };
 
 /** Closes the database when it resolves or rejects. */

@@ -14,21 +14,20 @@ export interface ServerLock {
 }
 
 /** Resolves with false when another connection has the lock. */
-const tryLock = async (client: Client): Promise<boolean> => {
-  const { rows } = await client.query<{ held: boolean }>(
-    `select pg_try_advisory_lock(${SERVER_LOCK}) as held`,
-  );
+const tryLock = async (client: Client, isShared: boolean): Promise<boolean> => {
+  const call = isShared ? 'pg_try_advisory_lock_shared' : 'pg_try_advisory_lock';
+  const { rows } = await client.query<{ held: boolean }>(`select ${call}(${SERVER_LOCK}) as held`);
   return rows[0]?.held === true;
 };
 
 /**
- * Takes the lock of a database on a connection of its own, so that two servers do not share it by accident. When that
+ * Takes the lock of a database on a connection of its own, so that servers share it only when all of them ask for that. When that
  * connection ends, the lock is taken again as soon as that is possible. Rejects when another server still has it after
  * `waitMs`.
  */
 export const takeServerLock = async (
   config: ClientConfig,
-  { name, waitMs }: { name: string; waitMs: number },
+  { name, waitMs, isShared = false }: { name: string; waitMs: number; isShared?: boolean },
 ): Promise<ServerLock> => {
   let held: Client | undefined;
   let isClosing = false;
@@ -39,7 +38,7 @@ export const takeServerLock = async (
     client.on('error', () => undefined);
     try {
       await client.connect();
-      if (!(await tryLock(client))) {
+      if (!(await tryLock(client, isShared))) {
         await client.end();
         return false;
       }

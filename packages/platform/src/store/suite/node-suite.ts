@@ -19,7 +19,8 @@ export const describeNodes = (
   describe('nodes', () => {
     it('have an epoch that rises with each claim, and keep their cordon', async () => {
       expect(await claim('b')).toEqual({
-        ...{ name: 'b', address: '10.0.0.1:7400', epoch: 1, cordoned: false, seenAt: null, lostAt: null },
+        ...{ name: 'b', address: '10.0.0.1:7400', epoch: 1, cordoned: false, seenAt: null },
+        ...{ lostAt: null, status: null },
       });
       expect(await ask().setCordoned('b', true)).toMatchObject({ cordoned: true });
       expect(await claim('b', '10.0.0.2:7400')).toMatchObject({

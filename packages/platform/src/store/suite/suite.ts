@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { NewSandbox, Store } from '../store.ts';
 import { describeBuilds } from './build-suite.ts';
 import { describeCache } from './cache-suite.ts';
+import { describeLeases } from './lease-suite.ts';
 import { describeNodes } from './node-suite.ts';
 import { describeObservations } from './observation-suite.ts';
 import { describeSnapshots } from './snapshot-suite.ts';
@@ -301,6 +302,7 @@ export const describeStore = (
     for (const part of [describeBuilds, describeTags, describeUsage, describeCache]) part(() => store);
     describeNodes(() => store, { sandbox });
     describeStored(() => store, { sandbox });
+    describeLeases(() => store, { sandbox });
 
     describe('api keys', () => {
       const key = {

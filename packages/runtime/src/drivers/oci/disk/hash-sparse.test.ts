@@ -78,7 +78,9 @@ it('is equal for a hole and for zeros', async () => {
 
 it('costs nothing for data that was never written', async () => {
   const terabytes = 4 * 2 ** 40;
-  const startedMs = performance.now();
+  // Of the processor: the clock goes on while others have it.
+  const before = process.cpuUsage();
   expect(await hashOf(terabytes, [[terabytes - 1, Buffer.from('x')]])).not.toBe(await hashOf(terabytes, []));
-  expect(performance.now() - startedMs).toBeLessThan(5_000);
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1_000).toBeLessThan(5_000);
 });

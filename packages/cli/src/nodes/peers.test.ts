@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Credentials, loadCredentials } from '@skerry/runtime/node';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createLog } from '../log/log.ts';
+import { listenForPeers, type RunningPeers } from './peers.ts';
+import { writeCertificates } from './write-certificates.ts';
+
+let folder: string;
+const running: RunningPeers[] = [];
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'skerry-peers-'));
+  await writeCertificates({ dir: folder, names: ['a'], days: 1, renew: false });
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((peers) => peers.close()));
+  rmSync(folder, { recursive: true });
+});
+
+const load = (name: string, role: 'platform' | 'node'): Credentials => {
+  const files = { cert: join(folder, `${name}.crt`), key: join(folder, `${name}.key`) };
+  return loadCredentials({ ...files, ca: join(folder, 'ca.crt') }, { role });
+};
+const log = createLog({ write: () => undefined, level: 'error' });
+
+/** A server that answers whether a request has come from a peer. */
+const listen = async (credentials: Credentials): Promise<{ peers: RunningPeers; server: Server }> => {
+  const server = createServer((request, response) => {
+    void text(request).then((body) =>
+      response.writeHead(201).end(`${peers.isFromPeer(request)} ${request.method} ${request.url} ${body}`),
+    );
+  });
+  const peers = await listenForPeers({ listen: { host: '127.0.0.1', port: 0 }, credentials, server, log });
+  running.push(peers);
+  return { peers, server };
+};
+const call = { method: 'POST', path: '/sandboxes?a=b', headers: {}, body: 'text' };
+const { signal } = new AbortController();
+
+it('pass calls between servers with certificates of the platform, which are told from those of others', async () => {
+  const [one, two] = [await listen(load('platform', 'platform')), await listen(load('platform', 'platform'))];
+  for (let round = 0; round < 2; round += 1) {
+    const response = await one.peers.send(two.peers.address, call, signal);
+    expect([response.statusCode, await text(response)]).toEqual([201, 'true POST /sandboxes?a=b text']);
+  }
+  two.server.listen(0, '127.0.0.1');
+  await once(two.server, 'listening');
+  const { port } = two.server.address() as { port: number };
+  const direct = await fetch(`http://127.0.0.1:${port}/`);
+  expect(await direct.text()).toBe('false GET / ');
+  two.server.close();
+  two.server.closeAllConnections();
+});
+
+it('accept no certificate of a node, and call no node', async () => {
+  const [platform, node] = [await listen(load('platform', 'platform')), await listen(load('a', 'node'))];
+  await expect(node.peers.send(platform.peers.address, call, signal)).rejects.toThrow();
+  await expect(platform.peers.send(node.peers.address, call, signal)).rejects.toThrow(
+    'its certificate is not for the platform',
+  );
+});
+
+it('reject when the other server is away, or the caller leaves', async () => {
+  const [one, two] = [await listen(load('platform', 'platform')), await listen(load('platform', 'platform'))];
+  await expect(one.peers.send(two.peers.address, call, AbortSignal.abort())).rejects.toThrow('aborted');
+  await two.peers.close();
+  running.splice(running.indexOf(two.peers), 1);
+  await expect(one.peers.send(two.peers.address, call, signal)).rejects.toThrow(two.peers.address);
+});

@@ -1,0 +1,124 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { ApiError } from '@skerry/contract/error';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../clock.ts';
+import { ElsewhereError } from '../nodes/elsewhere.ts';
+import type { Call } from '../nodes/locate-call.ts';
+
+/** The other servers of the same database. */
+export interface Peers {
+  /** Whether another server has sent a request, which has to be answered here then. */
+  isFromPeer(request: IncomingMessage): boolean;
+  /** Makes a call at the server of that address. Resolves with the head of its response; rejects when the connection fails. */
+  send(
+    address: string,
+    call: { method: string; path: string; headers: IncomingHttpHeaders; body: Readable | string | undefined },
+    signal: AbortSignal,
+  ): Promise<IncomingMessage>;
+}
+
+export interface ForwardingOptions {
+  peers: Peers;
+  locate(call: Call): Promise<string | undefined>;
+  clock: Pick<Clock, 'after'>;
+}
+
+/** How often the owner of what a call waits for is looked up: one that hangs loses it. */
+const LOOKUP_MS = 2_000;
+/** Of one connection, or made anew for the other. */
+const hopHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', 'te']);
+
+/** Makes calls at the servers that own what they are for, after their authentication and before their validation. */
+export const forwardCalls = (server: FastifyInstance, { peers, locate, clock }: ForwardingOptions) => {
+  const toCall = (request: FastifyRequest): Call => ({
+    method: request.method,
+    pattern: request.routeOptions.url ?? '',
+    params: request.params as Call['params'],
+    query: request.query as Call['query'],
+  });
+
+  /** Aborts the signal when the call has another owner, or none. */
+  const watchOwner = (address: string, call: Call, left: AbortController): (() => void) => {
+    let cancel = (): void => {};
+    const look = (): void => {
+      cancel = clock.after(LOOKUP_MS, () => {
+        void locate(call)
+          .catch(() => undefined)
+          .then((now) => (now === address ? look() : left.abort(new Error('it is no longer the owner'))));
+      });
+    };
+    look();
+    return () => cancel();
+  };
+
+  const forward = async (
+    address: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    call?: Call,
+  ): Promise<FastifyReply> => {
+    const left = new AbortController();
+    const leave = (): void => left.abort(new Error('the caller disconnected'));
+    reply.raw.once('close', leave);
+    const cancel = call ? watchOwner(address, call, left) : undefined;
+    try {
+      const headers = Object.entries(request.headers).filter(([name]) => !hopHeaders.has(name));
+      const body = toBody(request.body);
+      const response = await peers.send(
+        address,
+        {
+          method: request.method,
+          path: request.raw.url ?? '/',
+          headers: Object.fromEntries(
+            body instanceof Readable ? headers : headers.filter(([name]) => name !== 'content-length'),
+          ),
+          body,
+        },
+        left.signal,
+      );
+      reply.code(response.statusCode ?? 502);
+      for (const [name, value] of Object.entries(response.headers))
+        if (value !== undefined && !hopHeaders.has(name)) reply.header(name, value);
+      if (response.statusCode !== 204) return await reply.send(response);
+      response.resume();
+      return await reply.send();
+    } catch (cause) {
+      throw new ApiError('unavailable', 'the server that owns what this is for did not answer: try again', {
+        cause,
+        headers: { 'Retry-After': '1' },
+      });
+    } finally {
+      cancel?.();
+    }
+  };
+
+  server.addHook('preHandler', async (request, reply) => {
+    if (peers.isFromPeer(request.raw)) return undefined;
+    const call = toCall(request);
+    try {
+      const address = await locate(call);
+      return address === undefined ? undefined : await forward(address, request, reply, call);
+    } catch (error) {
+      // What was recorded can be read here too.
+      const isReadable = request.method === 'GET' && call.params.sandboxID !== undefined && !reply.sent;
+      if (isReadable && error instanceof ApiError && error.code === 'unavailable') return undefined;
+      throw error;
+    }
+  });
+
+  return {
+    /** Makes a call that has rejected with `ElsewhereError` there; undefined for other errors. */
+    redirect: (
+      error: unknown,
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ): Promise<FastifyReply> | undefined =>
+      error instanceof ElsewhereError ? forward(error.address, request, reply) : undefined,
+  };
+};
+
+const toBody = (body: unknown): Readable | string | undefined => {
+  if (body === undefined || body === null || body instanceof Readable) return body ?? undefined;
+  return JSON.stringify(body);
+};

@@ -1,0 +1,55 @@
+import { requireTemplate } from '../handlers/template-reference.ts';
+import type { Store } from '../store/store.ts';
+import type { Nodes } from './nodes.ts';
+
+/** A call of the platform API, as far as it decides which of several servers makes it. */
+export interface Call {
+  method: string;
+  /** As fastify writes it: `/sandboxes/:sandboxID`. */
+  pattern: string;
+  params: Record<string, string | undefined>;
+  query: Record<string, string | undefined>;
+}
+
+/** Those that only read the database, whose answer is the same on each server. */
+const everywhere = new Set(['/sandboxes/:sandboxID', '/skerry/v1/sandboxes/:sandboxID/explanation']);
+
+/** What one server at a time does: that which has the files of builds. */
+const ofBuilder = /^\/((v2\/|v3\/)?templates|skerry\/v1\/(templates|images|build-cache))\b/;
+/** Of these, what reads more than the database. */
+const filesOfBuilder = /\/(files|images)\//;
+
+/**
+ * Finds the server that makes a call: resolves with its address, or undefined when it is this one or any. Rejects with `unavailable` when
+ * no server can make it now.
+ */
+export const createLocateCall = ({
+  store,
+  nodes,
+}: {
+  store: Store;
+  nodes: Pick<Nodes, 'serverOf' | 'builder'>;
+}): ((call: Call) => Promise<string | undefined>) => {
+  const nodeOfFiles = async (text: string | undefined): Promise<string | null> => {
+    if (text === undefined) return null;
+    const sandbox = await store.findSandbox(text);
+    if (sandbox !== undefined) return sandbox.node;
+    // The handler reports what is wrong with it.
+    const found = await requireTemplate(store, text).catch(() => undefined);
+    return found?.snapshot?.node ?? null;
+  };
+
+  return async ({ method, pattern, params, query }) => {
+    const { sandboxID, snapshotID, nodeName } = params;
+    if (sandboxID !== undefined) {
+      if (method === 'GET' && everywhere.has(pattern)) return undefined;
+      return nodes.serverOf((await store.findSandbox(sandboxID))?.node ?? null);
+    }
+    if (nodeName !== undefined) return method === 'DELETE' ? nodes.serverOf(nodeName) : undefined;
+    if (snapshotID !== undefined) return nodes.serverOf(await nodeOfFiles(snapshotID));
+    if (pattern === '/skerry/v1/snapshots/diff')
+      return nodes.serverOf((await nodeOfFiles(query.to)) ?? (await nodeOfFiles(query.from)));
+    const isRead = method === 'GET' && !filesOfBuilder.test(pattern);
+    return ofBuilder.test(pattern) && !isRead ? nodes.builder() : undefined;
+  };
+};

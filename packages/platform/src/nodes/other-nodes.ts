@@ -1,0 +1,98 @@
+import type { Duplex } from 'node:stream';
+import { ApiError } from '@skerry/contract/error';
+import type { Features } from '@skerry/runtime';
+import type { LeaseHolder, LeaseRow } from '../store/leases/lease-store.ts';
+import type { NodeRow } from '../store/nodes/node-store.ts';
+import type { Store } from '../store/store.ts';
+import type { NodeImages } from './fleet-images.ts';
+import { builderLease } from './ownership.ts';
+import type { Candidate } from './placement.ts';
+
+/** A candidate for a sandbox, and the address of its server. */
+export type OtherCandidate = Candidate & { server: string };
+
+/** One run of a sandbox on a node. */
+export interface RunOnNode {
+  instance: string;
+  runId: string;
+}
+
+/** Opens a stream to the agent of a run. Rejects as `Instance.connect` does, and with `unavailable` when the run has ended. */
+export type OpenDoor = (run: RunOnNode, port: number, signal?: AbortSignal) => Promise<Duplex>;
+
+/** One of several servers of a database, and how it uses nodes of which it is not the owner. */
+export interface Replica extends LeaseHolder {
+  openDoor(node: { name: string; address: string }, ...run: Parameters<OpenDoor>): ReturnType<OpenDoor>;
+  imagesAt(node: { name: string; address: string }): Pick<NodeImages, 'read'>;
+}
+
+/** A node and the server that has its lease. */
+export interface OwnedRow {
+  row: NodeRow;
+  /** Undefined when it has expired. */
+  lease: LeaseRow | undefined;
+}
+
+/** What the database says of the nodes of all servers. */
+export interface OtherNodes {
+  read(): Promise<OwnedRow[]>;
+  /** As candidates for a sandbox, with the address of their server. */
+  candidates(level: Features['level']): Promise<OtherCandidate[]>;
+  /** Of those that were read last. */
+  features(): Features[];
+  /**
+   * The address of the server that owns a node; undefined: it is this one. Throws `unavailable` when no server has the lease, or the one that
+   * has it cannot be found.
+   */
+  serverOf(node: string): Promise<string | undefined>;
+  /** The same of the server that builds templates. */
+  builder(): Promise<string | undefined>;
+}
+
+export const createOtherNodes = (
+  store: Store,
+  { owner, owns }: { owner: string; owns(node: string): boolean },
+): OtherNodes => {
+  let last: OwnedRow[] = [];
+  const isOther = ({ row }: OwnedRow): boolean => !owns(row.name);
+
+  const read = async (): Promise<OwnedRow[]> => {
+    const leases = new Map((await store.listLeases()).map((lease) => [lease.name, lease]));
+    last = (await store.listNodes()).map((row) => ({ row, lease: leases.get(row.name) }));
+    return last;
+  };
+  const locate = async (lease: string): Promise<string | undefined> => {
+    const found = (await store.listLeases()).find(({ name }) => name === lease);
+    if (found === undefined) throw noServer(lease);
+    return found.owner === owner ? undefined : found.address;
+  };
+
+  return {
+    read,
+    candidates: async (level) =>
+      (await read()).filter(isOther).map(({ row, lease }): OtherCandidate => {
+        const { status } = row;
+        const room = status?.room ?? { sandboxes: 0, memoryMb: 0 };
+        const candidate = { name: row.name, room, server: lease?.address ?? '' };
+        if (lease === undefined || status === null) return { ...candidate, obstacle: 'has no server now' };
+        if (row.cordoned) return { ...candidate, obstacle: 'is cordoned' };
+        const theirs = status.features?.level ?? level;
+        if (theirs !== level) return { ...candidate, obstacle: `has isolation level ${theirs}` };
+        if (status.state === 'ready') return { ...candidate, obstacle: undefined };
+        const obstacle = status.state === 'settling' ? 'has just come back' : 'cannot be reached';
+        return { ...candidate, obstacle };
+      }),
+    features: () => last.filter(isOther).flatMap(({ row }) => row.status?.features ?? []),
+    serverOf: async (node) => (owns(node) ? undefined : locate(node)),
+    builder: () => locate(builderLease),
+  };
+};
+
+const noServer = (lease: string): ApiError =>
+  new ApiError(
+    'unavailable',
+    lease === builderLease
+      ? 'no server builds templates now: try again in a moment'
+      : `no server has taken over node "${lease}" yet: try again in a moment`,
+    { headers: { 'Retry-After': '1' } },
+  );

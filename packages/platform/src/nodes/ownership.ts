@@ -1,0 +1,144 @@
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { LeaseHolder } from '../store/leases/lease-store.ts';
+import type { NodeRow } from '../store/nodes/node-store.ts';
+import type { Store } from '../store/store.ts';
+
+export interface OwnershipOptions {
+  /** This server. */
+  holder: LeaseHolder;
+  /** All nodes, also those of other servers. */
+  listed: readonly { name: string; address: string }[];
+  store: Store;
+  clock: Clock;
+  log: Log;
+  /** Whether nothing that this server began on the node is under way. */
+  isIdle(node: string): Promise<boolean>;
+  onGain(row: NodeRow): void;
+  /** Resolves when this server does not act on the node any more. */
+  onLose(node: string): Promise<void>;
+  /** Called after each round that could read the database. */
+  onRound(): Promise<void>;
+}
+
+/** The nodes for which one of several servers acts. */
+export interface Ownership {
+  owns(node: string): boolean;
+  /** Whether this server builds templates. */
+  readonly isBuilder: boolean;
+  /** Makes the first round, then repeats it. Rejects when the database cannot be used. */
+  start(): Promise<void>;
+  /** Stops after the round in progress, and gives up all leases: call when this server acts on no node any more. */
+  close(): Promise<void>;
+}
+
+/** Lease of the server that builds templates, which is one at a time. */
+export const builderLease = '*templates';
+/** Each server has a lease of that kind, by which the others count it. */
+const serverLease = '*server ';
+/** Rounds in the time of a lease: two may fail before it expires. */
+const ROUNDS = 3;
+
+/**
+ * Shares the nodes among the servers that have leases: each takes free ones up to its share and gives one away while it has more. Those of
+ * a server that does not renew its leases are free when these expire.
+ */
+export const createOwnership = (options: OwnershipOptions): Ownership => {
+  const { holder, listed, store, clock, log, isIdle } = options;
+  const owned = new Set<string>();
+  /** When nodes without an owner were first seen so. */
+  const freeSince = new Map<string, number>();
+  let isBuilder = false;
+  let isClosed = false;
+  let cancelNext = (): void => {};
+  let inProgress = Promise.resolve();
+
+  const lose = async (node: string): Promise<void> => {
+    // First: from now on calls for it go to its next owner.
+    owned.delete(node);
+    await options.onLose(node);
+  };
+
+  const claim = async (node: { name: string; address: string }): Promise<void> => {
+    // What began under the former lease would pass the fence again.
+    if (!(await isIdle(node.name))) return;
+    const row = await store.claimNode(node, holder);
+    if (row === undefined) return;
+    owned.add(node.name);
+    log.info('this server owns a node', { node: node.name, epoch: row.epoch });
+    options.onGain(row);
+  };
+
+  const takeFree = async (taken: ReadonlySet<string>, share: number): Promise<void> => {
+    for (const node of listed) {
+      if (owned.has(node.name) || taken.has(node.name)) {
+        freeSince.delete(node.name);
+        continue;
+      }
+      const since = freeSince.get(node.name) ?? clock.elapsed();
+      freeSince.set(node.name, since);
+      // Another server may not have it in its list, or not start any more.
+      const isLeft = clock.elapsed() - since >= holder.leaseMs;
+      if (owned.size < share || isLeft) await claim(node);
+    }
+  };
+
+  const giveAway = async (share: number): Promise<void> => {
+    const given = [...owned].toSorted().at(-1);
+    if (given === undefined || owned.size <= share || !(await isIdle(given))) return;
+    await lose(given);
+    await store.releaseLeases(holder.owner, given);
+    log.info('a node is left to another server', { node: given });
+  };
+
+  const round = async (): Promise<void> => {
+    const renewed = new Set(await store.renewLeases(holder));
+    for (const node of [...owned]) {
+      if (renewed.has(node)) continue;
+      log.warn('another server has taken over a node', { node });
+      await lose(node);
+    }
+    const isNew = await store.takeLease(`${serverLease}${holder.owner}`, holder);
+    if (!isNew) throw new Error('another server has the same name');
+    const leases = await store.listLeases();
+    const taken = new Set(leases.map(({ name }) => name));
+    const servers = leases.filter(({ name }) => name.startsWith(serverLease)).length;
+    const share = Math.ceil(listed.length / Math.max(servers, 1));
+    await takeFree(taken, share);
+    await giveAway(share);
+    const mayBuild = renewed.has(builderLease) || !taken.has(builderLease);
+    isBuilder = owned.size > 0 && mayBuild && (await store.takeLease(builderLease, holder));
+    if (!isBuilder && renewed.has(builderLease)) await store.releaseLeases(holder.owner, builderLease);
+    await options.onRound();
+  };
+
+  const repeat = (): void => {
+    if (isClosed) return;
+    cancelNext = clock.after(holder.leaseMs / ROUNDS, () => {
+      inProgress = round()
+        .catch((error) => log.warn('the leases of this server could not be renewed', { error }))
+        .then(repeat);
+    });
+  };
+
+  return {
+    owns: (node) => owned.has(node),
+    get isBuilder() {
+      return isBuilder;
+    },
+    start: async () => {
+      await round();
+      repeat();
+    },
+    close: async () => {
+      isClosed = true;
+      cancelNext();
+      await inProgress;
+      owned.clear();
+      isBuilder = false;
+      await store
+        .releaseLeases(holder.owner)
+        .catch((error) => log.warn('leases could not be given up; they expire', { error }));
+    },
+  };
+};

@@ -1,0 +1,55 @@
+import { ApiError } from '@skerry/contract/error';
+import type { Database } from '../migrations.ts';
+
+/** Who writes: with an owner, only what is on nodes whose lease that owner has may change. */
+export interface Writer {
+  /** Undefined: the only server. */
+  owner?: string | undefined;
+}
+
+/** The 503 for a write, or a call, of a server that is not the owner of the node. */
+export const notOwner = (node: string): ApiError =>
+  new ApiError('unavailable', `another server has taken over node "${node}": try again in a moment`, {
+    headers: { 'Retry-After': '1' },
+  });
+
+/** Whether the writer may change what is on that node. */
+export const isOwned = async (
+  db: Database,
+  node: string | null | undefined,
+  { owner }: Writer,
+): Promise<boolean> => {
+  if (owner === undefined || node === null || node === undefined) return true;
+  // Also an expired one, as long as no other server has taken it.
+  const held = db.selectFrom('leases').select('name').where('name', '=', node).where('owner', '=', owner);
+  return (await held.executeTakeFirst()) !== undefined;
+};
+
+/** Throws `unavailable` when the writer may not change what is on that node. */
+export const requireOwned = async (
+  db: Database,
+  node: string | null | undefined,
+  writer: Writer,
+): Promise<void> => {
+  if (!(await isOwned(db, node, writer))) throw notOwner(node as string);
+};
+
+/** The same for the node of a sandbox; one without a row passes. */
+export const requireOwnedSandbox = async (db: Database, id: string, writer: Writer): Promise<void> => {
+  if (writer.owner === undefined) return;
+  const row = await db.selectFrom('sandboxes').select('node').where('id', '=', id).executeTakeFirst();
+  await requireOwned(db, row?.node, writer);
+};
+
+/** Writes when `require` allows it to that writer, in one transaction where several servers write. */
+export const writeFenced = <T>(
+  db: Database,
+  writer: Writer,
+  { require, write }: { require(tx: Database): Promise<void>; write(tx: Database): Promise<T> },
+): Promise<T> =>
+  writer.owner === undefined
+    ? write(db)
+    : db.transaction().execute(async (tx) => {
+        await require(tx);
+        return write(tx);
+      });
