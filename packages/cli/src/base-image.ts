@@ -58,8 +58,8 @@ export async function startHelperWithImage({
   let made: Omit<HelperWithImage, 'close'>;
   if (currentRootlessState() === undefined) {
     const isMade = await hasBaseFile(options);
-    const work = [start(helper), isMade ? undefined : makeApart()] as const;
-    for (const part of work) part?.catch((error: unknown) => failing.abort(error));
+    const work = [start(helper), isMade ? Promise.resolve(undefined) : makeApart()] as const;
+    for (const part of work) part.catch((error: unknown) => failing.abort(error));
     // Nothing of the other may be under way when this rejects.
     await Promise.allSettled(work);
     const [runtime, base] = await Promise.all(work);

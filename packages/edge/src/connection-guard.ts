@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import type { ConnectionBounds } from './connection-bounds.ts';
+import { firstHeadTimes, limitFirstHead } from './first-head.ts';
 
 /** Knows of each connection what its requests have shown, so that a caller that shows nothing cannot take those of others. */
 export interface ConnectionGuard {
@@ -42,7 +43,7 @@ const QUIET_MS = 60_000;
 /**
  * Bounds the connections of a server: those that have shown nothing, those without a key, both in all and from one address, and all.
  * When a bound is reached, the server closes the oldest connection with the fewest rights; if there is none, the new one. No connection of a
- * caller with a key ends for another. Addresses of this host, as of a proxy, have no bound of their own.
+ * caller with a key ends for another. A connection whose first request does not come in time ends. Addresses of this host, as of a proxy, have no bound of their own.
  */
 export const guardConnections = (
   server: Server,
@@ -124,11 +125,13 @@ export const guardConnections = (
       leaveLists(connection);
     });
   });
+  const noteRequest = limitFirstHead(server, firstHeadTimes);
   // Held by Node, should the counts above ever miss one.
   server.maxConnections = bounds.all + 1;
 
   return {
     begin({ socket }, response) {
+      noteRequest(socket);
       const connection = open.get(socket);
       if (connection === undefined) return;
       connection.underWay += 1;
@@ -140,6 +143,7 @@ export const guardConnections = (
       connection.closing = response;
     },
     beginUpgrade({ socket }) {
+      noteRequest(socket);
       const connection = open.get(socket);
       if (connection !== undefined) connection.underWay += 1;
     },
