@@ -17,7 +17,7 @@ const allowed: Record<string, string[]> = {
   envd: ['contract', 'envd-client'],
   edge: ['contract'],
   platform: ['contract', 'envd-client', 'platform-client', 'runtime'],
-  cli: ['contract', 'edge', 'envd', 'images', 'platform', 'runtime', 'sdk'],
+  cli: ['blobs', 'contract', 'edge', 'envd', 'images', 'platform', 'runtime', 'sdk'],
   testkit: ['contract', 'edge', 'envd-client', 'platform', 'platform-client', 'runtime', 'sdk'],
 };
 

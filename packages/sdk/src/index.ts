@@ -19,6 +19,7 @@ export {
   type NodeOptions,
   type NodeState,
   nodes,
+  type RemainingSandbox,
   type SandboxExplanation,
 } from './nodes/nodes.ts';
 export type { CommandHandle, OutputListeners } from './process/command-handle.ts';

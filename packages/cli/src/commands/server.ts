@@ -1,5 +1,6 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
+import { type BlobStoreFlag, parseBlobStore } from './parse-blob-store.ts';
 import { parseDuration } from './parse-duration.ts';
 import { parseAddress, parseNode } from './parse-node.ts';
 import { type BuildFlags, toBuildOptions, withBuildOptions } from './serve/build-options.ts';
@@ -21,6 +22,7 @@ interface ServerFlags extends ServingFlags, BuildFlags, CredentialFlags, Foregro
   node: ReturnType<typeof parseNode>[];
   nodes?: string;
   nodeDeadAfter: number;
+  blobs?: BlobStoreFlag;
   peerListen?: ReturnType<typeof parseAddress>;
 }
 
@@ -43,6 +45,14 @@ export function serverCommand(): Command {
       parseDuration,
       60,
     )
+    .addOption(
+      new Option(
+        '--blobs <store>',
+        'keep paused sandboxes in a blob store too, so that they resume on other nodes: an absolute path, or s3://BUCKET?region=REGION&endpoint=URL with the credentials of the AWS variables; not with --peer-listen',
+      )
+        .argParser(parseBlobStore)
+        .conflicts('peerListen'),
+    )
     .option(
       '--peer-listen <host:port>',
       'share the nodes with other servers of the database, which reach this one at that address',
@@ -61,6 +71,7 @@ export function serverCommand(): Command {
         files: toCredentialFiles(flags),
         listed,
         deadMs: flags.nodeDeadAfter * 1_000,
+        blobStore: flags.blobs,
         peerListen: flags.peerListen,
       });
       const { address } = server;

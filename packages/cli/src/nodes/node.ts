@@ -2,7 +2,13 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { forwardImagesService, openImageFiles } from '@skerry/images';
 import { RuntimeError } from '@skerry/runtime';
-import { type CredentialFiles, CredentialsError, loadCredentials, serveNode } from '@skerry/runtime/node';
+import {
+  type CredentialFiles,
+  CredentialsError,
+  loadCredentials,
+  serveNode,
+  toSnapshotSocket,
+} from '@skerry/runtime/node';
 import { readSpareRoom } from '@skerry/runtime/room';
 import { CliError } from '../cli-error.ts';
 import { ownerFile, requireUse } from '../serving/folder-use.ts';
@@ -54,6 +60,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     credentials,
     ownerFile: ownerFile(host.dataDir),
     images: imageFiles,
+    snapshotSocket: toSnapshotSocket(host.dataDir),
     addServices: (router) => forwardImagesService(router, host.images),
     description: {
       version,

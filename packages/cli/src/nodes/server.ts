@@ -2,16 +2,26 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { type BlobStore, isBlobError } from '@skerry/blobs';
+import { openBlobStore } from '@skerry/blobs/open';
 import {
   createNodes,
   createSystemClock,
   type ListedNode,
+  type Log,
   type Store,
   type TemplateImages,
 } from '@skerry/platform';
-import { type CredentialFiles, connectNode, createRemoteImages, dialDoor } from '@skerry/runtime/node';
+import {
+  type CredentialFiles,
+  connectNode,
+  createRemoteImages,
+  dialDoor,
+  removeStoredSnapshot,
+} from '@skerry/runtime/node';
 import { InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
+import type { BlobStoreFlag } from '../commands/parse-blob-store.ts';
 import { parseAddress, parseNode } from '../commands/parse-node.ts';
 import { openDataFolder, removeServerAddress } from '../data-folder.ts';
 import { lockDataFolder } from '../data-lock.ts';
@@ -29,6 +39,8 @@ export interface NodesServerOptions extends ServingOptions, BuildOptions {
   listed: readonly ListedNode[];
   /** How long a node may not answer before it is held for dead. */
   deadMs: number;
+  /** Where paused sandboxes are kept beside their nodes. */
+  blobStore?: BlobStoreFlag | undefined;
   /** Where this server listens for the others of the same database; absent: it is the only one. */
   peerListen?: { host: string; port: number } | undefined;
 }
@@ -60,6 +72,9 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
   cleanup.defer(() => removeServerProcess(dataDir));
   // Left by a killed server: its pid may belong to another program now, which "down" would end.
   removeServerAddress(dataDir);
+  const blobs = options.blobStore && (await openBlobs(options.blobStore));
+  cleanup.defer(async () => blobs?.close());
+  if (blobs) removeAbandoned(blobs, log);
   const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
   const replicaOwner = peerListen && owner;
   let peers: RunningPeers | undefined;
@@ -79,6 +94,7 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
         clock: createSystemClock(),
         log,
         deadMs,
+        removeCopy: blobs && ((id, how) => removeStoredSnapshot(blobs, id, how)),
         replica: peers && {
           ...{ owner, address: peers.address, leaseMs },
           openDoor: (node, run, port, signal) =>
@@ -91,6 +107,7 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
             address: { name, ...parseAddress(address) },
             credentials,
             claim: { installation, owner, epoch },
+            blobs,
             onAnswer: (description) => {
               const { runtime } = connection;
               if (templates === undefined && runtime !== undefined)
@@ -109,6 +126,9 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
             get images() {
               return templates && { ...connection.images, templates };
             },
+            get snapshots() {
+              return connection.snapshots;
+            },
             close: () => connection.close(),
           };
         },
@@ -126,6 +146,22 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
   const running = cleanup.move();
   return { address: serving.address, close: () => running.disposeAsync() };
 }
+
+const openBlobs = (store: BlobStoreFlag): Promise<BlobStore> =>
+  openBlobStore(store).catch((error: unknown): never => {
+    throw isBlobError(error)
+      ? new CliError(`the blob store cannot be used: ${error.message}`, { cause: error })
+      : error;
+  });
+
+/** A put that lasts longer has no end. */
+const ABANDONED_MS = 86_400_000;
+
+const removeAbandoned = (blobs: BlobStore, log: Log): void => {
+  blobs
+    .removeAbandoned({ startedBefore: new Date(Date.now() - ABANDONED_MS) })
+    .catch((error: unknown) => log.warn('what was left in the blob store could not be removed', { error }));
+};
 
 /** The same for all servers that share a secret, which the nodes do not get to know. */
 const toInstallation = (secret: string): string =>

@@ -583,8 +583,9 @@ export interface paths {
         put?: never;
         /**
          * Drain a node
-         * @description Cordons the node and reports what has to leave it before the machine can be stopped. Nothing is moved: sandboxes cannot move
-         *     between nodes yet.
+         * @description Cordons the node and reports what has to leave it before the machine can be stopped. With a blob store the server moves
+         *     sandboxes meanwhile: ask again until `moving` is false. Running ones are paused with their memory and resume on another node,
+         *     without their connections; paused ones stay in the blob store. Without a blob store nothing is moved.
          */
         post: operations["drainNode"];
         delete?: never;
@@ -1874,6 +1875,8 @@ export interface components {
         };
         /** @description The result of a drain. */
         NodeDrain: {
+            /** @description Whether the server is moving sandboxes from the node. */
+            moving: boolean;
             node: components["schemas"]["Node"];
             /** @description The sandboxes that are on the node. */
             remaining: components["schemas"]["RemainingSandbox"][];
@@ -1948,8 +1951,10 @@ export interface components {
              */
             duration?: number;
         };
-        /** @description A sandbox that was not moved. */
+        /** @description A sandbox that is on the node. */
         RemainingSandbox: {
+            /** @description Why it could not be moved at the last attempt. Text for a person. */
+            problem?: string;
             /** @description Id of the sandbox. */
             sandboxID: string;
             state: components["schemas"]["SandboxState"];
@@ -2034,6 +2039,8 @@ export interface components {
             /** @description The node on which it is. Absent if the server makes sandboxes on its own machine. */
             node?: string;
             nodeState?: components["schemas"]["NodeState"];
+            /** @description Why it could not be stored at the last attempt. Text for a person. */
+            problem?: string;
             /**
              * @description Why it was placed there: what decided, the share of the memory of each node that would have been reserved, and why others
              *     were left out. Text for a person.
@@ -2041,6 +2048,11 @@ export interface components {
             reason?: string;
             /** @description Its id. */
             sandboxID: string;
+            /**
+             * @description Whether the blob store has the sandbox as it is paused, so that it can be resumed on another node. Absent unless it is
+             *     paused and the server has a blob store.
+             */
+            stored?: boolean;
         };
         /** @description The same entries in two forms. */
         SandboxLogs: {

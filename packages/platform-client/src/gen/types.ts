@@ -127,7 +127,7 @@ export type PauseSandbox = components['schemas']['PauseSandbox'];
 /** The minimum time to live. */
 export type RefreshSandbox = components['schemas']['RefreshSandbox'];
 
-/** A sandbox that was not moved. */
+/** A sandbox that is on the node. */
 export type RemainingSandbox = components['schemas']['RemainingSandbox'];
 
 /** `false` resumes from the files alone, without processes; the checkpoint stays unchanged. A server that cannot do so refuses it with 400. */

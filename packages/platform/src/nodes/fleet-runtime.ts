@@ -1,6 +1,7 @@
 import { type Features, type Instance, type Runtime, RuntimeError, type TreeOrigin } from '@skerry/runtime';
 import type { Log } from '../log.ts';
-import { type FleetImages, type ImageNode, isImageOfNodes } from './fleet-images.ts';
+import type { CopyNode } from './copies.ts';
+import { type FleetImages, isImageOfNodes } from './fleet-images.ts';
 import { toNodeInstance } from './node-instance.ts';
 import { NodeUnreachableError, namingNode } from './unreachable.ts';
 
@@ -8,9 +9,8 @@ import { NodeUnreachableError, namingNode } from './unreachable.ts';
 export const baseOfNode = 'node:base';
 
 /** A node that answers now. */
-export interface ReachableNode extends ImageNode {
+export interface ReachableNode extends CopyNode {
   runtime: Runtime;
-  baseRootfs: string;
 }
 
 export interface FleetOptions {
@@ -22,6 +22,8 @@ export interface FleetOptions {
   /** The node of a sandbox that is on no record: one of a build. Throws `ApiError` when none can have it. */
   builder(): ReachableNode;
   images: FleetImages;
+  /** Whether a snapshot is on its way to a node; undefined where none ever moves. */
+  isBeingFetched?: ((id: string) => boolean) | undefined;
   features: Features;
   log: Log;
 }
@@ -29,6 +31,8 @@ export interface FleetOptions {
 export interface FleetRuntime extends Runtime {
   /** The node of a sandbox of a build; undefined when this process has made none of that id. */
   nodeOfBuild(id: string): string | undefined;
+  /** The node of an instance of this runtime. */
+  nodeOf(instance: Instance): string | null;
 }
 
 /**
@@ -41,6 +45,7 @@ export const createFleetRuntime = ({
   locateSnapshot,
   builder,
   images,
+  isBeingFetched,
   features,
   log,
 }: FleetOptions): FleetRuntime => {
@@ -49,7 +54,14 @@ export const createFleetRuntime = ({
   /** Of snapshots that a list has found: those without a record are removed by that. */
   const listed = new Map<string, string>();
 
-  const wrap = (name: string, instance: Instance): Instance =>
+  const homes = new WeakMap<Instance, string>();
+
+  const wrap = (name: string, inner: Instance): Instance => {
+    const instance = toWrapped(name, inner);
+    homes.set(instance, name);
+    return instance;
+  };
+  const toWrapped = (name: string, instance: Instance): Instance =>
     toNodeInstance(name, instance, {
       isUp: () => reachable().some((node) => node.name === name),
       exportImage: (how) => exportFrom(requireNode(name, instance.id), how, (to) => instance.exportImage(to)),
@@ -110,6 +122,19 @@ export const createFleetRuntime = ({
     }
   }
 
+  /** Whether the record of a snapshot names another node. */
+  const isElsewhere = async (id: string, name: string): Promise<boolean> => {
+    if (isBeingFetched?.(id) !== false) return false;
+    const home = await locateSnapshot(id);
+    return home !== undefined && home !== name;
+  };
+  const removeMoved = async ({ name, runtime }: ReachableNode, id: string): Promise<void> => {
+    log.info('removing a snapshot that has moved to another node', { snapshotId: id, node: name });
+    await runtime.snapshots
+      .delete(id)
+      .catch((error: unknown) => log.warn('a snapshot could not be removed', { snapshotId: id, error }));
+  };
+
   const ofOrigin = (origin: TreeOrigin): Promise<ReachableNode | undefined> => {
     if ('rootfs' in origin) return Promise.resolve(undefined);
     return 'snapshot' in origin ? ofSnapshot(origin.snapshot) : ofSandbox(origin.instance);
@@ -119,6 +144,7 @@ export const createFleetRuntime = ({
     name: 'nodes',
     features,
     nodeOfBuild: (id) => building.get(id),
+    nodeOf: (instance) => homes.get(instance) ?? null,
     create: async (spec, options) => {
       const { id } = spec;
       const placed = await locateSandbox(id);
@@ -145,7 +171,12 @@ export const createFleetRuntime = ({
     snapshots: {
       list: async function* () {
         listed.clear();
-        for await (const [{ name }, snapshot] of each(({ runtime }) => runtime.snapshots.list())) {
+        for await (const [node, snapshot] of each(({ runtime }) => runtime.snapshots.list())) {
+          const { name } = node;
+          if (await isElsewhere(snapshot.id, name)) {
+            await removeMoved(node, snapshot.id);
+            continue;
+          }
           listed.set(snapshot.id, name);
           yield snapshot;
         }

@@ -3,6 +3,7 @@ import type { NodeDescription } from '@skerry/runtime/node';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { NodeRow, NodeStore } from '../store/nodes/node-store.ts';
+import type { NodeSnapshots } from './copies.ts';
 import type { NodeImages } from './fleet-images.ts';
 
 /** A connection to a node that is made again whenever it ends. */
@@ -11,6 +12,8 @@ export interface NodeLink {
   readonly runtime: Runtime | undefined;
   /** The same. */
   readonly images: NodeImages | undefined;
+  /** Its snapshots in the blob store; undefined without one. */
+  readonly snapshots?: NodeSnapshots | undefined;
   close(): Promise<void>;
 }
 
@@ -46,6 +49,7 @@ export interface Member {
   readonly name: string;
   readonly runtime: Runtime | undefined;
   readonly images: NodeImages | undefined;
+  readonly snapshots: NodeSnapshots | undefined;
   /** What the node said last. */
   readonly description: NodeDescription | undefined;
   /** Whether it answers. */
@@ -156,6 +160,9 @@ export const createMember = (options: MemberOptions): Member => {
     },
     get images() {
       return link.images;
+    },
+    get snapshots() {
+      return link.snapshots;
     },
     get description() {
       return description;

@@ -11,13 +11,14 @@ type NodeRoute =
   | 'POST /skerry/v1/nodes/{nodeName}/uncordon'
   | 'POST /skerry/v1/nodes/{nodeName}/drain';
 
-type Context = Pick<HandlerContext, 'store' | 'abandonNode'> & { nodes: Nodes | undefined };
+type Context = Pick<HandlerContext, 'store' | 'abandonNode' | 'draining'> & { nodes: Nodes | undefined };
 
 /** Handlers of the machines on which sandboxes are. A server that has them on its own machine has no nodes. */
 export const createNodeHandlers = ({
   store,
   nodes,
   abandonNode,
+  draining,
 }: Context): Pick<PlatformHandlers, NodeRoute> => {
   const require = (name: string): Nodes => {
     if (nodes === undefined)
@@ -43,9 +44,13 @@ export const createNodeHandlers = ({
     }),
     'POST /skerry/v1/nodes/{nodeName}/drain': async ({ params: { nodeName } }) => {
       const node = toNode(await setCordoned(nodeName, true));
+      const moving = draining?.advance(nodeName) ?? false;
       const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', node: nodeName });
-      const remaining = rows.map(({ id, state }) => ({ sandboxID: id, state: toVisible(state) }));
-      return { status: 200, body: { node, remaining } };
+      const remaining = rows.map(({ id, state }) => {
+        const problem = draining?.problemOf(id);
+        return { sandboxID: id, state: toVisible(state), ...(problem !== undefined && { problem }) };
+      });
+      return { status: 200, body: { node, remaining, moving } };
     },
   };
 };

@@ -1,5 +1,5 @@
 import { ApiError, conflict, notFound } from '@skerry/contract/error';
-import type { Runtime } from '@skerry/runtime';
+import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { notOwner } from '../store/leases/fence.ts';
@@ -8,6 +8,7 @@ import type { NodePlace, Store } from '../store/store.ts';
 import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
 import { createTurns } from '../turns.ts';
 import { createCommonFeatures } from './common-features.ts';
+import { type Copies, createCopies } from './copies.ts';
 import { ElsewhereError } from './elsewhere.ts';
 import { createFleetImages, isImageOfNodes } from './fleet-images.ts';
 import { baseOfNode, createFleetRuntime, type ReachableNode } from './fleet-runtime.ts';
@@ -32,6 +33,8 @@ export interface NodesOptions {
   log: Log;
   /** How long a node may not answer before what runs on it is lost. */
   deadMs: number;
+  /** Removes a snapshot from the blob store, where there is one. */
+  removeCopy?: Copies['remove'] | undefined;
   /** Set when several servers share the database; `store` is fenced by its owner then. Without it all nodes are of this server. */
   replica?: Replica | undefined;
 }
@@ -66,6 +69,11 @@ export interface Nodes {
   readonly images: { base: InstallationImage; templates: TemplateImages };
   /** The node of a sandbox of a build that this process runs. */
   nodeOfBuild(id: string): string | undefined;
+  /** The node of an instance of the runtime. */
+  nodeOf(instance: Instance): string | null;
+  /** Where there is a blob store. */
+  readonly copies: Copies | undefined;
+  isCordoned(node: string | null): boolean;
   /** False while the node of a record does not answer: nothing can be found out about what is on it. */
   canReach(node: string | null): boolean;
   /** Whether other servers may act for some of the nodes. */
@@ -110,9 +118,15 @@ export const createNodes = (options: NodesOptions): Nodes => {
   const never = new AbortController().signal;
 
   const reachable = (): ReachableNode[] =>
-    [...members.values()].flatMap(({ name, isUp, runtime, images, description }) =>
+    [...members.values()].flatMap(({ name, isUp, runtime, images, snapshots, description }) =>
       isUp && runtime && images && description
-        ? [{ name, runtime, images, baseRootfs: description.base.rootfs }]
+        ? [
+            {
+              ...{ name, runtime, images, snapshots },
+              baseRootfs: description.base.rootfs,
+              baseDigest: description.base.digest,
+            },
+          ]
         : [],
     );
   const features = createCommonFeatures(() => [
@@ -250,12 +264,14 @@ export const createNodes = (options: NodesOptions): Nodes => {
             .filter(({ name }) => !owns(name))
             .map((node) => ({ name: node.name, images: replica.imagesAt(node) })),
   });
+  const copies = options.removeCopy && createCopies({ reachable, images, remove: options.removeCopy });
   const runtime = createFleetRuntime({
     reachable,
     locateSandbox: async (id) => (await store.findSandbox(id))?.node ?? undefined,
     locateSnapshot: async (id) => (await store.findSnapshotRow(id))?.node ?? undefined,
     builder,
     images,
+    isBeingFetched: copies?.isBeingFetched,
     features,
     log,
   });
@@ -304,6 +320,9 @@ export const createNodes = (options: NodesOptions): Nodes => {
     placement,
     images: { base: { rootfs: baseOfNode }, templates: images.templates },
     nodeOfBuild: runtime.nodeOfBuild,
+    nodeOf: runtime.nodeOf,
+    copies,
+    isCordoned: (node) => node !== null && cordoned.has(node),
     canReach: (node) => node === null || members.get(node)?.isUp === true,
     isShared: replica !== undefined,
     owns,
@@ -346,6 +365,8 @@ export const createNodes = (options: NodesOptions): Nodes => {
       await member?.close();
       members.delete(name);
       cordoned.delete(name);
+      // What is in the blob store too is not lost with the node.
+      await store.detachNode(name);
       await close(name);
       const outcome = await store.forgetNode(name);
       if (outcome === 'in_use') throw conflict(`node "${name}" is still in use: try again`);

@@ -14,6 +14,8 @@ export interface PlacementRequest {
   staysHere?: boolean;
   /** Nodes that have no capacity for it although they have room. */
   without?: readonly string[];
+  /** Nodes that have refused it; the caller says why. */
+  refusing?: readonly string[];
 }
 
 /** Chooses where sandboxes go. */
@@ -62,7 +64,7 @@ export interface Candidate {
 export const rankPlaces = (
   candidates: readonly Candidate[],
   loads: readonly NodeLoad[],
-  { memoryMb, node, prefers = null, without = [] }: PlacementRequest,
+  { memoryMb, node, prefers = null, without = [], refusing = [] }: PlacementRequest,
 ): { places: NodePlace[]; obstacles: string[] } => {
   const obstacles: string[] = [];
   const ranked: Ranked[] = [];
@@ -72,6 +74,7 @@ export const rankPlaces = (
     const share = ((load?.memoryMb ?? 0) + memoryMb) / room.memoryMb;
     if (obstacle !== undefined) obstacles.push(`${name} ${obstacle}`);
     else if (without.includes(name)) obstacles.push(`${name} has no capacity`);
+    else if (refusing.includes(name)) obstacles.push(`${name} has refused it`);
     else if ((load?.placed ?? 0) >= room.sandboxes) obstacles.push(`${name} is full`);
     else
       ranked.push({

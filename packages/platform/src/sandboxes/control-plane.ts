@@ -5,10 +5,14 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
+import { createDraining, type Draining } from '../nodes/draining.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { localPlacement } from '../nodes/placement.ts';
 import { createRemoteRoutes } from '../nodes/remote-routes.ts';
-import { ALIVE_STATES, type SandboxState, type Store } from '../store/store.ts';
+import { ALIVE_STATES, type SandboxRow, type SandboxState, type Store } from '../store/store.ts';
+import { createRelocating } from '../stored/relocating.ts';
+import { createStoredOrigins } from '../stored/stored-origins.ts';
+import { createStoring, type Storing } from '../stored/storing.ts';
 import { type Building, createBuilding } from '../templates/building.ts';
 import type { ContextStore } from '../templates/contexts/context-store.ts';
 import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
@@ -57,6 +61,10 @@ export interface ControlPlane {
   readonly timeToLive: TimeToLive;
   readonly observation: Observation;
   readonly directory: Directory;
+  /** Undefined without a blob store. */
+  readonly storing: Storing | undefined;
+  /** The same. */
+  readonly draining: Draining | undefined;
   /**
    * Makes rows and instances agree, then keeps them so, and starts sandboxes of the base template in advance. Rejects
    * when the store or the runtime cannot be read.
@@ -95,12 +103,21 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       lifecycle.expire(id).catch((error) => log.error('an expiry failed', { sandboxId: id, error }));
     },
   });
-  const transitions = createTransitions();
+  const isStored = async (row: SandboxRow): Promise<boolean> => (await storing?.find(row)) !== undefined;
+  const onChange = (): void => storing?.soon();
+  const transitions = createTransitions({ onOver: onChange });
   const observation = createObservation(options);
   live.directory.onEnd((id) => observation.end(id));
-  const ending = createEnding({ ...options, live, transitions, expiry, observation });
+  const ending = createEnding({
+    ...options,
+    live,
+    transitions,
+    expiry,
+    observation,
+    onEnded: onChange,
+  });
   const adopt = createAdopt({ ...options, live, expiry, ending, observation });
-  const recovery = createRecovery({ ...options, ending, adopt });
+  const recovery = createRecovery({ ...options, ending, adopt, isStored });
   const pausing = createPausing({ ...options, live, expiry, recovery, ending, transitions, observation });
   const toRootfs = createToRootfs(images);
   const toSpec: LifecycleOptions['toSpec'] = (size, { allowInternet, snapshot, build }) => ({
@@ -117,6 +134,10 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     ...options,
     hasRoom: () => freemem() > totalmem() * SPARE_MEMORY,
   });
+  const rootfsOf = async ({ buildId }: { buildId: string | null }): Promise<string> =>
+    toRootfs(buildId === null ? null : ((await store.findBuild(buildId)) ?? null));
+  const { copies } = nodes ?? {};
+  const storedOrigins = nodes && copies && createStoredOrigins({ store, copies, nodes, rootfsOf });
   const lifecycle = createLifecycle({
     ...options,
     live,
@@ -126,14 +147,39 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     adopt,
     warm,
     placement,
+    storedOrigins,
     toSpec,
   });
   const timeToLive = createTimeToLive({ ...options, expiry });
-  const resuming = createResuming({ ...options, recovery, transitions, timeToLive, placement });
   const snapshotting = createSnapshotting({
     ...{ ...options, transitions, owns },
     nodeOfBuild: nodes?.nodeOfBuild,
   });
+  const storing: Storing | undefined =
+    nodes &&
+    copies &&
+    createStoring({ ...options, copies, snapshotting, transitions, canReach: nodes.canReach, rootfsOf });
+  const relocating =
+    nodes &&
+    copies &&
+    storing &&
+    createRelocating({
+      ...options,
+      ...{ copies, storing, snapshotting, placement, rootfsOf },
+      canReach: nodes.canReach,
+      isCordoned: nodes.isCordoned,
+      toSpec: (row, id) => toSpec(row, { ...row, snapshot: { id }, build: null }),
+    });
+  const resuming = createResuming({
+    ...options,
+    recovery,
+    transitions,
+    timeToLive,
+    placement,
+    relocating,
+  });
+  const draining =
+    nodes && storing && createDraining({ ...options, nodes, pausing, resuming, storing, transitions });
   const building = createBuilding({ ...options, snapshotting, isBuilder: () => nodes?.isBuilder ?? true });
   const inspecting = createInspecting({ ...options, transitions, toRootfs });
   const forking = createForking({ lifecycle, snapshotting });
@@ -149,6 +195,8 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     observation,
     owns,
     canReach: nodes?.canReach ?? (() => true),
+    nodeOf: nodes?.nodeOf ?? (() => null),
+    isStored,
   });
 
   let closed = false;
@@ -168,6 +216,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     await reconcile.run();
     await snapshotting.collect();
     await building.collect();
+    storing?.soon();
   };
   /** Resolves when what the round has found is ended, or could not be. */
   const runNow = async (): Promise<void> => {
@@ -197,6 +246,8 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     timeToLive,
     observation,
     directory: remote?.directory ?? live.directory,
+    storing,
+    draining,
     start: async (base) => {
       await runRound();
       await warm.start(toSpec(base, { allowInternet: null, snapshot: null, build: null }));
@@ -205,10 +256,16 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     settleNode: async (node) => {
       await runNow();
       const left = await store.listSandboxes({ states: ['killing'], order: 'asc', node });
-      if (left.length > 0) throw new Error(`${left.length} sandboxes on node "${node}" could not be stopped`);
+      const moved = await reconcile.listMoved(node);
+      const count = left.length + moved.length;
+      if (count > 0) throw new Error(`${count} sandboxes on node "${node}" could not be stopped`);
     },
     loseNode: async (node) => {
       await endOnNode(node, ['running']);
+      // Of these no caller knows whether they run: their pause counts, from which they can be resumed elsewhere.
+      for (const row of await store.listSandboxes({ states: ['resuming'], order: 'asc', node }))
+        if (transitions.current(row.id) === undefined && (await isStored(row)))
+          await store.changeState(row.id, { from: ['resuming'], to: 'paused' });
     },
     abandonNode: async (node) => {
       for (const id of await endOnNode(node, ALIVE_STATES)) await ending.abandon(id);
@@ -231,7 +288,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       closed = true;
       cancelNext();
       expiry.close();
-      await building.close();
+      await Promise.all([building.close(), draining?.close(), storing?.close()]);
       await Promise.all([lifecycle.settled(), transitions.settled(), round, warm.close()]);
       await Promise.all([ending.settled(), reconcile.settled()]);
       live.clear();

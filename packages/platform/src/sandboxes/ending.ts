@@ -40,6 +40,8 @@ export interface EndingOptions {
   transitions: Pick<Transitions, 'current' | 'idle'>;
   expiry: Pick<Expiry, 'cancel'>;
   observation: Pick<Observation, 'fetched'>;
+  /** Called after each end. */
+  onEnded?: (() => void) | undefined;
   clock: Clock;
   log: Log;
 }
@@ -88,6 +90,7 @@ export const createEnding = (options: EndingOptions): Ending => {
       const finished = close(id).finally(() => {
         finishing.delete(id);
         taken.delete(id);
+        options.onEnded?.();
       });
       finishing.set(id, finished);
       return finished;

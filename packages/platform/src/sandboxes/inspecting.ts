@@ -69,6 +69,7 @@ export const createInspecting = ({
   ): Promise<T> => {
     if (what === undefined || !('sandbox' in what)) return work();
     const { id } = what.sandbox;
+    await transitions.copied(id);
     if (transitions.current(id) !== undefined)
       throw conflict(`sandbox "${id}" is busy with another operation`);
     const interrupt = (): void => abort.abort(conflict(`sandbox "${id}" has ended`));

@@ -16,6 +16,7 @@ import {
   type Store,
   type TemplateRow,
 } from '../store/store.ts';
+import type { StoredOrigins } from '../stored/stored-origins.ts';
 import { findCheckpoint, startInNewSandbox, toOwnCommands } from '../templates/start-in-new-sandbox.ts';
 import type { Adopt } from './adopt.ts';
 import { setUpAgent } from './agent.ts';
@@ -26,7 +27,7 @@ import type { Pausing } from './pausing.ts';
 import type { Live } from './running-handles.ts';
 import { limitReached, toStartError } from './start-error.ts';
 import { isAlive, notRunning } from './visible-state.ts';
-import type { WarmPool, WarmSpec } from './warm-pool.ts';
+import type { SpecRequest, WarmPool, WarmSpec } from './warm-pool.ts';
 
 export interface CreateRequest {
   template: TemplateRow;
@@ -92,17 +93,11 @@ export interface LifecycleOptions {
   log: Log;
   limits: Limits;
   placement: Placement;
+  /** Where there is a blob store. */
+  storedOrigins?: StoredOrigins | undefined;
   secret: string;
   /** Converts a request to the spec of an instance. */
   toSpec(size: Size, request: SpecRequest): WarmSpec;
-}
-
-/** What a new instance begins with, and its network. */
-export interface SpecRequest {
-  allowInternet: boolean | null;
-  snapshot: Pick<SnapshotRow, 'id'> | null;
-  /** Its image; null: the one of the installation. */
-  build: Pick<BuildRow, 'image'> | null;
 }
 
 /** How a sandbox begins. */
@@ -193,6 +188,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       const extraMs = 'snapshot' in spec ? toMemoryExtraMs(sandbox.memoryMb) : 0;
       let signal = closing.signal;
       const create = async () => {
+        await options.storedOrigins?.bring(id, spec, { signal: closing.signal });
         await placement.provide(id, spec);
         signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
         return runtime.create({ id, hostname: id, ...spec }, { signal });
@@ -325,7 +321,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         memoryMb,
         diskMb,
       };
-      const node = snapshot?.node ?? null;
+      const node = snapshot && (await (options.storedOrigins?.homeOf(snapshot) ?? snapshot.node));
       const checkpointNode = checkpoint?.node ?? null;
       const given = { waiting, node, signal, staysHere: isForwarded === true };
       const origin = restored

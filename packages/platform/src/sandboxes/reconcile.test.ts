@@ -67,6 +67,7 @@ describe('a round', () => {
     });
     const reconcile = createReconcile({
       ...{ store, runtime, live, ending, clock, log },
+      nodeOf: () => null,
       adopt: (row, instance) => {
         asked.push(`adopt ${row.id}`);
         live.add(instance, { edgeNonce: 'n' }, () => undefined);

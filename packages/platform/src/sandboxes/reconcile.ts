@@ -33,6 +33,10 @@ export interface ReconcileOptions {
   owns: (node: string | null) => boolean;
   /** Whether the node of a row answers; what is on another one is left as it is. */
   canReach: (node: string | null) => boolean;
+  /** The node of an instance that a list of the runtime has found; null: this host. */
+  nodeOf: (instance: Instance) => string | null;
+  /** Whether the present pause of a sandbox is in the blob store. */
+  isStored?: ((row: SandboxRow) => Promise<boolean>) | undefined;
   clock: Clock;
   log: Log;
 }
@@ -40,6 +44,8 @@ export interface ReconcileOptions {
 export interface Reconcile {
   /** One round. Resolves when every row is correct; removals may continue after that. */
   run(): Promise<void>;
+  /** The instances on a node that are sandboxes of another one now, or of none. */
+  listMoved(node: string): Promise<Instance[]>;
   /** Resolves when the instances that a round found without a row are removed. */
   settled(): Promise<void>;
 }
@@ -54,7 +60,8 @@ const KEEP_ENDED_MS = 30 * 86_400_000;
  * or undone;
  * 3. a running or paused row whose instance is gone is closed as `lost`; a running one whose instance lives is made
  * reachable;
- * 4. an instance without a row, which no build uses, is removed.
+ * 4. an instance without a row, which no build uses, is removed, and so is one of a sandbox that has moved to another node.
+ * A paused sandbox without an instance is not lost while the blob store has it.
  */
 export const createReconcile = (options: ReconcileOptions): Reconcile => {
   const {
@@ -70,6 +77,8 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
     observation,
     owns,
     canReach,
+    nodeOf,
+    isStored,
     clock,
     log,
   } = options;
@@ -100,6 +109,8 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       const instance = await findInstance(runtime, row.id);
       const isGone =
         instance === undefined || (row.state === 'running' && (await instance.state()) === 'stopped');
+      const isKept = isGone && row.state === 'paused' && (await isStored?.(row));
+      if (isKept) return;
       if (isGone) await end(row.id, 'lost', row.state);
       else if (row.state === 'running' && !live.has(row.id)) await adoptIfRunning(row.id, instance);
     }
@@ -128,10 +139,21 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       instances,
       (instance) => instance.id,
       async (instance) => {
-        log.warn('removing an instance without a record', { sandboxId: instance.id });
+        log.warn('removing an instance without a record there', {
+          sandboxId: instance.id,
+          node: nodeOf(instance),
+        });
         await instance.stop();
       },
     );
+  };
+
+  const findMoved = (instances: readonly Instance[], rows: readonly SandboxRow[]): Instance[] => {
+    const places = new Map(rows.map(({ id, node }) => [id, node]));
+    return instances.filter((instance) => {
+      const place = places.get(instance.id);
+      return place !== undefined && place !== nodeOf(instance);
+    });
   };
 
   const activeRows = () => store.listSandboxes({ states: ACTIVE_STATES, order: 'asc' });
@@ -162,12 +184,19 @@ export const createReconcile = (options: ReconcileOptions): Reconcile => {
       const reachable = rows.filter(({ node }) => owns(node) && canReach(node));
       await each(reachable, (row) => row.id, check);
       const known = new Set([...warm, ...expired, ...rows].map((row) => row.id));
+      const moved = findMoved(instances, rows);
       const strays = instances.filter(({ id }) => !known.has(id) && !building.isBuilding(id));
+      strays.push(...moved);
       removal = removal
         .then(() => removeStrays(strays))
         .catch((error) => log.error('reconcile failed for stray instances', { error }));
       await store.deleteEndedSandboxes(now - KEEP_ENDED_MS);
       await observation.prune();
+    },
+    listMoved: async (node) => {
+      const instances: Instance[] = [];
+      for await (const instance of runtime.list()) if (nodeOf(instance) === node) instances.push(instance);
+      return findMoved(instances, await activeRows());
     },
     settled: () => removal,
   };

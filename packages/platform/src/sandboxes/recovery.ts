@@ -12,7 +12,7 @@ import { findInstance } from './find-instance.ts';
 export interface Recovery {
   /**
    * Makes a row in state `pausing` or `resuming` agree with its instance: `paused` if that is paused, `running` if it
-   * runs, `killing` if it is gone. Resolves with the new state; a row in any other state is not changed. The caller
+   * runs, `killing` if it is gone and not in the blob store. Resolves with the new state; a row in any other state is not changed. The caller
    * runs it as the sandbox's transition. Rejects when the runtime cannot answer; the row is then not changed.
    */
   recover(id: string): Promise<SandboxState | undefined>;
@@ -34,6 +34,8 @@ export interface RecoveryOptions {
   adopt: Adopt;
   clock: Clock;
   log: Log;
+  /** Whether the present pause of a sandbox is in the blob store. */
+  isStored?: ((row: SandboxRow) => Promise<boolean>) | undefined;
   limits: Pick<Limits, 'startTimeoutMs'>;
   secret: string;
 }
@@ -41,7 +43,7 @@ export interface RecoveryOptions {
 const RUNS = { pausedAt: null, pausedWith: null };
 
 export const createRecovery = (options: RecoveryOptions): Recovery => {
-  const { store, runtime, ending, adopt, clock, log, limits, secret } = options;
+  const { store, runtime, ending, adopt, isStored, clock, log, limits, secret } = options;
 
   const finishResume: Recovery['finishResume'] = async (row, instance, toEndAt) => {
     await setUpAgent(instance, row, { secret, clock, signal: AbortSignal.timeout(limits.startTimeoutMs) });
@@ -60,7 +62,8 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
    */
   const pauseAgain = async (row: SandboxRow, instance: Instance): Promise<void> => {
     await instance.pause({ memory: row.pausedWith === 'memory' });
-    await store.changeState(row.id, { from: ['resuming'], to: 'paused' });
+    // Another time of the pause: a copy of the former one lacks what has run since.
+    await store.changeState(row.id, { from: ['resuming'], to: 'paused', set: { pausedAt: clock.now() } });
   };
 
   const keepRunning = async (row: SandboxRow, instance: Instance): Promise<void> => {
@@ -85,7 +88,9 @@ export const createRecovery = (options: RecoveryOptions): Recovery => {
       const instance = await findInstance(runtime, id);
       const found = instance === undefined ? 'stopped' : await instance.state();
       if (instance === undefined || found === 'stopped') {
-        if (await ending.begin(id, 'lost', { from: [row.state] })) void ending.finish(id);
+        if (row.state === 'resuming' && (await isStored?.(row)))
+          await store.changeState(id, { from: ['resuming'], to: 'paused' });
+        else if (await ending.begin(id, 'lost', { from: [row.state] })) void ending.finish(id);
       } else if (found === 'paused') {
         // After an interrupted pause the instance is paused too, but not yet safe on disk; after a complete one this
         // resolves at once.

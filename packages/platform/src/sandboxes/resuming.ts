@@ -1,10 +1,13 @@
 import { ApiError, conflict, invalid } from '@skerry/contract/error';
-import { isRuntimeError, type Runtime } from '@skerry/runtime';
+import { type Instance, isRuntimeError, type Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Placement } from '../nodes/placement.ts';
 import type { SandboxRow, Store } from '../store/store.ts';
+import type { StoredRow } from '../store/stored/stored-store.ts';
+import type { Relocating } from '../stored/relocating.ts';
+import { findInstance } from './find-instance.ts';
 import { toMemoryExtraMs } from './memory-start-timeout.ts';
 import type { Recovery } from './recovery.ts';
 import { limitReached, nodeFull, toStartError } from './start-error.ts';
@@ -42,13 +45,16 @@ export interface ResumingOptions {
   log: Log;
   limits: Limits;
   placement: Pick<Placement, 'on'>;
+  /** Where there is a blob store. */
+  relocating?: Relocating | undefined;
 }
 
 const CONNECT_WAIT_MS = 20_000;
 const CONNECT_WAITS = 3;
 
 export const createResuming = (options: ResumingOptions): Resuming => {
-  const { store, runtime, recovery, transitions, timeToLive, placement, clock, log, limits } = options;
+  const { store, runtime, recovery, transitions, timeToLive, placement, relocating, clock, log, limits } =
+    options;
 
   const explain = async (id: string): Promise<Error> => {
     const row = await store.findSandbox(id);
@@ -56,17 +62,30 @@ export const createResuming = (options: ResumingOptions): Resuming => {
     return toBusyError(row) ?? notRunning(id);
   };
 
-  const start = async (row: SandboxRow, { timeoutMs, memory }: ResumeRequest): Promise<SandboxRow> => {
+  /** Resumes the instance of a row where it is. */
+  const resumeInPlace = async (
+    { id }: SandboxRow,
+    memory: boolean,
+    signal: AbortSignal,
+  ): Promise<Instance> => {
+    // Without the memory if the caller requests that; otherwise with everything that was kept.
+    await (await runtime.get(id)).resume({ signal, ...(!memory && { memory }) });
+    // The former handle belongs to the run that was paused.
+    return runtime.get(id);
+  };
+
+  const start = async (
+    row: SandboxRow,
+    { timeoutMs, memory }: ResumeRequest,
+    begin: (signal: AbortSignal) => Promise<Instance> = (signal) => resumeInPlace(row, memory, signal),
+  ): Promise<SandboxRow> => {
     let step = 'resume the sandbox';
     const begunAt = clock.now();
     try {
       const extraMs = memory && row.pausedWith === 'memory' ? toMemoryExtraMs(row.memoryMb) : 0;
       const signal = AbortSignal.timeout(limits.startTimeoutMs + extraMs);
-      // Without the memory if the caller requests that; otherwise with everything that was kept.
-      await (await runtime.get(row.id)).resume({ signal, ...(!memory && { memory }) });
+      const instance = await begin(signal);
       step = 'set up the agent';
-      // The former handle belongs to the run that was paused.
-      const instance = await runtime.get(row.id);
       const resumed = await recovery.finishResume(row, instance, (startedAt) => startedAt + timeoutMs);
       if (resumed === undefined) throw notRunning(row.id);
       log.info('sandbox resumed', { sandboxId: row.id, kind: row.pausedWith, tookMs: clock.now() - begunAt });
@@ -92,13 +111,51 @@ export const createResuming = (options: ResumingOptions): Resuming => {
   const resumePaused = async (id: string, { timeoutMs, memory }: ResumeRequest): Promise<SandboxRow> => {
     const row = await store.findSandbox(id);
     if (row?.state !== 'paused') throw await explain(id);
+    const needed = await relocating?.needs(row);
+    if (needed && relocating) {
+      try {
+        return await resumeElsewhere(row, needed, { timeoutMs, memory });
+      } catch (error) {
+        const isHere = await hasFiles(row);
+        if (!isHere || !(error instanceof ApiError && error.code === 'unavailable')) throw error;
+        log.warn('a sandbox resumes where it is, as no other node can take it', { sandboxId: id, error });
+      }
+    }
     const endAt = clock.now() + timeoutMs;
     const place = placement.on(row.node);
     const reserved = await store.reserveResume(id, { endAt, maxActive: limits.maxSandboxes, place });
     if (reserved === 'limit') throw limitReached(limits.maxSandboxes);
-    if (reserved === 'node_full') throw nodeFull(row.node);
     if (reserved === 'not_paused') throw await explain(id);
-    return start({ ...row, state: 'resuming', endAt }, { timeoutMs, memory });
+    if (reserved === 'reserved') return start({ ...row, state: 'resuming', endAt }, { timeoutMs, memory });
+    const stored = await relocating?.find(row);
+    if (stored === undefined) throw nodeFull(row.node);
+    return resumeElsewhere(row, stored, { timeoutMs, memory });
+  };
+
+  /** Whether the node of a paused sandbox answers and has its files. */
+  const hasFiles = async ({ id, node }: SandboxRow): Promise<boolean> => {
+    try {
+      placement.on(node);
+      return (await findInstance(runtime, id)) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+
+  const resumeElsewhere = async (
+    row: SandboxRow,
+    copy: StoredRow,
+    request: ResumeRequest,
+  ): Promise<SandboxRow> => {
+    if (relocating === undefined) throw nodeFull(row.node);
+    const endAt = clock.now() + request.timeoutMs;
+    return relocating.resume(row, copy, {
+      memory: request.memory,
+      reserve: (place) =>
+        store.reserveResume(row.id, { endAt, maxActive: limits.maxSandboxes, place, moves: true }),
+      onRefused: (reserved) => (reserved === 'limit' ? limitReached(limits.maxSandboxes) : explain(row.id)),
+      start: (moved, begin) => start({ ...moved, state: 'resuming', endAt }, request, begin),
+    });
   };
 
   /** Resolves when the transition is over or has taken long; completes an abandoned one. */

@@ -36,6 +36,22 @@ export interface Snapshotting {
    */
   lend<T>(sandboxId: string, use: (id: string, row: SandboxRow) => Promise<T>): Promise<T>;
   /**
+   * Captures a sandbox in the pause of that time for `use` alone, with what the pause kept, under that id, and resolves with the result
+   * of `use`; the snapshot is then removed. Rejects as `create` does, and with `conflict` when it is not in that pause.
+   */
+  copyPaused<T>(
+    which: { id: string; sandboxId: string; pausedAt: number | null },
+    use: (row: SandboxRow) => Promise<T>,
+  ): Promise<T>;
+  /**
+   * Records a snapshot of that id on a node, which `bring` makes there, and removes it after `use`. Rejects as the two do.
+   */
+  bringCopy<T>(
+    which: { id: string; row: SandboxRow; node: string },
+    bring: () => Promise<void>,
+    use: () => Promise<T>,
+  ): Promise<T>;
+  /**
    * Captures an instance of a build with its processes, over the image of that build. Resolves with the id of the
    * snapshot, which no `collect` removes until its `release`. Rejects with what the runtime fails with; nothing of the
    * snapshot is left then, or its removal is in progress.
@@ -108,7 +124,12 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
   /** Makes a snapshot that no tag points to yet, and resolves with the result of `publish` for it. */
   const capture = async <T>(
     id: string,
-    { row, kind, ephemeral }: { row: SandboxRow; kind: PauseKind; ephemeral: boolean },
+    {
+      row,
+      kind,
+      ephemeral = false,
+      unlisted = false,
+    }: { row: SandboxRow; kind: PauseKind; ephemeral?: boolean; unlisted?: boolean },
     publish: () => Promise<T>,
   ): Promise<T> => {
     const createdAt = clock.now();
@@ -117,7 +138,12 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     const { snapshotId: parentId, buildId, node } = row;
     await store.beginSnapshot({ id, sandboxId: row.id, parentId, buildId, kind, createdAt, ...size, node });
     try {
-      await (await runtime.get(row.id)).snapshot({ id, memory: kind === 'memory', ephemeral });
+      await (await runtime.get(row.id)).snapshot({
+        id,
+        memory: kind === 'memory',
+        ephemeral,
+        ...(unlisted && { unlisted }),
+      });
       const made = await publish();
       log.info('snapshot made', { sandboxId: row.id, snapshotId: id, tookMs: clock.now() - createdAt });
       return made;
@@ -161,6 +187,7 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
     checkpoint: (instance, build) => captureBuild(instance, build, { kind: 'memory', buildId: build.id }),
     captureFiles: (instance, build) => captureBuild(instance, build, { kind: 'filesystem', buildId: null }),
     create: async (sandboxId, request) => {
+      await transitions.copied(sandboxId);
       if (transitions.current(sandboxId) !== undefined) {
         throw conflict(`sandbox "${sandboxId}" is busy with another operation`);
       }
@@ -203,6 +230,48 @@ export const createSnapshotting = (options: SnapshottingOptions): Snapshotting =
         });
         try {
           return await use(id, row);
+        } finally {
+          await removeEach([id]);
+        }
+      } finally {
+        making.delete(id);
+      }
+    },
+    copyPaused: async ({ id, sandboxId, pausedAt }, use) => {
+      if (transitions.current(sandboxId) !== undefined) {
+        throw conflict(`sandbox "${sandboxId}" is busy with another operation`);
+      }
+      making.add(id);
+      try {
+        const row = await transitions.run(sandboxId, 'copy', async () => {
+          const found = await store.findSandbox(sandboxId);
+          if (found?.state !== 'paused' || found.pausedAt !== pausedAt) {
+            throw conflict(`sandbox "${sandboxId}" is not in that pause any more`);
+          }
+          const kind = found.pausedWith ?? 'filesystem';
+          return capture(id, { row: found, kind, unlisted: true }, async () => found);
+        });
+        try {
+          return await use(row);
+        } finally {
+          await removeEach([id]);
+        }
+      } finally {
+        making.delete(id);
+      }
+    },
+    bringCopy: async ({ id, row, node }, bring, use) => {
+      making.add(id);
+      try {
+        // One that could not be removed where it was made: that node removes it when it is back.
+        await store.forgetSnapshot(id);
+        const { snapshotId: parentId, buildId, cpuCount, memoryMb, diskMb } = row;
+        const kind = row.pausedWith ?? 'filesystem';
+        const of = { sandboxId: row.id, parentId, buildId, kind, createdAt: clock.now() };
+        await store.beginSnapshot({ id, ...of, cpuCount, memoryMb, diskMb, node });
+        try {
+          await bring();
+          return await use();
         } finally {
           await removeEach([id]);
         }

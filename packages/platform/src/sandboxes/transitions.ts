@@ -1,8 +1,14 @@
 /**
  * A transition moves a sandbox between running and paused, or requires that its state does not change. `recovery`
- * completes transitions that an earlier process left unfinished.
+ * completes transitions that an earlier process left unfinished, and `copy` captures a paused sandbox for the blob store.
  */
-export type TransitionKind = 'pause-memory' | 'pause-filesystem' | 'resume' | 'recovery' | 'snapshot';
+export type TransitionKind =
+  | 'pause-memory'
+  | 'pause-filesystem'
+  | 'resume'
+  | 'recovery'
+  | 'snapshot'
+  | 'copy';
 
 export interface Transition {
   readonly kind: TransitionKind;
@@ -27,26 +33,35 @@ export interface Transitions {
     work: () => Promise<T>,
     options?: Pick<Transition, 'interrupt'>,
   ): Promise<T>;
+  /** Resolves when no copy is in progress for this sandbox: callers do not know of those, and are not refused for one. */
+  copied(id: string): Promise<void>;
   /** Resolves when none is in progress for this sandbox. */
   idle(id: string): Promise<void>;
   /** Resolves when none is in progress. */
   settled(): Promise<void>;
 }
 
-export const createTransitions = (): Transitions => {
+/** `onOver` is called after each. */
+export const createTransitions = ({ onOver }: { onOver?: () => void } = {}): Transitions => {
   const underWay = new Map<string, Transition>();
   return {
     current: (id) => underWay.get(id),
     underWay: () => [...underWay.keys()],
     run: (id, kind, work, options = {}) => {
       if (underWay.has(id)) throw new Error(`sandbox ${id} has a transition in progress`);
-      const result = work().finally(() => underWay.delete(id));
+      const result = work().finally(() => {
+        underWay.delete(id);
+        onOver?.();
+      });
       const over = result.then(
         () => undefined,
         () => undefined,
       );
       underWay.set(id, { kind, over, ...options });
       return result;
+    },
+    copied: async (id) => {
+      for (let last = underWay.get(id); last?.kind === 'copy'; last = underWay.get(id)) await last.over;
     },
     idle: async (id) => {
       for (let last = underWay.get(id); last !== undefined; last = underWay.get(id)) await last.over;

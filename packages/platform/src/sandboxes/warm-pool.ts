@@ -3,8 +3,17 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
-import type { WarmStore } from '../store/store.ts';
+import type { BuildRow } from '../store/build-store.ts';
+import type { SnapshotRow, WarmStore } from '../store/store.ts';
 import { findInstance } from './find-instance.ts';
+
+/** What a new instance begins with, and its network. */
+export interface SpecRequest {
+  allowInternet: boolean | null;
+  snapshot: Pick<SnapshotRow, 'id'> | null;
+  /** Its image; null: the one of the installation. */
+  build: Pick<BuildRow, 'image'> | null;
+}
 
 /** The properties that make two instances interchangeable until one of them has an owner. */
 export type WarmSpec = Omit<InstanceSettings, 'id' | 'hostname'> & InstanceOrigin;

@@ -32,7 +32,7 @@ const toEntry = ({ from, to }: StateChange, row: SandboxRow): Entry | undefined 
       return undefined;
     case 'paused':
       if (was('resuming')) return { level: 'warn', message: 'sandbox could not be resumed and stays paused' };
-      return { level: 'info', message: 'sandbox paused' };
+      return was('paused') ? undefined : { level: 'info', message: 'sandbox paused' };
     case 'killing':
       if (row.cause === 'lost' && row.node !== null) return LOST_WITH_NODE;
       return row.cause === null ? undefined : ENDS[row.cause];

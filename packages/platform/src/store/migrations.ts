@@ -8,6 +8,7 @@ import { metrics } from './metric-tables.ts';
 import { nodes } from './nodes/node-tables.ts';
 import type { Schema } from './schema.ts';
 import { snapshots } from './snapshot-tables.ts';
+import { storedSnapshots } from './stored/stored-tables.ts';
 import { tags } from './tags/tag-tables.ts';
 
 const initial: Migration = {
@@ -106,6 +107,7 @@ export const migrations: Record<string, Migration> = {
   '0013_free_disk': freeDisk,
   '0014_nodes': nodes,
   '0015_leases': leases,
+  '0016_stored_snapshots': storedSnapshots,
 };
 
 export type Database = Kysely<Schema>;

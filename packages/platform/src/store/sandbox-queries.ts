@@ -103,6 +103,7 @@ const updateState = async (
       ...(set.pausedAt !== undefined && { paused_at: set.pausedAt }),
       ...(set.pausedWith !== undefined && { paused_with: set.pausedWith }),
       ...(set.snapshotId !== undefined && { snapshot_id: set.snapshotId }),
+      ...(set.node !== undefined && { node: set.node }),
     })
     .where('id', '=', id)
     .where('state', 'in', from);
@@ -180,7 +181,7 @@ export const createSandboxQueries = (
       return 'moved';
     }),
 
-  reserveResume: (id, { endAt, maxActive, place }) =>
+  reserveResume: (id, { endAt, maxActive, place, moves = false }) =>
     db.transaction().execute(async (tx) => {
       await requireOwnedSandbox(tx, id, writer);
       const paused = await tx
@@ -194,9 +195,10 @@ export const createSandboxQueries = (
       if (!(await hasRoom(tx, place, id))) return 'node_full';
       await tx
         .updateTable('sandboxes')
-        .set({ state: 'resuming', end_at: endAt })
+        .set({ state: 'resuming', end_at: endAt, ...(place && moves && { node: place.node }) })
         .where('id', '=', id)
         .execute();
+      if (place && moves) await noteLog(tx, toPlacementEntry(id, place), now());
       return 'reserved';
     }),
 

@@ -7,6 +7,7 @@ import type { MetricTable } from './metric-tables.ts';
 import type { NodeTable } from './nodes/node-tables.ts';
 import type { SnapshotTable, TemplateTagTable } from './snapshot-tables.ts';
 import type { EndCause, PauseKind, SandboxState, TemplateKind } from './store.ts';
+import type { StoredSnapshotTable } from './stored/stored-tables.ts';
 import type { BuildTagTable } from './tags/tag-tables.ts';
 
 /** The tables in a portable form: times and flags as integers, maps as JSON text. */
@@ -28,6 +29,7 @@ export interface Schema {
   log_sources: LogSourceTable;
   nodes: NodeTable;
   leases: LeaseTable;
+  stored_snapshots: StoredSnapshotTable;
 }
 
 export interface SandboxTable {

@@ -9,6 +9,7 @@ import { createNodeQueries } from './nodes/node-queries.ts';
 import { createSandboxQueries } from './sandbox-queries.ts';
 import { createSnapshotQueries } from './snapshot-queries.ts';
 import type { Store } from './store.ts';
+import { createStoredQueries } from './stored/stored-queries.ts';
 import { createTagQueries } from './tags/tag-queries.ts';
 import { createTemplateList } from './template-list.ts';
 import { createTemplateQueries } from './template-queries.ts';
@@ -42,4 +43,5 @@ export const createStoreQueries = (
   ...createLogQueries(db),
   ...createNodeQueries(db, options),
   ...createLeaseQueries(db, options.time),
+  ...createStoredQueries(db),
 });

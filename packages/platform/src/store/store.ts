@@ -4,6 +4,7 @@ import type { LeaseStore } from './leases/lease-store.ts';
 import type { LogStore } from './log-store.ts';
 import type { MetricStore } from './metric-store.ts';
 import type { NodeStore } from './nodes/node-store.ts';
+import type { StoredStore } from './stored/stored-store.ts';
 import type { TagStore } from './tags/tag-store.ts';
 import type { UsageStore } from './usage/usage-store.ts';
 
@@ -24,7 +25,8 @@ export interface Store
     MetricStore,
     LogStore,
     NodeStore,
-    LeaseStore {
+    LeaseStore,
+    StoredStore {
   /**
    * The same store for one of several servers: changes of sandboxes and nodes reject with `unavailable` when that owner does not have the
    * lease of the node, in the transaction of the change. An owner must not take a lease again before what it began under the former one is over.
@@ -49,11 +51,11 @@ export interface SandboxStore {
   /**
    * Moves a paused row to `resuming` with that end, in one transaction with the same check. Returns `limit` when the
    * limit is reached, `node_full` when that of its node is, `not_paused` when the row is in another state or missing; then nothing is
-   * written.
+   * written. With `moves` the sandbox is on the node of the place from then on, which its log records.
    */
   reserveResume(
     id: string,
-    options: { endAt: number; maxActive: number; place?: NodePlace | undefined },
+    options: { endAt: number; maxActive: number; place?: NodePlace | undefined; moves?: boolean },
   ): Promise<ResumeReservation>;
   findSandbox(id: string): Promise<SandboxRow | undefined>;
   /**
@@ -229,7 +231,15 @@ export interface StateChange {
   set?: Partial<
     Pick<
       SandboxRow,
-      'runId' | 'startedAt' | 'endAt' | 'endedAt' | 'cause' | 'pausedAt' | 'pausedWith' | 'snapshotId'
+      | 'runId'
+      | 'startedAt'
+      | 'endAt'
+      | 'endedAt'
+      | 'cause'
+      | 'pausedAt'
+      | 'pausedWith'
+      | 'snapshotId'
+      | 'node'
     >
   >;
 }

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BlobStore } from '@skerry/blobs';
 import type { Credentials } from './credentials.ts';
 import type { NodeAddress } from './dial-node.ts';
 import type { NodeDescription } from './node-description.ts';
 import { createRemoteImages, type RemoteImages } from './node-images.ts';
 import { createNodeRuntime, type NodeRuntime } from './node-runtime.ts';
+import { createRemoteSnapshots, type RemoteSnapshots } from './node-snapshots.ts';
 import type { Claim } from './opening.ts';
 
 /** A node that is watched until `close`. */
@@ -11,6 +13,8 @@ export interface NodeConnection {
   /** Undefined until the node has answered for the first time; then always the same, also while the node cannot be reached. */
   readonly runtime: NodeRuntime | undefined;
   readonly images: RemoteImages;
+  /** Undefined without a store. */
+  readonly snapshots: RemoteSnapshots | undefined;
   close(): Promise<void>;
 }
 
@@ -18,6 +22,8 @@ export interface NodeConnectionOptions {
   address: NodeAddress;
   credentials: Credentials;
   claim: Claim;
+  /** The store for snapshots of the node. */
+  blobs?: BlobStore | undefined;
   /** Called with each answer of the node, the first of which means that its runtime can be used. */
   onAnswer: (description: NodeDescription) => void;
   /** Called when the node cannot be reached any more, and with each failed attempt after that. */
@@ -64,8 +70,11 @@ export function connectNode(options: NodeConnectionOptions): NodeConnection {
   };
 
   const watching = watch();
+  const { blobs } = options;
+  const { installation } = claim;
   return {
-    images: createRemoteImages({ address, credentials, installation: claim.installation }),
+    images: createRemoteImages({ address, credentials, installation }),
+    snapshots: blobs && createRemoteSnapshots({ address, credentials, installation, blobs }),
     get runtime() {
       return runtime;
     },

@@ -33,11 +33,16 @@ export async function openDoor(
   }
   accept();
   join(outside, inside);
-  join(inside, outside);
 }
 
+/** Joins two connections, see `joinHalf`. */
+export const join = (one: Duplex, other: Duplex): void => {
+  joinHalf(one, other);
+  joinHalf(other, one);
+};
+
 /** Passes bytes and the end of a half. What breaks one connection breaks the other, and both are closed in the end. */
-function join(from: Duplex, to: Duplex): void {
+function joinHalf(from: Duplex, to: Duplex): void {
   from.on('error', () => to.destroy());
   from.once('close', () => {
     if (from.readableEnded && !to.writableFinished) to.once('finish', () => to.destroy());

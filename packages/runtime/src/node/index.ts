@@ -1,3 +1,5 @@
+export { toSnapshotSocket } from '../remote/socket-path.ts';
+export { removeStoredSnapshot } from '../stored/stored-snapshots.ts';
 export { isNodeName, parseRole } from './certificate-role.ts';
 export { connectNode, type NodeConnection } from './connect-node.ts';
 export { type CredentialFiles, type Credentials, CredentialsError, loadCredentials } from './credentials.ts';
@@ -6,5 +8,6 @@ export type { NodeAddress } from './dial-node.ts';
 export type { NodeImageFiles } from './image-door.ts';
 export type { NodeDescription, NodeRoom } from './node-description.ts';
 export { createRemoteImages, type RemoteImages } from './node-images.ts';
+export type { RemoteSnapshots } from './node-snapshots.ts';
 export type { Claim } from './opening.ts';
 export { type NodeServer, serveNode } from './serve-node.ts';

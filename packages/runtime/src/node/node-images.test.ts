@@ -41,6 +41,7 @@ const serve = async (
       room: { sandboxes: 1, memoryBytes: 1, cpuCount: 1 },
     },
     images: createImagesInMemory(contents),
+    snapshotSocket: '/nonexistent/snapshots.sock',
     onOwner: () => undefined,
     onError: () => undefined,
   });

@@ -48,6 +48,7 @@ const serve = async (more: { port?: number } = {}): Promise<NodeServer> => {
     ownerFile: join(folder, 'owner.json'),
     description,
     images: createImagesInMemory(),
+    snapshotSocket: '/nonexistent/snapshots.sock',
     onOwner: (owner) => owners.push(owner),
     onError: () => undefined,
   });

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { isInstanceId } from '../drivers/instance-spec.ts';
 import { RuntimeError, type RuntimeErrorCode } from '../error.ts';
+import { parseSnapshotRequest, type SnapshotRequest } from '../stored/snapshot-request.ts';
 
 /*
  * The first line of each connection to a node, as JSON, and the line that answers it. After an accepted opening the connection
@@ -14,7 +15,7 @@ const PROTOCOL = 1;
 export const protocols = { runtime: 'h2', door: 'skerry-door' };
 
 /** With the end of the line. */
-const maxLineBytes = 4_096;
+const maxLineBytes = 8_192;
 
 /** A server that uses the node as its owner. Of two, the one with the higher epoch owns it. */
 export interface Claim {
@@ -49,7 +50,8 @@ export interface ImageRequest {
 export type Opening =
   | ({ use: 'runtime' } & Claim)
   | ({ use: 'door' } & DoorRequest)
-  | ({ use: 'image' } & ImageRequest);
+  | ({ use: 'image' } & ImageRequest)
+  | ({ use: 'snapshot'; installation: string } & SnapshotRequest);
 
 /** What an answer says beside its success. */
 export interface Answer {
@@ -79,6 +81,7 @@ export const parseOpening = (line: string): Opening => {
     return { use, installation, owner, epoch: epoch as number };
   }
   if (use === 'image') return { use, installation, ...parseImageRequest(given) };
+  if (use === 'snapshot') return { use, installation, ...parseSnapshotRequest(given) };
   if (use !== 'door') throw malformed('use');
   if (!isText(instance) || !isInstanceId(instance)) throw malformed('instance');
   if ((birthId !== undefined && !isText(birthId)) || !isText(runId)) throw malformed('run');
@@ -165,7 +168,8 @@ const isSize = (value: unknown): value is number => Number.isSafeInteger(value) 
 const malformed = (field: string): RuntimeError =>
   new RuntimeError('unsupported', `the opening of the connection has no valid "${field}"`);
 
-const parseObject = (line: string): Record<string, unknown> => {
+/** Reads a line of JSON. Throws `unsupported` for what is no object. */
+export const parseObject = (line: string): Record<string, unknown> => {
   try {
     const value: unknown = JSON.parse(line);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;

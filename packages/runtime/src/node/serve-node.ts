@@ -13,6 +13,7 @@ import { type NodeImageFiles, openImageDoor } from './image-door.ts';
 import { type NodeDescription, toDescriptionMessage } from './node-description.ts';
 import { type Claim, formatAnswer, parseOpening, protocols, readLine, writeLine } from './opening.ts';
 import { openOwnerRecord } from './owner-record.ts';
+import { openSnapshotDoor } from './snapshot-door.ts';
 
 export interface NodeServer {
   /** Of this host, in the form that clients dial. */
@@ -30,6 +31,8 @@ export interface NodeServerOptions {
   description: NodeDescription;
   /** The images of templates, which servers read and write. */
   images: NodeImageFiles;
+  /** The unix socket at which the driver of this host stores and fetches snapshots. */
+  snapshotSocket: string;
   /** Adds services for the owner beside that of the runtime. */
   addServices?: (router: ConnectRouter) => void;
   /** Called with each server that becomes the owner. */
@@ -75,6 +78,10 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
         throw new RuntimeError('unavailable', 'this node belongs to no server, or to another installation');
       if (opening.use === 'image') {
         await openImageDoor(options.images, opening, socket);
+        return;
+      }
+      if (opening.use === 'snapshot') {
+        await openSnapshotDoor(options.snapshotSocket, opening, socket);
         return;
       }
       if (opening.use === 'door') {

@@ -5,10 +5,12 @@ import type { ConnectRouter } from '@connectrpc/connect';
 import { openDriver, parseDriver } from '../drivers/index.ts';
 import { toRuntimeError } from '../error.ts';
 import { withFolderLock } from '../kernel/file-lock.ts';
+import { serveRequests } from '../stored/serve-requests.ts';
 import { removeHelperRecord, writeHelperRecord } from './helper-record.ts';
 import { normalizeProcess } from './normalize-process.ts';
 import { formatReadiness } from './readiness.ts';
 import { serveRuntime } from './server.ts';
+import { toSnapshotSocket } from './socket-path.ts';
 
 /**
  * Runs the helper: it holds the driver, and is the only process of skerry that forks. The server calls it over a unix
@@ -77,10 +79,14 @@ export async function runHelper(options: {
       onError: (error) => console.error(error),
       addServices: options.addServices,
     });
+    const requests = await serveRequests(driver.storedSnapshots, {
+      socketPath: toSnapshotSocket(dataDir),
+      onError: (error) => console.error(error),
+    });
     process.stdout.write(formatReadiness());
     await ended;
     // Unfinished work is undone before the exit. When the server kills this process instead, the next helper undoes it.
-    await server.close();
+    await Promise.all([requests.close(), server.close()]);
     await driver.close();
     removeHelperRecord(dataDir);
     return 0;

@@ -39,7 +39,17 @@ export interface NodeInfo {
 export interface NodeDrain {
   node: NodeInfo;
   /** The sandboxes that are on the node. */
-  remaining: { sandboxId: string; state: 'running' | 'paused' }[];
+  remaining: RemainingSandbox[];
+  /** Whether the server is moving sandboxes from it: ask again then. */
+  moving: boolean;
+}
+
+/** A sandbox on a node that is drained. */
+export interface RemainingSandbox {
+  sandboxId: string;
+  state: 'running' | 'paused';
+  /** Why it could not be moved at the last attempt, for a person. */
+  problem: string | undefined;
 }
 
 /** Where a sandbox is or was, and why. */
@@ -50,6 +60,10 @@ export interface SandboxExplanation {
   nodeState: NodeState | undefined;
   /** Why it was placed there, for a person. */
   reason: string | undefined;
+  /** Whether the blob store has it as it is paused; undefined unless it is paused and there is one. */
+  stored: boolean | undefined;
+  /** Why it could not be stored at the last attempt, for a person. */
+  problem: string | undefined;
   /** What the service has recorded of it, the oldest first. */
   history: LogEntry[];
 }
@@ -85,13 +99,20 @@ export const nodes = {
     return toNodeInfo(data);
   },
 
-  /** Cordons a node and reports what has to leave it; moves nothing. Rejects with `NotFoundError`. */
+  /**
+   * Cordons a node and reports what has to leave it. Where the server has a blob store, it moves sandboxes to other nodes meanwhile: call
+   * again until `moving` is false. Rejects with `NotFoundError`.
+   */
   async drain({ name, ...options }: NodeOptions): Promise<NodeDrain> {
     const { data } = await callApi(createConnection(options), options, (api, signal) =>
       api.POST('/skerry/v1/nodes/{nodeName}/drain', { params: toPath(name), signal }),
     );
-    const remaining = data.remaining.map(({ sandboxID, state }) => ({ sandboxId: sandboxID, state }));
-    return { node: toNodeInfo(data.node), remaining };
+    const remaining = data.remaining.map(({ sandboxID, state, problem }) => ({
+      sandboxId: sandboxID,
+      state,
+      problem,
+    }));
+    return { node: toNodeInfo(data.node), remaining, moving: data.moving };
   },
 
   /** Explains where a sandbox is, also one that has ended in the last seven days. Rejects with `NotFoundError`. */
@@ -102,8 +123,9 @@ export const nodes = {
         signal,
       }),
     );
-    const { node, nodeState, reason, history } = data;
-    return { sandboxId: data.sandboxID, node, nodeState, reason, history: history.map(toLogEntry) };
+    const { node, nodeState, reason, stored, problem, history } = data;
+    const where = { node, nodeState, reason, stored, problem };
+    return { sandboxId: data.sandboxID, ...where, history: history.map(toLogEntry) };
   },
 
   /** Ends all that is on a node that does not come back, as lost, and deletes its record. Rejects while it answers. */

@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NotFoundError, nodes, Sandbox, SandboxError } from '@skerry/sdk';
@@ -187,19 +195,44 @@ describe('a server with two nodes', () => {
     expect({ ...found, marker: [] }).toEqual({ apiKey: [], secret: [], marker: [] });
     await sandbox.kill();
   });
+});
 
-  it('answers for one node while the other is cut off, holds that for dead in time, and ends what was lost when it is back', async () => {
-    const made = await Promise.all([create(), create(), create(), create()]);
+describe('with a blob store', () => {
+  const base = mkdtempSync(join(tmpdir(), 'skerry-cluster-blobs-'));
+  const blobs = join(base, 'blobs');
+
+  beforeAll(async () => {
+    await cluster.server().stop();
+    await cluster.startServer('--blobs', blobs);
+  });
+  afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+  it('answers for one node while the other is cut off, resumes there what is stored, and ends what was lost when that is back', async () => {
+    await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'ready' });
+    const made = await Promise.all(Array.from({ length: 6 }, () => create()));
     const homes = await Promise.all(made.map(({ sandboxId }) => cluster.nodeOf(sandboxId)));
-    const at = (node: string): [Sandbox, Sandbox] =>
-      made.filter((_, index) => homes[index] === node) as [Sandbox, Sandbox];
-    const [near, other] = at('a');
-    const [lost, paused] = at('b');
+    const at = (node: string): [Sandbox, Sandbox, Sandbox] =>
+      made.filter((_, index) => homes[index] === node) as [Sandbox, Sandbox, Sandbox];
+    const [near, ...others] = at('a');
+    const [lost, paused, stored] = at('b');
+    const explain = ({ sandboxId }: Sandbox) => nodes.explain(sandboxId, cluster.connection);
+    const { pid } = await stored.commands.run('sleep 1000', { background: true });
+    const sleepers = async (sandbox: Sandbox): Promise<number[]> =>
+      (await sandbox.commands.list())
+        .filter(({ args }) => args.join(' ').includes('sleep 1000'))
+        .map((one) => one.pid);
+    await stored.pause();
+    await expect.poll(async () => (await explain(stored)).stored).toBe(true);
+    renameSync(blobs, `${blobs}-away`);
     await paused.files.write('/home/user/note', 'kept');
     await paused.pause();
+    await expect.poll(async () => (await explain(paused)).problem).toContain('snapshots/');
+    expect(await explain(paused)).toMatchObject({ node: 'b', stored: false });
+    expect(cluster.server().log()).toContain('a paused sandbox is not in the blob store');
     await lost.files.write('/home/user/note', 'lost');
 
     await cluster.lab.cut('b');
+    renameSync(`${blobs}-away`, blobs);
     let answers = 0;
     let isOver = false;
     const watch = (async () => {
@@ -212,8 +245,9 @@ describe('a server with two nodes', () => {
     expect((await failureOf(Sandbox.connect(paused.sandboxId, cluster.connection))).message).toContain(
       'node "b" cannot be reached',
     );
-    const elsewhere = await create();
-    expect(await cluster.nodeOf(elsewhere.sandboxId)).toBe('a');
+    const moved = await Sandbox.connect(stored.sandboxId, cluster.connection);
+    expect((await explain(moved)).node).toBe('a');
+    expect(await sleepers(moved)).toEqual([pid]);
     await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'lost' });
     expect(await failureOf(lost.commands.run('true'))).toBeInstanceOf(SandboxError);
     expect(await failureOf(Sandbox.connect(lost.sandboxId, cluster.connection))).toBeInstanceOf(
@@ -232,10 +266,21 @@ describe('a server with two nodes', () => {
     await cluster.lab.mend('b');
     await expect.poll(() => cluster.states()).toEqual({ a: 'ready', b: 'ready' });
     expect(readdirSync(join(cluster.nodeFolder('b'), 'sandboxes'))).toEqual([paused.sandboxId]);
+    await expect.poll(async () => (await explain(paused)).stored).toBe(true);
     const { data: all = [] } = await cluster.api.GET('/skerry/v1/nodes');
     expect(all.find(({ name }) => name === 'b')?.load).toMatchObject({ sandboxes: 0, paused: 1 });
     const back = await Sandbox.connect(paused.sandboxId, cluster.connection);
     expect(await back.files.read('/home/user/note')).toBe('kept');
-    await Promise.all([near, other, elsewhere, back].map((sandbox) => sandbox.kill()));
+    await Promise.all([near, ...others, back].map((sandbox) => sandbox.kill()));
+
+    expect(await cluster.skerry('node', 'drain', 'a')).toContain('nothing is on a: it can be stopped');
+    await cluster.skerry('node', 'uncordon', 'a');
+    expect((await explain(moved)).node).toBe('b');
+    expect(await sleepers(moved)).toEqual([pid]);
+    await moved.kill();
+    await expect.poll(() => readdirSync(blobs)).toEqual([]);
+    for (const node of ['a', 'b'])
+      for (const kind of ['sandboxes', 'snapshots'])
+        expect(readdirSync(join(cluster.nodeFolder(node), kind))).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ export interface Replica extends StackClient {
   /** Where the other servers reach it. */
   readonly peerAddress: string;
   /** Starts it, after an end. */
-  start(): Promise<Service>;
+  start(...more: string[]): Promise<Service>;
   service(): Service;
 }
 
@@ -38,8 +38,8 @@ export interface Cluster extends StackClient {
   startNode(name: string): Promise<Service>;
   node(name: string): Service;
   nodeFolder(name: string): string;
-  /** Starts the server, after an end. */
-  startServer(): Promise<Service>;
+  /** Starts the server, after an end, with these arguments too. */
+  startServer(...more: string[]): Promise<Service>;
   server(): Service;
   /** The folder of the server. */
   readonly serverFolder: string;
@@ -133,9 +133,9 @@ export async function startCluster({
     }
     const peerAddress = `${lab.host(name).address}:${PEER_PORT}`;
     const peer = servers > 1 ? ['--peer-listen', peerAddress] : [];
-    const startReplica = async () => {
+    const startReplica = async (...more: string[]) => {
       const place = ['--port', String(API_PORT), '--data', dataDir, '--domain', `localhost:${port}`, ...peer];
-      const args = ['server', ...place, ...files('platform'), ...listed, '--json', ...serverArgs];
+      const args = ['server', ...place, ...files('platform'), ...listed, '--json', ...serverArgs, ...more];
       return start(name, args, ['--import', answerCheck]);
     };
     const { ready } = await startReplica();
@@ -145,7 +145,7 @@ export async function startCluster({
       dataDir,
       readLog: async () => logs.map((log) => log()).join(''),
     });
-    const startAgain = async (): Promise<Service> => (await startReplica()).service;
+    const startAgain = async (...more: string[]): Promise<Service> => (await startReplica(...more)).service;
     return { ...client, peerAddress, start: startAgain, service: () => find(name) };
   };
   const replicas: Replica[] = [];

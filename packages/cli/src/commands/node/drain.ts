@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { nodes } from '@skerry/sdk';
 import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
@@ -5,17 +6,25 @@ import { toTable } from '../../table.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean };
 
-/** `skerry node drain NAME`: exits with 1 while something is on the node. */
+const ASK_INTERVAL_MS = 1_000;
+
+/** `skerry node drain NAME`: waits while sandboxes are moved; exits with 1 while something is on the node then. */
 export function drainNodeCommand(): Command {
   return withConnectionFlags(
     new Command('drain')
       .description(
-        'place no new sandboxes on a node, and list what is still on it: nothing can be moved yet, so wait for its end or end it',
+        'place no new sandboxes on a node, move what is on it to others where the server has a blob store, and list what is left',
       )
       .argument('<node>', 'name of the node')
       .option('--json', 'one JSON object'),
   ).action(async (name: string, { json, ...flags }: Flags) => {
-    const { node, remaining } = await nodes.drain({ ...(await resolveConnection(flags)), name });
+    const connection = await resolveConnection(flags);
+    let drained = await nodes.drain({ ...connection, name });
+    while (drained.moving) {
+      await sleep(ASK_INTERVAL_MS);
+      drained = await nodes.drain({ ...connection, name });
+    }
+    const { node, remaining } = drained;
     const { snapshots } = node.load;
     if (remaining.length > 0 || snapshots > 0) process.exitCode = 1;
     if (json) {
@@ -25,8 +34,8 @@ export function drainNodeCommand(): Command {
     if (remaining.length > 0)
       process.stdout.write(
         toTable(
-          ['ID', 'STATE'],
-          remaining.map(({ sandboxId, state }) => [sandboxId, state]),
+          ['ID', 'STATE', 'WHY'],
+          remaining.map(({ sandboxId, state, problem }) => [sandboxId, state, problem ?? '']),
         ),
       );
     if (snapshots > 0) process.stdout.write(`${snapshots} snapshots are on the node and on no other\n`);

@@ -18,12 +18,13 @@ export function explainSandboxCommand(): Command {
   });
 }
 
-const toText = ({ node, nodeState, reason, history }: SandboxExplanation): string => {
-  const where =
-    node === undefined ? 'the machine of the server' : `${node}, which is ${nodeState ?? 'forgotten'}`;
+const toText = ({ node, nodeState, reason, stored, problem, history }: SandboxExplanation): string => {
+  const elsewhere = stored ? 'the blob store, and no node' : 'the machine of the server';
+  const where = node === undefined ? elsewhere : `${node}, which is ${nodeState ?? 'forgotten'}`;
   const lines = [
     `where    ${where}`,
     ...(node === undefined ? [] : [`why      ${reason ?? 'this is not on record'}`]),
+    ...(stored === undefined ? [] : [`stored   ${stored ? 'yes' : `no: ${problem ?? 'not yet'}`}`]),
     ...history.map(toLine),
   ];
   return `${lines.map(toPrintable).join('\n')}\n`;

@@ -6,6 +6,7 @@ import { describeLeases } from './lease-suite.ts';
 import { describeNodes } from './node-suite.ts';
 import { describeObservations } from './observation-suite.ts';
 import { describeSnapshots } from './snapshot-suite.ts';
+import { describeStored } from './stored-suite.ts';
 import { describeTags } from './tag-suite.ts';
 import { describeUsage } from './usage-suite.ts';
 
@@ -300,6 +301,7 @@ export const describeStore = (
 
     for (const part of [describeBuilds, describeTags, describeUsage, describeCache]) part(() => store);
     describeNodes(() => store, { sandbox });
+    describeStored(() => store, { sandbox });
     describeLeases(() => store, { sandbox });
 
     describe('api keys', () => {

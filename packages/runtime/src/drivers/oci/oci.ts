@@ -4,6 +4,7 @@ import { isAbsolute } from 'node:path';
 import { createGate } from '../../concurrency/gate.ts';
 import { RuntimeError } from '../../error.ts';
 import type { Features } from '../../runtime.ts';
+import type { StoredSnapshots } from '../../stored/stored-snapshots.ts';
 import type { AddressedRuntime } from '../guest-socket.ts';
 import { createAdopter } from './adopt.ts';
 import type { LivenessPipe } from './container/liveness-pipe.ts';
@@ -19,7 +20,7 @@ import { createInstance, type OciInstance, type Run } from './instance.ts';
 import { readRecord, type SandboxRecord, writeRecord } from './record.ts';
 import { reopenDisk } from './resume.ts';
 import { compareTrees } from './snapshots/compare-trees.ts';
-import { createStoredSnapshots, type StoredSnapshots } from './snapshots/stored/stored-snapshots.ts';
+import { createStoredSnapshots } from './snapshots/stored/stored-snapshots.ts';
 import { startSandbox } from './start.ts';
 import { toStepError } from './step-error.ts';
 

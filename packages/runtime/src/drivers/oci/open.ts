@@ -61,6 +61,7 @@ export const openOci = async (settings: OciSettings, place: OciPlace): Promise<O
   keep();
   return {
     runtime,
+    storedSnapshots: runtime.storedSnapshots,
     close: async () => {
       await runtime.close();
       clearInterval(rounds);

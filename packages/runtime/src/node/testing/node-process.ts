@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { type HelperOptions, startHelper } from '../../remote/helper.ts';
+import { toSnapshotSocket } from '../../remote/socket-path.ts';
 import { type CredentialFiles, loadCredentials } from '../credentials.ts';
 import { serveNode } from '../serve-node.ts';
 import { createImagesInMemory } from './images-in-memory.ts';
@@ -27,6 +28,7 @@ const server = await serveNode(runtime, {
     room: { sandboxes: 1, memoryBytes: 1, cpuCount: 1 },
   },
   images: createImagesInMemory(),
+  snapshotSocket: toSnapshotSocket(helper.dataDir),
   onOwner: () => undefined,
   onError: (error) => console.error(error),
 });

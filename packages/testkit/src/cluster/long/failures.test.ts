@@ -4,6 +4,7 @@ import { Sandbox, SandboxError } from '@skerry/sdk';
 import { build, Template, waitForFile } from '@skerry/sdk/template';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../cluster.ts';
+import { createOn } from './counter.ts';
 
 let cluster: Cluster;
 
@@ -11,15 +12,6 @@ beforeAll(async () => {
   cluster = await startCluster({ nodes: ['a', 'b'], serverArgs: ['--node-dead-after', '30s'] });
 });
 afterAll(() => cluster?.close());
-
-const createOn = async (node: string): Promise<Sandbox> => {
-  const other = node === 'a' ? 'b' : 'a';
-  await cluster.skerry('node', 'cordon', other);
-  const sandbox = await Sandbox.create({ ...cluster.connection, timeoutMs: 600_000 });
-  await cluster.skerry('node', 'uncordon', other);
-  expect(await cluster.nodeOf(sandbox.sandboxId)).toBe(node);
-  return sandbox;
-};
 
 /** Starts a program that counts, so that a break in its run shows. */
 const count = async (sandbox: Sandbox): Promise<() => Promise<number>> => {
@@ -34,7 +26,7 @@ const bothReady = () => expect.poll(() => cluster.states()).toEqual({ a: 'ready'
 
 describe('a cluster', () => {
   it('keeps sandboxes and streams over a cut of five seconds', async () => {
-    const sandbox = await createOn('b');
+    const sandbox = await createOn(cluster, 'b');
     const lines: string[] = [];
     const stream = await sandbox.commands.run('i=0; while true; do i=$((i+1)); echo $i; sleep 0.1; done', {
       background: true,
@@ -100,7 +92,7 @@ describe('a cluster', () => {
   });
 
   it('keeps sandboxes when their node is killed, and when it hangs', async () => {
-    const [sandbox, near] = [await createOn('b'), await createOn('a')];
+    const [sandbox, near] = [await createOn(cluster, 'b'), await createOn(cluster, 'a')];
     const read = await count(sandbox);
     await cluster.node('b').stop('SIGKILL');
     await expect.poll(() => cluster.states()).toMatchObject({ b: 'unreachable' });
@@ -121,7 +113,7 @@ describe('a cluster', () => {
   });
 
   it('finds all sandboxes again when the server is killed, and ends a create that was under way', async () => {
-    const [one, two] = [await createOn('a'), await createOn('b')];
+    const [one, two] = [await createOn(cluster, 'a'), await createOn(cluster, 'b')];
     const reads = await Promise.all([count(one), count(two)]);
     const before = await Promise.all(reads.map((read) => read()));
     const halfDone = Sandbox.create({ ...cluster.connection, timeoutMs: 600_000 }).catch(() => undefined);
@@ -143,7 +135,7 @@ describe('a cluster', () => {
   });
 
   it('leaves sandboxes alone when the server is taken down, and takes no data folder of the other kind', async () => {
-    const sandbox = await createOn('a');
+    const sandbox = await createOn(cluster, 'a');
     expect(await cluster.run('down', '--data', cluster.serverFolder)).toContain('stopped 0 sandboxes');
     await expect(cluster.run('up', '--port', '0', '--data', cluster.serverFolder)).rejects.toThrow(
       'belongs to "skerry server": choose another data folder for "skerry up"',
@@ -155,7 +147,7 @@ describe('a cluster', () => {
   });
 
   it('forgets a node that does not come back, and keeps the others', async () => {
-    const [kept, gone] = [await createOn('a'), await createOn('b')];
+    const [kept, gone] = [await createOn(cluster, 'a'), await createOn(cluster, 'b')];
     await gone.pause({ memory: false });
     await cluster.node('b').stop('SIGKILL');
     await expect.poll(() => cluster.states()).toMatchObject({ b: 'unreachable' });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import type { BlobStore } from '@skerry/blobs';
 import { RuntimeError } from '../../../../error.ts';
 import { syncPath } from '../../../../kernel/sync-path.ts';
 import type { SnapshotId } from '../../../../runtime.ts';
+import { type FetchOptions, toManifestKey } from '../../../../stored/stored-snapshots.ts';
 import { digestAgentFolder } from '../../compatibility/agent-digest.ts';
 import { findClassDifferences } from '../../compatibility/compare-classes.ts';
 import { type Checkpoint, listImages, type MemoryImages, verifyImages } from '../../criu/checkpoint.ts';
@@ -22,30 +22,16 @@ import {
   MAX_MANIFEST_BYTES,
   type StoredManifest,
   type StoredMemory,
-  toManifestKey,
   toPartKey,
 } from './stored-manifest.ts';
 
-export interface FetchOptions {
-  blobs: BlobStore;
-  /** What `storeSnapshot` has resolved with. */
-  manifestSha256: string;
-  /** The image on this host that the snapshot needs below its files, by path and by digest. */
-  rootfs: string;
-  templateDigest: string;
+interface Options extends FetchOptions {
   /** The agent's folder on this host. */
   agentDir: string;
-  signal: AbortSignal | undefined;
 }
 
-/**
- * Reads a snapshot back from a store, and makes it one of this host, verified as a whole. Leaves nothing when it
- * rejects: with `not_found` when the store has no manifest of it, `damaged` when the manifest or a part is not what its
- * digest says or cannot be true, `unsupported` with the reasons when it needs another image, or its memory a host of
- * another class, `already_exists` and `exhausted` as a capture, and `unavailable` when the store is, or the signal
- * aborted.
- */
-export const fetchSnapshot = async (host: OciHost, id: SnapshotId, options: FetchOptions): Promise<void> => {
+/** See `StoredSnapshots.read`. */
+export const fetchSnapshot = async (host: OciHost, id: SnapshotId, options: Options): Promise<void> => {
   const { blobs, signal, rootfs } = options;
   const manifest = await readStoredManifest(id, options);
   await requireCompatible(host, manifest, options);
@@ -86,7 +72,7 @@ export const fetchSnapshot = async (host: OciHost, id: SnapshotId, options: Fetc
 
 const readStoredManifest = async (
   id: SnapshotId,
-  { blobs, manifestSha256, signal }: FetchOptions,
+  { blobs, manifestSha256, signal }: Options,
 ): Promise<StoredManifest> => {
   const { sizeBytes, body } = await blobs.get(toManifestKey(id), { signal });
   if (sizeBytes > MAX_MANIFEST_BYTES) {
@@ -106,7 +92,7 @@ const readStoredManifest = async (
 const requireCompatible = async (
   host: OciHost,
   { snapshot, templateDigest, memory }: StoredManifest,
-  options: FetchOptions,
+  options: Options,
 ): Promise<void> => {
   if (templateDigest !== options.templateDigest)
     throw new RuntimeError('unsupported', `snapshot ${snapshot} needs the image ${templateDigest}`);

@@ -3,6 +3,11 @@ import { Readable } from 'node:stream';
 import type { BlobStore } from '@skerry/blobs';
 import { RuntimeError } from '../../../../error.ts';
 import type { SnapshotId } from '../../../../runtime.ts';
+import {
+  type StoredSnapshot,
+  type StoreOptions,
+  toManifestKey,
+} from '../../../../stored/stored-snapshots.ts';
 import { isInstanceId } from '../../../instance-spec.ts';
 import { digestAgentFolder } from '../../compatibility/agent-digest.ts';
 import { verifyImages } from '../../criu/checkpoint.ts';
@@ -13,29 +18,16 @@ import {
   listStoredFiles,
   type StoredManifest,
   type StoredMemory,
-  toManifestKey,
   toPartKey,
   toPartsPrefix,
 } from './stored-manifest.ts';
 import { type PartsTarget, writeParts } from './write-parts.ts';
 
-export interface StoredSnapshot {
-  /** Of the manifest, in hex: `fetchSnapshot` needs it. The manifest has the digests of everything else. */
-  manifestSha256: string;
-  /** What its parts take in the store. */
-  sizeBytes: number;
-}
-
-/**
- * Writes a snapshot into a store: its parts, and then the manifest, so that a snapshot whose manifest is in the store
- * is there as a whole. After a failure, what was stored stays there for a further call. Rejects with `not_found`, also
- * for an ephemeral one, `damaged` when it differs from its capture, `unsupported` when only this host can restore its
- * memory, and `unavailable` when the store is, or the signal aborted.
- */
+/** See `StoredSnapshots.write`. */
 export const storeSnapshot = async (
   dataDir: string,
   id: SnapshotId,
-  options: { blobs: BlobStore; templateDigest: string; signal: AbortSignal | undefined },
+  options: StoreOptions,
 ): Promise<StoredSnapshot> => {
   const { blobs, templateDigest, signal } = options;
   const folder = toSnapshotFolder(dataDir, id);

@@ -1,4 +1,5 @@
 import type { SnapshotId } from '../../../../runtime.ts';
+import { toStoredPrefix } from '../../../../stored/stored-snapshots.ts';
 import type { CompatibilityClass } from '../../compatibility/compatibility-class.ts';
 import type { Checkpoint, MemoryImages } from '../../criu/checkpoint.ts';
 import type { ManifestSummary } from '../manifest.ts';
@@ -49,11 +50,6 @@ export const PART_BYTES = 4 * 2 ** 20;
 
 /** More than the parts of a disk of a terabyte take. */
 export const MAX_MANIFEST_BYTES = 64 * 2 ** 20;
-
-/** Everything of a snapshot is below it. */
-export const toStoredPrefix = (id: SnapshotId): string => `snapshots/${id}/`;
-
-export const toManifestKey = (id: SnapshotId): string => `${toStoredPrefix(id)}manifest.json`;
 
 export const toPartsPrefix = (id: SnapshotId): string => `${toStoredPrefix(id)}parts/`;
 

@@ -8,10 +8,11 @@ import type { BlobStore } from '@skerry/blobs';
 import { openBlobStore } from '@skerry/blobs/open';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Instance, SnapshotId } from '../../../../runtime.ts';
+import { removeStoredSnapshot, toManifestKey } from '../../../../stored/stored-snapshots.ts';
 import { runInside } from '../../../../suite/client.ts';
 import { toSnapshotFolder } from '../../folder.ts';
 import { useOci } from '../../testing/oci-fixture.ts';
-import { type StoredManifest, toManifestKey } from './stored-manifest.ts';
+import type { StoredManifest } from './stored-manifest.ts';
 
 const oci = useOci({ name: 'stored', memory: true });
 const { create, dataDir, toId } = oci;
@@ -85,8 +86,8 @@ describe('a snapshot in a blob store', () => {
       changes.push(path);
     expect(changes).toEqual(expect.arrayContaining(['/root/file', '/root/hole']));
     await expect(fetchBack(id, manifestSha256)).rejects.toMatchObject({ code: 'already_exists' });
-    await oci.runtime.storedSnapshots.remove(id, { blobs });
-    await oci.runtime.storedSnapshots.remove(id, { blobs });
+    await removeStoredSnapshot(blobs, id);
+    await removeStoredSnapshot(blobs, id);
     expect(await listKeys()).toEqual([]);
     await oci.runtime.snapshots.delete(id);
     await expect(fetchBack(id, manifestSha256)).rejects.toMatchObject({ code: 'not_found' });
@@ -111,7 +112,7 @@ describe('a snapshot in a blob store', () => {
     // What was fetched can be stored again, on its way to a further host.
     const again = await oci.runtime.storedSnapshots.write(id, { blobs, templateDigest });
     expect(again.sizeBytes).toBeGreaterThan(0);
-    await oci.runtime.storedSnapshots.remove(id, { blobs });
+    await removeStoredSnapshot(blobs, id);
   });
 
   it('is refused, and nothing of it is left here, when a part or the manifest lies', async () => {
@@ -224,7 +225,7 @@ describe('a snapshot in a blob store', () => {
     });
     await expect(aborted).rejects.toMatchObject({ code: 'unavailable' });
     await fetchBack(id, manifestSha256);
-    await oci.runtime.storedSnapshots.remove(id, { blobs });
+    await removeStoredSnapshot(blobs, id);
   });
 
   it('has no manifest when the store fails in the middle, and a further call continues', async () => {
@@ -252,7 +253,7 @@ describe('a snapshot in a blob store', () => {
     await expect(
       oci.runtime.storedSnapshots.write('missing', { blobs, templateDigest }),
     ).rejects.toMatchObject({ code: 'not_found' });
-    await oci.runtime.storedSnapshots.remove(id, { blobs });
+    await removeStoredSnapshot(blobs, id);
   });
 
   it('cannot be stored with memory whose class was not recorded', async () => {

@@ -1,0 +1,2 @@
+export { handleBlobs } from './handle-blobs.ts';
+export { createRemoteStore } from './remote-store.ts';

@@ -1,0 +1,118 @@
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import { findInstance } from '../sandboxes/find-instance.ts';
+import type { Pausing } from '../sandboxes/pausing.ts';
+import type { Resuming } from '../sandboxes/resuming.ts';
+import type { Transitions } from '../sandboxes/transitions.ts';
+import { ALIVE_STATES, type SandboxRow, type Store } from '../store/store.ts';
+import type { Storing } from '../stored/storing.ts';
+import { createTurns } from '../turns.ts';
+import type { Nodes } from './nodes.ts';
+
+/** Moves what is on a cordoned node to others, through the blob store. */
+export interface Draining {
+  /** Moves what can be moved, unless that is in progress or was done a moment ago. Returns whether it is in progress. */
+  advance(node: string): boolean;
+  /** Why a sandbox could not be moved at the last attempt. */
+  problemOf(sandboxId: string): string | undefined;
+  /** Resolves when no sandbox is being moved. */
+  close(): Promise<void>;
+}
+
+export interface DrainingOptions {
+  store: Store;
+  nodes: Pick<Nodes, 'isCordoned' | 'runtime'>;
+  pausing: Pick<Pausing, 'pause'>;
+  resuming: Pick<Resuming, 'connect'>;
+  storing: Pick<Storing, 'store' | 'problemOf'>;
+  transitions: Pick<Transitions, 'current' | 'run'>;
+  clock: Clock;
+  log: Log;
+}
+
+const MOVES_AT_A_TIME = 2;
+/** A caller that asks whether it is over does not begin it again. */
+const REST_MS = 5_000;
+/** The least time that a moved sandbox has left, in which its owner can extend it. */
+const LEAST_LEFT_MS = 1_000;
+
+export const createDraining = (options: DrainingOptions): Draining => {
+  const { store, nodes, pausing, resuming, storing, transitions, clock, log } = options;
+  const turns = createTurns(MOVES_AT_A_TIME);
+  const closing = new AbortController();
+  const inProgress = new Map<string, Promise<void>>();
+  const finishedAt = new Map<string, number>();
+  const problems = new Map<string, string>();
+
+  /** Leaves a paused sandbox in the blob store alone. */
+  const release = async (row: SandboxRow): Promise<void> => {
+    if (!(await storing.store(row.id)))
+      throw new Error(storing.problemOf(row.id) ?? 'it is not in the blob store yet');
+    if (transitions.current(row.id) !== undefined) throw new Error('it is busy with another operation');
+    await transitions.run(row.id, 'recovery', async () => {
+      const instance = await findInstance(nodes.runtime, row.id);
+      // From here on the instance is that of no sandbox: where it cannot be stopped now, a later round does that.
+      if (await store.detachStored(row.id)) await instance?.stop();
+    });
+  };
+
+  /** Moves a running sandbox with its processes. It runs on, here or there, whatever fails. */
+  const moveRunning = async ({ id, endAt, node }: SandboxRow): Promise<void> => {
+    await pausing.pause(id, 'memory');
+    const isStored = await storing.store(id);
+    const problem = storing.problemOf(id);
+    const timeoutMs = Math.max(endAt - clock.now(), LEAST_LEFT_MS);
+    const former = await findInstance(nodes.runtime, id);
+    const { row } = await resuming.connect(id, { timeoutMs, memory: true });
+    if (row.node !== node) {
+      // Where that fails now, a later round does it.
+      await former?.stop();
+      log.info('a sandbox was moved', { sandboxId: id, from: node, to: row.node });
+      return;
+    }
+    throw new Error(
+      isStored
+        ? 'no other node can resume it now; the log of the server has the reason of each'
+        : (problem ?? 'it is not in the blob store'),
+    );
+  };
+
+  const move = async (row: SandboxRow, node: string): Promise<void> => {
+    if (!nodes.isCordoned(node) || closing.signal.aborted) return;
+    try {
+      if (row.state === 'running') await moveRunning(row);
+      else if (row.state === 'paused') await release(row);
+      else throw new Error('it is busy with another operation');
+      problems.delete(row.id);
+    } catch (error) {
+      problems.set(row.id, (error as Error).message);
+      log.warn('a sandbox could not be moved from a node', { sandboxId: row.id, node, error });
+    }
+  };
+
+  const drain = async (node: string): Promise<void> => {
+    const rows = await store.listSandboxes({ states: ALIVE_STATES, order: 'asc', node });
+    await Promise.allSettled(rows.map((row) => turns.take(() => move(row, node), closing.signal)));
+  };
+
+  return {
+    advance: (node) => {
+      const rested = clock.elapsed() - (finishedAt.get(node) ?? Number.NEGATIVE_INFINITY);
+      if (inProgress.has(node)) return true;
+      if (rested < REST_MS || closing.signal.aborted) return false;
+      const drained = drain(node)
+        .catch((error: unknown) => log.error('a node could not be drained', { node, error }))
+        .finally(() => {
+          inProgress.delete(node);
+          finishedAt.set(node, clock.elapsed());
+        });
+      inProgress.set(node, drained);
+      return true;
+    },
+    problemOf: (id) => problems.get(id),
+    close: async () => {
+      closing.abort();
+      await Promise.all(inProgress.values());
+    },
+  };
+};

@@ -1,0 +1,172 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { BlobStore } from '@skerry/blobs';
+import { openBlobStore } from '@skerry/blobs/open';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createMemory } from '../drivers/memory/memory.ts';
+import { RuntimeError } from '../error.ts';
+import { toSnapshotSocket } from '../remote/socket-path.ts';
+import { serveRequests } from '../stored/serve-requests.ts';
+import { removeStoredSnapshot, type StoredSnapshots, toManifestKey } from '../stored/stored-snapshots.ts';
+import { loadCredentials } from './credentials.ts';
+import { createNodeRuntime } from './node-runtime.ts';
+import { createRemoteSnapshots, type RemoteSnapshots } from './node-snapshots.ts';
+import { serveNode } from './serve-node.ts';
+import { createImagesInMemory } from './testing/images-in-memory.ts';
+import { makeTestAuthority } from './testing/write-credentials.ts';
+
+let folder: string;
+let blobs: BlobStore;
+const opened: { close(): Promise<void> }[] = [];
+const templateDigest = `sha256:${'a'.repeat(64)}`;
+const manifestSha256 = 'b'.repeat(64);
+
+/** Snapshots of one blob each, by id. */
+const createStored = (contents: Map<string, string>): StoredSnapshots => ({
+  write: async (id, { blobs: store, signal }) => {
+    const content = contents.get(id);
+    if (content === undefined) throw new RuntimeError('not_found', `no snapshot ${id}`);
+    const { sizeBytes } = await store.put(toManifestKey(id), Readable.from([content]), { signal });
+    return { manifestSha256, sizeBytes };
+  },
+  read: async (id, { blobs: store, signal, rootfs }) => {
+    contents.set(id, `${rootfs} ${await text((await store.get(toManifestKey(id), { signal })).body)}`);
+  },
+});
+
+/** The snapshots of a node that a server of the installation "one" owns. */
+const openNode = async (stored: StoredSnapshots | undefined): Promise<RemoteSnapshots> => {
+  const dataDir = join(folder, 'node');
+  mkdirSync(join(dataDir, 'run'), { recursive: true });
+  const snapshotSocket = toSnapshotSocket(dataDir);
+  const onError = () => undefined;
+  opened.push(await serveRequests(stored, { socketPath: snapshotSocket, onError }));
+  const authority = await makeTestAuthority(join(folder, 'authority'));
+  const credentials = loadCredentials(await authority.write({ role: 'platform' }), { role: 'platform' });
+  const served = await serveNode(createMemory({ dataDir, agent: () => () => undefined }), {
+    listen: { host: '127.0.0.1', port: 0 },
+    credentials: loadCredentials(await authority.write({ role: 'node', name: 'a' }), { role: 'node' }),
+    ownerFile: join(folder, 'owner.json'),
+    description: {
+      version: '1',
+      base: { rootfs: '/', digest: '' },
+      templatesFolder: '/templates',
+      room: { sandboxes: 1, memoryBytes: 1, cpuCount: 1 },
+    },
+    images: createImagesInMemory(),
+    snapshotSocket,
+    onOwner: () => undefined,
+    onError,
+  });
+  opened.push(served);
+  const address = { name: 'a', ...served.address };
+  const claim = { installation: 'one', owner: 'server', epoch: 1 };
+  opened.push(await createNodeRuntime({ address, credentials, claim }));
+  return createRemoteSnapshots({ address, credentials, installation: 'one', blobs });
+};
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'skerry-node-snapshots-'));
+  blobs = await openBlobStore({ kind: 'folder', folder: join(folder, 'blobs') });
+});
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close();
+  rmSync(folder, { recursive: true });
+});
+
+it('stores a snapshot of a node in the store of the server, and fetches it from there', async () => {
+  const contents = new Map([['s1', 'content']]);
+  const node = await openNode(createStored(contents));
+  const request = { snapshot: 's1', templateDigest };
+  expect(await node.store(request)).toEqual({ manifestSha256, sizeBytes: 7 });
+  contents.clear();
+  await node.fetch({ ...request, manifestSha256, rootfs: '/images/base' });
+  expect(contents.get('s1')).toBe('/images/base content');
+  await removeStoredSnapshot(blobs, 's1');
+  await expect(node.fetch({ ...request, manifestSha256, rootfs: '/images/base' })).rejects.toMatchObject({
+    name: 'RuntimeError',
+  });
+  await expect(node.store({ ...request, snapshot: 'none' })).rejects.toMatchObject({
+    code: 'not_found',
+    message: 'no snapshot none',
+  });
+});
+
+it('opens no blobs to a node but those of the snapshot, and none to write with a fetch', async () => {
+  await blobs.put('snapshots/s2/manifest.json', Readable.from(['of another']));
+  const seen: unknown[] = [];
+  const attempt = (work: Promise<unknown>) =>
+    work.then(
+      () => seen.push('allowed'),
+      (error: { code?: string }) => seen.push(error.code),
+    );
+  const key = toManifestKey('s1');
+  const node = await openNode({
+    write: async (_id, { blobs: store }) => {
+      await attempt(store.get('snapshots/s2/manifest.json'));
+      await attempt(store.put('snapshots/s2/manifest.json', Readable.from(['x'])));
+      await attempt(store.put('snapshots/s1', Readable.from(['x'])));
+      await attempt(store.list('snapshots/')[Symbol.asyncIterator]().next());
+      await attempt(store.list('')[Symbol.asyncIterator]().next());
+      await attempt(store.delete('snapshots/s1/manifest.json'));
+      await attempt(store.put(key, Readable.from(['x'])));
+      return { manifestSha256, sizeBytes: 1 };
+    },
+    read: async (_id, { blobs: store }) => {
+      await attempt(store.put(key, Readable.from(['y'])));
+      await attempt(store.head(key));
+    },
+  });
+  const request = { snapshot: 's1', templateDigest };
+  await node.store(request);
+  await node.fetch({ ...request, manifestSha256, rootfs: '/' });
+  const denied = Array.from({ length: 6 }, () => 'denied');
+  expect(seen).toEqual([...denied, 'allowed', 'denied', 'allowed']);
+});
+
+it('believes no result that is none', async () => {
+  const node = await openNode({
+    write: async () => ({ manifestSha256: 'no digest', sizeBytes: 1 }),
+    read: () => Promise.reject(new RuntimeError('damaged', 'x'.repeat(100_000))),
+  });
+  const request = { snapshot: 's1', templateDigest };
+  await expect(node.store(request)).rejects.toMatchObject({ code: 'unsupported' });
+  await expect(node.fetch({ ...request, manifestSha256, rootfs: '/' })).rejects.toMatchObject({
+    code: 'unsupported',
+    message: 'the host sent too long a result',
+  });
+});
+
+it('ends what a node does when the signal aborts or the server leaves, and refuses what it cannot do', async () => {
+  const ended: string[] = [];
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const node = await openNode({
+    write: (id, { signal }) =>
+      new Promise((_resolve, reject) => {
+        begin();
+        signal?.addEventListener('abort', () => {
+          ended.push(id);
+          reject(new RuntimeError('unavailable', 'aborted'));
+        });
+      }),
+    read: () => Promise.reject(new RuntimeError('unsupported', 'the kernel was 5 and is 6 here')),
+  });
+  const abort = new AbortController();
+  const stored = node.store({ snapshot: 's1', templateDigest }, { signal: abort.signal });
+  await begun;
+  abort.abort();
+  await expect(stored).rejects.toMatchObject({ code: 'unavailable' });
+  await expect.poll(() => ended).toEqual(['s1']);
+  const request = { snapshot: 's1', templateDigest, manifestSha256, rootfs: '/' };
+  await expect(node.fetch(request)).rejects.toMatchObject({
+    code: 'unsupported',
+    message: 'the kernel was 5 and is 6 here',
+  });
+  await expect(node.fetch({ ...request, rootfs: 'relative' })).rejects.toMatchObject({
+    code: 'unsupported',
+    message: expect.stringContaining('"rootfs"'),
+  });
+});

@@ -1,0 +1,42 @@
+import { BlobError, type BlobStore } from '@skerry/blobs';
+import type { SnapshotId } from '../runtime.ts';
+import { toStoredPrefix } from './stored-snapshots.ts';
+
+/** The part of a store that one request may use: the blobs of one snapshot, read, or read and written. All else is `denied`. */
+export const toBlobsOfSnapshot = (
+  blobs: BlobStore,
+  id: SnapshotId,
+  { isWritable }: { isWritable: boolean },
+): BlobStore => {
+  const prefix = toStoredPrefix(id);
+  const check = (key: string, isAllowed: boolean): void => {
+    if (!isAllowed || !key.startsWith(prefix))
+      throw new BlobError('denied', `a request for snapshot ${id} may not do this with ${key.slice(0, 200)}`);
+  };
+  const refuse = (): Promise<never> =>
+    Promise.reject(new BlobError('denied', 'this is not for a single snapshot'));
+  return {
+    features: { presigned: false },
+    put: async (key, body, options) => {
+      check(key, isWritable);
+      return blobs.put(key, body, options);
+    },
+    get: async (key, options) => {
+      check(key, true);
+      return blobs.get(key, options);
+    },
+    head: async (key, options) => {
+      check(key, true);
+      return blobs.head(key, options);
+    },
+    delete: refuse,
+    list: async function* (wanted, options) {
+      check(wanted, true);
+      yield* blobs.list(wanted, options);
+    },
+    presignPut: refuse,
+    presignGet: refuse,
+    removeAbandoned: refuse,
+    close: async () => {},
+  };
+};

@@ -1,0 +1,59 @@
+import type { BlobStore } from '@skerry/blobs';
+import type { SnapshotId } from '../runtime.ts';
+
+/** Snapshots in a store that other hosts can reach. A snapshot and its copy in the store do not depend on each other. */
+export interface StoredSnapshots {
+  /**
+   * Writes a snapshot of this host into a store: its parts, and then the manifest, so that a snapshot whose manifest is in the store
+   * is there as a whole. After a failure, what was stored stays there for a further call. Rejects with `not_found`, also
+   * for an ephemeral one, `damaged` when it differs from its capture, `unsupported` when only this host can restore its
+   * memory, and `unavailable` when the store is, or the signal aborted.
+   */
+  write(id: SnapshotId, options: StoreOptions): Promise<StoredSnapshot>;
+  /**
+   * Reads a snapshot back from a store, and makes it one of this host, verified as a whole. Leaves nothing when it
+   * rejects: with `not_found` when the store has no manifest of it, `damaged` when the manifest or a part is not what its
+   * digest says or cannot be true, `unsupported` with the reasons when it needs another image, or its memory a host of
+   * another class, `already_exists` and `exhausted` as a capture, and `unavailable` when the store is, or the signal
+   * aborted.
+   */
+  read(id: SnapshotId, options: FetchOptions): Promise<void>;
+}
+
+export interface StoreOptions {
+  blobs: BlobStore;
+  /** Of the image that it was made on: `sha256:` and 64 hex digits. */
+  templateDigest: string;
+  signal?: AbortSignal | undefined;
+}
+
+export interface FetchOptions extends StoreOptions {
+  /** What the write has resolved with. */
+  manifestSha256: string;
+  /** The image on this host that the snapshot needs below its files, by its absolute path. */
+  rootfs: string;
+}
+
+export interface StoredSnapshot {
+  /** Of the manifest, in hex, which a read needs. The manifest has the digests of everything else. */
+  manifestSha256: string;
+  /** What its parts take in the store. */
+  sizeBytes: number;
+}
+
+/** Everything of a snapshot is below it. */
+export const toStoredPrefix = (id: SnapshotId): string => `snapshots/${id}/`;
+
+/** Stored last: where it is, everything that it names is, too. */
+export const toManifestKey = (id: SnapshotId): string => `${toStoredPrefix(id)}manifest.json`;
+
+/** Removes a snapshot from the store. Idempotent, from any incomplete state. Rejects as the store does. */
+export const removeStoredSnapshot = async (
+  blobs: BlobStore,
+  id: SnapshotId,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<void> => {
+  // First: without it there is no snapshot.
+  await blobs.delete(toManifestKey(id), { signal });
+  for await (const { key } of blobs.list(toStoredPrefix(id), { signal })) await blobs.delete(key, { signal });
+};
