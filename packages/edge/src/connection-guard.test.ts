@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { Agent, createServer, get, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { toConnectionBounds } from './connection-bounds.ts';
 import { type ConnectionGuard, guardConnections } from './connection-guard.ts';
 import { firstHeadTimes } from './first-head.ts';
@@ -24,6 +24,8 @@ describe('the bounds of connections', () => {
   }
   const createLab = () => {
     const server = new EventEmitter() as EventEmitter & Partial<Server>;
+    // The guard looks at its connections until then.
+    onTestFinished(() => void server.emit('close'));
     const lines: string[] = [];
     const guard = guardConnections(server as Server, {
       bounds,
