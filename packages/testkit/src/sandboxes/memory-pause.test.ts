@@ -79,8 +79,10 @@ describe('a sandbox that is paused with its memory', () => {
 
   it('starts commands after a resume and in forks, at an OOM score of 500 beside an agent at 0', async () => {
     const sandbox = await create();
-    const look = (one: Sandbox) =>
-      one.commands.run('cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj', { user: 'root' });
+    // The agent has the score of the command itself while it starts one.
+    const program =
+      'cat /proc/self/oom_score_adj; until grep -x 0 /proc/$PPID/oom_score_adj; do sleep 0.1; done';
+    const look = (one: Sandbox) => one.commands.run(program, { user: 'root' });
     const expected = { exitCode: 0, stdout: '500\n0\n', stderr: '' };
     expect(await look(sandbox)).toMatchObject(expected);
     await sandbox.pause();
