@@ -44,6 +44,7 @@ export const forwardCalls = (server: FastifyInstance, { peers, locate, clock }: 
     const look = (): void => {
       cancel = clock.after(LOOKUP_MS, () => {
         void locate(call)
+          // No server owns it now, or the database cannot say: either way the call is left, and its caller gets 503.
           .catch(() => undefined)
           .then((now) => (now === address ? look() : left.abort(new Error('it is no longer the owner'))));
       });

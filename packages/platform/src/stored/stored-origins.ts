@@ -50,6 +50,7 @@ export const createStoredOrigins = ({
       const node = sandbox?.node ?? null;
       if (snapshot?.state !== 'ready' || node === null || snapshot.node === node) return;
       const brought = bringTo(node, snapshot, signal).finally(() => bringing.delete(id));
+      // This caller receives the rejection below. Those that wait look again, and then try it themselves.
       bringing.set(
         id,
         brought.catch(() => undefined),

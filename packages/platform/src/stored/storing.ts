@@ -103,6 +103,7 @@ export const createStoring = (options: StoringOptions): Storing => {
     const { signal } = abort;
     const over = turns
       .take(() => work(id, subject, signal), signal)
+      // `work` reports its own failures: this is the abort of one that waits for its turn.
       .catch(() => undefined)
       .finally(() => {
         works.delete(subject.id);

@@ -72,6 +72,7 @@ const work = async (
 ): Promise<void> => {
   const leaving = new AbortController();
   const session = connect('http://blobs', { createConnection: () => socket });
+  // Each request of the session fails with it; an error without a listener would end this process.
   session.on('error', () => undefined);
   session.once('close', () => leaving.abort());
   const signal = AbortSignal.any([leaving.signal, closing]);
@@ -89,6 +90,7 @@ const work = async (
     result = { code: failure.code, message: failure.message };
     if (failure.code === 'internal') onError(failure);
   }
+  // The session has ended: the server, which takes that for a failure, asks again.
   await report(session, result).catch(() => undefined);
   session.destroy();
   socket.destroy();
