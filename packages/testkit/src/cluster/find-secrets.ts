@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,14 +24,13 @@ export async function findSecrets(
   const { found, names } = JSON.parse(stdout) as { found: Record<string, string[]>; names: string[] };
   if (names.length < 2) throw new Error(`only ${names.join()} could be read: a node has a helper`);
   const files = [
-    ...readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && !/\/(sandboxes|snapshots|agent)(\/|$)/.test(entry.parentPath))
-      .map((entry) => join(entry.parentPath, entry.name)),
+    ...filesBelow(folder),
     ...pids.flatMap((one) => [`/proc/${one}/environ`, `/proc/${one}/cmdline`]),
   ];
   for (const file of files) {
     // Large images are among them: the connections of this process must be served meanwhile.
-    const content = await readFile(file);
+    const content = await readFile(file).catch(ignoreMissing);
+    if (content === undefined) continue;
     for (const [name, text] of Object.entries(secrets)) if (content.includes(text)) found[name]?.push(file);
   }
   return found;
@@ -39,3 +38,22 @@ export async function findSecrets(
 
 const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').map(Number).filter(Boolean);
+
+const filesBelow = (folder: string): string[] => {
+  let entries: Dirent[] = [];
+  try {
+    entries = readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    ignoreMissing(error);
+  }
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return /^(sandboxes|snapshots|agent)$/.test(entry.name) ? [] : filesBelow(path);
+    return entry.isFile() ? [path] : [];
+  });
+};
+
+/** The node removes the tree of an image after that is made. */
+const ignoreMissing = (error: unknown): undefined => {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+};
