@@ -30,9 +30,10 @@ try {
     signal: stop.signal,
   })) {
     if ('error' in outcome) throw outcome.error;
-    const rows: ComparedRow[] = outcome.rows.map(({ name, unit, p50, bound }) =>
-      bound === undefined ? { name, unit, p50 } : { name, unit, p50, bound },
-    );
+    const rows: ComparedRow[] = outcome.rows.map(({ name, unit, p50, p95, n, bound }) => ({
+      ...{ name, unit, p50, p95, n },
+      ...(bound === undefined ? {} : { bound }),
+    }));
     process.send?.(rows);
   }
 } catch (error) {

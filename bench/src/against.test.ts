@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { compareRounds } from './against.ts';
 
-const row = (name: string, unit: string, p50: number | null) => ({ name, unit, p50 });
+const row = (name: string, unit: string, p50: number | null) => ({ name, unit, p50, p95: p50, n: 5 });
 
 it('compares the medians of all rounds, and shows the ratio of each', () => {
   const pairs = [
@@ -22,4 +22,15 @@ it.each(['MiB/s', 'MB/s', 'files/s', '1/GiB', '%'])('treats fewer %s as worse', 
 it('omits figures that one of the two did not measure', () => {
   const here = [row('docker.run', 'ms', null), row('new', 'ms', 1)];
   expect(compareRounds([{ here, there: [row('docker.run', 'ms', 5)] }])).toEqual([]);
+});
+
+it('also compares the 95th percentile where a round has twenty samples', () => {
+  const tail = (n: number, p95: number) => ({ name: 'burst', unit: 'ms', p50: 10, p95, n });
+  const names = (n: number) =>
+    compareRounds([{ here: [tail(n, 30)], there: [tail(n, 20)] }]).map(({ name, ratio }) => [name, ratio]);
+  expect(names(19)).toEqual([['burst', 1]]);
+  expect(names(20)).toEqual([
+    ['burst', 1],
+    ['burst p95', 1.5],
+  ]);
 });

@@ -72,21 +72,27 @@ async function measureBoth(
   return { here: await checkouts.here.measure(name), there };
 }
 
+/** With fewer samples the 95th percentile is their maximum. */
+const SAMPLES_OF_TAIL = 20;
+
 /**
  * Compares the medians over all rounds; the ratio is the median of the rounds' ratios, as the two of a round meet about the same load.
- * A figure that one side did not measure is omitted.
+ * Rows of at least 20 samples a round have a second figure, `NAME p95`. A figure that one side did not measure is omitted.
  */
 export function compareRounds(pairs: readonly Pair[]): Comparison[] {
   const figures = new Map<string, Both<number[]> & { row: ComparedRow }>();
-  for (const pair of pairs)
-    for (const row of pair.here) {
-      const other = pair.there.find(({ name }) => name === row.name)?.p50;
-      if (row.p50 === null || other === null || other === undefined) continue;
-      const figure = figures.get(row.name) ?? { row, here: [], there: [] };
-      figure.here.push(row.p50);
-      figure.there.push(other);
-      figures.set(row.name, figure);
-    }
+  for (const pair of pairs) {
+    const there = new Map(pair.there.flatMap(toFigures).map(({ name, value }) => [name, value]));
+    for (const row of pair.here)
+      for (const { name, value } of toFigures(row)) {
+        const other = there.get(name);
+        if (other === undefined) continue;
+        const figure = figures.get(name) ?? { row: { ...row, name }, here: [], there: [] };
+        figure.here.push(value);
+        figure.there.push(other);
+        figures.set(name, figure);
+      }
+  }
   return [...figures.values()].map(({ row: { name, unit, bound }, here, there }) => {
     const rounds = here.map((figure, round) => {
       const other = there[round] as number;
@@ -95,4 +101,10 @@ export function compareRounds(pairs: readonly Pair[]): Comparison[] {
     const medians = { here: percentile(here, 0.5), there: percentile(there, 0.5) };
     return { name, unit, bound, ...medians, ratio: percentile(rounds, 0.5), rounds };
   });
+}
+
+function toFigures({ name, p50, p95, n }: ComparedRow): { name: string; value: number }[] {
+  const figures = p50 === null ? [] : [{ name, value: p50 }];
+  if (p95 !== null && n >= SAMPLES_OF_TAIL) figures.push({ name: `${name} p95`, value: p95 });
+  return figures;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Row } from './row.ts';
 
 /** A figure that one checkout measured. */
-export type ComparedRow = Pick<Row, 'name' | 'unit' | 'p50' | 'bound'>;
+export type ComparedRow = Pick<Row, 'name' | 'unit' | 'p50' | 'p95' | 'n' | 'bound'>;
 
 /** The program of a checkout that `--against` starts. */
 export const comparedProgram = (checkout: string): string => join(checkout, 'bench/compared.ts');

@@ -37,7 +37,7 @@ describe('a folder of blobs', () => {
     expect((await readdir(folder)).sort()).toEqual(['.new-young', 'kept']);
   });
 
-  it('reports what its file system does', async () => {
+  it('reports the failures of its file system with a code', async () => {
     await writeFile(join(base, 'file'), '');
     await expect(
       openBlobStore({ kind: 'folder', folder: join(base, 'file', 'below') }),

@@ -109,7 +109,7 @@ export const openFolderStore = async ({ folder }: { folder: string }): Promise<B
 /** No key begins with it. */
 const unfinishedPrefix = '.new-';
 
-/** All blobs are in one folder, whose entries no key can hide: `a` and `a/b` may both be keys. No key has a plus. */
+/** All blobs are files of one folder. A slash of a key becomes a plus, which no key has, so `a` and `a/b` may both be keys. */
 const toName = (key: string): string => key.replaceAll('/', '+');
 const toKey = (name: string): string => name.replaceAll('+', '/');
 

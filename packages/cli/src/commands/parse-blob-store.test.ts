@@ -14,7 +14,7 @@ describe('a blob store', () => {
     });
   });
 
-  it('is refused when it has credentials, or what has no meaning', () => {
+  it('is refused when it has credentials, or is neither an absolute folder nor a valid URL of a bucket', () => {
     for (const text of [
       'relative',
       '',

@@ -43,8 +43,8 @@ export interface Verifier {
 }
 
 /**
- * Throws `unauthenticated` unless the request carries the token of the sandbox or, for a file, a signature made with it.
- * Returns which of the two it was. Without a verifier every request is allowed.
+ * Throws `unauthenticated` unless the route needs no token, or the request carries the token of the sandbox or, for a file, a signature
+ * made with it. Returns `signature` for a signature, otherwise `full`. Without a verifier every request is allowed.
  */
 export const checkAccess = (
   { route, given, query }: AccessRequest,

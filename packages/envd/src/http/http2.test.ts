@@ -168,7 +168,7 @@ describe('a request that is answered before its end', () => {
 });
 
 describe('a reset stream', () => {
-  it('ends a watch and stops listening to a process, which runs on', async () => {
+  it('ends a watch, and ends listening to a process without ending the process', async () => {
     const abort = new AbortController();
     const options = { signal: abort.signal };
     const watch = agent.files({ http2: true }).watchDir({ path: agent.dir }, options)[Symbol.asyncIterator]();

@@ -3,7 +3,7 @@ import { startAgent, type TestAgent } from '../testing/start-agent.ts';
 import { runSelfTest } from './self-test.ts';
 
 describe('the self-test', () => {
-  it('resolves when the program exits with 0 in every way that commands are started', async () => {
+  it('resolves when the program exits with 0 in each way in which commands can be started', async () => {
     await expect(runSelfTest({ cmd: '/bin/sh', args: ['-c', 'exit 0'] })).resolves.toBeUndefined();
   });
 

@@ -11,8 +11,8 @@ type Message<Image> = {
 };
 
 /**
- * Reads what `reportProgress` sends. Rejects with ImageError, the reason of `signal`, or what the transport rejects
- * with.
+ * Reads what `reportProgress` sends, and resolves with the image. Rejects with ImageError, the reason of `signal`, what the transport
+ * rejects with, or an Error when the messages end without an image.
  */
 export async function readProgress<Image>(
   messages: AsyncIterable<Message<Image>>,

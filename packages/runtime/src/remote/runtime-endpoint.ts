@@ -28,7 +28,10 @@ const departures = new Set(['ECONNRESET', 'EPIPE', 'ERR_HTTP2_SESSION_ERROR']);
 /** Twice the size of two paths of the longest kind, 4,096 bytes. */
 const maxRequestBytes = 16_384;
 
-/** Makes the services of `proto/` for a runtime. The caller lets the server listen, or emits its connections. */
+/**
+ * Makes an HTTP/2 server of a runtime, with `RuntimeService` and those of `addServices`. The caller starts the server on an address, or
+ * passes connections to it.
+ */
 export function createRuntimeEndpoint(
   runtime: AddressedRuntime,
   { onError, addServices }: RuntimeEndpointOptions,

@@ -13,8 +13,8 @@ export const uplinkInterface = 'tap0';
 export const uplinkResolver = '10.0.2.3';
 
 /**
- * Starts slirp4netns for the network namespace of the holder and resolves when packets pass. It ends with the holder,
- * whose pipe is at `linePath`. Rejects with `unsupported` and its error output when it does not start.
+ * Starts slirp4netns for the network namespace of the holder, the process that keeps the rootless namespace open. Resolves when
+ * slirp4netns reports that it is ready. slirp4netns ends when the holder does, whose pipe is at `linePath`. Rejects with `unsupported` and its error output when it does not start.
  */
 export async function startUplink(options: {
   holderPid: number;

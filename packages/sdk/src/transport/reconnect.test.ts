@@ -64,7 +64,7 @@ describe('reconnect', () => {
     expect([error === broken, at]).toEqual([true, 9100]);
   });
 
-  it('gives each attempt five seconds, or less where a call has less, and no limit of time', async () => {
+  it('gives each attempt a request timeout of at most five seconds, and the stream no deadline', async () => {
     for (const [requestTimeoutMs, expected] of [
       [60_000, 5_000],
       [3_000, 3_000],

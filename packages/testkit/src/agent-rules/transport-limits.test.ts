@@ -57,7 +57,7 @@ testAgents((agent) => {
   });
 
   describe('a message over the limit', () => {
-    it('rule 6.1-16: is refused by name, whole, in a stream and in its compressed form', async () => {
+    it('rule 6.1-16: is refused with the name of the limit, as a whole body, in a stream and compressed', async () => {
       const large = Buffer.alloc(MAX_MESSAGE_BYTES + 1, ' ');
       // A connection that ends with the answer would be closed before all of the body is sent.
       const kept = { connection: 'keep-alive' };

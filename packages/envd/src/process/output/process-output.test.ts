@@ -195,7 +195,7 @@ describe('a reader that has gone', () => {
     expect(held).toEqual([true, false]);
   });
 
-  it('finds megabytes that were taken for it and never arrived', async () => {
+  it('reads again, when it comes back, the output that it had taken before its connection broke', async () => {
     const { output } = create();
     const reader = output.subscribe({ holdMs: 5_000 });
     for (let at = 0; at < 6; at += 1) {

@@ -14,7 +14,10 @@ export interface Subscription {
   readonly offset: number;
   /** The same by kind: how many bytes of each were written before. */
   readonly positions: OutputOffsets;
-  /** Takes the next piece; `end` is the last, then undefined. Fails with `SlowReaderError`. Only one call may wait at a time. */
+  /**
+   * Takes the next piece. The last piece is `end`; after it the result is undefined. Fails with `SlowReaderError` when the reader was
+   * dropped, and with the error of `discard`. Only one call may wait at a time.
+   */
   take(): Promise<OutputEvent | undefined>;
   /** Makes a waiting and all later calls of `take` fail. */
   discard(error: Error): void;
@@ -67,7 +70,7 @@ interface Reader {
 
 const OUTPUT_KINDS = ['stdout', 'stderr', 'pty'] as const satisfies readonly OutputKind[];
 
-/** A reader this far behind counts as full; the process is held back when every reader is. */
+/** A reader that is this many bytes behind is full. The process waits while all its readers are full. */
 const FULL_BYTES = 256 * 1024;
 /**
  * The size limit of the journal. A reader that needs older bytes is dropped: the others continued to read, so the process

@@ -34,7 +34,10 @@ export const requireOwned = async (
   if (!(await isOwned(db, node, writer))) throw notOwner(node as string);
 };
 
-/** The same for the node of a sandbox; one without a row passes. */
+/**
+ * Throws `unavailable` when the writer may not change what is on the node of that sandbox. A sandbox that has no row, or no node,
+ * passes.
+ */
 export const requireOwnedSandbox = async (db: Database, id: string, writer: Writer): Promise<void> => {
   if (writer.owner === undefined) return;
   const row = await db.selectFrom('sandboxes').select('node').where('id', '=', id).executeTakeFirst();

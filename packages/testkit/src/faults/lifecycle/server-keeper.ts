@@ -30,7 +30,7 @@ export const createServerKeeper = async ({
   onReturn,
   ...options
 }: ServerKeeperOptions): Promise<ServerKeeper> => {
-  // It is killed here, as often as the run wants.
+  // The run kills the helper more often than the default limit allows: no limit.
   const args = [...(options.server.args ?? []), '--max-helper-faults', '0'];
   const server: StackOptions = { ...options.server, args };
   let current = Promise.resolve(await startStack(server));
