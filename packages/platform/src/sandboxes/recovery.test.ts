@@ -97,7 +97,7 @@ describe('after a server that was killed', () => {
 });
 
 describe('the recovery of a row', () => {
-  const open = (store = fixture.store) => {
+  const open = (store = fixture.store, stored: readonly string[] = []) => {
     const { runtime } = fixture;
     const clock = createSystemClock();
     const { log, lines } = createRecordingLog();
@@ -110,6 +110,7 @@ describe('the recovery of a row', () => {
     const recovery = createRecovery({
       ...{ store, runtime, ending, clock, log, secret: 'secret' },
       adopt: (row) => void adopted.push(`${row.id} ${row.state}`),
+      isStored: async ({ id }) => stored.includes(id),
       limits: { startTimeoutMs: 10_000 },
     });
     return { recovery, ending, adopted, lines };
@@ -173,6 +174,22 @@ describe('the recovery of a row', () => {
       expect([adopted, fixture.runtime.log]).toEqual([[], [`stop ${id}`]]);
     },
   );
+
+  it('keeps it paused after an interrupted resume while the blob store has it, and no other', async () => {
+    const [kept, lost, pausing] = [
+      await halfWay('resuming'),
+      await halfWay('resuming'),
+      await halfWay('pausing'),
+    ];
+    for (const id of [kept, lost, pausing]) await fixture.runtime.vanish(id);
+    const { recovery, ending } = open(fixture.store, [kept, pausing]);
+    expect(await recovery.recover(kept)).toBe('paused');
+    expect(await fixture.rowOf(kept)).toMatchObject({ state: 'paused', pausedWith: 'memory' });
+    for (const id of [lost, pausing]) await recovery.recover(id);
+    await ending.settled();
+    for (const id of [lost, pausing])
+      expect(await fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'lost' });
+  });
 
   it('leaves the instance of a row that was closed meanwhile to the one that closed it', async () => {
     const id = await halfWay('pausing');
