@@ -44,10 +44,10 @@ import { createControlPlane } from './sandboxes/control-plane.ts';
 import { createStorage, type StorageFolders } from './storage/storage.ts';
 import { createStorageHandlers } from './storage/storage-handlers.ts';
 import type { Store } from './store/store.ts';
-import { type ContextStoreOptions, createContextStore } from './templates/contexts/context-store.ts';
-import { serveUploads } from './templates/contexts/serve-uploads.ts';
-import { createUploadLinks } from './templates/contexts/upload-links.ts';
 import type { InstallationImage, TemplateImages } from './templates/template-images.ts';
+import { type ContextStoreOptions, createContextStore } from './templates/uploads/context-store.ts';
+import { serveUploads } from './templates/uploads/serve-uploads.ts';
+import { createUploadLinks } from './templates/uploads/upload-links.ts';
 
 export interface PlatformOptions {
   runtime: Runtime;

@@ -37,7 +37,7 @@ export async function unpackLayer(options: {
   /** What the digest is of: the blob, or what it contains when it is decompressed. Default: the blob, and its size is checked, too. */
   verifies?: 'file' | 'content';
   budget: UnpackBudget;
-  /** Of all layers; the caller refuses them after the last. */
+  /** Notes files whose owner no sandbox has. All layers share it: a later layer may remove such a file, so the caller refuses the image only after the last layer. */
   owners: Pick<StrangeOwners, 'note'>;
   onBytes?: (count: number) => void;
   /** Called with the size of each entry before it is made; throws where the host has no room for it. */

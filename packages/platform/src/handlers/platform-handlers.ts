@@ -4,8 +4,8 @@ import type { Clock } from '../clock.ts';
 import type { Handlers, RouteKey } from '../http/routes.ts';
 import type { ControlPlane } from '../sandboxes/control-plane.ts';
 import type { Store } from '../store/store.ts';
-import type { ContextStore } from '../templates/contexts/context-store.ts';
-import type { UploadLinks } from '../templates/contexts/upload-links.ts';
+import type { ContextStore } from '../templates/uploads/context-store.ts';
+import type { UploadLinks } from '../templates/uploads/upload-links.ts';
 import type { ReplyContext } from './sandbox-replies.ts';
 
 /** Those that require no key, and those with other bodies than JSON, are served beside the handlers. */

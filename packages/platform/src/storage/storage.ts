@@ -6,8 +6,8 @@ import type { Log } from '../log.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { Store } from '../store/store.ts';
 import { type Building, FOLLOWED_MS } from '../templates/building.ts';
-import type { ContextStore } from '../templates/contexts/context-store.ts';
 import type { TemplateImages } from '../templates/template-images.ts';
+import type { ContextStore } from '../templates/uploads/context-store.ts';
 import { measureEntries } from './measure-entries.ts';
 
 export type StorageKind = components['schemas']['StorageKind'];

@@ -79,6 +79,6 @@ export interface UploadedFiles {
   /** The beginning of the source without a pattern, and without `.` and `..`; empty for the folder of everything. */
   root: string;
   isPattern: boolean;
-  /** Of the archive. */
+  /** The hash under which the client uploaded the archive. */
   filesHash: string;
 }

@@ -4,11 +4,11 @@ import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { BuildLog } from './build-log.ts';
 import { runBuildStep } from './build-steps.ts';
-import type { ContextStore } from './contexts/context-store.ts';
-import { createCopying, type WithStage } from './contexts/run-copy.ts';
-import type { PlacedStep } from './place.ts';
 import { createSandboxRunner } from './run-in-sandbox.ts';
+import type { PlacedStep } from './step-place.ts';
 import type { TemplateImages } from './template-images.ts';
+import type { ContextStore } from './uploads/context-store.ts';
+import { createCopying, type WithStage } from './uploads/run-copy.ts';
 import { type BuildSandbox, withSandbox } from './with-sandbox.ts';
 
 export interface SandboxBuild extends BuildSandbox {

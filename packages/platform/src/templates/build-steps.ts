@@ -1,9 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { BuildError } from './build-error.ts';
 import type { BuildLog } from './build-log.ts';
-import type { Copying } from './contexts/run-copy.ts';
 import { describeCommand } from './describe-step.ts';
-import { expand, ofStep, type Place, type PlacedStep, toNextPlace, toStepEnv } from './place.ts';
 import { refuseServer } from './refuse-server.ts';
 import {
   RefusedCommandError,
@@ -11,6 +9,8 @@ import {
   UnknownUserError,
   UnusablePathError,
 } from './run-in-sandbox.ts';
+import { expand, ofStep, type Place, type PlacedStep, toNextPlace, toStepEnv } from './step-place.ts';
+import type { Copying } from './uploads/run-copy.ts';
 
 /** With useradd of the shadow tools or adduser of busybox, or by hand in an image that has neither. */
 const ADD_USER = `id -u "$1" >/dev/null 2>&1 && exit

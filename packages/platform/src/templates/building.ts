@@ -13,9 +13,9 @@ import { BuildError } from './build-error.ts';
 import { createBuildLog } from './build-log.ts';
 import type { BuildPlan, StagePlan } from './build-plan.ts';
 import { type CachedResult, createBuildCache } from './cache/build-cache.ts';
-import type { ContextStore } from './contexts/context-store.ts';
-import { createMaking } from './making.ts';
+import { createMaking } from './make-template.ts';
 import { type InstallationImage, type TemplateImages, UnusableImageError } from './template-images.ts';
+import type { ContextStore } from './uploads/context-store.ts';
 
 export interface BuildRequest extends Pick<NewBuild, 'cpuCount' | 'memoryMb' | 'minFreeDiskMb' | 'tags'> {
   name: string;

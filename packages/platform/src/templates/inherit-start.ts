@@ -1,6 +1,6 @@
 import type { StartCommands } from '../store/build-store.ts';
 import type { BuildPlan } from './build-plan.ts';
-import type { Place } from './place.ts';
+import type { Place } from './step-place.ts';
 
 /** The command of an image and its check, in words; empty for none. */
 export interface ImageCommand {

@@ -8,10 +8,10 @@ import { type ExportedBase, type ExportOptions, exportBase } from './cache/expor
 import { toCacheKey } from './cache/key-chain.ts';
 import { type PulledBase, pullBase } from './cache/pull-base.ts';
 import type { SharedWork, WorkShare } from './cache/shared-work.ts';
-import { account } from './contexts/copy-step.ts';
 import type { ImageCommand } from './inherit-start.ts';
-import { type Place, toFirstPlace } from './place.ts';
+import { type Place, toFirstPlace } from './step-place.ts';
 import type { InstallationImage } from './template-images.ts';
+import { account } from './uploads/copy-step.ts';
 
 /** The files of one build. */
 export interface Made {

@@ -63,7 +63,7 @@ describe('the cache of builds', () => {
     return { type: 'COPY', args: ['file', './', '', ''], filesHash };
   };
 
-  it('answers an equal build without a sandbox, and of another one the steps up to the first that differs', async () => {
+  it('answers an equal build without a sandbox, and for a different build answers the steps before the first that differs', async () => {
     const toSteps = async (text: string): Promise<object[]> => [
       { type: 'ENV', args: ['TOKEN', 'a-value-that-stays-secret'] },
       run('echo made of $TOKEN > made; echo step two runs'),

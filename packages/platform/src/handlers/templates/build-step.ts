@@ -1,8 +1,8 @@
 import { invalid } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { BuildStep } from '../../templates/build-plan.ts';
-import { account, parseCopyStep } from '../../templates/contexts/copy-step.ts';
 import { loginShell } from '../../templates/describe-step.ts';
+import { account, parseCopyStep } from '../../templates/uploads/copy-step.ts';
 
 type Step = components['schemas']['BuildStep'];
 

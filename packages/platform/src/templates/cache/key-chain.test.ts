@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { BuildStep, CopyStep } from '../build-plan.ts';
-import { toFirstPlace } from '../place.ts';
+import { toFirstPlace } from '../step-place.ts';
 import { type ChainBase, toKeyChain } from './key-chain.ts';
 
 const place = toFirstPlace({ A: '1', B: '2' });

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { BuildStep } from '../build-plan.ts';
-import { ofStep, type Place, toNextPlace } from '../place.ts';
+import { ofStep, type Place, toNextPlace } from '../step-place.ts';
 
 /** The state between two steps of a build: before the first one, and after each. */
 export interface ChainPoint {

@@ -7,11 +7,11 @@ import type { CacheEntry } from '../../store/cache/cache-store.ts';
 import type { BuildLog } from '../build-log.ts';
 import type { BuildStep, StagePlan } from '../build-plan.ts';
 import { buildInSandbox } from '../build-sandbox.ts';
-import type { ContextStore } from '../contexts/context-store.ts';
-import type { WithStage } from '../contexts/run-copy.ts';
 import { describeStep } from '../describe-step.ts';
-import type { Place, PlacedStep } from '../place.ts';
+import type { Place, PlacedStep } from '../step-place.ts';
 import type { TemplateImages } from '../template-images.ts';
+import type { ContextStore } from '../uploads/context-store.ts';
+import type { WithStage } from '../uploads/run-copy.ts';
 import { type BuildSandbox, LostSnapshotError } from '../with-sandbox.ts';
 import type { BuildCache } from './build-cache.ts';
 import { type ChainBase, type ChainPoint, type StageImages, toKeyChain } from './key-chain.ts';
@@ -50,7 +50,7 @@ export interface MadeFiles {
 
 type Found = { index: number; entry: CacheEntry } | undefined;
 
-/** Whether the result of a step is kept. Other steps only change where the next one runs, and take less time than a capture. */
+/** Whether the result of a step is kept. The others change little or nothing, and take less time than a capture: they run again. */
 const changesFiles = (step: BuildStep | undefined): boolean => step?.type === 'RUN' || step?.type === 'COPY';
 
 /**

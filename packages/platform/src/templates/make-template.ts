@@ -11,14 +11,14 @@ import type { BuildPlan, StagePlan } from './build-plan.ts';
 import type { BuildCache } from './cache/build-cache.ts';
 import { type FilesBuild, makeFiles } from './cache/make-files.ts';
 import { createSharedWork } from './cache/shared-work.ts';
-import type { ContextStore } from './contexts/context-store.ts';
-import type { WithStage } from './contexts/run-copy.ts';
 import { inheritStart, isOfImage } from './inherit-start.ts';
 import { runStages, type StageWork } from './run-stages.ts';
 import { createStageBases, type Made, type StageFiles } from './stage-base.ts';
 import { StartEndedError } from './start-commands.ts';
 import { startInSandbox } from './start-in-sandbox.ts';
 import type { InstallationImage, TemplateImages } from './template-images.ts';
+import type { ContextStore } from './uploads/context-store.ts';
+import type { WithStage } from './uploads/run-copy.ts';
 import { withSandbox } from './with-sandbox.ts';
 
 /** The result of one build. */
