@@ -31,6 +31,14 @@ describe('parseImageConfig', () => {
     expect(() => parse({ Healthcheck })).toThrow(/health check of another form/);
   });
 
+  it('reads the TCP ports that it exposes, each once', () => {
+    const ExposedPorts = { '80/tcp': {}, '443': {}, '80': {}, '53/udp': {}, '70000/tcp': {}, '0': {}, x: {} };
+    expect(parse({ ExposedPorts }).exposedPorts.toSorted((a, b) => a - b)).toEqual([80, 443]);
+    expect(parse({ ExposedPorts: null }).exposedPorts).toEqual([]);
+    for (const of of [[80], '80', 80])
+      expect(() => parse({ ExposedPorts: of })).toThrow(/exposed ports of another form/);
+  });
+
   it('reads instructions for images that are built on it', () => {
     expect(parse({ OnBuild: ['COPY . /app', 'RUN make'] }).onbuild).toEqual(['COPY . /app', 'RUN make']);
     expect(parse({ OnBuild: null }).onbuild).toEqual([]);

@@ -16,6 +16,8 @@ export interface ImageConfig {
   healthcheck: string[];
   /** Instructions for images that are built on it. */
   onbuild: string[];
+  /** The TCP ports on which its command listens, each once. */
+  exposedPorts: number[];
 }
 
 /** What an image without a config wants. */
@@ -27,6 +29,7 @@ export const emptyConfig = (): ImageConfig => ({
   command: [],
   healthcheck: [],
   onbuild: [],
+  exposedPorts: [],
 });
 
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -34,18 +37,17 @@ const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const maxEnvBytes = 64 << 10;
 /** Of a path of the kernel, with its end. */
 const maxTextLength = 4_095;
+const MAX_PORT = 65_535;
 
 /**
  * Parses the config of the OCI image specification, config.md, with the fields that Docker adds to it. Variables whose names no
- * shell accepts are left out.
+ * shell accepts are left out, and so are ports of other protocols than TCP.
  * Throws `corrupt` for an invalid format and `too_large`.
  */
 export function parseImageConfig(bytes: Buffer): ImageConfig {
   const { config } = (parseJson(bytes) ?? {}) as { config?: unknown };
-  const { Env, User, WorkingDir, Entrypoint, Cmd, Shell, Healthcheck, OnBuild } = (config ?? {}) as Record<
-    string,
-    unknown
-  >;
+  const { Env, User, WorkingDir, Entrypoint, Cmd, Shell, Healthcheck, OnBuild, ExposedPorts } = (config ??
+    {}) as Record<string, unknown>;
   const lines = readList(Env, 'variables');
   const env = new Map<string, string>();
   let length = 0;
@@ -67,6 +69,7 @@ export function parseImageConfig(bytes: Buffer): ImageConfig {
     command: readList(Cmd, 'a command'),
     healthcheck: readHealthcheck(Healthcheck, readList(Shell, 'a shell')),
     onbuild: readList(OnBuild, 'instructions for others'),
+    exposedPorts: readPorts(ExposedPorts),
   };
 }
 
@@ -82,6 +85,17 @@ function readList(list: unknown, what: string): string[] {
   if (list === undefined || list === null) return [];
   if (Array.isArray(list) && list.every((word) => typeof word === 'string')) return list;
   throw new ImageError('corrupt', `the config of the image has ${what} of another form`);
+}
+
+/** Of a set whose members have the form `port`, `port/tcp`, `port/udp`, as the keys of an object. */
+function readPorts(ports: unknown): number[] {
+  if (ports === undefined || ports === null) return [];
+  if (typeof ports !== 'object' || Array.isArray(ports))
+    throw new ImageError('corrupt', 'the config of the image has exposed ports of another form');
+  const numbers = Object.keys(ports)
+    .flatMap((key) => /^(\d{1,5})(?:\/tcp)?$/i.exec(key)?.[1] ?? [])
+    .map(Number);
+  return [...new Set(numbers)].filter((port) => port >= 1 && port <= MAX_PORT);
 }
 
 /** As Docker's image specification v1.3 describes `Healthcheck.Test`. Intervals are not read. */

@@ -129,9 +129,9 @@ export const createTemplateImages = (
     const request = { folder, asFile, ownerOffset, ...access, ...source };
     const messages = client.makeTemplateImage(request, { signal });
     const image = await readProgress(messages, { onProgress, signal });
-    const { digest, sizeBytes, env, user, workdir, entrypoint, command, healthcheck, onbuild, origin } =
-      image;
-    const config = { env, user, workdir, entrypoint, command, healthcheck, onbuild };
+    const { digest, sizeBytes, origin } = image;
+    const { env, user, workdir, entrypoint, command, healthcheck, onbuild, exposedPorts } = image;
+    const config = { env, user, workdir, entrypoint, command, healthcheck, onbuild, exposedPorts };
     return { digest, sizeBytes: Number(sizeBytes), ...config, origin };
   };
 

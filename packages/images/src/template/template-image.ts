@@ -80,7 +80,7 @@ export interface TemplateImage {
  * Raise it with every change of what `makeTemplateImage` adds to an image or reads of its config, so that images of an older one are
  * made anew.
  */
-const recipeVersion = 3;
+const recipeVersion = 4;
 
 const toOrigin = (manifestDigest: string): string => `${manifestDigest} ${recipeVersion}`;
 

@@ -1413,6 +1413,12 @@ export interface components {
              */
             entrypoint?: string[];
             /**
+             * @description An extension: the TCP ports on which the start command listens, beside those of the image with `imageConfig`, where words of
+             *     the start command are of the image. Without a check the template is ready when something listens on each, and after 20
+             *     seconds in any case.
+             */
+            exposedPorts?: number[];
+            /**
              * @description Run the whole build regardless of the cache.
              * @default false
              */

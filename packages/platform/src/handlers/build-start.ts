@@ -63,6 +63,7 @@ const parseStart = ({
   entrypoint,
   command,
   healthcheck,
+  exposedPorts = [],
   ...body
 }: Body): Omit<BuildPlan, keyof StagePlan | 'stages'> => {
   const startCmd = parseCommand(body.startCmd, 'body.startCmd');
@@ -73,7 +74,7 @@ const parseStart = ({
   if (readyCmd !== undefined && healthcheck !== undefined) throw both('healthcheck', 'readyCmd');
   for (const [field, words] of Object.entries({ entrypoint, command, healthcheck }))
     if (words?.some((word) => word.includes('\0'))) throw invalid(`body.${field} must not contain NUL`);
-  return { startCmd, readyCmd, entrypoint, command, healthcheck };
+  return { startCmd, readyCmd, entrypoint, command, healthcheck, exposedPorts };
 };
 
 /** Its number in the build. */

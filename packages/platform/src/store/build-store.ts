@@ -95,6 +95,8 @@ export interface StartCommands {
   /** What is run, in place of a login shell with the text. */
   startWords?: readonly string[];
   readyWords?: readonly string[];
+  /** Without `readyCmd`: the TCP ports on which the start command listens when it is ready. */
+  exposedPorts?: readonly number[];
   /** By name or number, optionally with `:` and a group. */
   user: string;
   workdir: string;

@@ -14,6 +14,8 @@ export interface BuildPlan extends StagePlan {
   command: readonly string[] | undefined;
   /** The check as words, in place of `readyCmd`; empty: none, also when the image has one. */
   healthcheck: readonly string[] | undefined;
+  /** The TCP ports on which the start command listens, beside those of the image; without a check it is ready then. */
+  exposedPorts: readonly number[];
 }
 
 /** One stage of a build. */

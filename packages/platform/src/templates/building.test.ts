@@ -24,6 +24,7 @@ const plan: BuildPlan = {
   entrypoint: undefined,
   command: undefined,
   healthcheck: undefined,
+  exposedPorts: [],
 };
 
 it('a build whose end could not be recorded gets its own reason as soon as it can', async () => {

@@ -11,10 +11,11 @@ const none = {
   entrypoint: undefined,
   command: undefined,
   healthcheck: undefined,
+  exposedPorts: [],
 };
-const noCommand = { entrypoint: [], command: [], healthcheck: [] };
+const noCommand = { entrypoint: [], command: [], healthcheck: [], exposedPorts: [] };
 const inherit = (
-  own: Partial<typeof none | BuildPlan>,
+  own: Partial<Omit<BuildPlan, 'stages'>>,
   from: StartCommands | null = inherited,
   image: ImageCommand = noCommand,
 ) =>
@@ -57,7 +58,7 @@ describe('inheritStart', () => {
   });
 
   it('checks as the image does what has words of the image, unless the build says otherwise', () => {
-    const image = { entrypoint: ['enter'], command: ['serve'], healthcheck: ['check', 'a b'] };
+    const image = { ...noCommand, entrypoint: ['enter'], command: ['serve'], healthcheck: ['check', 'a b'] };
     const ready = (own: Parameters<typeof inherit>[0], from = image) => inherit(own, null, from)?.readyWords;
     for (const own of [{}, { command: ['own'] }]) expect(ready(own)).toEqual(['check', 'a b']);
     expect(ready({ healthcheck: ['own'] })).toEqual(['own']);
@@ -70,6 +71,26 @@ describe('inheritStart', () => {
       expect(ready(own)).toBeUndefined();
     expect(ready({ command: ['own'] }, { ...image, entrypoint: [] })).toBeUndefined();
     expect(inherit({}, null, { ...noCommand, healthcheck: ['check'] })).toBeNull();
+  });
+
+  it('has its ports and those of an image whose words it has, each once, where nothing checks it', () => {
+    const image = { ...noCommand, entrypoint: ['enter'], command: ['serve'], exposedPorts: [80, 443] };
+    const ports = (own: Parameters<typeof inherit>[0], from: ImageCommand = image) =>
+      inherit(own, null, from)?.exposedPorts;
+    expect(ports({})).toEqual([80, 443]);
+    expect(ports({ command: ['own'], exposedPorts: [443, 8000] })).toEqual([443, 8000, 80]);
+    for (const own of [{ entrypoint: ['own'] }, { startCmd: 'own' }]) {
+      expect(ports(own)).toBeUndefined();
+      expect(ports({ ...own, exposedPorts: [8000] })).toEqual([8000]);
+    }
+    expect(ports({ readyCmd: 'own' })).toBeUndefined();
+    expect(ports({ healthcheck: [] })).toEqual([80, 443]);
+    expect(ports({}, { ...image, healthcheck: ['check'] })).toBeUndefined();
+    expect(inherit({ exposedPorts: [80] }, null)).toBeNull();
+    expect(inherit({ readyCmd: 'ready' }, { ...inherited, readyCmd: null, exposedPorts: [80] })).toEqual({
+      ...inherited,
+      readyCmd: 'ready',
+    });
   });
 
   it('replaces only the check by a check of its own', () => {

@@ -2,38 +2,51 @@ import type { StartCommands } from '../store/build-store.ts';
 import type { BuildPlan } from './build-plan.ts';
 import type { Place } from './step-place.ts';
 
-/** The command of an image and its check, in words; empty for none. */
+/** The command of an image and its check, in words, and its ports; empty for none. */
 export interface ImageCommand {
   entrypoint: readonly string[];
   command: readonly string[];
   healthcheck: readonly string[];
+  exposedPorts: readonly number[];
 }
 
-type OwnStart = Pick<BuildPlan, 'startCmd' | 'readyCmd' | 'entrypoint' | 'command' | 'healthcheck'>;
+type OwnStart = Pick<
+  BuildPlan,
+  'startCmd' | 'readyCmd' | 'entrypoint' | 'command' | 'healthcheck' | 'exposedPorts'
+>;
 
 /**
  * The start commands of a build: its own run where a further step would. Without any, those of its base remain, where
  * they run there. Build arguments are not among its variables. A check of its own alone replaces that of its base; a start command replaces both.
- * One with words of the image has the check of the image, unless the build has a check of its own or an empty one.
+ * One with words of the image has the ports of the image, and its check, unless the build has a check of its own or an empty one. Ports
+ * are kept only without a check.
  */
 export const inheritStart = (
   own: OwnStart,
   { place, inherited, image }: { place: Place; inherited: StartCommands | null; image: ImageCommand },
 ): StartCommands | null => {
   const start = toStart(own, image);
-  const ready = toReady({ ...own, healthcheck: own.healthcheck ?? toImageCheck(own, image) });
+  const usesImage = hasWordsOf(image, own);
+  const imageCheck = usesImage ? image.healthcheck : undefined;
+  const ready = toReady({ ...own, healthcheck: own.healthcheck ?? imageCheck });
   const { user, workdir, env } = place;
   const where = { user, workdir, env };
   if (start === undefined) {
     if (ready === undefined) return inherited;
-    const { readyWords: _, ...rest }: StartCommands = inherited ?? {
+    const {
+      readyWords: _words,
+      exposedPorts: _ports,
+      ...rest
+    }: StartCommands = inherited ?? {
       startCmd: null,
       readyCmd: null,
       ...where,
     };
     return { ...rest, ...ready };
   }
-  return { ...start, readyCmd: null, ...ready, ...where };
+  if (ready !== undefined) return { ...start, ...ready, ...where };
+  const exposedPorts = [...new Set([...own.exposedPorts, ...(usesImage ? image.exposedPorts : [])])];
+  return { ...start, readyCmd: null, ...(exposedPorts.length > 0 && { exposedPorts }), ...where };
 };
 
 /** Whether what is started is only what the image starts. */
@@ -64,14 +77,11 @@ const toReady = ({
   return { readyCmd: toText(healthcheck), readyWords: healthcheck };
 };
 
-/** The check of the image, where what is started has words of the image: it would fail with another program. */
-const toImageCheck = (
-  { startCmd, entrypoint, command }: OwnStart,
-  image: ImageCommand,
-): readonly string[] | undefined => {
-  if (startCmd !== undefined || entrypoint !== undefined) return undefined;
+/** Whether what is started has words of the image: its check and its ports are not those of another program. */
+const hasWordsOf = (image: ImageCommand, { startCmd, entrypoint, command }: OwnStart): boolean => {
+  if (startCmd !== undefined || entrypoint !== undefined) return false;
   const used = command === undefined ? [...image.entrypoint, ...image.command] : image.entrypoint;
-  return used.length === 0 ? undefined : image.healthcheck;
+  return used.length > 0;
 };
 
 /** For people. */

@@ -1,12 +1,10 @@
 import { type Clock, passTime } from '../clock.ts';
+import { listListening } from './listening-ports.ts';
 import type { SandboxRunner } from './run-in-sandbox.ts';
 
 /** Shares of the time limit of a build: a silent server is reported after the first, and ended after the second. */
 const REPORT_SHARE = 1 / 60;
 const END_SHARE = 1 / 4;
-
-/** The state of a socket that listens, in proc(5) /proc/net/tcp. */
-const LISTEN = '0A';
 
 export interface RefuseServerOptions {
   runner: Pick<SandboxRunner, 'readText'>;
@@ -60,24 +58,4 @@ export const refuseServer = async <T>(
     ended.abort();
     await watching;
   }
-};
-
-/** The TCP ports on which something in the sandbox listens. */
-const listListening = async (
-  runner: RefuseServerOptions['runner'],
-  signal: AbortSignal,
-): Promise<number[]> => {
-  const tables = await Promise.all(
-    ['/proc/net/tcp', '/proc/net/tcp6'].map((path) =>
-      // A sandbox that cannot be asked fails the command itself; not every kernel has the second.
-      runner.readText(path, { signal }).catch(() => ''),
-    ),
-  );
-  return tables.flatMap((table) =>
-    table
-      .split('\n')
-      .map((line) => line.trim().split(/\s+/))
-      .filter(([, , , state]) => state === LISTEN)
-      .map(([, local]) => Number.parseInt(local?.split(':').at(-1) ?? '', 16)),
-  );
 };

@@ -56,7 +56,7 @@ type SnapshotSource = Extract<BuildSource, { kind: 'snapshot' }>;
 /** What processes have in a container whose image names no folders of programs. */
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const MAX_PULLS = 2;
-const noCommand: ImageCommand = { entrypoint: [], command: [], healthcheck: [] };
+const noCommand: ImageCommand = { entrypoint: [], command: [], healthcheck: [], exposedPorts: [] };
 const MAX_SHOWN = 200;
 const userForm = new RegExp(`^${account}(?::${account})?$`);
 

@@ -1,4 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createSystemClock } from '../clock.ts';
+import { createManualClock } from '../testing/manual-clock.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { createSandboxRunner } from './run-in-sandbox.ts';
 import { StartFailedError, startAndWait } from './start-commands.ts';
@@ -21,6 +24,7 @@ it.each([
     const commands = { startCmd, readyCmd, user: 'user', workdir: '/', env: {} };
     const waiting = startAndWait(commands, {
       runner: createSandboxRunner(instance),
+      clock: createSystemClock(),
       onLine: (line) => lines.push(line),
       onCheckLine: (line) => lines.push(line),
       signal: new AbortController().signal,
@@ -35,3 +39,39 @@ it.each([
     expect(lines).toEqual([]);
   },
 );
+
+it.each([
+  { exposedPorts: undefined, closed: [] },
+  { exposedPorts: [8000, 8001], closed: [[8000, 8001]] },
+])('a start command without a check is ready after 20 s: %j', async ({ exposedPorts, closed }) => {
+  const instance = await fixture.runtime.get(await fixture.create());
+  const { clock, advance, timers } = createManualClock();
+  const reported: (readonly number[])[] = [];
+  const commands = { startCmd: 'serve', readyCmd: null, user: 'user', workdir: '/', env: {} };
+  let isReady = false;
+  const waiting = startAndWait(
+    { ...commands, ...(exposedPorts && { exposedPorts }) },
+    {
+      runner: createSandboxRunner(instance),
+      clock,
+      onLine: () => undefined,
+      onCheckLine: () => undefined,
+      onClosedPorts: (ports) => reported.push(ports),
+      signal: new AbortController().signal,
+    },
+  ).then(() => {
+    isReady = true;
+  });
+  const beganAt = clock.elapsed();
+  // It may look at its ports from time to time: a timer stands for each wait.
+  while (!isReady) {
+    if (timers.size > 0) {
+      expect(clock.elapsed() - beganAt).toBeLessThan(20_000);
+      advance(Math.min(...timers.values()) - clock.elapsed());
+    }
+    await setImmediate();
+  }
+  await waiting;
+  expect(clock.elapsed() - beganAt).toBe(20_000);
+  expect(reported).toEqual(closed);
+});

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, passTime } from '../clock.ts';
 import type { StartCommands } from '../store/build-store.ts';
+import { waitForListening } from './listening-ports.ts';
 import { RefusedCommandError, type SandboxRunner, UnknownUserError } from './run-in-sandbox.ts';
 
 /** A start command has failed, or is not ready in time. The message is for the owner of the template. */
@@ -21,9 +23,12 @@ export interface StartOptions {
   /** Whether a start command that ends with 0 is ready when the check says so, as one that leaves its work to a daemon. */
   mayEnd?: boolean;
   runner: SandboxRunner;
+  clock: Pick<Clock, 'after' | 'elapsed'>;
   onLine: (line: string) => void;
   /** Lines of the check, which fails until the command is ready. */
   onCheckLine: (line: string) => void;
+  /** Called when it counts as ready although nothing listens on these of its ports. */
+  onClosedPorts?: (ports: readonly number[]) => void;
   signal: AbortSignal;
   /** How long it may take to be ready, and so how long a run of the check may take. Default: ten minutes. */
   readyMs?: number;
@@ -39,7 +44,8 @@ interface CheckState {
 
 /**
  * Starts the command and resolves when it is ready: it runs on, and no connection to it is open. It is ready when
- * `readyCmd` has succeeded, which is repeated every 2 s, or without that after 20 s. Rejects with `StartFailedError` when
+ * `readyCmd` has succeeded, which is repeated every 2 s; without that when something listens on each of `exposedPorts`, and after 20 s in
+ * any case. Rejects with `StartFailedError` when
  * it exits before that with a status other than 0 or is not ready in time, and says what the check did then. Otherwise rejects with the
  * reason of `signal`, or what the connection to the sandbox fails with.
  */
@@ -106,11 +112,12 @@ const runStart = (
 
 const waitUntilReady = async (
   commands: StartCommands,
-  { runner, onCheckLine, check, signal }: StartOptions & { check: CheckState },
+  options: StartOptions & { check: CheckState },
 ): Promise<void> => {
   const { startCmd, readyCmd } = commands;
+  const { runner, onCheckLine, check, signal } = options;
   if (readyCmd === null) {
-    if (startCmd !== null) await sleep(UNCHECKED_WAIT_MS, undefined, { signal });
+    if (startCmd !== null) await waitWithoutCheck(commands, options);
     return;
   }
   for (;;) {
@@ -125,6 +132,19 @@ const waitUntilReady = async (
     [check.runsSinceMs, check.lastStatus] = [undefined, status];
     await sleep(RETRY_MS, undefined, { signal });
   }
+};
+
+const waitWithoutCheck = async (
+  { exposedPorts = [] }: StartCommands,
+  { runner, clock, onClosedPorts, signal }: StartOptions,
+): Promise<void> => {
+  if (exposedPorts.length === 0) {
+    await passTime(clock, UNCHECKED_WAIT_MS, signal);
+    signal.throwIfAborted();
+    return;
+  }
+  const closed = await waitForListening(exposedPorts, { runner, clock, withinMs: UNCHECKED_WAIT_MS, signal });
+  if (closed.length > 0) onClosedPorts?.(closed);
 };
 
 const describeCheck = ({ readyCmd }: StartCommands, { runsSinceMs, lastStatus }: CheckState): string => {

@@ -33,13 +33,13 @@ export const toOwnCommands = (build: BuildRow | null): StartCommands | null =>
 export const startInNewSandbox = async (
   instance: Instance,
   { sandbox, commands }: { sandbox: NewSandbox; commands: StartCommands },
-  options: { secret: string; clock: Pick<Clock, 'now'>; agentTimeoutMs: number; signal: AbortSignal },
+  options: { secret: string; clock: Clock; agentTimeoutMs: number; signal: AbortSignal },
 ): Promise<void> => {
-  const { secret, signal, agentTimeoutMs } = options;
+  const { secret, clock, signal, agentTimeoutMs } = options;
   const soon = AbortSignal.any([signal, AbortSignal.timeout(agentTimeoutMs)]);
   await setUpAgent(instance, { ...sandbox, envVars: {} }, { ...options, signal: soon });
   const { edgeNonce } = toAgentKeys(secret, sandbox, instance.runId);
   const runner = createSandboxRunner(instance, { edgeNonce });
   const ignore = (): void => undefined;
-  await startAndWait(commands, { runner, onLine: ignore, onCheckLine: ignore, signal });
+  await startAndWait(commands, { runner, clock, onLine: ignore, onCheckLine: ignore, signal });
 };

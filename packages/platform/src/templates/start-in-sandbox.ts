@@ -37,9 +37,13 @@ export const startInSandbox = async (
   options: StartPhaseOptions,
 ): Promise<string | null> => {
   const { build, commands, mayEnd, log, signal } = phase;
-  const addLine = (level: 'debug' | 'info') => (message: string) =>
+  const addLine = (level: 'debug' | 'info' | 'warn') => (message: string) =>
     log.add({ level, message, step: 'finalize' });
   const info = addLine('info');
+  const onClosedPorts = (ports: readonly number[]): void =>
+    addLine('warn')(
+      `nothing listens on port ${ports.join(', ')} after 20 s: a start command that needs longer needs a ready command`,
+    );
   // Nothing has this token: until its first request a copy answers only the platform.
   const accessTokenSha256 = hashToken(randomBytes(32).toString('hex'));
   const toStep = () => 'finalize';
@@ -48,9 +52,21 @@ export const startInSandbox = async (
   const work = async (instance: Instance, edgeNonce: string): Promise<void> => {
     if (commands.startCmd !== null) info(`START ${commands.startCmd}`);
     if (commands.readyCmd !== null) info(`waiting for ${commands.readyCmd}`);
+    else if (commands.exposedPorts !== undefined)
+      info(`waiting for port ${commands.exposedPorts.join(', ')}`);
     const runner = createSandboxRunner(instance, { edgeNonce });
+    const { clock } = options;
+    const onCheckLine = addLine('debug');
     try {
-      await startAndWait(commands, { runner, onLine: info, onCheckLine: addLine('debug'), mayEnd, signal });
+      await startAndWait(commands, {
+        runner,
+        clock,
+        onLine: info,
+        onCheckLine,
+        onClosedPorts,
+        mayEnd,
+        signal,
+      });
     } catch (error) {
       if (!(error instanceof StartFailedError)) throw error;
       throw new BuildError('finalize', error.message, { cause: error });

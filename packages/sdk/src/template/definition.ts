@@ -74,6 +74,8 @@ export interface TemplateDefinition extends StageDefinition {
   entrypoint?: readonly string[] | undefined;
   command?: readonly string[] | undefined;
   healthcheck?: readonly string[] | undefined;
+  /** The TCP ports on which the start command listens. */
+  exposedPorts?: readonly number[] | undefined;
   /** A file with rules for the context, which replaces `.dockerignore` if it exists. */
   ignoreFile?: string | undefined;
 }
@@ -105,6 +107,7 @@ export interface TemplateJson extends TemplateStageJson {
   entrypoint?: string[];
   command?: string[];
   healthcheck?: string[];
+  exposedPorts?: number[];
 }
 
 /** @internal */
@@ -150,12 +153,13 @@ export function toJson(definition: TemplateDefinition): TemplateJson {
 
 /** @internal */
 export function toStartJson(definition: TemplateDefinition) {
-  const { startCommand, readyCommand, entrypoint, command, healthcheck } = definition;
+  const { startCommand, readyCommand, entrypoint, command, healthcheck, exposedPorts } = definition;
   return {
     ...(startCommand !== undefined && { startCmd: startCommand }),
     ...(readyCommand !== undefined && { readyCmd: readyCommand }),
     ...(entrypoint && { entrypoint: [...entrypoint] }),
     ...(command && { command: [...command] }),
     ...(healthcheck && { healthcheck: [...healthcheck] }),
+    ...(exposedPorts && { exposedPorts: [...exposedPorts] }),
   };
 }

@@ -88,7 +88,12 @@ export class TemplateBuilder {
    * replaces both.
    */
   start(command: string, { ready }: StartOptions = {}): TemplateBuilder {
-    const parts = { entrypoint: undefined, command: undefined, healthcheck: undefined };
+    const parts = {
+      entrypoint: undefined,
+      command: undefined,
+      healthcheck: undefined,
+      exposedPorts: undefined,
+    };
     return this.#with({ ...parts, startCommand: requireText('command', command), readyCommand: ready });
   }
 

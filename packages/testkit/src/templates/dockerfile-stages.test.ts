@@ -42,6 +42,12 @@ beforeAll(async () => {
   const config = { OnBuild: ['RUN touch /ran', 'USER 1'] };
   await registry.push('test/onbuild', { folder: busybox, config });
   await registry.push('test/shell', { folder: busybox, env: ['PATH=/bin'], config: { Cmd: ['sh'] } });
+  const serve = 'sleep 1; echo late > /tmp/late; exec httpd -f -p 8000 -h /tmp';
+  await registry.push('test/exposed', {
+    folder: busybox,
+    env: ['PATH=/bin'],
+    config: { Entrypoint: ['/bin/sh', '-c'], Cmd: [serve], ExposedPorts: { '8000/tcp': {}, '53/udp': {} } },
+  });
   const args = ['--registry', registry.host, '--image-map', 'test/captured=template:captured:v1'];
   stack = await startStack({ dataDir, args });
 });
@@ -186,6 +192,30 @@ RUN id -u > /tmp/who; id -g >> /tmp/who; pwd >> /tmp/who; echo "$PATH" >> /tmp/w
   for await (const { message } of buildText('shell', `FROM ${registry.host}/test/shell\nRUN true\n`))
     lines.push(message);
   expect(lines).toContain('the command of the image has ended: sandboxes begin without it');
+});
+
+it('is ready when something listens on the ports of the image and of EXPOSE, without another check', async () => {
+  const fetchLate = 'wget -q -O - http://127.0.0.1:8000/late';
+  const readLines = async (name: string, text: string): Promise<string[]> => {
+    const began = performance.now();
+    const lines: string[] = [];
+    for await (const { message } of buildText(name, text)) lines.push(message);
+    // Well before the time that a start command without a check has.
+    expect(performance.now() - began).toBeLessThan(18_000);
+    return lines;
+  };
+  expect(await readLines('exposed', `FROM ${registry.host}/test/exposed\n`)).toContain(
+    'waiting for port 8000',
+  );
+  await using sandbox = await create('exposed');
+  expect(await run(sandbox, fetchLate)).toBe('late\n');
+  const text = `FROM ${image}
+EXPOSE 8000 8001/tcp 53/udp
+CMD httpd -p 8001; sleep 1; echo late > /tmp/late; exec httpd -f -p 8000 -h /tmp
+`;
+  expect(await readLines('exposing', text)).toContain('waiting for port 8000, 8001');
+  await using own = await create('exposing');
+  expect(await run(own, fetchLate)).toBe('late\n');
 });
 
 it('refuses an image with ONBUILD before a step runs on it', async () => {

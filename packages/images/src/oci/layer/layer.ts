@@ -3,6 +3,7 @@ import {
   closeSync,
   fchmodSync,
   fchownSync,
+  ftruncateSync,
   futimesSync,
   lchownSync,
   linkSync,
@@ -19,6 +20,7 @@ import { dirname, join } from 'node:path';
 import { ImageError } from '../../image-error.ts';
 import { containedPath } from './contained-path.ts';
 import type { StrangeOwners } from './owners.ts';
+import { readSparse } from './sparse.ts';
 import type { TarEntry } from './tar-entry.ts';
 
 /** The path of a file or folder → names and values of its extended attributes. */
@@ -177,16 +179,37 @@ export function createLayer(root: string, { owners }: { owners: Pick<StrangeOwne
 }
 
 /** Writes a new file, and closes it in any case. */
-async function writeFile(file: number, entry: TarEntry, content: AsyncIterable<Uint8Array>): Promise<void> {
+async function writeFile(
+  file: number,
+  entry: Extract<TarEntry, { kind: 'file' }>,
+  content: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const { sparse, name } = entry;
   try {
-    for await (const chunk of content)
-      for (let done = 0; done < chunk.length; ) done += writeSync(file, chunk, done);
+    if (sparse === undefined) for await (const chunk of content) writeAll(file, chunk);
+    else {
+      for await (const { bytes, position } of readSparse(sparse, content, name))
+        writeAll(file, bytes, position);
+      ftruncateSync(file, sparse.sizeBytes);
+    }
     fchownSync(file, entry.uid, entry.gid);
     fchmodSync(file, entry.mode); // After the owner: chown(2) clears setuid.
     futimesSync(file, entry.modifiedAtSeconds, entry.modifiedAtSeconds);
   } finally {
     closeSync(file);
   }
+}
+
+/** At that position, or at the current one. */
+function writeAll(file: number, bytes: Uint8Array, position?: number): void {
+  for (let done = 0; done < bytes.length; )
+    done += writeSync(
+      file,
+      bytes,
+      done,
+      bytes.length - done,
+      position === undefined ? null : position + done,
+    );
 }
 
 /** Folders without an entry of their own belong to root, whatever the umask. */

@@ -1,5 +1,6 @@
 import type { Header } from 'tar-stream';
 import { ImageError } from '../../image-error.ts';
+import { parseSparse, type SparseFile, sparseName } from './sparse.ts';
 import { attributePrefix } from './workarounds/layer-parser.ts';
 
 interface EntryBase {
@@ -9,6 +10,7 @@ interface EntryBase {
   uid: number;
   gid: number;
   modifiedAtSeconds: number;
+  /** Of what it takes in the archive or in the image, the larger. */
   sizeBytes: number;
   /** Only names that a layer may set. */
   attributes: ReadonlyMap<string, Buffer>;
@@ -16,7 +18,8 @@ interface EntryBase {
 
 export type TarEntry = EntryBase &
   (
-    | { kind: 'file' | 'directory' }
+    | { kind: 'file'; sparse?: SparseFile }
+    | { kind: 'directory' }
     | { kind: 'symlink' | 'link'; target: string }
     /** Removes what lower layers have at `name`, or below it when opaque. */
     | { kind: 'whiteout' | 'opaque' }
@@ -48,18 +51,21 @@ const replacement = '\ufffd';
  */
 export function parseEntry(header: Header): TarEntry {
   const pax = (header.pax ?? {}) as Record<string, string>;
-  if (Object.keys(pax).some((key) => key.startsWith('GNU.sparse.')))
-    throw new ImageError('corrupt', `${header.name} is stored sparse, which layers must not use`);
-  requireText(header.name);
+  const name = sparseName(pax) ?? header.name;
+  requireText(name);
+  const sparse = parseSparse(pax, name);
   if (header.linkname) requireText(header.linkname);
-  const parts = toParts(header.name);
+  const parts = toParts(name);
   const base: EntryBase = {
     name: parts.join('/'),
     mode: header.mode & 0o7777,
     uid: parseNumber(pax.uid ?? header.uid, { name: header.name, max: maxId }),
     gid: parseNumber(pax.gid ?? header.gid, { name: header.name, max: maxId }),
     modifiedAtSeconds: parseTime(pax.mtime) ?? header.mtime.getTime() / 1000,
-    sizeBytes: parseNumber(header.size, { name: header.name, max: Number.MAX_SAFE_INTEGER }),
+    sizeBytes: Math.max(
+      parseNumber(header.size, { name: header.name, max: Number.MAX_SAFE_INTEGER }),
+      sparse?.sizeBytes ?? 0,
+    ),
     attributes: parseAttributes(pax, header.name),
   };
   const last = parts.at(-1) ?? '';
@@ -67,7 +73,7 @@ export function parseEntry(header: Header): TarEntry {
   switch (header.type) {
     case 'file':
     case 'contiguous-file':
-      return { ...base, kind: 'file' };
+      return { ...base, kind: 'file', ...(sparse && { sparse }) };
     case 'directory':
       return { ...base, kind: 'directory' };
     case 'symlink':

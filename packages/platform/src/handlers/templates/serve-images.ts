@@ -60,6 +60,7 @@ const noCommands = {
   entrypoint: undefined,
   command: undefined,
   healthcheck: undefined,
+  exposedPorts: [],
 };
 
 type LoadQuery = NewBuildBody & { name: string; image?: string };

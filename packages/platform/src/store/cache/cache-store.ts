@@ -49,6 +49,8 @@ export interface ImageConfig {
   healthcheck: string[];
   /** Instructions for images that are built on it. */
   onbuild: string[];
+  /** The TCP ports on which its command listens. */
+  exposedPorts: number[];
 }
 
 export interface CacheEntry extends NewCacheEntry {

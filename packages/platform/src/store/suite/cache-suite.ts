@@ -28,7 +28,7 @@ export const describeCache = (ask: () => Store): void => {
       const bytes = 5 * 2 ** 32;
       const config = {
         ...{ env: { A: 'b' }, user: 'u', workdir: '/w', entrypoint: [], command: ['serve'] },
-        ...{ healthcheck: ['check'], onbuild: ['RUN true'] },
+        ...{ healthcheck: ['check'], onbuild: ['RUN true'], exposedPorts: [80] },
       };
       expect(await keep(result('a', { snapshotId: 'n1', config }))).toBe(true);
       expect(await ask().findSnapshotRow('n1')).toMatchObject({ state: 'ready' });

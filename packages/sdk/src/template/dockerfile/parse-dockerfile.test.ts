@@ -54,6 +54,7 @@ CMD ["app", "--name", "two words"]
     entrypoint: ['python', '-m'],
     command: ['app', '--name', 'two words'],
     healthcheck: ['curl', '-f', 'http://localhost:8000/'],
+    exposedPorts: [8000],
   });
 });
 
@@ -184,6 +185,19 @@ describe('the start command', () => {
     const base = 'ENTRYPOINT ["run"]\nCMD ["a"]';
     expect(startOf(`${base}\nFROM a AS b\n${base}\nFROM b`)).toEqual([['run'], ['a']]);
     expect(startOf(`${base}\nFROM a AS b\n${base}\nFROM b\nENTRYPOINT ["c"]`)).toEqual([['c'], undefined]);
+  });
+
+  it('has the TCP ports of EXPOSE, also of stages that it continues', () => {
+    const ports = (lines: string) => parseDockerfile(`FROM a AS base\n${lines}`).exposedPorts;
+    expect(ports('ENV PORT=90\nEXPOSE 80/TCP 53/udp $PORT\nEXPOSE 8000-8002 9000-9001/udp')).toEqual([
+      ...[80, 90, 8000, 8001, 8002],
+    ]);
+    expect(ports('EXPOSE 80\nFROM base\nEXPOSE 81\nFROM a')).toBeUndefined();
+    expect(ports('EXPOSE 80\nFROM base\nEXPOSE 81')).toEqual([80, 81]);
+    for (const word of ['x', '0', '70000', '90-80', '8080:80', '80/http', '80-'])
+      expect(() => ports(`EXPOSE ${word}`)).toThrow(`EXPOSE must be a port of 1 to 65535`);
+    expect(() => ports('EXPOSE')).toThrow('EXPOSE needs a port');
+    expect(() => ports('EXPOSE $PORT')).toThrow('the value of $PORT is not known here');
   });
 
   it('is ready as HEALTHCHECK says, unless that is NONE', () => {

@@ -5,11 +5,11 @@ import { toCopySteps } from './copy-instruction.ts';
 import { type ParsedInstruction, parseJsonForm } from './instruction.ts';
 import { refuse } from './refused.ts';
 import { type Scope, splitWords, toBuildText, toKnownText } from './scope.ts';
-import { type StartParts, toHealthcheck } from './start-command.ts';
+import { type StartParts, toExposedPorts, toHealthcheck } from './start-command.ts';
 import { type BuildArgs, toArgSteps, toEnvStep, toProxySteps } from './variable-instructions.ts';
 
 /** Nothing in a template corresponds to them, and nothing in its sandboxes depends on them. */
-const withoutEffect = ['EXPOSE', 'LABEL', 'MAINTAINER', 'STOPSIGNAL'];
+const withoutEffect = ['LABEL', 'MAINTAINER', 'STOPSIGNAL'];
 const account = /^(?:[A-Za-z_][A-Za-z0-9_-]{0,31}|\d{1,10})(?::(?:[A-Za-z_][A-Za-z0-9_-]{0,31}|\d{1,10}))?$/;
 
 /** What the instructions of a stage have made so far. */
@@ -79,6 +79,9 @@ export function applyInstruction(
       break;
     case 'HEALTHCHECK':
       start.healthcheck = toHealthcheck(instruction, shell);
+      break;
+    case 'EXPOSE':
+      start.exposedPorts = [...(start.exposedPorts ?? []), ...toExposedPorts(instruction, scope)];
       break;
     case 'SHELL':
       state.shell = toShell(instruction);

@@ -1,12 +1,14 @@
 import { toWords } from './commands.ts';
 import type { ParsedInstruction } from './instruction.ts';
 import { refuse } from './refused.ts';
+import { type Scope, splitWords, toKnownText } from './scope.ts';
 
-/** What CMD, ENTRYPOINT and HEALTHCHECK say, of which the last of each holds. */
+/** What CMD, ENTRYPOINT and HEALTHCHECK say, of which the last of each holds, and each EXPOSE. */
 export interface StartParts {
   entrypoint?: readonly string[] | undefined;
   command?: readonly string[] | undefined;
   healthcheck?: readonly string[] | undefined;
+  exposedPorts?: readonly number[] | undefined;
 }
 
 /**
@@ -21,4 +23,24 @@ export function toHealthcheck(
   if (kind.toUpperCase() === 'NONE') return [];
   const words = kind.toUpperCase() === 'CMD' && command !== '' ? toWords(command, shell) : [];
   return words.length > 0 ? words : refuse(line, 'HEALTHCHECK needs NONE, or CMD and a command');
+}
+
+const MAX_PORT = 65_535;
+
+/** The TCP ports of `PORT`, `PORT/tcp`, `FIRST-LAST` and the like, as one instruction has them. Throws `DockerfileError`. */
+export function toExposedPorts({ text, line }: ParsedInstruction, scope: Scope): number[] {
+  const words = splitWords(text, scope, line).map((word) => toKnownText(word, line));
+  if (words.length === 0) refuse(line, 'EXPOSE needs a port');
+  return words.flatMap((word) => {
+    const [, from = '', to = from, protocol = 'tcp'] =
+      /^(\d{1,5})(?:-(\d{1,5}))?(?:\/(tcp|udp|sctp))?$/i.exec(word) ?? [];
+    const [first, last] = [Number(from), Number(to)];
+    if (first < 1 || last < first || last > MAX_PORT)
+      refuse(
+        line,
+        `EXPOSE must be a port of 1 to ${MAX_PORT} or a range, optionally with /tcp or /udp, got "${word}"`,
+      );
+    if (protocol.toLowerCase() !== 'tcp') return [];
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  });
 }
