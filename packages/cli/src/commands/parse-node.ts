@@ -1,13 +1,11 @@
-import { isNodeName } from '@skerry/runtime/node-name';
+import { isNodeName, nodeNameForm } from '@skerry/runtime/node-name';
 import { InvalidArgumentError } from 'commander';
 
 /** Parses a node of a server: `name=host:port`. */
 export function parseNode(text: string): { name: string; address: string } {
   const [, name = '', address = ''] = text.match(/^([^=]*)=(.*)$/) ?? [];
   if (!isNodeName(name))
-    throw new InvalidArgumentError(
-      'a node is name=host:port, whose name has up to 40 of a-z, 0-9 and dashes between them.',
-    );
+    throw new InvalidArgumentError(`a node is name=host:port, whose name has ${nodeNameForm}.`);
   parseAddress(address);
   return { name, address };
 }

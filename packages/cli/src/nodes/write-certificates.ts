@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type CertificateWithKey, makeAuthority, makeCertificate } from '@skerry/runtime/node-certificates';
-import { type CertificateRole, isNodeName } from '@skerry/runtime/node-name';
+import { type CertificateRole, isNodeName, nodeNameForm } from '@skerry/runtime/node-name';
 import { CliError } from '../cli-error.ts';
 
 /** A file that was made, with its key beside it. */
@@ -42,9 +42,7 @@ export async function writeCertificates({
 }): Promise<MadeCertificate[]> {
   const wrong = names.find((name) => !isNodeName(name) || name === 'ca');
   if (wrong !== undefined)
-    throw new CliError(
-      `"${wrong}" cannot be the name of a node: up to 40 of a-z, 0-9 and dashes between them, and not "ca"`,
-    );
+    throw new CliError(`"${wrong}" cannot be the name of a node: ${nodeNameForm}, and not "ca"`);
   const taken = renew ? undefined : names.find((name) => existsSync(join(dir, `${name}.crt`)));
   if (taken !== undefined)
     throw new CliError(`${join(dir, `${taken}.crt`)} is there already: give --renew to replace it`);

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { isIP } from 'node:net';
 import { type ConnectionOptions, connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { agentPort } from '@skerry/contract/directory';
 import { RuntimeError } from '../error.ts';
@@ -41,7 +42,8 @@ export async function dialNode(
     ca: credentials.ca,
     minVersion: 'TLSv1.3',
     ALPNProtocols: [opening.use === 'runtime' ? protocols.runtime : protocols.door],
-    servername: name,
+    // RFC 6066 (3): an address is no server name, and a node may be named like one.
+    servername: isIP(name) === 0 ? name : '',
     // As on the host itself: programs inside may end their half first, the agent does not.
     allowHalfOpen: opening.use === 'door' && typeof opening.port === 'number' && opening.port !== agentPort,
     checkServerIdentity: (_host, certificate) => checkIdentity(name, certificate),

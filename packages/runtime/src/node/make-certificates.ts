@@ -8,6 +8,8 @@ import {
   ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
+  Pkcs10CertificateRequest,
+  Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
   SubjectKeyIdentifierExtension,
   X509Certificate,
@@ -45,11 +47,37 @@ export async function makeAuthority({ days, now = Date.now() }: Validity): Promi
 }
 
 /** Makes a certificate for one role, signed by an authority. Rejects when that has no usable key. */
-export async function makeCertificate(
-  role: CertificateRole,
-  { authority, days, now = Date.now() }: Validity & { authority: CertificateWithKey },
-): Promise<CertificateWithKey> {
+export async function makeCertificate(role: CertificateRole, options: Signing): Promise<CertificateWithKey> {
   const keys = await makeKeys();
+  const cert = await sign(role, keys.publicKey, options);
+  return { cert, key: await toKeyPem(keys.privateKey) };
+}
+
+/** Makes a key, and a request for a certificate of it. Who signs that decides for which role it is. */
+export async function makeRequest(): Promise<{ request: string; key: string }> {
+  const keys = await makeKeys();
+  const request = await Pkcs10CertificateRequestGenerator.create({ keys, signingAlgorithm: algorithm });
+  return { request: `${request.toString('pem')}\n`, key: await toKeyPem(keys.privateKey) };
+}
+
+/**
+ * Signs the key of a request for that role; what else the request asks for does not count. Rejects when it is no request, or its sender
+ * has not the key.
+ */
+export async function signRequest(
+  role: CertificateRole,
+  { request, ...options }: Signing & { request: string },
+): Promise<string> {
+  const parsed = new Pkcs10CertificateRequest(request);
+  if (!(await parsed.verify())) throw new Error('the request is not signed with its key');
+  return sign(role, await parsed.publicKey.export(algorithm, ['verify']), options);
+}
+
+async function sign(
+  role: CertificateRole,
+  publicKey: CryptoKey,
+  { authority, days, now = Date.now() }: Signing,
+): Promise<string> {
   const issuer = new X509Certificate(authority.cert);
   const pkcs8 = fromPem(authority.key);
   const signingKey = (await webcrypto.subtle.importKey('pkcs8', pkcs8, algorithm, false, [
@@ -58,11 +86,12 @@ export async function makeCertificate(
   const name = role.role === 'platform' ? 'platform' : role.name;
   const cert = await X509CertificateGenerator.create({
     ...toPeriod({ days, now }),
-    subject: [{ CN: [name] }],
+    // The longest common name (RFC 5280, upper bounds); the alternative name below has all of it.
+    subject: [{ CN: [name.slice(0, 64)] }],
     issuer: issuer.subject,
     signingAlgorithm: algorithm,
     signingKey,
-    publicKey: keys.publicKey,
+    publicKey,
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
@@ -74,10 +103,14 @@ export async function makeCertificate(
       ]),
       new SubjectAlternativeNameExtension([{ type: 'url', value: toRoleUri(role) }]),
       await AuthorityKeyIdentifierExtension.create(issuer),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await SubjectKeyIdentifierExtension.create(publicKey),
     ],
   });
-  return { cert: toPem(cert), key: await toKeyPem(keys.privateKey) };
+  return toPem(cert);
+}
+
+interface Signing extends Validity {
+  authority: CertificateWithKey;
 }
 
 interface Validity {
