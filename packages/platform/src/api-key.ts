@@ -10,6 +10,12 @@ const form = /^e2b_[0-9a-f]{40}$/;
 // A use is recorded at most this often, so that a busy client does not cost a disk write for each request.
 const TOUCH_INTERVAL_MS = 60_000;
 
+/** A new key of an installation. */
+export const makeApiKey = (): string => `e2b_${randomBytes(20).toString('hex')}`;
+
+/** A new secret of an installation. */
+export const makeSecret = (): string => randomBytes(32).toString('hex');
+
 const toHash = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 /** The part of a key that may be shown: its prefix and its last four characters. */
@@ -26,7 +32,7 @@ export const ensureApiKey = async (options: {
   clock: Clock;
 }): Promise<string> => {
   const path = join(options.dataDir, 'api-key');
-  const key = await ensureSecretFile(path, () => `e2b_${randomBytes(20).toString('hex')}`);
+  const key = await ensureSecretFile(path, makeApiKey);
   if (!form.test(key)) throw new Error(`${path} does not contain an API key (e2b_ and 40 hex digits)`);
   const createdAt = options.clock.now();
   await options.store.addApiKey({
@@ -41,7 +47,7 @@ export const ensureApiKey = async (options: {
 
 /** The secret from which the tokens of sandboxes are derived. If it is missing or replaced, every token changes. */
 export const ensureSecret = (options: { dataDir: string }): Promise<string> =>
-  ensureSecretFile(join(options.dataDir, 'secret'), () => randomBytes(32).toString('hex'));
+  ensureSecretFile(join(options.dataDir, 'secret'), makeSecret);
 
 /**
  * Resolves for a known key and rejects with `unauthenticated` for a missing, malformed or unknown one. Keys are looked

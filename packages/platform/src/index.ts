@@ -1,4 +1,4 @@
-export { ensureApiKey, ensureSecret } from './api-key.ts';
+export { ensureApiKey, ensureSecret, makeApiKey, makeSecret } from './api-key.ts';
 export { createPlatform, type Platform, type PlatformOptions } from './app.ts';
 export { type Clock, createSystemClock } from './clock.ts';
 export type { Peers } from './http/forward-calls.ts';
@@ -7,7 +7,9 @@ export { defaultLimits, type Limits } from './limits.ts';
 export type { Log, LogFields } from './log.ts';
 export type { NodeImages } from './nodes/fleet-images.ts';
 export type { ConnectNode } from './nodes/member.ts';
-export { createNodes, type ListedNode, type Nodes } from './nodes/nodes.ts';
+export { type ListedNode, type Membership, MembershipError } from './nodes/membership/membership.ts';
+export { createStaticMembership } from './nodes/membership/static.ts';
+export { createNodes, type Nodes } from './nodes/nodes.ts';
 export type { Replica } from './nodes/other-nodes.ts';
 export { createStore } from './store/sqlite.ts';
 export type { Store } from './store/store.ts';

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { CliError } from '../cli-error.ts';
 import { type BlobStoreFlag, parseBlobStore } from './parse-blob-store.ts';
 import { parseDuration } from './parse-duration.ts';
+import { parseKubernetes } from './parse-kubernetes.ts';
 import { parseAddress, parseNode } from './parse-node.ts';
 import { type BuildFlags, toBuildOptions, withBuildOptions } from './serve/build-options.ts';
 import {
@@ -21,6 +22,9 @@ interface ServerFlags extends ServingFlags, BuildFlags, CredentialFlags, Foregro
   data: string;
   node: ReturnType<typeof parseNode>[];
   nodes?: string;
+  kubernetes?: ReturnType<typeof parseKubernetes>;
+  kubeconfig?: string;
+  keepBusyNodes?: boolean;
   nodeDeadAfter: number;
   blobs?: BlobStoreFlag;
   peerListen?: ReturnType<typeof parseAddress>;
@@ -39,6 +43,22 @@ export function serverCommand(): Command {
       [] as ReturnType<typeof parseNode>[],
     )
     .option('--nodes <file>', 'file with such a node on each line; lines that begin with # are comments')
+    .addOption(
+      new Option(
+        '--kubernetes <namespace[/labels]>',
+        'the nodes whose pods are Ready in that namespace of Kubernetes, as they come and go, instead of a list',
+      )
+        .argParser(parseKubernetes)
+        .conflicts(['node', 'nodes']),
+    )
+    .option(
+      '--kubeconfig <file>',
+      'how to reach Kubernetes (default: with the service account of the pod of this server)',
+    )
+    .option(
+      '--keep-busy-nodes',
+      'annotate nodes of Kubernetes that have sandboxes, so that the cluster autoscaler does not remove them',
+    )
     .option(
       '--node-dead-after <time>',
       'a node that does not answer for so long is held for dead, and what runs on it is lost',
@@ -61,15 +81,21 @@ export function serverCommand(): Command {
   return withForegroundOptions(withCredentialOptions(command)).action(async (flags: ServerFlags) => {
     await runInForeground(flags, async (foreground) => {
       const { readNodesFile, startNodesServer } = await import('../nodes/server.ts');
+      const { kubernetes, kubeconfig, keepBusyNodes = false } = flags;
+      if (kubernetes === undefined && (kubeconfig !== undefined || keepBusyNodes))
+        throw new CliError('--kubeconfig and --keep-busy-nodes are for --kubernetes');
       const listed = [...flags.node, ...(flags.nodes === undefined ? [] : readNodesFile(flags.nodes))];
-      if (listed.length === 0) throw new CliError('a server needs a node: name one by --node or --nodes');
+      if (listed.length === 0 && kubernetes === undefined)
+        throw new CliError('a server needs a node: name one by --node or --nodes, or use --kubernetes');
       const server = await startNodesServer({
         ...(await toServingOptions(flags)),
         ...toBuildOptions(flags),
         ...foreground,
         dataDir: flags.data,
         files: toCredentialFiles(flags),
-        listed,
+        membership: kubernetes
+          ? { kubernetes: { ...kubernetes, kubeconfig }, keepsBusyNodes: keepBusyNodes }
+          : { listed },
         deadMs: flags.nodeDeadAfter * 1_000,
         blobStore: flags.blobs,
         peerListen: flags.peerListen,

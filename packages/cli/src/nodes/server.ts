@@ -31,12 +31,13 @@ import { markOfServer, requireUse } from '../serving/folder-use.ts';
 import { type Serving, type ServingOptions, serve } from '../serving/serve.ts';
 import { openNodeTemplateImages } from '../template-images.ts';
 import { readCredentials } from './node.ts';
+import { type MembershipChoice, openMembership } from './open-membership.ts';
 import { listenForPeers, type RunningPeers } from './peers.ts';
 
 export interface NodesServerOptions extends ServingOptions, BuildOptions {
   dataDir: string;
   files: CredentialFiles;
-  listed: readonly ListedNode[];
+  membership: MembershipChoice;
   /** How long a node may not answer before it is held for dead. */
   deadMs: number;
   /** Where paused sandboxes are kept beside their nodes. */
@@ -53,14 +54,10 @@ const leaseMs = 6_000;
  * tried again from then on. Rejects, with nothing left open, when the certificate, the folder or the port cannot be used.
  */
 export async function startNodesServer(options: NodesServerOptions): Promise<Serving> {
-  const { listed, log, deadMs, allowedRegistries, ecrEndpoint, imageMap } = options;
+  const { log, deadMs, allowedRegistries, ecrEndpoint, imageMap } = options;
   const { buildCacheMb, buildTimeoutMs, peerListen } = options;
   if (peerListen && options.databaseUrl === undefined)
     throw new CliError('several servers need a database that they share: name it by --database');
-  const twice = listed.find(({ name }, index) =>
-    listed.some((other, at) => at < index && other.name === name),
-  );
-  if (twice !== undefined) throw new CliError(`node "${twice.name}" is named twice`);
   const credentials = readCredentials(options.files, 'platform');
   await using cleanup = new AsyncDisposableStack();
   const dataDir = openDataFolder(options.dataDir);
@@ -88,10 +85,11 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
         peers = await listenForPeers({ listen: peerListen, credentials, server, log });
       }
       const toNodeAddress = ({ name, address }: ListedNode) => ({ name, ...parseAddress(address) });
+      const clock = createSystemClock();
       const nodes = createNodes({
-        listed,
+        membership: await openMembership(options.membership, { store, clock, log }),
         store,
-        clock: createSystemClock(),
+        clock,
         log,
         deadMs,
         removeCopy: blobs && ((id, how) => removeStoredSnapshot(blobs, id, how)),

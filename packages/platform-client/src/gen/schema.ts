@@ -1876,6 +1876,8 @@ export interface components {
             problem?: string;
             room?: components["schemas"]["NodeRoom"];
             state: components["schemas"]["NodeState"];
+            /** @description Whether the cluster that lists the nodes has ordered to place nothing on it, as `kubectl cordon` does. Absent without one. */
+            unschedulable?: boolean;
             /** @description Of its skerry. */
             version?: string;
         };

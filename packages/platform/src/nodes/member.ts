@@ -47,6 +47,8 @@ export interface MemberOptions extends MemberHooks {
 /** One node, while this server runs. */
 export interface Member {
   readonly name: string;
+  /** `host:port` */
+  readonly address: string;
   readonly runtime: Runtime | undefined;
   readonly images: NodeImages | undefined;
   readonly snapshots: NodeSnapshots | undefined;
@@ -154,6 +156,7 @@ export const createMember = (options: MemberOptions): Member => {
   });
   return {
     name,
+    address: row.address,
     settled,
     get runtime() {
       return link.runtime;

@@ -2,7 +2,8 @@ import { notFound } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { HandlerContext, PlatformHandlers } from '../handlers/platform-handlers.ts';
 import { ALIVE_STATES, PAUSED_STATES, type SandboxState } from '../store/store.ts';
-import type { Nodes, NodeView } from './nodes.ts';
+import type { NodeView } from './node-view.ts';
+import type { Nodes } from './nodes.ts';
 
 type NodeRoute =
   | 'GET /skerry/v1/nodes'
@@ -81,5 +82,6 @@ const toNode = ({
     paused: node.load.others,
     snapshots: node.load.snapshots,
   },
+  ...(node.unschedulable && { unschedulable: true }),
   ...(node.owner && { owner: node.owner }),
 });

@@ -13,20 +13,16 @@ import { ElsewhereError } from './elsewhere.ts';
 import { createFleetImages, isImageOfNodes } from './fleet-images.ts';
 import { baseOfNode, createFleetRuntime, type ReachableNode } from './fleet-runtime.ts';
 import { type ConnectNode, createMember, type Member, type MemberHooks } from './member.ts';
+import { createFollower } from './membership/follow.ts';
+import type { Membership } from './membership/membership.ts';
+import { type NodeView, noLoad, toMemberState, toRoom, toState } from './node-view.ts';
 import { createOtherNodes, type OpenDoor, type OwnedRow, type Replica } from './other-nodes.ts';
 import { createOwnership, type Ownership } from './ownership.ts';
 import { type Candidate, noPlace, type Placement, rankPlaces } from './placement.ts';
 import { NodeUnreachableError } from './unreachable.ts';
 
-/** A node of the list with which the server was started. */
-export interface ListedNode {
-  name: string;
-  /** `host:port` */
-  address: string;
-}
-
 export interface NodesOptions {
-  listed: readonly ListedNode[];
+  membership: Membership;
   connect: ConnectNode;
   store: Store;
   clock: Clock;
@@ -47,18 +43,6 @@ export interface NodesHooks extends MemberHooks {
   leave(node: string): void;
   /** Called every few seconds. */
   check(): Promise<void>;
-}
-
-/** A node as callers see it. */
-export interface NodeView extends NodeRow {
-  state: 'ready' | 'settling' | 'unreachable' | 'lost' | 'unlisted';
-  /** Why it cannot be reached. */
-  problem: string | undefined;
-  version: string | undefined;
-  room: { sandboxes: number; memoryMb: number } | undefined;
-  load: Omit<NodeLoad, 'name'>;
-  /** The server of several that acts for it, by the address at which the others reach it. */
-  owner?: { address: string; leaseAgeMs: number } | undefined;
 }
 
 /** The machines on which a server without sandboxes of its own has them. */
@@ -101,19 +85,18 @@ export interface Nodes {
   close(): Promise<void>;
 }
 
-const noLoad = { placed: 0, memoryMb: 0, others: 0, snapshots: 0 };
-const MIB = 2 ** 20;
-
-/** Serves a fixed list of nodes. Connects to none before `start`. */
+/** Serves the nodes of a membership. Connects to none before `start`. */
 export const createNodes = (options: NodesOptions): Nodes => {
-  const { listed, store, log, replica } = options;
+  const { membership, store, log, replica } = options;
   let ownership: Ownership | undefined;
   const owns = (node: string | null): boolean =>
     node === null || replica === undefined || ownership?.owns(node) === true;
-  const others = replica && createOtherNodes(store, { owner: replica.owner, owns });
+  const others =
+    replica && createOtherNodes(store, { owner: replica.owner, owns, isCordoned: membership.isCordoned });
   const members = new Map<string, Member>();
   /** By name, as last read or written. */
   const cordoned = new Set<string>();
+  let stopFollowing = async (): Promise<void> => {};
   const turns = createTurns(1);
   const never = new AbortController().signal;
 
@@ -137,13 +120,10 @@ export const createNodes = (options: NodesOptions): Nodes => {
   const toObstacle = ({ name, isUp, isReady, runtime }: Member): string | undefined => {
     if (!isUp || !runtime) return 'cannot be reached';
     if (cordoned.has(name)) return 'is cordoned';
+    if (membership.isCordoned(name)) return 'is cordoned by the cluster';
     if (runtime.features.level !== features.level) return `has isolation level ${runtime.features.level}`;
     return isReady ? undefined : 'has just come back';
   };
-  const toRoom = ({ description }: Member) => ({
-    sandboxes: description?.room.sandboxes ?? 0,
-    memoryMb: Math.floor((description?.room.memoryBytes ?? 0) / MIB),
-  });
 
   const placement: Placement = {
     reserve: (request, attempt) =>
@@ -215,7 +195,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
   };
 
   const toOtherView = ({ row, lease }: OwnedRow): NodeView | undefined => {
-    if (owns(row.name) || !listed.some(({ name }) => name === row.name)) return undefined;
+    if (owns(row.name) || !membership.nodes().some(({ name }) => name === row.name)) return undefined;
     const { state = 'unreachable', problem, version, room } = row.status ?? {};
     const isLost = row.lostAt !== null && state === 'unreachable';
     return {
@@ -223,7 +203,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
       ...(lease === undefined
         ? { state: 'unreachable', problem: 'no server has taken it over yet' }
         : { state: isLost ? 'lost' : state, problem }),
-      ...{ version, room, load: noLoad },
+      ...{ version, room, load: noLoad, unschedulable: membership.isCordoned(row.name) },
     };
   };
 
@@ -237,6 +217,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
       version: member?.description?.version,
       room: member?.description && toRoom(member),
       load,
+      unschedulable: membership.isCordoned(row.name),
     };
   };
 
@@ -260,7 +241,8 @@ export const createNodes = (options: NodesOptions): Nodes => {
     others: () =>
       replica === undefined
         ? []
-        : listed
+        : membership
+            .nodes()
             .filter(({ name }) => !owns(name))
             .map((node) => ({ name: node.name, images: replica.imagesAt(node) })),
   });
@@ -292,9 +274,31 @@ export const createNodes = (options: NodesOptions): Nodes => {
     return view;
   };
 
+  const startFollowing = async (hooks: NodesHooks): Promise<void> => {
+    const follower = createFollower({
+      ...{ ...options, nodes: membership.nodes },
+      isCurrent: ({ name, address }) => {
+        const member = members.get(name);
+        // Of several servers, one takes a new node with its next round.
+        return member === undefined ? replica !== undefined : member.address === address;
+      },
+      open: async (node) => {
+        const member = members.get(node.name);
+        const row = await (replica ? store.claimNode(node, replica) : store.claimNode(node));
+        if (row === undefined) return;
+        if (member !== undefined) hooks.leave(node.name);
+        await member?.close();
+        openMember(row, hooks);
+      },
+    });
+    stopFollowing = follower.close;
+    await membership.start({ recorded: await store.listNodes(), onChange: follower.followLater });
+    if (replica === undefined) await follower.follow();
+  };
+
   const startReplica = async (given: Replica, hooks: NodesHooks): Promise<void> => {
     ownership = createOwnership({
-      ...{ ...options, holder: given, isIdle: hooks.isIdle },
+      ...{ ...options, listed: membership.nodes, holder: given, isIdle: hooks.isIdle },
       onGain: (row) => void openMember(row, hooks),
       onLose: async (name) => {
         const member = members.get(name);
@@ -322,7 +326,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
     nodeOfBuild: runtime.nodeOfBuild,
     nodeOf: runtime.nodeOf,
     copies,
-    isCordoned: (node) => node !== null && cordoned.has(node),
+    isCordoned: (node) => node !== null && (cordoned.has(node) || membership.isCordoned(node)),
     canReach: (node) => node === null || members.get(node)?.isUp === true,
     isShared: replica !== undefined,
     owns,
@@ -332,7 +336,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
     },
     builder: async () => others?.builder(),
     openDoor: (name) => {
-      const node = listed.find((one) => one.name === name);
+      const node = membership.nodes().find((one) => one.name === name);
       const member = members.get(name);
       // Of a node that was just taken over the sandboxes are found one by one.
       const isTakingOver = member?.isUp === true && !member.isReady;
@@ -340,11 +344,11 @@ export const createNodes = (options: NodesOptions): Nodes => {
       return (...run) => replica.openDoor(node, ...run);
     },
     start: async (hooks) => {
+      await startFollowing(hooks);
       if (replica !== undefined) {
         await startReplica(replica, hooks);
         return;
       }
-      for (const node of listed) openMember(await store.claimNode(node), hooks);
       await Promise.all([...members.values()].map(({ settled }) => settled));
     },
     list,
@@ -365,6 +369,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
       await member?.close();
       members.delete(name);
       cordoned.delete(name);
+      membership.forget(name);
       // What is in the blob store too is not lost with the node.
       await store.detachNode(name);
       await close(name);
@@ -372,21 +377,12 @@ export const createNodes = (options: NodesOptions): Nodes => {
       if (outcome === 'in_use') throw conflict(`node "${name}" is still in use: try again`);
     },
     close: async () => {
+      await membership.close();
+      await stopFollowing();
       await Promise.all([...members.values()].map((member) => member.close()));
       await ownership?.close();
     },
   };
-};
-
-const toState = (row: NodeRow, member: Member | undefined): NodeView['state'] => {
-  if (member === undefined) return 'unlisted';
-  if (member.isUp) return toMemberState(member);
-  return row.lostAt === null ? 'unreachable' : 'lost';
-};
-
-const toMemberState = ({ isUp, isReady }: Member): NodeStatus['state'] => {
-  if (!isUp) return 'unreachable';
-  return isReady ? 'ready' : 'settling';
 };
 
 const unknownNode = (name: string) => notFound(`node "${name}" was not found`);

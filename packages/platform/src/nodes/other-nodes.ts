@@ -51,7 +51,16 @@ export interface OtherNodes {
 
 export const createOtherNodes = (
   store: Store,
-  { owner, owns }: { owner: string; owns(node: string): boolean },
+  {
+    owner,
+    owns,
+    isCordoned,
+  }: {
+    owner: string;
+    owns(node: string): boolean;
+    /** Whether the cluster has ordered to place nothing on that node. */
+    isCordoned(node: string): boolean;
+  },
 ): OtherNodes => {
   let last: OwnedRow[] = [];
   const isOther = ({ row }: OwnedRow): boolean => !owns(row.name);
@@ -76,6 +85,7 @@ export const createOtherNodes = (
         const candidate = { name: row.name, room, server: lease?.address ?? '' };
         if (lease === undefined || status === null) return { ...candidate, obstacle: 'has no server now' };
         if (row.cordoned) return { ...candidate, obstacle: 'is cordoned' };
+        if (isCordoned(row.name)) return { ...candidate, obstacle: 'is cordoned by the cluster' };
         const theirs = status.features?.level ?? level;
         if (theirs !== level) return { ...candidate, obstacle: `has isolation level ${theirs}` };
         if (status.state === 'ready') return { ...candidate, obstacle: undefined };

@@ -8,7 +8,7 @@ export interface OwnershipOptions {
   /** This server. */
   holder: LeaseHolder;
   /** All nodes, also those of other servers. */
-  listed: readonly { name: string; address: string }[];
+  listed(): readonly { name: string; address: string }[];
   store: Store;
   clock: Clock;
   log: Log;
@@ -70,7 +70,7 @@ export const createOwnership = (options: OwnershipOptions): Ownership => {
   };
 
   const takeFree = async (taken: ReadonlySet<string>, share: number): Promise<void> => {
-    for (const node of listed) {
+    for (const node of listed()) {
       if (owned.has(node.name) || taken.has(node.name)) {
         freeSince.delete(node.name);
         continue;
@@ -103,7 +103,7 @@ export const createOwnership = (options: OwnershipOptions): Ownership => {
     const leases = await store.listLeases();
     const taken = new Set(leases.map(({ name }) => name));
     const servers = leases.filter(({ name }) => name.startsWith(serverLease)).length;
-    const share = Math.ceil(listed.length / Math.max(servers, 1));
+    const share = Math.ceil(listed().length / Math.max(servers, 1));
     await takeFree(taken, share);
     await giveAway(share);
     const mayBuild = renewed.has(builderLease) || !taken.has(builderLease);

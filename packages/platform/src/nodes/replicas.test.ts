@@ -14,6 +14,7 @@ import { createRecordingLog } from '../testing/recording-log.ts';
 import { ElsewhereError } from './elsewhere.ts';
 import { baseOfNode } from './fleet-runtime.ts';
 import type { ConnectNode } from './member.ts';
+import { createStaticMembership } from './membership/static.ts';
 import { createNodes, type Nodes } from './nodes.ts';
 import { createImagesInMemory } from './testing/images-in-memory.ts';
 
@@ -71,10 +72,10 @@ const start = async (owner: string): Promise<Server> => {
     const images = createImagesInMemory(join(folder, name), new Map());
     return { runtime: runtimeOf(name), images, close: async () => {} };
   };
-  const listed = names.map((name) => ({ name, address: `${name}:1` }));
+  const membership = createStaticMembership(names.map((name) => ({ name, address: `${name}:1` })));
   const fenced = store.ownedBy(owner);
   const nodes = createNodes({
-    ...{ listed, connect, store: fenced, clock: manual.clock, log, deadMs: 60_000 },
+    ...{ membership, connect, store: fenced, clock: manual.clock, log, deadMs: 60_000 },
     replica: {
       ...{ owner, address: `${owner}:1`, leaseMs },
       openDoor: async ({ name }, { instance }, port) => {

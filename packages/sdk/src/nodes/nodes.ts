@@ -16,6 +16,8 @@ export interface NodeInfo {
   state: NodeState;
   /** Whether no new sandbox is placed on it. */
   cordoned: boolean;
+  /** Whether the cluster that lists the nodes has ordered to place nothing on it, as `kubectl cordon` does. */
+  unschedulable: boolean;
   /** Rises with each server that becomes the owner of the node. */
   epoch: number;
   /** When it last answered, up to half a minute late. */
@@ -139,7 +141,9 @@ export const nodes = {
 const toPath = (nodeName: string) => ({ path: { nodeName } });
 
 /** What the API sends of a node. */
-interface WireNode extends Omit<NodeInfo, 'lastSeenAt' | 'problem' | 'version' | 'room' | 'load' | 'owner'> {
+interface WireNode
+  extends Omit<NodeInfo, 'unschedulable' | 'lastSeenAt' | 'problem' | 'version' | 'room' | 'load' | 'owner'> {
+  unschedulable?: boolean;
   lastSeenAt?: string;
   problem?: string;
   version?: string;
@@ -148,8 +152,18 @@ interface WireNode extends Omit<NodeInfo, 'lastSeenAt' | 'problem' | 'version' |
   owner?: { address: string; leaseAgeMs: number };
 }
 
-const toNodeInfo = ({ lastSeenAt, problem, version, room, load, owner, ...node }: WireNode): NodeInfo => ({
+const toNodeInfo = ({
+  unschedulable,
+  lastSeenAt,
+  problem,
+  version,
+  room,
+  load,
+  owner,
+  ...node
+}: WireNode): NodeInfo => ({
   ...node,
+  unschedulable: unschedulable ?? false,
   lastSeenAt: lastSeenAt === undefined ? undefined : new Date(lastSeenAt),
   problem,
   version,

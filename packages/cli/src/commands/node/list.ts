@@ -43,11 +43,11 @@ const toOwnerCells = ({ owner }: NodeInfo): string[] =>
   owner === undefined ? ['-', '-'] : [owner.address, toAge(owner.leaseAgeMs)];
 
 const toRow = (node: NodeInfo): string[] => {
-  const { name, address, state, cordoned, lastSeenAt, epoch, room, load } = node;
+  const { name, address, lastSeenAt, epoch, room, load } = node;
   return [
     name,
     address,
-    cordoned ? `${state}, cordoned` : state,
+    toStateCell(node),
     room === undefined ? String(load.sandboxes) : `${load.sandboxes}/${room.sandboxes}`,
     String(load.paused),
     room === undefined ? `${load.memoryMb} MiB` : `${load.memoryMb}/${room.memoryMb} MiB`,
@@ -55,3 +55,6 @@ const toRow = (node: NodeInfo): string[] => {
     String(epoch),
   ];
 };
+
+const toStateCell = ({ state, cordoned, unschedulable }: NodeInfo): string =>
+  [state, ...(cordoned ? ['cordoned'] : []), ...(unschedulable ? ['unschedulable'] : [])].join(', ');

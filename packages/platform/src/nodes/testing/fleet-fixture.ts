@@ -13,6 +13,8 @@ import { createManualClock } from '../../testing/manual-clock.ts';
 import { createRecordingLog, type LogLine } from '../../testing/recording-log.ts';
 import { baseOfNode } from '../fleet-runtime.ts';
 import type { ConnectNode } from '../member.ts';
+import type { Membership } from '../membership/membership.ts';
+import { createStaticMembership } from '../membership/static.ts';
 import { createNodes, type Nodes } from '../nodes.ts';
 import { type CopiesInMemory, createCopiesInMemory } from './copies-in-memory.ts';
 import { createImagesInMemory } from './images-in-memory.ts';
@@ -25,6 +27,8 @@ export const deadMs = 60_000;
 export interface TestNode {
   runtime: FaultyRuntime;
   epoch: number;
+  /** Where it was claimed last. */
+  address: string;
   up(): void;
   down(): void;
 }
@@ -39,8 +43,8 @@ export interface Fleet {
   lines: readonly LogLine[];
   /** The blob store of all nodes. */
   copies: CopiesInMemory;
-  /** Starts a server on the existing state, with these nodes up. */
-  start(names: readonly string[], up?: readonly string[]): Promise<void>;
+  /** Starts a server on the existing state, with these nodes up; the names are the list of nodes unless there is another membership. */
+  start(names: readonly string[], up?: readonly string[], membership?: Membership): Promise<void>;
   stop(): Promise<void>;
   at(name: string): TestNode;
   create(more?: { snapshot?: string }): Promise<string>;
@@ -55,6 +59,9 @@ const description: NodeDescription = {
   templatesFolder: '/templates',
   room: { sandboxes: 2, memoryBytes: 2 ** 30, cpuCount: 1 },
 };
+
+const toList = (names: readonly string[]): Membership =>
+  createStaticMembership(names.map((name) => ({ name, address: `${name}:1` })));
 
 /** Gives each test of the file a fleet on fresh storage; with a blob store if that is wanted. */
 export const useFleet = ({ hasCopies = false } = {}): Fleet => {
@@ -72,15 +79,16 @@ export const useFleet = ({ hasCopies = false } = {}): Fleet => {
   const fleet: Fleet = {
     // Set before each test.
     ...({} as Pick<Fleet, 'store' | 'manual' | 'nodes' | 'plane' | 'lines' | 'copies'>),
-    start: async (names, up = names) => {
+    start: async (names, up = names, membership = toList(names)) => {
       world = {};
       const { log, lines } = createRecordingLog();
       fleet.lines = lines;
-      const connect: ConnectNode = ({ name, epoch }, { onAnswer, onFailure }) => {
+      const connect: ConnectNode = ({ name, address, epoch }, { onAnswer, onFailure }) => {
         const runtime = runtimeOf(name);
         const node: TestNode = {
           runtime,
           epoch,
+          address,
           up: () => onAnswer(description),
           down: () => onFailure(new Error('cut')),
         };
@@ -92,9 +100,8 @@ export const useFleet = ({ hasCopies = false } = {}): Fleet => {
       };
       const { store } = fleet;
       const { clock } = fleet.manual;
-      const listed = names.map((name) => ({ name, address: `${name}:1` }));
       const removeCopy = hasCopies ? fleet.copies.remove : undefined;
-      fleet.nodes = createNodes({ listed, connect, store, clock, log, deadMs, removeCopy });
+      fleet.nodes = createNodes({ membership, connect, store, clock, log, deadMs, removeCopy });
       const { nodes } = fleet;
       fleet.plane = createControlPlane({
         ...{ store, nodes, runtime: nodes.runtime, clock, log, secret: 'secret', limits: defaultLimits },

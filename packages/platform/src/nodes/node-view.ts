@@ -1,0 +1,36 @@
+import type { NodeLoad, NodeRow, NodeStatus } from '../store/nodes/node-store.ts';
+import type { Member } from './member.ts';
+
+/** A node as callers see it. */
+export interface NodeView extends NodeRow {
+  state: 'ready' | 'settling' | 'unreachable' | 'lost' | 'unlisted';
+  /** Why it cannot be reached. */
+  problem: string | undefined;
+  version: string | undefined;
+  room: { sandboxes: number; memoryMb: number } | undefined;
+  load: Omit<NodeLoad, 'name'>;
+  /** Whether the cluster has ordered to place nothing on it. */
+  unschedulable: boolean;
+  /** The server of several that acts for it, by the address at which the others reach it. */
+  owner?: { address: string; leaseAgeMs: number } | undefined;
+}
+
+export const noLoad: NodeView['load'] = { placed: 0, memoryMb: 0, others: 0, snapshots: 0 };
+const MIB = 2 ** 20;
+
+export const toRoom = ({ description }: Member) => ({
+  sandboxes: description?.room.sandboxes ?? 0,
+  memoryMb: Math.floor((description?.room.memoryBytes ?? 0) / MIB),
+});
+
+export const toMemberState = ({ isUp, isReady }: Member): NodeStatus['state'] => {
+  if (!isUp) return 'unreachable';
+  return isReady ? 'ready' : 'settling';
+};
+
+/** The state of a node whose member is of this server. */
+export const toState = (row: NodeRow, member: Member | undefined): NodeView['state'] => {
+  if (member === undefined) return 'unlisted';
+  if (member.isUp) return toMemberState(member);
+  return row.lostAt === null ? 'unreachable' : 'lost';
+};
