@@ -10,11 +10,13 @@ import {
 import { type ForegroundFlags, runInForeground, withForegroundOptions } from '../serve/foreground.ts';
 import { type HostFlags, toHostOptions, withHostOptions } from '../serve/host-options.ts';
 import { withDataOption } from '../serve/serving-options.ts';
+import { authorityCommand } from './authority.ts';
 import { certCommand } from './cert.ts';
 import { cordonNodeCommand, uncordonNodeCommand } from './cordon.ts';
 import { drainNodeCommand } from './drain.ts';
 import { forgetNodesCommand } from './forget.ts';
 import { listNodesCommand } from './list.ts';
+import { requestCommand } from './request.ts';
 
 interface NodeFlags extends HostFlags, CredentialFlags, ForegroundFlags {
   data: string;
@@ -58,6 +60,8 @@ export function nodeCommand({ version }: { version: string }): Command {
       });
     })
     .addCommand(certCommand())
+    .addCommand(authorityCommand())
+    .addCommand(requestCommand())
     .addCommand(listNodesCommand())
     .addCommand(cordonNodeCommand())
     .addCommand(uncordonNodeCommand())
