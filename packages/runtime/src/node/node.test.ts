@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { connect as connectPlain } from 'node:net';
@@ -40,6 +41,7 @@ const owners: Claim[] = [];
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-node-memory-'));
 const memory = createMemory({ dataDir, agent });
 
+const errors: Error[] = [];
 const serve = async (more: { port?: number } = {}): Promise<NodeServer> => {
   const credentials = loadCredentials(await authority.write({ role: 'node', name: 'a' }), { role: 'node' });
   const served = await serveNode(memory, {
@@ -50,7 +52,7 @@ const serve = async (more: { port?: number } = {}): Promise<NodeServer> => {
     images: createImagesInMemory(),
     snapshotSocket: '/nonexistent/snapshots.sock',
     onOwner: (owner) => owners.push(owner),
-    onError: () => undefined,
+    onError: (error) => errors.push(error),
   });
   opened.push(served);
   return served;
@@ -214,6 +216,18 @@ describe('a node', () => {
     const wrong = connectTls({ host, port, cert, key, ca, checkServerIdentity, ALPNProtocols });
     wrong.write('PRI * HTTP/2.0\r\n\r\n');
     expect(await text(wrong)).toContain('does not speak the protocol of nodes');
+  });
+
+  it('reports a wrong handshake, and not a connection that ends before it, as that of a probe', async () => {
+    const { host, port } = server.address;
+    errors.length = 0;
+    const probe = connectPlain(port, host);
+    probe.once('connect', () => probe.end());
+    await once(probe.resume(), 'close');
+    const wrong = connectPlain(port, host);
+    wrong.end('GET / HTTP/1.1\r\n\r\n');
+    await text(wrong);
+    await expect.poll(() => errors).toHaveLength(1);
   });
 });
 

@@ -9,6 +9,7 @@ import { createRuntimeEndpoint } from '../remote/runtime-endpoint.ts';
 import { describeRole, parseRole } from './certificate-role.ts';
 import type { Credentials } from './credentials.ts';
 import { openDoor } from './door.ts';
+import { createFirstBytesServer } from './first-bytes-server.ts';
 import { type NodeImageFiles, openImageDoor } from './image-door.ts';
 import { type NodeDescription, toDescriptionMessage } from './node-description.ts';
 import { type Claim, formatAnswer, parseOpening, protocols, readLine, writeLine } from './opening.ts';
@@ -117,10 +118,6 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
     // The agent may end its half of a stream before the client does.
     allowHalfOpen: true,
   });
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
   server.on('secureConnection', (socket) => {
     // The other side may reset the connection at any time: an error without a listener ends this process.
     socket.on('error', () => undefined);
@@ -129,15 +126,20 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
     void serve(socket);
   });
   server.on('tlsClientError', (error) => onError(error));
-  const listening = once(server, 'listening');
-  server.listen(options.listen);
+  const front = createFirstBytesServer(openingTimeoutMs, (socket) => server.emit('connection', socket));
+  front.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  const listening = once(front, 'listening');
+  front.listen(options.listen);
   await listening;
-  const { address, port } = server.address() as AddressInfo;
+  const { address, port } = front.address() as AddressInfo;
   return {
     address: { host: address, port },
     close: async () => {
-      const closed = once(server, 'close');
-      server.close();
+      const closed = once(front, 'close');
+      front.close();
       await endpoint.close();
       for (const socket of sockets) socket.destroy();
       await closed;
