@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { parseCount } from '../parse-count.ts';
+import { parseDays } from '../parse-days.ts';
 import { type ForegroundFlags, runInForeground, withForegroundOptions } from '../serve/foreground.ts';
 
 interface AuthorityFlags extends ForegroundFlags {
@@ -36,7 +36,7 @@ export function authorityCommand(): Command {
       'skerry-server',
     )
     .option('--other-issuer', 'another program makes the first two Secrets, such as cert-manager')
-    .option('--days <count>', 'how long certificates are valid', parseCount, 365);
+    .option('--days <count>', 'how long certificates are valid', parseDays, 365);
   return withForegroundOptions(command).action(async (flags: AuthorityFlags) => {
     await runInForeground(flags, async ({ log }) => {
       const { startAuthority } = await import('../../nodes/kubernetes/authority.ts');

@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { parseDays } from '../parse-days.ts';
 
 interface CertFlags {
   dir: string;
@@ -39,11 +40,4 @@ export function certCommand(): Command {
         );
       }
     });
-}
-
-function parseDays(text: string): number {
-  const days = Number(text);
-  if (!/^\d+$/.test(text) || days < 1 || days > 3_650)
-    throw new InvalidArgumentError('the count of days must be a whole number from 1 to 3650.');
-  return days;
 }
