@@ -60,7 +60,7 @@ const answerCheck = new URL('../stack/check-answers.ts', import.meta.url).href;
 const SERVER = 'platform';
 const API_PORT = 4_000;
 const PEER_PORT = 4_100;
-const NODE_PORT = 7_400;
+export const NODE_PORT = 7_400;
 
 /** Starts a cluster and resolves when every node takes sandboxes. */
 export async function startCluster({
@@ -68,12 +68,15 @@ export async function startCluster({
   nodeArgs = [],
   serverArgs = [],
   servers = 1,
+  list = async (lab) => nodes.flatMap((name) => ['--node', `${name}=${lab.host(name).address}:${NODE_PORT}`]),
 }: {
   nodes: readonly string[];
   nodeArgs?: readonly string[];
   serverArgs?: readonly string[];
   /** More than one need a database among the arguments. */
   servers?: number;
+  /** The arguments of a server that say which nodes there are. */
+  list?: (lab: NetworkLab) => Promise<readonly string[]>;
 }): Promise<Cluster> {
   await using cleanup = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'skerry-cluster-'));
@@ -122,7 +125,7 @@ export async function startCluster({
   await Promise.all(nodes.map(startNode));
 
   const serverFolder = join(folder, SERVER);
-  const listed = nodes.flatMap((name) => ['--node', `${name}=${lab.host(name).address}:${NODE_PORT}`]);
+  const listed = await list(lab);
   const openReplica = async (name: string): Promise<Replica> => {
     const port = await lab.forward(name, { host: '127.0.0.1', port: API_PORT });
     const url = `http://127.0.0.1:${port}`;
