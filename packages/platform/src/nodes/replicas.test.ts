@@ -14,9 +14,11 @@ import { createRecordingLog } from '../testing/recording-log.ts';
 import { ElsewhereError } from './elsewhere.ts';
 import { baseOfNode } from './fleet-runtime.ts';
 import type { ConnectNode } from './member.ts';
+import type { Membership } from './membership/membership.ts';
 import { createStaticMembership } from './membership/static.ts';
 import { createNodes, type Nodes } from './nodes.ts';
 import { createImagesInMemory } from './testing/images-in-memory.ts';
+import { createManualMembership } from './testing/manual-membership.ts';
 
 const template = { id: 't1', name: 'base', kind: 'image' as const, public: false };
 const size = { createdAt: 0, cpuCount: 1, memoryMb: 128, diskMb: 1 };
@@ -59,7 +61,10 @@ const runtimeOf = (name: string): FaultyRuntime => {
   return runtime;
 };
 
-const start = async (owner: string): Promise<Server> => {
+const toList = (): Membership =>
+  createStaticMembership(names.map((name) => ({ name, address: `${name}:1` })));
+
+const start = async (owner: string, membership = toList()): Promise<Server> => {
   const manual = createManualClock();
   const { log } = createRecordingLog();
   const claims: Record<string, number> = {};
@@ -72,7 +77,6 @@ const start = async (owner: string): Promise<Server> => {
     const images = createImagesInMemory(join(folder, name), new Map());
     return { runtime: runtimeOf(name), images, close: async () => {} };
   };
-  const membership = createStaticMembership(names.map((name) => ({ name, address: `${name}:1` })));
   const fenced = store.ownedBy(owner);
   const nodes = createNodes({
     ...{ membership, connect, store: fenced, clock: manual.clock, log, deadMs: 60_000 },
@@ -140,6 +144,27 @@ afterEach(async () => {
 });
 
 describe('several servers', () => {
+  it('share nodes that appear, and the owner of one that moves claims it at its new address', async () => {
+    const memberships = [createManualMembership(), createManualMembership()] as const;
+    const put = (name: string, port: number): void => {
+      for (const one of memberships) one.put({ name, address: `${name}:${port}` });
+    };
+    const first = await start('one', memberships[0]);
+    const second = await start('two', memberships[1]);
+    expect(owned(first)).toEqual([]);
+    put('a', 1);
+    await pass([first, second], [['a'], []]);
+    put('b', 1);
+    await pass([first, second], [['a'], ['b']]);
+    const before = epochs.a ?? 0;
+    put('a', 2);
+    await expect.poll(() => first.claims.a).toBe(before + 1);
+    expect(second.claims.a).toBeUndefined();
+    await expect
+      .poll(async () => (await store.listNodes()).map(({ address }) => address))
+      .toEqual(['a:2', 'b:1']);
+  });
+
   it('share the nodes, and take them all from one that stops', async () => {
     const one = await start('one');
     expect(owned(one)).toEqual(['a', 'b']);
