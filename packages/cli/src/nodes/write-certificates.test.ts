@@ -45,12 +45,15 @@ describe('certificates', () => {
     expect([read('ca.key'), read('platform.crt')]).toEqual([ca, platform]);
     expect(read('a.crt')).not.toBe(a);
     expect(load('a').role).toEqual({ role: 'node', name: 'a' });
+    const long = `ip-10-0-0-1.${'a'.repeat(63)}.internal`;
+    await write([long]);
+    expect(load(long).role).toEqual({ role: 'node', name: long });
     await write(['platform'], { renew: true });
     expect(read('platform.crt')).not.toBe(platform);
   });
 
   it('are refused for names that cannot be, and without a half of the authority', async () => {
-    for (const name of ['ca', 'A', '-a', '../a', '', 'a'.repeat(41)])
+    for (const name of ['ca', 'A', '-a', '../a', 'a..b', '', 'a'.repeat(64), 'a.'.repeat(127)])
       await expect(write([name])).rejects.toThrow(`"${name}" cannot be the name of a node`);
     expect(readdirSync(folder)).toEqual([]);
     await write(['a']);

@@ -217,6 +217,6 @@ describe('the schema of the values', () => {
       Object.keys(value).length > 0;
     const readme = readFileSync(join(folder, 'README.md'), 'utf8');
     const listed = [...readme.matchAll(/^\| `([A-Za-z.]+)` /gm)].map(([, name]) => name);
-    expect(listed.toSorted()).toEqual(leaves(defaults).toSorted());
+    expect(new Set(listed)).toEqual(new Set(leaves(defaults)));
   });
 });

@@ -5,7 +5,7 @@ import type {
   V1CertificateSigningRequestCondition,
 } from '@kubernetes/client-node';
 import { type Log, MembershipError } from '@skerry/platform';
-import { signRequest } from '@skerry/runtime/node-certificates';
+import { isRequest, signRequest } from '@skerry/runtime/node-certificates';
 import { CliError } from '../../cli-error.ts';
 import { createInstallationSecrets, type SecretNames } from './installation-secrets.ts';
 import { createPodReader, judgeRequest, type NodePods, type Verdict } from './signer.ts';
@@ -44,27 +44,24 @@ export async function startAuthority(options: AuthorityOptions): Promise<{ close
   const readPod = createPodReader(core, namespace);
 
   const answer = async (request: V1CertificateSigningRequest): Promise<void> => {
-    const verdict = await judgeRequest(request, pods, readPod);
-    const authority = await secrets.readAuthority();
-    // Cert-manager has not made it yet.
-    if (authority === undefined) return;
     const pem = Buffer.from(request.spec.request, 'base64').toString();
-    const signed =
-      'node' in verdict
-        ? await signRequest({ role: 'node', name: verdict.node }, { request: pem, authority, days }).catch(
-            (): undefined => undefined,
-          )
-        : undefined;
-    const refusal = 'refusal' in verdict ? verdict.refusal : 'it is no request that its sender has signed';
-    const decided = await decide(certificates, request, signed === undefined ? { refusal } : verdict);
-    if (signed === undefined || !('node' in verdict)) {
-      log.warn('a request for a certificate was refused', { request: request.metadata?.name, why: refusal });
+    const verdict: Verdict = (await isRequest(pem))
+      ? await judgeRequest(request, pods, readPod)
+      : { refusal: 'it is no request that its sender has signed' };
+    const name = request.metadata?.name ?? '';
+    if ('refusal' in verdict) {
+      await decide(certificates, request, verdict);
+      log.warn('a request for a certificate was refused', { request: name, why: verdict.refusal });
       return;
     }
+    const authority = await secrets.readAuthority();
+    // Another program has not made it yet.
+    if (authority === undefined) return;
+    const cert = await signRequest({ role: 'node', name: verdict.node }, { request: pem, authority, days });
+    const body = await decide(certificates, request, verdict);
     // With the authority, which the node has to know as well.
-    const chain = Buffer.from(signed + authority.cert).toString('base64');
-    const name = decided.metadata?.name ?? '';
-    const body = { ...decided, status: { ...decided.status, certificate: chain } };
+    const certificate = Buffer.from(cert + authority.cert).toString('base64');
+    body.status = Object.assign(body.status ?? {}, { certificate });
     await certificates.replaceCertificateSigningRequestStatus({ name, body });
     log.info('the certificate of a node was signed', { node: verdict.node });
   };
@@ -118,8 +115,7 @@ const decide = async (
     ...{ type, status: 'True', reason: 'SkerryNode' },
     message: 'node' in verdict ? `for node ${verdict.node}` : verdict.refusal,
   };
-  return certificates.replaceCertificateSigningRequestApproval({
-    name: request.metadata?.name ?? '',
-    body: { ...request, status: { ...request.status, conditions: [...conditions, condition] } },
-  });
+  request.status = Object.assign(request.status ?? {}, { conditions: [...conditions, condition] });
+  const name = request.metadata?.name ?? '';
+  return certificates.replaceCertificateSigningRequestApproval({ name, body: request });
 };

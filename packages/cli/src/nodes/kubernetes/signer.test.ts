@@ -1,12 +1,13 @@
-import type { V1CertificateSigningRequest, V1Pod } from '@kubernetes/client-node';
+import type { V1CertificateSigningRequest, V1Pod, V1PodSpec } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
 import { judgeRequest } from './signer.ts';
 
 const pods = { namespace: 'sandboxes', serviceAccount: 'skerry-node' };
-const pod: V1Pod = {
+const toPod = (spec: Partial<V1PodSpec> = {}): V1Pod => ({
   metadata: { name: 'one', uid: 'uid-1' },
-  spec: { containers: [], nodeName: 'ip-10-0-0-1.internal', serviceAccountName: 'skerry-node' },
-};
+  spec: { containers: [], nodeName: 'ip-10-0-0-1.internal', serviceAccountName: 'skerry-node', ...spec },
+});
+const pod = toPod();
 const sender = {
   username: 'system:serviceaccount:sandboxes:skerry-node',
   extra: {
@@ -50,8 +51,8 @@ describe('a request for the certificate of a node', () => {
 
   it.each([
     ['has ended', undefined],
-    ['has another account', { ...pod, spec: { ...pod.spec, containers: [], serviceAccountName: 'default' } }],
-    ['is on no machine', { ...pod, spec: { ...pod.spec, containers: [], nodeName: undefined } }],
+    ['has another account', toPod({ serviceAccountName: 'default' })],
+    ['is on no machine', toPod({ nodeName: '' })],
   ])('is refused when its pod %s', async (_, found) => {
     const spec = { request: '', signerName: 'skerry.io/node', ...sender };
     expect(await judgeRequest({ spec }, pods, async () => found as V1Pod | undefined)).toEqual({

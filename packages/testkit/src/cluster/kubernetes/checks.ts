@@ -1,9 +1,9 @@
 import { type AppsV1Api, type CoreV1Api, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import { type ConnectionOptions, nodes, Sandbox } from '@skerry/sdk';
-import { createTally } from './tally.ts';
 import type { Forward } from './forward.ts';
 import { type Installation, release } from './installation.ts';
 import { isMachineReady, setUnschedulable, stopKubelet } from './machines.ts';
+import { createTally } from './tally.ts';
 import { until } from './until.ts';
 
 export interface CheckOptions {

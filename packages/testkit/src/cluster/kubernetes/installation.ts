@@ -82,5 +82,8 @@ export const install = async ({
 
 const ofCluster = ['ClusterRole', 'ClusterRoleBinding'];
 
-const toNamespaced = (object: KubernetesObject, namespace: string): KubernetesObject =>
-  ofCluster.includes(object.kind ?? '') ? object : { ...object, metadata: { ...object.metadata, namespace } };
+const toNamespaced = (object: KubernetesObject, namespace: string): KubernetesObject => {
+  if (!ofCluster.includes(object.kind ?? ''))
+    object.metadata = Object.assign(object.metadata ?? {}, { namespace });
+  return object;
+};

@@ -78,7 +78,7 @@ it('places nothing on a machine within 2 s of its cordon by Kubernetes, beside i
   expect(await Promise.all([await create(), await create()].map(nodeOf))).toEqual(['b', 'b']);
   await cluster.skerry('node', 'cordon', 'b');
   await expect(create()).rejects.toThrow('a is cordoned by the cluster, b is cordoned');
-  expect(await cluster.skerry('node', 'ls')).toMatch(/^a .*ready, unschedulable[^]*^b .*ready, cordoned/m);
+  expect(await cluster.skerry('node', 'ls')).toMatch(/^a .*ready, unschedulable[\s\S]*^b .*ready, cordoned/m);
   await putMachine('a');
   await expect.poll(seen, { timeout: 2_000 }).toEqual([false, false]);
   expect(await nodeOf(await create())).toBe('a');

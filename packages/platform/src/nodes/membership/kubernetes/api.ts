@@ -137,5 +137,5 @@ const explain = (what: string, error: unknown): unknown => {
 /** Of the object `Status` of an API server. */
 const toReason = (object: unknown): string => {
   const { reason, code } = (object ?? {}) as { reason?: unknown; code?: unknown };
-  return `${String(reason ?? 'unknown')} (${String(code ?? 'no code')})`;
+  return `${typeof reason === 'string' ? reason : 'for no reason'}, ${typeof code === 'number' ? code : 'no code'}`;
 };

@@ -21,8 +21,10 @@ export const startLabApiServer = async (
   through: readonly string[],
   kubeconfig: string,
 ): Promise<LabApiServer> => {
-  const [file = '', ...before] = [...through, process.execPath];
-  const child = spawn(file, [...before, program, kubeconfig], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [file, ...before] = [...through, process.execPath];
+  const child = spawn(file as string, [...before, program, kubeconfig], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const exited = once(child, 'exit');
   const lines = createInterface({ input: child.stdout });
   const read = async (): Promise<unknown> => {
