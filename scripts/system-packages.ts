@@ -16,6 +16,7 @@ const required: Record<string, string> = {
   gpg: 'gpg',
   iproute2: 'ip',
   mmdebstrap: 'mmdebstrap',
+  'musl-tools': 'musl-gcc',
   nftables: 'nft',
   openssl: 'openssl',
   postgresql: 'initdb',
