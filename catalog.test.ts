@@ -1,9 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-const manifests = ['package.json', 'scripts/package.json', 'bench/package.json', 'site/package.json'].concat(
-  readdirSync('packages').map((folder) => `packages/${folder}/package.json`),
-);
+/** The folders of the workspace, as pnpm-workspace.yaml lists them. */
+const patterns = /^packages:\n((?: {2}- .+\n)+)/
+  .exec(readFileSync('pnpm-workspace.yaml', 'utf8'))?.[1]
+  ?.match(/(?<=- ).+/g);
+const manifests = ['package.json', ...globSync((patterns ?? []).map((pattern) => `${pattern}/package.json`))];
 const fields = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'] as const;
 type Manifest = Partial<Record<(typeof fields)[number], Record<string, string>>>;
 
@@ -23,6 +25,9 @@ const findStrays = (path: string, manifest: Manifest): string[] =>
     .map(([name]) => `${path} ${name}`);
 
 it('every version of a dependency stands in the catalog', () => {
+  expect(manifests).toEqual(
+    expect.arrayContaining(['packages/cli/package.json', 'examples/package.json', 'site/package.json']),
+  );
   const strays = manifests.flatMap((path) =>
     findStrays(path, JSON.parse(readFileSync(path, 'utf8')) as Manifest),
   );

@@ -29,8 +29,14 @@ const toAnchor = (heading: string): string =>
     .trim()
     .replaceAll(' ', '-');
 
-const anchorsOf = (page: string): string[] =>
-  [...readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => toAnchor(heading));
+/** The names of places that a page gives itself, beside its headings. */
+const ownAnchorsOf = (page: string): string[] =>
+  [...readFileSync(page, 'utf8').matchAll(/<a id="([^"]+)">/g)].map(([, name = '']) => name);
+
+const anchorsOf = (page: string): string[] => [
+  ...[...readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => toAnchor(heading)),
+  ...ownAnchorsOf(page),
+];
 
 describe('the pages', () => {
   it.each(pages)('link from %s to files and headings that exist', (page) => {
@@ -43,6 +49,14 @@ describe('the pages', () => {
       return anchor !== undefined && !anchorsOf(shown).includes(anchor);
     });
     expect(broken).toEqual([]);
+  });
+
+  it('link from README.md to each limit in SCOPE.md that is marked as one for safety', () => {
+    const marked = ownAnchorsOf('SCOPE.md');
+    const linked = linksOf('README.md').flatMap((link) => /^SCOPE\.md#(.+)$/.exec(link)?.[1] ?? []);
+    expect(marked).toHaveLength(new Set(marked).size);
+    expect(marked.length).toBeGreaterThan(0);
+    expect(linked.toSorted()).toEqual(marked.toSorted());
   });
 
   it('are all listed in llms.txt', () => {

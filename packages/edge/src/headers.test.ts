@@ -40,6 +40,8 @@ describe('headers', () => {
     expect(answer.headers['set-cookie']).toEqual(['a=1', 'b=2']);
     expect(answer.headers).not.toHaveProperty('x-secret');
     expect(seen.filter((_, index) => index % 2 === 0)).toEqual(['host', 'X-Up', 'X-Up', 'Connection']);
+    // That of the edge itself.
+    expect(seen.at(-1)).not.toContain('X-Hop');
   });
 
   const hopByHop = [
@@ -71,11 +73,20 @@ describe('headers', () => {
     expect(await namesSeen(['Connection: Host, close'])).toContain('Host');
   });
 
-  it('forwards a body of one byte, of a known length and in chunks', async () => {
-    await net.serve(id, 3000, async (req, res) => {
+  const serveLengths = () =>
+    net.serve(id, 3000, async (req, res) => {
       const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
       res.end(`${await text(req)}|${length}|${encoding}`);
     });
+
+  it('keeps the length of a body even when Connection names it', async () => {
+    await serveLengths();
+    const head = `POST / HTTP/1.1\r\nHost: ${host(3000)}\r\nConnection: close, Content-Length\r\n`;
+    expect(await raw(`${head}Content-Length: 1\r\n\r\nb`)).toContain('b|1|undefined');
+  });
+
+  it('forwards a body of one byte, of a known length and in chunks', async () => {
+    await serveLengths();
     const post = `POST / HTTP/1.1\r\nHost: ${host(3000)}\r\nConnection: close\r\n`;
     expect(await raw(`${post}Content-Length: 1\r\n\r\nb`)).toContain('b|1|undefined');
     expect(await raw(`${post}Transfer-Encoding: chunked\r\n\r\n1\r\nb\r\n0\r\n\r\n`)).toContain(

@@ -128,7 +128,8 @@ export async function openHost(options: HostOptions): Promise<Host> {
     onProgress,
     signal,
   }).catch((error: unknown): never => {
-    throw isRuntimeError(error, 'unsupported') ? new CliError(error.message, { cause: error }) : error;
+    const isForOperator = isRuntimeError(error, 'unsupported') || isRuntimeError(error, 'damaged');
+    throw isForOperator ? new CliError(error.message, { cause: error }) : error;
   });
   cleanup.defer(close);
   warnOfMissingLimits(runtime.features, log);

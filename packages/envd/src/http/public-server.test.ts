@@ -172,7 +172,8 @@ describe('a connection that stalls before its protocol is known', () => {
       pair.outside.write('PR');
       await once(pair.inside, 'readable');
       pair.outside[leave]();
-      await expect.poll(() => pair.inside.destroyed).toBe(true);
+      // Long before it would be closed for want of a request.
+      await expect.poll(() => pair.inside.destroyed, { timeout: 20_000 }).toBe(true);
       expect(recognized).toEqual([]);
     },
   );

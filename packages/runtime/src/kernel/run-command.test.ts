@@ -58,9 +58,11 @@ describe('runCommand', () => {
   it('rejects in time when a process that has left the group holds the output open', async () => {
     const mark = `1001.${process.pid}`;
     const args = ['-c', `setsid sleep ${mark} & exit 0`];
+    const begunMs = performance.now();
     await expect(runCommand({ file: 'sh', args, timeoutMs: 200 })).rejects.toThrow(
       'did not end within 200 ms',
     );
+    expect(performance.now() - begunMs).toBeLessThan(20_000);
     await runCommand({ file: 'pkill', args: ['-f', `^sleep ${mark}$`] });
   });
 

@@ -87,9 +87,13 @@ export const limitsSuite = (host: SuiteHost): void => {
     it('prevents a sandbox from using up what the kernel counts for each user', async () => {
       const [one, other] = await Promise.all([host.create(), host.create()]);
       const number = arch() === 'arm64' ? 26 : 294;
-      const take = `perl -e 'while (syscall(${number}, 0) >= 0) { $n++; last if $n > 15000 } print "$n\\n"; sleep 3'`;
+      const take = `perl -e '$| = 1; while (syscall(${number}, 0) >= 0) { $n++; last if $n > 15000 } print "$n\\n"; sleep 30'`;
       // 15,000 watchers, or as many as one user may have.
-      await runInside(one, `${take} >/root/taken 2>&1 </dev/null & sleep 0.5; cat /root/taken`);
+      const taken = await runInside(
+        one,
+        `${take} >/root/taken 2>&1 </dev/null & until [ -s /root/taken ]; do sleep 0.1; done; cat /root/taken`,
+      );
+      expect(Number(taken.output)).toBeGreaterThan(10);
       const { output } = await runInside(
         other,
         `perl -e 'print syscall(${number}, 0) >= 0 ? "watching" : $!'`,

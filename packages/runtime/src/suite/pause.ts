@@ -26,6 +26,7 @@ export const pauseSuite = (host: SuiteHost): void => {
       await runInside(instance, toMakeTree(host.traits));
       const before = await runInside(instance, describeTree);
       expect(before.output).toContain('./a/file f 644 1000:2000 5');
+      expect((await runInside(instance, 'cat /proc/[0-9]*/cmdline')).output).toContain('1000');
       await instance.pause({ memory: false });
       await instance.resume();
       expect(await runInside(instance, describeTree)).toEqual(before);

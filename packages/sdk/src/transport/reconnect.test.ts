@@ -110,7 +110,8 @@ describe('reconnect', () => {
     for (const code of ['not_found', 'internal', 'unauthenticated'] as const) {
       const { attempts, outcome } = begin({ outcomes: [code] });
       await vi.advanceTimersByTimeAsync(100);
-      expect(((await outcome) as { error: unknown }).error).toBe(broken);
+      const { error, at } = (await outcome) as { error: unknown; at: number };
+      expect([error === broken, at]).toEqual([true, 100]);
       expect(attempts).toHaveLength(1);
     }
   });

@@ -74,7 +74,7 @@ testAgents((agent) => {
       ['a terminal', '/dev/ptmx', 400],
       ['a FIFO', '/tmp/fifo', 400],
       ['a socket', '/tmp/socket', 400],
-    ])('rule 5.4-1: of %s is refused at once', async (_title, path, status) => {
+    ])('rule 5.4-1: of %s is refused, and waits for nothing', async (_title, path, status) => {
       await run(`cd /tmp; [ -p fifo ] || mkfifo fifo; ln -sfn nowhere dangling; ln -sfn /etc to-directory
       [ -S socket ] || python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'`);
       expect(await refusal(`GET ${filesOf(path)}`)).toMatchObject({ status });

@@ -120,7 +120,7 @@ testAgents((agent) => {
       ['a device', '/dev/null'],
       ['a FIFO', '/tmp/fifo'],
       ['a socket', '/tmp/socket'],
-    ])('rule 5.5-13: to %s is refused at once', async (_title, path) => {
+    ])('rule 5.5-13: to %s is refused, and waits for nothing', async (_title, path) => {
       await run(`cd /tmp; [ -p fifo ] || mkfifo fifo; ln -sfn /etc to-directory
       [ -S socket ] || python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'`);
       expect(await refusal(`POST ${filesOf(path)}`, upload)).toMatchObject({ status: 400 });

@@ -54,21 +54,11 @@ export interface LevelUnderAttack {
   ): void;
 }
 
-/** Declares the same attacks for the shared server of each level. */
-export const atEachLevel = (define: (at: LevelUnderAttack) => void): void => {
+/** Declares the same attacks for each level. `define` starts a server of its own: the shared one would be disturbed. */
+export const atEachLevelAlone = (define: (at: Pick<LevelUnderAttack, 'level' | 'attack'>) => void): void => {
   describe.each(isolationLevels)('at level %s', (level) => {
-    let stack: SharedStack;
-    beforeAll(async () => {
-      stack = await joinStack({ level });
-    });
-    afterAll(() => stack.leave());
     define({
       level,
-      server: () => stack,
-      open: async (options) => {
-        const { sandboxId } = await stack.createSandbox(options);
-        return Sandbox.connect(sandboxId, stack.connection);
-      },
       attack: (attack, stoppedBy, run) => {
         const by = typeof stoppedBy === 'string' ? stoppedBy : stoppedBy[level];
         testAttack({ attack, place: level, stoppedBy: by }, run);
@@ -76,3 +66,22 @@ export const atEachLevel = (define: (at: LevelUnderAttack) => void): void => {
     });
   });
 };
+
+/** Declares the same attacks for the shared server of each level. */
+export const atEachLevel = (define: (at: LevelUnderAttack) => void): void =>
+  atEachLevelAlone(({ level, attack }) => {
+    let stack: SharedStack;
+    beforeAll(async () => {
+      stack = await joinStack({ level });
+    });
+    afterAll(() => stack.leave());
+    define({
+      level,
+      attack,
+      server: () => stack,
+      open: async (options) => {
+        const { sandboxId } = await stack.createSandbox(options);
+        return Sandbox.connect(sandboxId, stack.connection);
+      },
+    });
+  });

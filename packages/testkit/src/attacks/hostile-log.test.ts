@@ -5,75 +5,72 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type LogEntry, Sandbox } from '@skerry/sdk';
 import { afterAll, beforeAll, expect, onTestFailed, vi } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
-import { testAttack } from './attack.ts';
+import { atEachLevelAlone } from './attack.ts';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'skerry-forged-'));
-let stack: Stack;
-let forger: Sandbox;
-beforeAll(async () => {
-  stack = await startStack({ dataDir });
-  const { sandboxId } = await stack.createSandbox({ timeoutSeconds: 600 });
-  forger = await Sandbox.connect(sandboxId, stack.connection);
-  const script = readFileSync(join(import.meta.dirname, 'hostile-log.py'));
-  await forger.files.write('/tmp/forge.py', script);
-  let isReady = false;
-  await forger.commands.run('python3 /tmp/forge.py', {
-    user: 'root',
-    background: true,
-    onStdout: () => {
-      isReady = true;
-    },
+atEachLevelAlone(({ level, attack }) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'skerry-forged-'));
+  const start = (): Promise<Stack> => startStack({ dataDir, args: ['--isolation', level] });
+  let stack: Stack;
+  let forger: Sandbox;
+  beforeAll(async () => {
+    stack = await start();
+    const { sandboxId } = await stack.createSandbox({ timeoutSeconds: 600 });
+    forger = await Sandbox.connect(sandboxId, stack.connection);
+    const script = readFileSync(join(import.meta.dirname, 'hostile-log.py'));
+    await forger.files.write('/tmp/forge.py', script);
+    let isReady = false;
+    await forger.commands.run('python3 /tmp/forge.py', {
+      user: 'root',
+      background: true,
+      onStdout: () => {
+        isReady = true;
+      },
+    });
+    await vi.waitUntil(() => isReady, { timeout: 60_000 });
+    // The next server connects to whatever it finds.
+    await stack.kill();
+    stack = await start();
   });
-  await vi.waitUntil(() => isReady, { timeout: 60_000 });
-  // The next server connects to whatever it finds.
-  await stack.kill();
-  stack = await startStack({ dataDir });
-});
-afterAll(async () => {
-  await stack.down();
-  rmSync(dataDir, { recursive: true });
-});
+  afterAll(async () => {
+    await stack.down();
+    rmSync(dataDir, { recursive: true });
+  });
 
-const find = (search: string): Promise<LogEntry[]> =>
-  Sandbox.getLogs(forger.sandboxId, { ...stack.connection, search, direction: 'forward' });
+  const find = (search: string): Promise<LogEntry[]> =>
+    Sandbox.getLogs(forger.sandboxId, { ...stack.connection, search, direction: 'forward' });
 
-testAttack(
-  {
-    attack: 'forging entries of the service in the log, or their time',
-    place: 'container',
-    stoppedBy: 'only the platform writes entries as platform',
-  },
-  async () => {
-    let told: LogEntry[] = [];
-    onTestFailed(() => console.error('the log so far:', told.slice(0, 20), told.length, stack.log()));
-    await expect
-      .poll(
-        async () => {
-          told = await Sandbox.getLogs(forger.sandboxId, { ...stack.connection, direction: 'forward' });
-          return (await find('from the past')).length;
-        },
-        { interval: 200 },
-      )
-      .toBeGreaterThan(0);
-    const [past] = await find('from the past');
-    const [future] = await find('from the future');
-    const all = await Sandbox.getLogs(forger.sandboxId, { ...stack.connection, direction: 'forward' });
-    expect(all.filter(({ logger }) => logger === 'platform').map(({ message }) => message)).toEqual([
-      'sandbox started',
-    ]);
-    expect(all[0]?.timestamp.getTime()).toBeLessThanOrEqual(past?.timestamp.getTime() ?? 0);
-    expect(Date.now() - (past?.timestamp.getTime() ?? 0)).toBeLessThan(120_000);
-    expect(future?.timestamp.getTime()).toBeLessThanOrEqual(Date.now());
-    expect(await find('no number')).toEqual([]);
-    const [huge] = await find('huge ');
-    expect(huge?.message).toHaveLength(2_000);
-    expect(Object.keys(huge?.fields ?? {}).length).toBeLessThanOrEqual(16);
-  },
-);
+  attack(
+    'forging entries of the service in the log, or their time',
+    'only the platform writes entries as platform',
+    async () => {
+      let told: LogEntry[] = [];
+      onTestFailed(() => console.error('the log so far:', told.slice(0, 20), told.length, stack.log()));
+      await expect
+        .poll(
+          async () => {
+            told = await Sandbox.getLogs(forger.sandboxId, { ...stack.connection, direction: 'forward' });
+            return (await find('from the past')).length;
+          },
+          { interval: 200 },
+        )
+        .toBeGreaterThan(0);
+      const [past] = await find('from the past');
+      const [future] = await find('from the future');
+      const all = await Sandbox.getLogs(forger.sandboxId, { ...stack.connection, direction: 'forward' });
+      expect(all.filter(({ logger }) => logger === 'platform').map(({ message }) => message)).toEqual([
+        'sandbox started',
+      ]);
+      expect(all[0]?.timestamp.getTime()).toBeLessThanOrEqual(past?.timestamp.getTime() ?? 0);
+      expect(Date.now() - (past?.timestamp.getTime() ?? 0)).toBeLessThan(120_000);
+      expect(future?.timestamp.getTime()).toBeLessThanOrEqual(Date.now());
+      expect(await find('no number')).toEqual([]);
+      const [huge] = await find('huge ');
+      expect(huge?.message).toHaveLength(2_000);
+      expect(Object.keys(huge?.fields ?? {}).length).toBeLessThanOrEqual(16);
+    },
+  );
 
-testAttack(
-  { attack: 'flooding the log', place: 'container', stoppedBy: 'a rate and a size for each sandbox' },
-  async () => {
+  attack('flooding the log', 'a rate and a size for each sandbox', async () => {
     const countBytes = async (): Promise<number> => {
       let bytes = 0;
       for (let from = new Date(0); ; ) {
@@ -98,16 +95,9 @@ testAttack(
     // 32 KiB a second, and what stands in buffers on the way.
     expect(grown).toBeLessThan(256 * 1024 + ((Date.now() - begun) / 1000) * 48 * 1024);
     await other.kill();
-  },
-);
+  });
 
-testAttack(
-  {
-    attack: 'evading a kill by way of the log',
-    place: 'container',
-    stoppedBy: 'the service ends it and says so',
-  },
-  async () => {
+  attack('evading a kill by way of the log', 'the service ends it and says so', async () => {
     const other = await stack.createSandbox();
     const killingMs = async (id: string): Promise<number> => {
       const begun = performance.now();
@@ -120,5 +110,5 @@ testAttack(
     const told = await Sandbox.getLogs(forger.sandboxId, { ...stack.connection, search: 'sandbox killed' });
     expect(told).toHaveLength(1);
     expect(told[0]).toMatchObject({ logger: 'platform', fields: { cause: 'killed' } });
-  },
-);
+  });
+});

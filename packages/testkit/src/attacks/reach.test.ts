@@ -2,25 +2,8 @@ import { createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect } from 'vitest';
 import { atEachLevel } from './attack.ts';
-import { attackers, runPython } from './run-python.ts';
-
-/** Connects to each of `host:port` at the same time and prints what came of each as JSON. */
-const program = `
-import errno, json, socket, sys, threading
-found = {}
-def reach(target):
-    host, port = target.rsplit(':', 1)
-    with socket.socket() as client:
-        client.settimeout(4)
-        try:
-            client.connect((host, int(port))); found[target] = 'reached'
-        except socket.timeout: found[target] = 'no answer'
-        except OSError as error: found[target] = errno.errorcode.get(error.errno, str(error))
-threads = [threading.Thread(target=reach, args=(target,)) for target in json.loads(sys.argv[1])]
-for one in threads: one.start()
-for one in threads: one.join()
-print(json.dumps(found))
-`;
+import { connectToAll } from './connect-to-all.ts';
+import { attackers } from './run-python.ts';
 
 const ranges = {
   'the metadata service of a cloud': [
@@ -87,11 +70,7 @@ atEachLevel(({ open, server: findServer, attack }) => {
           ...Object.values(ranges).flat(),
         ];
         for (const user of attackers) {
-          const found = JSON.parse(await runPython(one, user, program, JSON.stringify(targets))) as Record<
-            string,
-            string
-          >;
-          expect(Object.keys(found).sort()).toEqual([...new Set(targets)].sort());
+          const found = await connectToAll(one, user, targets);
           expect(Object.entries(found).filter(([, outcome]) => outcome === 'reached')).toEqual([]);
         }
         // A listener that something could have reached.

@@ -45,6 +45,10 @@ describe('the metrics of a sandbox', () => {
     });
     const samples = await samplesOf(sandboxId);
     const times = samples.map(({ timestamp }) => Date.parse(timestamp));
+    const { data } = await stack.api.GET('/sandboxes/{sandboxID}', {
+      params: { path: { sandboxID: sandboxId } },
+    });
+    expect((times[0] ?? 0) - Date.parse(data?.startedAt ?? '')).toBeLessThan(30_000);
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
     for (const gap of gaps) expect(gap).toBeGreaterThan(4_000);
     // A busy machine delays one of them.

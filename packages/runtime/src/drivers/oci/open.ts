@@ -1,11 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { IsolationLevel } from '@skerry/contract/isolation';
-import { RuntimeError } from '../../error.ts';
+import { isRuntimeError, RuntimeError } from '../../error.ts';
 import { ensureHostNetwork, removeHostNetwork } from '../../network/host.ts';
 import type { Surroundings } from '../../network/rules.ts';
 import { listSlots } from '../../network/slots.ts';
 import type { OpenedDriver } from '../opened-driver.ts';
+import { UntrustedFileError } from '../own-files.ts';
 import { chooseRuntime } from './container/choose-runtime.ts';
 import { prepareCriu } from './criu/prepare-criu.ts';
 import { ensureMemoryProof } from './criu/prove-memory.ts';
@@ -39,8 +40,8 @@ export interface OciPlace extends Pick<OciOptions, 'dataDir' | 'agentDir'> {
  * Opens the OCI driver with what works on this host, found out by trying, and keeps the network of the host ready for
  * its sandboxes. Programs that the host lacks are fetched first. What does not work is reported on stderr.
  *
- * Rejects with `unsupported` when there is no program for the level or `criuProgram` cannot be used, and with `damaged`
- * when such a program is not as it was fetched.
+ * Rejects with `unsupported` when there is no program for the level, `criuProgram` cannot be used, or a program that would
+ * run is another user's; with `damaged` when such a program is not as it was fetched.
  */
 export const openOci = async (settings: OciSettings, place: OciPlace): Promise<OpenedDriver> => {
   const { startsNone, stateDir, signal, ...where } = place;
@@ -99,7 +100,10 @@ interface MemorySupport {
   proofPath: string;
 }
 
-/** Resolves with undefined, and the reason on stderr, when there is no CRIU. Rejects when `criuProgram` cannot be used. */
+/**
+ * Resolves with undefined, and the reason on stderr, when there is no CRIU. Rejects when `criuProgram` cannot be used, or another user
+ * can have changed what is there.
+ */
 const findSupport = async (
   { runscPath, dataDir }: OciOptions,
   { settings, signal }: { settings: OciSettings; signal: AbortSignal | undefined },
@@ -114,7 +118,8 @@ const findSupport = async (
     // Beside the folder: what is in it may not change.
     return { settings: { criuDir }, program: `${criuDir}/criu`, proofPath: `${criuDir}-proof.json` };
   } catch (error) {
-    if (criuProgram !== undefined) throw error;
+    const isForeign = error instanceof UntrustedFileError || isRuntimeError(error, 'damaged');
+    if (criuProgram !== undefined || isForeign) throw error;
     reportNoMemory(error);
     return undefined;
   }

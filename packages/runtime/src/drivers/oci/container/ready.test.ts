@@ -26,7 +26,7 @@ describe('waiting for an entry', () => {
     expect(isReady).toBe(true);
   });
 
-  it('resolves at once when the entry exists already', async () => {
+  it('resolves without another entry when the entry exists already', async () => {
     await writeFile(join(dir, 'there'), '');
     await expect(waitForEntry(dir, 'there', AbortSignal.timeout(30_000))).resolves.toBeUndefined();
   });
