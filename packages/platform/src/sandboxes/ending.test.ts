@@ -33,7 +33,13 @@ it('a kill that the runtime cannot carry out is retried in the next round', asyn
 
 describe('the end of a sandbox', () => {
   /** The parts that an ending acts on, around the rows and instances of the fixture. */
-  const open = async ({ fetched = async () => {} }: { fetched?: () => Promise<void> } = {}) => {
+  const open = async ({
+    fetched = async () => {},
+    onEnded,
+  }: {
+    fetched?: () => Promise<void>;
+    onEnded?: () => void;
+  } = {}) => {
     const id = await fixture.create();
     await fixture.plane.close();
     const { clock, advance, timers } = createManualClock();
@@ -45,6 +51,7 @@ describe('the end of a sandbox', () => {
     const ending = createEnding({
       ...{ store, runtime, live, transitions, expiry, clock, log },
       observation: { fetched },
+      onEnded,
     });
     live.add(await runtime.get(id), { edgeNonce: 'n' }, () => undefined);
     expiry.schedule(id, clock.now() + 60_000);
@@ -101,6 +108,42 @@ describe('the end of a sandbox', () => {
     gate.resolve();
     await Promise.all([finished, settled]);
     expect([stops(), ending.current(id)]).toEqual([[`stop ${id}`], undefined]);
+  });
+
+  it('is under way from its request until it is over, and is then reported', async () => {
+    const gate = Promise.withResolvers<void>();
+    const reported: string[][] = [];
+    const { id, ending } = await open({
+      fetched: () => gate.promise,
+      onEnded: () => reported.push(ending.underWay()),
+    });
+    await ending.begin(id, 'killed', whenRunning);
+    expect(ending.underWay()).toEqual([]);
+    const finished = ending.finish(id);
+    expect([ending.underWay(), reported]).toEqual([[id], []]);
+    gate.resolve();
+    await finished;
+    expect([ending.underWay(), reported]).toEqual([[], [[]]]);
+  });
+
+  it('of a node that is forgotten closes the row with its time, and stops nothing', async () => {
+    const { id, ending, advance } = await open();
+    await ending.begin(id, 'lost', whenRunning);
+    advance(5_000);
+    await ending.abandon(id);
+    const row = await fixture.rowOf(id);
+    expect(row).toMatchObject({ state: 'ended', cause: 'lost', endedAt: expect.any(Number) });
+    expect(stops()).toEqual([]);
+    // Nothing is kept of it: the runtime would be asked.
+    fixture.runtime.fail('get', new RuntimeError('internal', 'it cannot be asked'));
+    await ending.finish(id);
+    expect(stops()).toEqual([]);
+  });
+
+  it('is not written by forgetting a node when it has not begun', async () => {
+    const { id, ending } = await open();
+    await ending.abandon(id);
+    expect((await fixture.rowOf(id))?.state).toBe('running');
   });
 
   it('does not ask the runtime for a sandbox that the directory had, unless a first attempt has failed', async () => {

@@ -96,3 +96,34 @@ it('is waited for before all is settled, also the last one and whatever its resu
   other.resolve('done');
   expect(await isSettled(Promise.all([settled, last]))).toBe(true);
 });
+
+it('is listed with those of other sandboxes, and reported when it is no longer listed', async () => {
+  const reported: string[][] = [];
+  const transitions = createTransitions({ onOver: () => reported.push(transitions.underWay()) });
+  const [one, other] = [openWork(), openWork()];
+  const results = [transitions.run('i1', 'resume', one.work), transitions.run('i2', 'copy', other.work)];
+  expect([transitions.underWay(), reported]).toEqual([['i1', 'i2'], []]);
+  one.resolve('done');
+  await results[0];
+  other.reject(new Error('broken'));
+  await expect(results[1]).rejects.toThrow('broken');
+  expect([transitions.underWay(), reported]).toEqual([[], [['i2'], []]]);
+});
+
+it('is waited for as a copy when it is one, with the copies that began meanwhile', async () => {
+  const transitions = createTransitions();
+  await transitions.copied('i1');
+  const [first, next, pause] = [openWork(), openWork(), openWork()];
+  const result = transitions.run('i1', 'copy', first.work);
+  const followed = result.then(() => transitions.run('i1', 'copy', next.work));
+  const copied = transitions.copied('i1');
+  expect(await isSettled(copied)).toBe(false);
+  first.resolve('done');
+  expect(await isSettled(copied)).toBe(false);
+  next.resolve('done');
+  await followed;
+  expect(await isSettled(copied)).toBe(true);
+  void transitions.run('i1', 'pause-memory', pause.work);
+  expect(await isSettled(transitions.copied('i1'))).toBe(true);
+  pause.resolve('done');
+});
