@@ -122,7 +122,8 @@ describe('API keys', () => {
     const failing = (error: Error) =>
       createAuthenticate({ clock, store: { ...store, touchApiKey: () => Promise.reject(error) } });
     await failing(new ApiError('unavailable', 'the database is read-only'))(key);
-    await expect(failing(new Error('a defect'))(key)).rejects.toThrow('a defect');
+    for (const error of [new Error('a defect'), new ApiError('internal', 'a defect')])
+      await expect(failing(error)(key)).rejects.toThrow('a defect');
   });
 
   it('makes one secret and keeps it', async () => {

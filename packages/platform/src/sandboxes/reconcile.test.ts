@@ -4,7 +4,7 @@ import type { SandboxState, Store } from '../store/store.ts';
 import { createPlaneFixture, type PlaneFixture } from '../testing/plane-fixture.ts';
 import { createRecordingLog } from '../testing/recording-log.ts';
 import { createEnding } from './ending.ts';
-import { createReconcile } from './reconcile.ts';
+import { createReconcile, type ReconcileOptions } from './reconcile.ts';
 import { createLive } from './running-handles.ts';
 import { createTransitions } from './transitions.ts';
 
@@ -49,8 +49,14 @@ describe('a round', () => {
   /** A round after the server of the fixture has ended, with a record of what it asks of the other services. */
   const open = async ({
     store = fixture.store,
-    building = [] as string[],
-    starting = [] as string[],
+    building = [],
+    starting = [],
+    places = {},
+  }: {
+    store?: Store;
+    building?: string[];
+    starting?: string[];
+    places?: Partial<Pick<ReconcileOptions, 'owns' | 'canReach' | 'nodeOf' | 'isStored'>>;
   } = {}) => {
     await fixture.plane.close();
     const asked: string[] = [];
@@ -67,7 +73,6 @@ describe('a round', () => {
     });
     const reconcile = createReconcile({
       ...{ store, runtime, live, ending, clock, log },
-      nodeOf: () => null,
       adopt: (row, instance) => {
         asked.push(`adopt ${row.id}`);
         live.add(instance, { edgeNonce: 'n' }, () => undefined);
@@ -79,8 +84,10 @@ describe('a round', () => {
           throw new Error('not now');
         },
       },
+      nodeOf: () => null,
       owns: () => true,
       canReach: () => true,
+      ...places,
       building: { isBuilding: (id) => building.includes(id) },
       recovery: {
         recover: async (id) => {
@@ -101,7 +108,7 @@ describe('a round', () => {
       await reconcile.run();
       await Promise.all([reconcile.settled(), ending.settled(), transitions.settled()]);
     };
-    return { run, asked, lines, transitions, now };
+    return { run, asked, lines, transitions, now, listMoved: reconcile.listMoved };
   };
   const put = async (id: string, state: SandboxState, set: { endAt?: number } = {}): Promise<void> => {
     await fixture.store.changeState(id, { from: ['running'], to: state, set });
@@ -237,6 +244,84 @@ describe('a round', () => {
     await run();
     expect([stops(), [...fixture.runtime.instances]]).toEqual([['stop istray'], ['ibuild']]);
     expect(lines).toMatchObject([{ level: 'warn', fields: { sandboxId: 'istray' } }]);
+  });
+
+  /** The store, with the nodes that rows are on; null for others. */
+  const storeOn = (nodes: Record<string, string>): Store => ({
+    ...fixture.store,
+    listSandboxes: async (query) =>
+      (await fixture.store.listSandboxes(query)).map((row) => ({ ...row, node: nodes[row.id] ?? null })),
+  });
+
+  it('leaves alone what another server acts for, and what is on a node that does not answer', async () => {
+    const [own, foreign, expired, far] = [
+      await fixture.create(),
+      await fixture.create(),
+      await fixture.create(),
+      await fixture.create(),
+    ];
+    const nodes = { [own]: 'a', [foreign]: 'b', [expired]: 'b', [far]: 'c' };
+    const { run, asked, lines } = await open({
+      store: storeOn(nodes),
+      places: {
+        owns: (node) => node !== 'b',
+        canReach: (node) => node !== 'c',
+        nodeOf: ({ id }) => nodes[id] ?? null,
+      },
+    });
+    await put(expired, 'running', { endAt: 1 });
+    for (const id of [foreign, far]) await fixture.runtime.vanish(id);
+    await run();
+    expect(asked).toEqual([`adopt ${own}`, 'prune']);
+    expect([stops(), lines.map(({ level }) => level)]).toEqual([[], ['info']]);
+    const states = await Promise.all(
+      [foreign, expired, far].map(async (id) => (await fixture.rowOf(id))?.state),
+    );
+    expect(states).toEqual(['running', 'running', 'running']);
+  });
+
+  it('removes what a sandbox has left on the node where it was before', async () => {
+    const [moved, stays] = [await fixture.create(), await fixture.create()];
+    const { run, asked, lines, listMoved } = await open({
+      store: storeOn({ [moved]: 'b', [stays]: 'a' }),
+      building: ['ibuild'],
+      places: { owns: (node) => node === 'a', nodeOf: () => 'a' },
+    });
+    await makeUnrecorded('ibuild');
+    const ids = async (node: string) => (await listMoved(node)).map(({ id }) => id);
+    expect([await ids('a'), await ids('b')]).toEqual([[moved], []]);
+    await run();
+    expect([stops(), asked]).toEqual([[`stop ${moved}`], [`adopt ${stays}`, 'prune']]);
+    expect(lines.filter(({ level }) => level === 'warn')).toMatchObject([
+      { fields: { sandboxId: moved, node: 'a' } },
+    ]);
+    expect((await fixture.rowOf(moved))?.state).toBe('running');
+  });
+
+  it('keeps a paused sandbox whose instance is gone while the blob store has it, and only a paused one', async () => {
+    const [stored, paused, running, there] = [
+      await fixture.create(),
+      await fixture.create(),
+      await fixture.create(),
+      await fixture.create(),
+    ];
+    for (const id of [stored, paused, there]) await fixture.plane.pausing.pause(id, 'filesystem');
+    const found: string[] = [];
+    const { run } = await open({
+      places: {
+        isStored: async ({ id }) => {
+          found.push(id);
+          return id !== paused;
+        },
+      },
+    });
+    for (const id of [stored, paused, running]) await fixture.runtime.vanish(id);
+    await run();
+    expect(found.sort()).toEqual([stored, paused].sort());
+    expect(await fixture.rowOf(stored)).toMatchObject({ state: 'paused', cause: null });
+    for (const id of [paused, running])
+      expect(await fixture.rowOf(id)).toMatchObject({ state: 'ended', cause: 'lost' });
+    expect((await fixture.rowOf(there))?.state).toBe('paused');
   });
 
   it('removes the record of a sandbox thirty days after its end', async () => {
