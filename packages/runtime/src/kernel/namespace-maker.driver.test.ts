@@ -1,7 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { createNamespaceMaker } from './namespace-maker.ts';
-import { runCommand } from './run-command.ts';
 
 const isAlive = async (pid: number): Promise<boolean> => (await readdir('/proc')).includes(String(pid));
 const ownerOf = async (pid: number): Promise<string | undefined> =>
@@ -34,18 +33,6 @@ describe('a maker of user namespaces', () => {
     expect(await ownerOf(pid)).toBe(String(process.getuid?.()));
     expect(await readFile(`/proc/${pid}/limits`, 'utf8')).toMatch(/^Max processes +5 +5 /m);
     maker.end(pid);
-  });
-
-  it('limits the inotify instances in a namespace, with any limit of processes', async () => {
-    const maker = createNamespaceMaker();
-    for (const options of [{}, { processCount: 100 }, { owner: 900_000_000 }]) {
-      const pid = await maker.make({ ...options, inotifyInstances: 8 });
-      const program =
-        'import ctypes; print(sum(ctypes.CDLL(None).inotify_init() >= 0 for turn in range(20)))';
-      const args = [`--target=${pid}`, '--user', '--preserve-credentials', 'python3', '-c', program];
-      expect(await runCommand({ file: 'nsenter', args })).toBe('8\n');
-      maker.end(pid);
-    }
   });
 
   it('fails only the request that cannot be met, and none that was made at the same time', async () => {

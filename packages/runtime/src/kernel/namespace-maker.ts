@@ -9,25 +9,19 @@ export interface NamespaceMaker {
    * Resolves with the pid of a process in a new user namespace that has no id map yet. The namespace belongs to the
    * user `owner` of the host, by default to the user of this process, which takes one program less. The process waits
    * there until `end` or until this process ends. All processes in the namespace and in those below it are at most
-   * `processCount`, and have at most `inotifyInstances`. Rejects with `internal` when the namespace cannot be made,
-   * after ten seconds at the latest.
+   * `processCount`. Rejects with `internal` when the namespace cannot be made, after ten seconds at the latest.
    */
-  make(options: {
-    owner?: number | undefined;
-    processCount?: number | undefined;
-    inotifyInstances?: number | undefined;
-  }): Promise<number>;
+  make(options: { owner?: number | undefined; processCount?: number | undefined }): Promise<number>;
   end(pid: number): void;
 }
 
 // Each process stays a child of this shell until the shell has waited for it, so its pid is not reused before. They all
 // read from a pipe that closes with this process. A user namespace inherits RLIMIT_NPROC of its maker, which counts all
-// processes in the namespace. `read` merges blanks, so a missing owner or count is written as a dash. Writing the
-// limits of a namespace takes capabilities in it, which a program keeps only on request: unshare(1).
+// processes in the namespace. `read` merges blanks, so a missing owner is written as a dash.
 const script = `
-while read -r act a b c d; do
+while read -r act a b c; do
   case $act in
-    make) [ "$b" = - ] && b=; [ "$c" = - ] && c=; \${c:+prlimit --nproc=$c} \${b:+setpriv --reuid $b --regid $b --clear-groups} unshare --user \${d:+--keep-caps} sh -c '[ -z "$2" ] || echo "$2" > /proc/sys/user/max_inotify_instances || exit; echo "$1 $$"; read -r _ <&3' sh "$a" "$d" & ;;
+    make) [ "$b" = - ] && b=; \${c:+prlimit --nproc=$c} \${b:+setpriv --reuid $b --regid $b --clear-groups} unshare --user sh -c 'echo "$1 $$"; read -r _ <&3' sh "$a" & ;;
     end) { kill -9 "$a"; wait "$a"; } 2> /dev/null ;;
   esac
 done
@@ -106,7 +100,7 @@ export const createNamespaceMaker = (): NamespaceMaker => {
   };
 
   return {
-    make: ({ owner, processCount, inotifyInstances }) =>
+    make: ({ owner, processCount }) =>
       new Promise((resolve, reject) => {
         shell ??= start();
         const child = shell;
@@ -122,9 +116,7 @@ export const createNamespaceMaker = (): NamespaceMaker => {
           settle(() => reject(new RuntimeError('internal', `no user namespace can be made: ${reason}`)));
         const timer = setTimeout(() => fail('timed out'), DEADLINE_MS);
         waiting.set(name, { resolve: (pid) => settle(() => resolve(pid)), fail });
-        child.pipes[0]?.write(
-          `make ${name} ${owner ?? '-'} ${processCount ?? '-'} ${inotifyInstances ?? ''}\n`,
-        );
+        child.pipes[0]?.write(`make ${name} ${owner ?? '-'} ${processCount ?? ''}\n`);
         keepAlive(child);
       }),
     end,

@@ -17,18 +17,15 @@ export const openUserNamespace = (baseId: number): Promise<number> =>
 
 /**
  * As `openUserNamespace`, for several sandboxes with the same ids: the kernel counts resources for another `owner`,
- * which has no process in it, and limits it to `processCount` processes and threads (Linux 5.14), with at most
- * `inotifyInstances`.
+ * which has no process in it, and limits it to `processCount` processes and threads (Linux 5.14).
  */
 export const openLimitedUserNamespace = (options: {
   baseId: number;
   owner: number;
   processCount: number;
-  inotifyInstances?: number;
 }): Promise<number> =>
   openNamespace({
     owner: options.owner,
-    inotifyInstances: options.inotifyInstances,
     map: `0 ${options.baseId} ${ID_COUNT}`,
     processCount: options.processCount,
   });
@@ -55,7 +52,6 @@ const openNamespace = async (options: {
   owner?: number;
   map: string;
   processCount?: number;
-  inotifyInstances?: number | undefined;
 }): Promise<number> => {
   const { map, ...limits } = options;
   const pid = await maker.make(limits);

@@ -16,6 +16,7 @@ import { listSlots } from '../network/slots.ts';
 import { delegateGroup, hasUserManager, joinDelegated, type LimitsRefusal } from './delegated-group.ts';
 import { endOrphans } from './end-orphans.ts';
 import { findIdRange, neededIds } from './id-ranges.ts';
+import { readInotifyShare } from './inotify-share.ts';
 import {
   holderLinePath,
   type RootlessRecord,
@@ -38,10 +39,13 @@ import { startUplink } from './uplink.ts';
 export const rootlessBaseId = 1;
 
 /**
- * Waits to be mapped, hides cgroups that crun would refuse, and stays. It ends with a launcher that dies before that.
+ * Waits to be mapped, limits inotify instances, hides cgroups that crun would refuse, and stays. It ends with a launcher that dies
+ * before that. The kernel counts the instances of all users of a sandbox for the owner of its namespace, and a limit of this namespace
+ * is one for each owner. Only a program that begins after the mapping may write it.
  */
 const holderScript = `echo made
 read -r mapped || exit 1
+sh -c 'echo "$0" > /proc/sys/user/max_inotify_instances' "$2" || exit 1
 [ -e /sys/fs/cgroup/cgroup.controllers ] || mount -t tmpfs -o mode=755,size=64k none /sys/fs/cgroup || exit 1
 exec 3>"$1" || exit 1
 echo ready
@@ -148,7 +152,7 @@ function startHolder(linePath: string): Program {
       file: 'unshare',
       args: [
         ...['--user', '--mount', '--net', '--propagation', 'slave'],
-        ...['sh', '-c', holderScript, 'sh', linePath],
+        ...['sh', '-c', holderScript, 'sh', linePath, String(readInotifyShare())],
       ],
       stdio: ['input', 'output', 'output'],
       ownSession: true,

@@ -35,34 +35,34 @@ const changes = {
   'may be written by every user': (path: string) => chmodSync(path, 0o777),
 };
 
+/** The first place where a server looks for programs of the host. */
+const systemFolder = '/usr/local/sbin';
+
 interface Start {
   imagesDir?: string;
   dataDir?: string;
   args?: readonly string[];
-  /** Put before the `PATH`. */
-  programs?: string;
+  /** A command that runs the command appended to it. */
+  through?: readonly string[];
 }
 
-/**
- * Starts a server and resolves with what it has written when it ends. It is ended once it serves, or has written `text`.
- */
-const start = async (
-  { imagesDir = sharedImages, dataDir = makeFolder('data'), args = [], programs }: Start,
-  text?: string,
-): Promise<{ written: string; hasServed: boolean }> => {
+/** Starts a server and resolves with what it has written when it ends, as it does once it serves. */
+const start = async ({
+  imagesDir = sharedImages,
+  dataDir = makeFolder('data'),
+  args = [],
+  through = [],
+}: Start): Promise<{ written: string; hasServed: boolean }> => {
   const options = ['up', '--port', '0', '--data', dataDir, '--images', imagesDir, '--json', ...args];
-  const path = [...(programs === undefined ? [] : [programs]), process.env.PATH].join(':');
-  const child = spawn(process.execPath, [skerryProgram, ...options], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, PATH: path },
-  });
+  const [file = '', ...before] = [...through, process.execPath];
+  const child = spawn(file, [...before, skerryProgram, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
   let written = '';
   let hasServed = false;
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (piece: string) => {
       written += piece;
       hasServed ||= written.includes('"apiKey"');
-      if (hasServed || (text !== undefined && written.includes(text))) child.kill('SIGKILL');
+      if (hasServed) child.kill('SIGKILL');
     });
   await once(child, 'close');
   return { written, hasServed };
@@ -75,6 +75,16 @@ const expectRefusal = async (path: string, reason: string, options: Start): Prom
   expect(hasServed).toBe(false);
 };
 
+const gvisor = ['--isolation', 'gvisor'];
+
+/** The programs that the folder of images has, and one change of each. A host with a runsc of its own does not put one there. */
+const prepared = [
+  { folder: 'criu', name: 'lib/ld.so', args: [], reason: 'may be written by every user' },
+  { folder: 'criu', name: 'criu', args: [], reason: 'belongs to user 54321' },
+  { folder: 'runsc', name: 'runsc', args: gvisor, reason: 'may be written by every user' },
+] as const;
+const findPrepared = () => prepared.filter(({ folder }) => existsSync(join(sharedImages, folder)));
+
 /** A folder of images with a copy of one of its programs. */
 const copyImages = (program: string): string => {
   const imagesDir = makeFolder('images');
@@ -86,54 +96,54 @@ attackFromOutside(
   'putting programs into a folder of data or of images that another user owns or may write',
   'the server does not start',
   async () => {
-    for (const option of ['dataDir', 'imagesDir'] as const)
-      for (const [reason, change] of Object.entries(changes)) {
+    const attempts = (['dataDir', 'imagesDir'] as const).flatMap((option) =>
+      Object.entries(changes).map(async ([reason, change]) => {
         const folder = makeFolder(option);
         change(folder);
         await expectRefusal(folder, reason, { [option]: folder });
-      }
+      }),
+    );
+    await Promise.all(attempts);
   },
 );
 
 attackFromOutside(
-  'putting a loader, a library or a program of another user into the folder of images',
+  'putting a loader or a program of another user into the folder of images',
   'the server does not start',
   async () => {
-    const places = [
-      { folder: 'criu', name: 'lib/ld.so', args: [] },
-      { folder: 'criu', name: 'criu', args: [] },
-      { folder: 'runsc', name: 'runsc', args: ['--isolation', 'gvisor'] },
-    ];
-    for (const { folder, name, args } of places)
-      for (const [reason, change] of Object.entries(changes)) {
-        const imagesDir = copyImages(folder);
-        const path = join(imagesDir, folder, name);
-        change(path);
-        await expectRefusal(path, reason, { imagesDir, args });
-      }
+    const attempts = findPrepared().map(async ({ folder, name, args, reason }) => {
+      const imagesDir = copyImages(folder);
+      const path = join(imagesDir, folder, name);
+      changes[reason](path);
+      await expectRefusal(path, reason, { imagesDir, args });
+    });
+    await Promise.all(attempts);
   },
 );
 
 attackFromOutside(
-  'naming a program of another user: with --criu, or as the first runsc of the PATH',
+  'naming a program of another user with --criu, or having the host use one as its runsc',
   'the server does not start',
   async () => {
-    for (const [reason, change] of Object.entries(changes)) {
-      const programs = makeFolder('programs');
-      // Neither may run, and what it does would show.
-      for (const name of ['criu', 'runsc']) {
-        const path = join(programs, name);
-        writeFileSync(
-          path,
-          `#!/bin/sh\ntouch ${programs}/has-run\necho "runsc version release-20990101.0"\n`,
-        );
-        chmodSync(path, 0o755);
-        change(path);
-      }
-      await expectRefusal(join(programs, 'criu'), reason, { args: ['--criu', join(programs, 'criu')] });
-      await expectRefusal(join(programs, 'runsc'), reason, { args: ['--isolation', 'gvisor'], programs });
-      expect(existsSync(join(programs, 'has-run'))).toBe(false);
+    const reason = 'belongs to user 54321';
+    const programs = makeFolder('programs');
+    // Neither may run, and what it does would show.
+    for (const name of ['criu', 'runsc']) {
+      const path = join(programs, name);
+      writeFileSync(path, `#!/bin/sh\ntouch ${programs}/has-run\necho "runsc version release-20990101.0"\n`);
+      chmodSync(path, 0o755);
+      changes[reason](path);
     }
+    const script = `mount --bind ${programs} ${systemFolder}; exec "$@"`;
+    await Promise.all([
+      expectRefusal(join(programs, 'criu'), reason, { args: ['--criu', join(programs, 'criu')] }),
+      expectRefusal(join(systemFolder, 'runsc'), reason, {
+        args: gvisor,
+        // For this server alone it lies there.
+        through: ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', script, 'sh'],
+      }),
+    ]);
+    expect(existsSync(join(programs, 'has-run'))).toBe(false);
   },
 );
 
@@ -141,13 +151,13 @@ attackFromOutside(
   'changing a program that runs with the rights of the server',
   'hashes that are compared at each start',
   async () => {
-    for (const { folder, args } of [
-      { folder: 'criu', args: [] },
-      { folder: 'runsc', args: ['--isolation', 'gvisor'] },
-    ]) {
+    const programs = findPrepared().filter(({ folder, name }) => name === folder);
+    const attempts = programs.map(async ({ folder, name, args }) => {
       const imagesDir = copyImages(folder);
-      appendFileSync(join(imagesDir, folder, folder), 'x');
-      await expectRefusal(join(imagesDir, folder, folder), 'is not as it was made', { imagesDir, args });
-    }
+      const path = join(imagesDir, folder, name);
+      appendFileSync(path, 'x');
+      await expectRefusal(path, 'is not as it was made', { imagesDir, args });
+    });
+    await Promise.all(attempts);
   },
 );

@@ -1,6 +1,5 @@
 import { openLimitedUserNamespace } from '../../kernel/user-namespace.ts';
 import type { Surroundings } from '../../network/rules.ts';
-import { readInotifyShare } from '../../rootless/inotify-share.ts';
 import { rootlessBaseId } from '../../rootless/namespace.ts';
 import { readControllers, unifiedRoot } from '../../rootless/unified-groups.ts';
 import { uplinkResolver } from '../../rootless/uplink.ts';
@@ -34,10 +33,9 @@ export const createRootlessBackend = ({
     openUserNamespace: async ({ spec, slot }) => {
       const namespace = await openLimitedUserNamespace({
         baseId: rootlessBaseId,
-        // A separate owner for each sandbox: the kernel counts the processes of a namespace for its owner.
+        // A separate owner for each sandbox: the kernel counts processes and inotify instances of a namespace for its owner.
         owner: rootlessBaseId + slot,
         processCount: spec.limits.processCount,
-        inotifyInstances: readInotifyShare(),
       });
       if (!delegated) await pinUserNamespace(dataDir, spec.id, namespace);
       return namespace;
