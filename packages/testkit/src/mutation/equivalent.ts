@@ -357,6 +357,18 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'Without a deadline it is only compared with 0, which both are not below.',
     },
   ]),
+  ...of('packages/sdk/src/transport/retrying-fetch.ts', [
+    {
+      intact: 'const maxDelayMs = 2 ** 31 - 1;',
+      defect: 'const maxDelayMs = 2 ** 31 + 1;',
+      reason: 'Delays are whole seconds, of which none is between the two.',
+    },
+    {
+      intact: 'const maxDelayMs = 2 ** 31 - 1;',
+      defect: 'const maxDelayMs = 2 ** 31 - (1+1);',
+      reason: 'Delays are whole seconds, of which none is between the two.',
+    },
+  ]),
   ...of('packages/sdk/src/transport/sleep.ts', [
     {
       intact: "else signal.addEventListener('abort', stop, { once: true });",
