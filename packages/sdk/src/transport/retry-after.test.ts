@@ -9,7 +9,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Sends through a fetch of its own that answers at once: with 429 and these values of `Retry-After`, then with 200. */
+/**
+ * Sends through a fetch of its own that answers at once: with 429 and these values of `Retry-After`, or with 408 for `late`, then with
+ * 200.
+ */
 const send = (
   values: (string | null)[],
   { requestTimeoutMs = 60_000, onResponse = (): void => {}, signal = new AbortController().signal } = {},
@@ -28,6 +31,7 @@ const send = (
     sent.push({ at: Date.now() - startMs, request: request as Request });
     onResponse();
     if (value === undefined) return new Response('done');
+    if (value === 'late') return new Response(toBody(), { status: 408 });
     return new Response(toBody(), { status: 429, headers: value === null ? {} : { 'retry-after': value } });
   };
   const request = new Request('http://platform.test/', { method: 'POST', body: 'payload', signal });
@@ -67,6 +71,12 @@ it('waits for any time that a timer can measure when calls have no timeout', asy
   await vi.advanceTimersByTimeAsync(2_147_483_000);
   expect([await longest.outcome, longest.times()]).toEqual([200, [0, 2_147_483_000]]);
   expect([await tooLong.outcome, tooLong.times()]).toEqual([429, [0]]);
+});
+
+it('waits for nothing after a 408', async () => {
+  const { outcome, times, cancelled } = send(['late']);
+  await vi.advanceTimersByTimeAsync(10);
+  expect([await outcome, times(), cancelled()]).toEqual([200, [0, 0], 1]);
 });
 
 it('returns a 429 without a time, for which waiting does not help', async () => {
