@@ -39,7 +39,7 @@ export const startOutsideLab = async (level: IsolationLevel): Promise<OutsideLab
   await using cleanup = new AsyncDisposableStack();
   const children: ChildProcess[] = [];
   cleanup.defer(async () => {
-    for (const child of children) {
+    for (const child of children.filter(({ exitCode }) => exitCode === null)) {
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;
