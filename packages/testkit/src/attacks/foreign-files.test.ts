@@ -54,7 +54,7 @@ const start = async ({
   through = [],
 }: Start): Promise<{ written: string; hasServed: boolean }> => {
   const options = ['up', '--port', '0', '--data', dataDir, '--images', imagesDir, '--json', ...args];
-  const [file = '', ...before] = [...through, process.execPath];
+  const [file, ...before] = [...through, process.execPath];
   const child = spawn(file, [...before, skerryProgram, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
   let written = '';
   let hasServed = false;
