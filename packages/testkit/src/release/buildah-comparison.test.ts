@@ -14,14 +14,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { build, buildCache, Template } from '@skerry/sdk/template';
+import { build, buildCache, Template, templates } from '@skerry/sdk/template';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Stack, startStack } from '../stack/stack.ts';
 import { makeArchive } from '../templates/archive.ts';
 import { type DebianRegistry, makeBusyboxFolder, startDebianRegistry } from '../templates/debian-registry.ts';
 
 const work = mkdtempSync(join(tmpdir(), 'skerry-buildah-'));
-const context = join(work, 'context');
 const dataDir = join(work, 'data');
 const mountPoint = join(work, 'mounted');
 const busybox = makeBusyboxFolder(['sh', 'cat', 'echo', 'chown', 'chmod', 'mkdir', 'ln', 'id', 'pwd', 'rm']);
@@ -29,7 +28,7 @@ const busybox = makeBusyboxFolder(['sh', 'cat', 'echo', 'chown', 'chmod', 'mkdir
 let stack: Stack;
 let registry: DebianRegistry;
 beforeAll(async () => {
-  for (const folder of [context, mountPoint]) mkdirSync(folder);
+  mkdirSync(mountPoint);
   chmodSync(busybox, 0o755);
   mkdirSync(join(busybox, 'tmp'));
   chmodSync(join(busybox, 'tmp'), 0o1777);
@@ -79,8 +78,10 @@ USER 11
 WORKDIR /made/by/user
 `;
 
+type Explained = readonly (readonly [path: RegExp, reason: string])[];
+
 /** What differs on purpose, by path. */
-const explained: readonly (readonly [path: RegExp, reason: string])[] = [
+const explained: Explained = [
   [/^(?:\/whole)?\/etc(?:\/|$)/, 'a sandbox has an account "user", and a name and resolvers of its own'],
   [/^(?:\/whole)?\/home(?:\/|$)/, 'the home of that account'],
   [/^(?:\/whole)?\/bin\/bash$/, 'the protocol runs commands with bash'],
@@ -91,10 +92,63 @@ const explained: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^\/(?:\.envd|run\/.*|dev\/.*|proc\/.*|sys\/.*)$/, 'folders on which a sandbox mounts something'],
 ];
 
+/** What differs in the project alone. */
+const explainedOfProject: Explained = [
+  [
+    /^\/var\/cache(?:\/app)?$/,
+    'the folder of VOLUME is part of a template, and buildah leaves it to the container',
+  ],
+  [/^\/work$/, 'buildah makes the folder that the base image names, also when nothing runs there'],
+];
+
+/** A server of a project: a part of the context, what its `.dockerignore` leaves, becomes the image. */
+const toProjectDockerfile = (image: string): string => `# syntax=docker/dockerfile:1
+ARG RELEASE=1.2
+FROM ${image}
+ARG RELEASE
+LABEL org.opencontainers.image.version=$RELEASE
+ENV NODE_ENV=production \\
+    HOME=/srv/app
+USER root
+WORKDIR /srv/app
+COPY package*.json ./
+RUN mkdir -p node_modules/left && echo "installed for $RELEASE" > node_modules/left/index.js
+COPY --chown=1000:1000 . .
+COPY --chmod=0755 scripts/*.sh /usr/local/bin/
+RUN chown -R 1000:1000 node_modules \\
+ && mkdir -p /var && mkdir -m 0770 /var/data && chown 0:1000 /var/data
+VOLUME /var/cache/app
+EXPOSE 3000/tcp 9229
+USER 1000:1000
+HEALTHCHECK NONE
+ENTRYPOINT ["cat"]
+CMD ["package.json"]
+`;
+
+const projectIgnore = `# What is made or secret stays out.
+node_modules
+**/*.log
+.git
+.env*
+!.env.example
+/dist
+docs/*
+!docs/README.md
+**/test?
+*.md
+!README.md
+src/**/*.tmp
+  spaced
+Dockerfile
+.dockerignore
+`;
+
+type Files = Record<string, string | Buffer>;
+
 it('makes the files of a Dockerfile with several stages that buildah makes of it', async () => {
   const image = `${registry.host}/test/busybox`;
   const pax = { 'SCHILY.xattr.user.note': 'kept' };
-  const files: Record<string, string | Buffer> = {
+  const expected = await compare('stages', {
     Dockerfile: toDockerfile(image),
     '.dockerignore': '**/*.log\n!src/kept.log\n',
     'archive.bin': await makeArchive([
@@ -106,16 +160,57 @@ it('makes the files of a Dockerfile with several stages that buildah makes of it
     'src/lib/more.txt': 'more\n',
     'src/no.log': 'no\n',
     'src/kept.log': 'yes\n',
+  });
+  expect(expected.get('/unpacked/lib/noted')).toContain('user.note="kept"');
+});
+
+it('makes the files of a project with a .dockerignore that buildah makes of it', async () => {
+  const kept = {
+    'package.json': '{"name":"app"}\n',
+    'package-lock.json': '{}\n',
+    'README.md': 'read\n',
+    'docs/README.md': 'docs\n',
+    '.env.example': 'A=\n',
+    'src/index.js': 'serve()\n',
+    'src/deep/dist/kept.js': 'kept\n',
+    'src/testing/kept.js': 'kept\n',
+    'scripts/start.sh': '#!/bin/sh\n',
+    'scripts/stop.sh': '#!/bin/sh\n',
   };
+  const left = {
+    '.env': 'SECRET=1\n',
+    '.env.local': 'SECRET=2\n',
+    '.git/HEAD': 'ref\n',
+    'CHANGES.md': 'changes\n',
+    'dist/bundle.js': 'old\n',
+    'docs/guide.txt': 'guide\n',
+    'node_modules/left/old.js': 'old\n',
+    'npm-debug.log': 'log\n',
+    spaced: 'spaced\n',
+    'src/deep/debug.log': 'log\n',
+    'src/deep/tests/a.js': 'test\n',
+    'src/deep/work.tmp': 'tmp\n',
+  };
+  const files = { ...kept, ...left, '.dockerignore': projectIgnore };
+  const image = `${registry.host}/test/busybox`;
+  const all = { ...files, Dockerfile: toProjectDockerfile(image) };
+  const expected = await compare('project', all, explainedOfProject);
+  for (const path of Object.keys(kept)) expect(expected.has(`/srv/app/${path}`), path).toBe(true);
+  for (const path of Object.keys(left)) expect(expected.has(`/srv/app/${path}`), path).toBe(false);
+});
+
+/** Builds a project with both, expects of each file the same, and resolves with those of buildah. */
+async function compare(name: string, files: Files, more: Explained = []): Promise<Map<string, string>> {
+  const context = join(work, name);
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(context, path)), { recursive: true });
     writeFileSync(join(context, path), content);
   }
   const template = Template.fromDockerfile(join(context, 'Dockerfile'));
-  await build(template, 'compared', { ...stack.connection, context }).result();
+  await build(template, name, { ...stack.connection, context }).result();
   // The cache keeps images of its own, of the base and of each stage.
   await buildCache.prune(stack.connection);
-  const listImages = () => readdirSync(join(dataDir, 'templates')).filter((name) => name.endsWith('.ext4'));
+  const listImages = () => readdirSync(join(dataDir, 'templates')).filter((file) => file.endsWith('.ext4'));
   await expect.poll(listImages, { timeout: 60_000 }).toHaveLength(1);
   const [own = ''] = listImages();
   const mount = ['-o', 'ro,loop', join(dataDir, 'templates', own), mountPoint];
@@ -138,29 +233,20 @@ it('makes the files of a Dockerfile with several stages that buildah makes of it
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
     }).trim();
-  buildah(
-    'build',
-    '--isolation',
-    'chroot',
-    '--tls-verify=false',
-    '--format',
-    'oci',
-    '-t',
-    'compared',
-    context,
-  );
-  const container = buildah('from', '--pull-never', 'compared');
+  buildah('build', '--isolation', 'chroot', '--tls-verify=false', '--format', 'oci', '-t', name, context);
+  const container = buildah('from', '--pull-never', name);
   const expected = readTree(buildah('mount', container));
   buildah('umount', container);
 
   const paths = [...new Set([...skerry.keys(), ...expected.keys()])].toSorted();
   const different = paths
     .filter((path) => skerry.get(path) !== expected.get(path))
-    .filter((path) => !explained.some(([pattern]) => pattern.test(path)))
+    .filter((path) => ![...explained, ...more].some(([pattern]) => pattern.test(path)))
     .map((path) => ({ path, skerry: skerry.get(path), buildah: expected.get(path) }));
   expect(different).toEqual([]);
-  expect(expected.get('/unpacked/lib/noted')).toContain('user.note="kept"');
-});
+  await templates.delete(name, stack.connection);
+  return expected;
+}
 
 /** Type, mode, owner, target or content, and attributes of every file, by its path. */
 function readTree(root: string): Map<string, string> {
