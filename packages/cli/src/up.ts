@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { CliError } from './cli-error.ts';
 import type { ServerAddress } from './data-folder.ts';
+import { openHostMetrics } from './metrics/open-host-metrics.ts';
 import { type BuildOptions, readSpareBytes } from './serving/build-options.ts';
 import { requireUse } from './serving/folder-use.ts';
 import { type HostOptions, openHost } from './serving/host.ts';
@@ -31,7 +32,9 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
   const host = await openHost(options);
   cleanup.defer(() => host.close());
   const { runtime, images, base, dataDir, imagesDir, failed } = host;
-  const serving = await serve({ ...options, dataDir }, async () => ({
+  const metrics = options.metricsListen && (await openHostMetrics(options.metricsListen, host, options));
+  cleanup.defer(async () => metrics?.close());
+  const serving = await serve({ ...options, dataDir, metrics }, async () => ({
     runtime,
     images: {
       base,

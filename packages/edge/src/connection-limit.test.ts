@@ -24,6 +24,7 @@ describe('the connections of one sandbox', () => {
   it('get 429 beyond the limit, and are served again when another connection has ended', async () => {
     const open = await serveStreams(id);
     const clients = [await open(), await open(), await open()];
+    expect(net.edge.openStreams()).toBe(3);
     const answer = await short();
     expect(answer.status).toBe(429);
     expect(JSON.parse(answer.text)).toEqual({
@@ -36,6 +37,7 @@ describe('the connections of one sandbox', () => {
     clients[0]?.destroy();
     await expect.poll(async () => (await short()).text).toBe('done');
     for (let count = 0; count < 5; count += 1) expect((await short()).status).toBe(200);
+    await expect.poll(() => net.edge.openStreams()).toBe(2);
   });
 
   it('do not count against the limit of another sandbox', async () => {

@@ -40,6 +40,8 @@ export interface Edge {
   handle(request: IncomingMessage, response: ServerResponse): void;
   /** For `upgrade`: WebSocket and any other protocol that the server inside accepts. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** The requests and upgraded connections that are open now. */
+  openStreams(): number;
   /** Resets every connection and stops listening to the directory. */
   close(): Promise<void>;
 }
@@ -151,6 +153,7 @@ export const createEdge = (options: EdgeOptions): Edge => {
         fail(request, response, cause),
       );
     },
+    openStreams: () => upstreams.underWay(),
     async close() {
       stopListening();
       upstreams.endAll();

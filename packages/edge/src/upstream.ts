@@ -34,6 +34,8 @@ export interface Upstreams {
   of(target: Target, route: Route): Run;
   end(sandboxId: string, runId: string): void;
   endAll(): void;
+  /** The number of clients of all runs that wait now. */
+  underWay(): number;
 }
 
 export const createUpstreams = (): Upstreams => {
@@ -53,6 +55,7 @@ export const createUpstreams = (): Upstreams => {
       runs.get(key)?.end();
       runs.delete(key);
     },
+    underWay: () => [...runs.values()].reduce((sum, run) => sum + run.underWay(), 0),
     endAll() {
       for (const run of runs.values()) run.end();
       runs.clear();

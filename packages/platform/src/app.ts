@@ -44,6 +44,8 @@ import { createControlPlane } from './sandboxes/control-plane.ts';
 import { createStorage, type StorageFolders } from './storage/storage.ts';
 import { createStorageHandlers } from './storage/storage-handlers.ts';
 import type { Store } from './store/store.ts';
+import type { Census } from './telemetry/census.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 import type { InstallationImage, TemplateImages } from './templates/template-images.ts';
 import { type ContextStoreOptions, createContextStore } from './templates/uploads/context-store.ts';
 import { serveUploads } from './templates/uploads/serve-uploads.ts';
@@ -74,6 +76,8 @@ export interface PlatformOptions {
   /** A request has carried a valid link for an upload, and no key. */
   onLinked?: (request: IncomingMessage) => void;
   limits?: Partial<Limits>;
+  /** Hears of the work; the default is nothing. */
+  telemetry?: Telemetry | undefined;
   /** Whether `POST /sandboxes` without `secure` makes a sandbox that requires its token; the default is true. */
   secureByDefault?: boolean;
   clock?: Clock;
@@ -88,6 +92,8 @@ export interface Platform {
   routing(request: IncomingMessage, response: ServerResponse): void;
   /** How to reach the running sandboxes. */
   readonly directory: Directory;
+  /** Counts what there is now, for operators. Rejects when the database cannot be read. */
+  census(): Promise<Census>;
   /**
    * Must resolve before the first request: ends the sandboxes that expired meanwhile, adopts those that run, and
    * removes unknown ones. From then on this is repeated every minute.
@@ -169,7 +175,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
   });
   const { nodes, peers } = options;
   if (nodes && peers)
-    ({ redirect } = forwardCalls(server, { peers, locate: createLocateCall({ store, nodes }), clock }));
+    ({ redirect } = forwardCalls(server, { peers, locate: createLocateCall({ store, nodes }), clock, onForward: options.telemetry?.onForward }));
   server.addHook('onSend', async (request, _reply, payload) => {
     await drainRequest(request.raw);
     return payload;
@@ -195,6 +201,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
       else server.routing(request, response);
     },
     directory: plane.directory,
+    census: plane.census,
     start: async () => {
       const base = await store.ensureTemplate({
         id: ids.templateId(),

@@ -13,4 +13,6 @@ export { createNodes, type Nodes } from './nodes/nodes.ts';
 export type { Replica } from './nodes/other-nodes.ts';
 export { createStore } from './store/sqlite.ts';
 export type { Store } from './store/store.ts';
+export type { Census } from './telemetry/census.ts';
+export type { Telemetry } from './telemetry/telemetry.ts';
 export { type TemplateImages, UnusableImageError } from './templates/template-images.ts';

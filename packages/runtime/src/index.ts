@@ -7,6 +7,7 @@ export {
 export { requireOwnFolder } from './drivers/own-files.ts';
 export { checkPreparedPrograms } from './drivers/program-hashes.ts';
 export { isRuntimeError, RuntimeError, type RuntimeErrorCode, RuntimeLostError } from './error.ts';
+export type { HostLoad } from './host-load.ts';
 export { identifyProcess, isAlive, type ProcessIdentity } from './kernel/process-identity.ts';
 export { checkHost } from './probes/check-host.ts';
 export type { ProbeResult } from './probes/probe.ts';
@@ -16,6 +17,7 @@ export type { RemoteRuntime } from './remote/client.ts';
 export { type HelperOptions, type HelperRootlessOptions, startHelper } from './remote/helper.ts';
 export type { HelperFault } from './remote/helper-faults.ts';
 export { findHelper } from './remote/helper-record.ts';
+export { measureHost } from './remote/host-service.ts';
 export {
   describeRootlessLimits,
   type RootlessLimits,

@@ -11,6 +11,7 @@ import {
   withCredentialOptions,
 } from './serve/credential-options.ts';
 import { type ForegroundFlags, runInForeground, withForegroundOptions } from './serve/foreground.ts';
+import { type MetricsFlag, withMetricsOption } from './serve/metrics-option.ts';
 import {
   type ServingFlags,
   toServingOptions,
@@ -18,7 +19,7 @@ import {
   withServingOptions,
 } from './serve/serving-options.ts';
 
-interface ServerFlags extends ServingFlags, BuildFlags, CredentialFlags, ForegroundFlags {
+interface ServerFlags extends ServingFlags, BuildFlags, CredentialFlags, ForegroundFlags, MetricsFlag {
   data: string;
   node: ReturnType<typeof parseNode>[];
   nodes?: string;
@@ -78,7 +79,7 @@ export function serverCommand(): Command {
       'share the nodes with other servers of the database, which reach this one at that address',
       parseAddress,
     );
-  return withForegroundOptions(withCredentialOptions(command)).action(async (flags: ServerFlags) => {
+  return withForegroundOptions(withMetricsOption(withCredentialOptions(command))).action(async (flags: ServerFlags) => {
     await runInForeground(flags, async (foreground) => {
       const { readNodesFile, startNodesServer } = await import('../nodes/server.ts');
       const { kubernetes, kubeconfig, keepBusyNodes = false } = flags;
@@ -99,6 +100,7 @@ export function serverCommand(): Command {
         deadMs: flags.nodeDeadAfter * 1_000,
         blobStore: flags.blobs,
         peerListen: flags.peerListen,
+        metricsListen: flags.metricsListen,
       });
       const { address } = server;
       return { ...server, ready: { json: address, text: toText(address) } };

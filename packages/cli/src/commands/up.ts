@@ -6,6 +6,7 @@ import { parseCount } from './parse-count.ts';
 import { type BuildFlags, toBuildOptions, withBuildOptions } from './serve/build-options.ts';
 import { type ForegroundFlags, runInForeground, withForegroundOptions } from './serve/foreground.ts';
 import { type HostFlags, toHostOptions, withHostOptions } from './serve/host-options.ts';
+import { type MetricsFlag, withMetricsOption } from './serve/metrics-option.ts';
 import {
   type ServingFlags,
   toServingOptions,
@@ -15,7 +16,7 @@ import {
 import { toInvocation } from './up/invocation.ts';
 import { toWelcome } from './up/welcome.ts';
 
-interface UpFlags extends ServingFlags, HostFlags, BuildFlags, ForegroundFlags {
+interface UpFlags extends ServingFlags, HostFlags, BuildFlags, ForegroundFlags, MetricsFlag {
   data: string;
   warmMin: number;
   warmMax?: number;
@@ -37,7 +38,7 @@ export function upCommand(): Command {
       0,
     )
     .option('--warm-max <count>', 'maximum number started in advance when the demand is high', parseCount);
-  return withForegroundOptions(command).action(async (flags: UpFlags) => {
+  return withForegroundOptions(withMetricsOption(command)).action(async (flags: UpFlags) => {
     // The servers are most of this program, and no other command needs them.
     const { refuseHost } = await import('../refuse-host.ts');
     refuseHost();
@@ -52,6 +53,7 @@ export function upCommand(): Command {
         dataDir: flags.data,
         warm: parseWarm(flags),
         ...toBuildOptions(flags),
+        metricsListen: flags.metricsListen,
       });
       const { address } = server;
       const welcome = {

@@ -11,6 +11,8 @@ import {
 } from '@skerry/runtime/node';
 import { readSpareRoom } from '@skerry/runtime/room';
 import { CliError } from '../cli-error.ts';
+import type { MetricsListen } from '../metrics/open-metrics.ts';
+import { openHostMetrics } from '../metrics/open-host-metrics.ts';
 import { ownerFile, requireUse } from '../serving/folder-use.ts';
 import { type HostOptions, openHost } from '../serving/host.ts';
 
@@ -22,6 +24,8 @@ export interface NodeOptions extends HostOptions {
   maxSandboxes: number;
   /** Of skerry. */
   version: string;
+  /** Where metrics are served; absent: nowhere. */
+  metricsListen?: MetricsListen | undefined;
 }
 
 export interface RunningNode {
@@ -72,6 +76,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     onError: (error) => log.warn('a connection failed', { error }),
   });
   cleanup.defer(() => server.close());
+  const measured = { ...host, epoch: () => server.epoch };
+  const metrics = options.metricsListen && (await openHostMetrics(options.metricsListen, measured, options));
+  cleanup.defer(async () => metrics?.close());
   const running = cleanup.move();
   return {
     address: { name: role.role === 'node' ? role.name : '', ...server.address },

@@ -72,12 +72,16 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
   const blobs = options.blobStore && (await openBlobs(options.blobStore));
   cleanup.defer(async () => blobs?.close());
   if (blobs) removeAbandoned(blobs, log);
+  const metrics =
+    options.metricsListen &&
+    (await (await import('../metrics/open-metrics.ts')).openMetrics(options.metricsListen, log));
+  cleanup.defer(async () => metrics?.close());
   const owner = `${hostname()} ${process.pid} ${randomUUID()}`;
   const replicaOwner = peerListen && owner;
   let peers: RunningPeers | undefined;
   cleanup.defer(async () => peers?.close());
   const serving = await serve(
-    { ...options, dataDir, owner: replicaOwner },
+    { ...options, dataDir, owner: replicaOwner, metrics },
     async ({ store, secret, server }) => {
       const installation = toInstallation(secret);
       if (peerListen) {

@@ -56,6 +56,8 @@ export interface Host extends HelperWithImage {
   imagesDir: string;
   /** Resolves with the reason when no helper can be kept running. Never rejects. */
   failed: Promise<CliError>;
+  /** How often the helper has ended by itself. */
+  helperFaults(): number;
   /** Ends the helper and unlocks the folder. Sandboxes live on. */
   close(): Promise<void>;
 }
@@ -93,6 +95,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     bundleDir: locations.agentBundle,
   });
 
+  let faultCount = 0;
   const { promise: failed, resolve: fail } = Promise.withResolvers<CliError>();
   const helper: HelperOptions = {
     mainPath: locations.helperProgram,
@@ -108,6 +111,7 @@ export async function openHost(options: HostOptions): Promise<Host> {
     },
     faultLimit: options.maxHelperFaults,
     onFault: (fault) => {
+      faultCount += 1;
       const { how, count, isStarting, restartInMs } = fault;
       log.warn('the helper died', {
         how,
@@ -136,7 +140,17 @@ export async function openHost(options: HostOptions): Promise<Host> {
   if (isMemoryExpected && !runtime.features.pause.memory) log.warn(MEMORY_IS_LOST);
 
   const running = cleanup.move();
-  return { dataDir, imagesDir, runtime, images, base, failed, close: () => running.disposeAsync() };
+  const helperFaults = () => faultCount;
+  return {
+    dataDir,
+    imagesDir,
+    runtime,
+    images,
+    base,
+    failed,
+    helperFaults,
+    close: () => running.disposeAsync(),
+  };
 }
 
 const toHelperFailure = ({ how, count, isStarting }: HelperFault): CliError =>

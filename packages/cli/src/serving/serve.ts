@@ -23,6 +23,7 @@ import { removeServerAddress, type ServerAddress, writeServerAddress } from '../
 import { openStore } from '../database/database.ts';
 import { logAccess } from '../log/access-log.ts';
 import { warnOfOpenPort } from '../log/open-port.ts';
+import type { Metrics, MetricsListen } from '../metrics/open-metrics.ts';
 
 /** What every server is given, wherever its sandboxes are. */
 export interface ServingOptions {
@@ -46,6 +47,8 @@ export interface ServingOptions {
   log: Log;
   /** Whether each request is a line of the log, at level `debug`. */
   logsAccess: boolean;
+  /** Where metrics are served; absent: nowhere. */
+  metricsListen?: MetricsListen | undefined;
 }
 
 /** What makes the sandboxes of a server, and what they begin with. */
@@ -65,7 +68,12 @@ export interface Serving {
  * open, when the port or the store cannot be used, or `compose` rejects. With an owner, other servers may use the database too.
  */
 export async function serve(
-  options: ServingOptions & { dataDir: string; owner?: string | undefined },
+  options: ServingOptions & {
+    dataDir: string;
+    owner?: string | undefined;
+    /** Where it adds what it measures. */
+    metrics?: Metrics | undefined;
+  },
   compose: (from: { store: Store; secret: string; server: Server }) => Promise<PlatformParts>,
 ): Promise<Serving> {
   const { dataDir, host, owner, log, requireProtocolVersion, secureByDefault, sharedHosts } = options;
@@ -94,7 +102,13 @@ export async function serve(
   const publicHost = isAnyOrLoopback(host) ? 'localhost' : host;
   const domain = options.domain ?? `${publicHost}:${port}`;
 
-  const opened = await openStore(dataDir, options.databaseUrl, { log, isShared: owner !== undefined });
+  const measured =
+    options.metrics && (await import('../metrics/service-metrics.ts')).addServiceMetrics(options.metrics);
+  const opened = await openStore(dataDir, options.databaseUrl, {
+    log,
+    isShared: owner !== undefined,
+    onError: measured?.onDatabaseError,
+  });
   cleanup.defer(() => opened.close());
   const store = owner === undefined ? opened : opened.ownedBy(owner);
   const madeWithMb = (await store.findTemplate('base'))?.memoryMb;
@@ -114,6 +128,7 @@ export async function serve(
     onAuthorised: (request) => guard.accept(request, 'authorised'),
     onLinked: (request) => guard.accept(request, 'routed'),
     secureByDefault,
+    telemetry: measured?.telemetry,
     limits: {
       maxSandboxes: options.maxSandboxes,
       ...(options.baseMemoryMb && { memoryMb: options.baseMemoryMb }),
@@ -130,6 +145,7 @@ export async function serve(
     requireProtocolVersion,
   });
   cleanup.defer(() => edge.close());
+  measured?.watch({ census: platform.census, openStreams: edge.openStreams });
 
   server.on('checkContinue', (request, response) => {
     // The server inside a sandbox decides about requests to it.

@@ -22,6 +22,8 @@ export interface ForwardingOptions {
   peers: Peers;
   locate(call: Call): Promise<string | undefined>;
   clock: Pick<Clock, 'after'>;
+  /** Called for each. */
+  onForward?: (() => void) | undefined;
 }
 
 /** How often the owner of what a call waits for is looked up: one that hangs loses it. */
@@ -30,7 +32,10 @@ const LOOKUP_MS = 2_000;
 const hopHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', 'te']);
 
 /** Makes calls at the servers that own what they are for, after their authentication and before their validation. */
-export const forwardCalls = (server: FastifyInstance, { peers, locate, clock }: ForwardingOptions) => {
+export const forwardCalls = (
+  server: FastifyInstance,
+  { peers, locate, clock, onForward }: ForwardingOptions,
+) => {
   const toCall = (request: FastifyRequest): Call => ({
     method: request.method,
     pattern: request.routeOptions.url ?? '',
@@ -59,6 +64,7 @@ export const forwardCalls = (server: FastifyInstance, { peers, locate, clock }: 
     reply: FastifyReply,
     call?: Call,
   ): Promise<FastifyReply> => {
+    onForward?.();
     const left = new AbortController();
     const leave = (): void => left.abort(new Error('the caller disconnected'));
     reply.raw.once('close', leave);

@@ -14,6 +14,9 @@ import { createRelocating } from '../stored/relocating.ts';
 import { createStoredOrigins } from '../stored/stored-origins.ts';
 import { createStoring, type Storing } from '../stored/storing.ts';
 import { type Building, createBuilding } from '../templates/building.ts';
+import { type Census, takeCensus } from '../telemetry/census.ts';
+import { reportOperation } from '../telemetry/report-operation.ts';
+import { noTelemetry, type Operation, type Telemetry } from '../telemetry/telemetry.ts';
 import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
 import { createToRootfs } from '../templates/to-rootfs.ts';
 import type { ContextStore } from '../templates/uploads/context-store.ts';
@@ -31,7 +34,7 @@ import { createResuming, type Resuming } from './resuming.ts';
 import { createLive } from './running-handles.ts';
 import { createSnapshotting, type Snapshotting } from './snapshotting.ts';
 import { createTimeToLive, type TimeToLive } from './time-to-live.ts';
-import { createTransitions } from './transitions.ts';
+import { createTransitions, type TransitionKind } from './transitions.ts';
 import { createWarmPool } from './warm-pool.ts';
 
 export interface ControlPlaneOptions {
@@ -47,6 +50,8 @@ export interface ControlPlaneOptions {
   ids: Ids;
   log: Log;
   limits: Limits;
+  /** Default: nothing is reported. */
+  telemetry?: Telemetry | undefined;
 }
 
 /** All services that act on sandboxes. */
@@ -82,9 +87,18 @@ export interface ControlPlane {
   isIdleOn(node: string): Promise<boolean>;
   /** Looks up which of the sandboxes of other servers have ended, whose connections are reset then. */
   checkRoutes(): Promise<void>;
+  /** Rejects when the database cannot be read. */
+  census(): Promise<Census>;
   /** Resolves when no operation is in progress. Sandboxes live on. */
   close(): Promise<void>;
 }
+
+/** The transitions that operators hear of. */
+const operations: Partial<Record<TransitionKind, Operation>> = {
+  'pause-memory': 'pause',
+  'pause-filesystem': 'pause',
+  resume: 'resume',
+};
 
 const RECONCILE_INTERVAL_MS = 60_000;
 
@@ -92,7 +106,7 @@ const RECONCILE_INTERVAL_MS = 60_000;
 const SPARE_MEMORY = 0.1;
 
 export const createControlPlane = (options: ControlPlaneOptions): ControlPlane => {
-  const { store, clock, log, images, limits, nodes } = options;
+  const { store, clock, log, images, limits, nodes, telemetry = noTelemetry } = options;
   const placement = nodes?.placement ?? localPlacement;
   const live = createLive();
   const owns = nodes?.owns ?? (() => true);
@@ -105,7 +119,13 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   });
   const isStored = async (row: SandboxRow): Promise<boolean> => (await storing?.find(row)) !== undefined;
   const onChange = (): void => storing?.soon();
-  const transitions = createTransitions({ onOver: onChange });
+  const transitions = createTransitions({
+    onOver: onChange,
+    around: (kind, work) => {
+      const operation = operations[kind];
+      return operation === undefined ? work() : reportOperation(operation, work, { telemetry, clock });
+    },
+  });
   const observation = createObservation(options);
   live.directory.onEnd((id) => observation.end(id));
   const ending = createEnding({
@@ -132,6 +152,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
   });
   const warm = createWarmPool({
     ...options,
+    telemetry,
     hasRoom: () => freemem() > totalmem() * SPARE_MEMORY,
   });
   const rootfsOf = async ({ buildId }: { buildId: string | null }): Promise<string> =>
@@ -149,6 +170,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     placement,
     storedOrigins,
     toSpec,
+    telemetry,
   });
   const timeToLive = createTimeToLive({ ...options, expiry });
   const snapshotting = createSnapshotting({
@@ -284,6 +306,7 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       return true;
     },
     checkRoutes: async () => remote?.check(),
+    census: () => takeCensus({ store, nodes, hasBlobs: storing !== undefined }),
     close: async () => {
       closed = true;
       cancelNext();

@@ -17,6 +17,8 @@ import {
   type TemplateRow,
 } from '../store/store.ts';
 import type { StoredOrigins } from '../stored/stored-origins.ts';
+import { reportOperation } from '../telemetry/report-operation.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { findCheckpoint, startInNewSandbox, toOwnCommands } from '../templates/start-in-new-sandbox.ts';
 import type { Adopt } from './adopt.ts';
 import { setUpAgent } from './agent.ts';
@@ -98,6 +100,7 @@ export interface LifecycleOptions {
   secret: string;
   /** Converts a request to the spec of an instance. */
   toSpec(size: Size, request: SpecRequest): WarmSpec;
+  telemetry: Telemetry;
 }
 
 /** How a sandbox begins. */
@@ -281,7 +284,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         throw notFound(`the snapshot of template "${sandbox.templateId}" is gone`);
       return start(sandbox, origin, timeoutMs);
     };
-    const started = run().finally(() => {
+    const started = reportOperation('create', run, options).finally(() => {
       starting.delete(sandbox.id);
       exhausted.delete(sandbox.id);
       warm.adjustSoon();

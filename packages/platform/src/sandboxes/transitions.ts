@@ -41,15 +41,21 @@ export interface Transitions {
   settled(): Promise<void>;
 }
 
-/** `onOver` is called after each. */
-export const createTransitions = ({ onOver }: { onOver?: () => void } = {}): Transitions => {
+/** `onOver` is called after each. `around` does the work of each, such as to observe it. */
+export const createTransitions = ({
+  onOver,
+  around = (_kind, work) => work(),
+}: {
+  onOver?: () => void;
+  around?: <T>(kind: TransitionKind, work: () => Promise<T>) => Promise<T>;
+} = {}): Transitions => {
   const underWay = new Map<string, Transition>();
   return {
     current: (id) => underWay.get(id),
     underWay: () => [...underWay.keys()],
     run: (id, kind, work, options = {}) => {
       if (underWay.has(id)) throw new Error(`sandbox ${id} has a transition in progress`);
-      const result = work().finally(() => {
+      const result = around(kind, work).finally(() => {
         underWay.delete(id);
         onOver?.();
       });

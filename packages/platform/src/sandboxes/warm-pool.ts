@@ -5,6 +5,7 @@ import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { BuildRow } from '../store/build-store.ts';
 import type { SnapshotRow, WarmStore } from '../store/store.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { findInstance } from './find-instance.ts';
 
 /** What a new instance begins with, and its network. */
@@ -52,6 +53,7 @@ export interface WarmPoolOptions {
   clock: Pick<Clock, 'now'>;
   log: Log;
   limits: Pick<Limits, 'warmMin' | 'warmMax' | 'startTimeoutMs'>;
+  telemetry: Pick<Telemetry, 'onWarmClaim'>;
   /** Whether the host has enough memory for one more. */
   hasRoom(): boolean;
 }
@@ -77,7 +79,7 @@ interface Kind {
 }
 
 export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
-  const { store, runtime, ids, clock, log, limits } = options;
+  const { store, runtime, ids, clock, log, limits, telemetry } = options;
   const { level } = runtime.features;
   const kinds = new Map<string, Kind>();
   let baseKey: string | undefined;
@@ -167,7 +169,9 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
       kind.wishes.push(clock.now());
       // More requests than the maximum change nothing.
       if (kind.wishes.length > limits.warmMax) kind.wishes.shift();
-      return take(kind);
+      const waiting = take(kind);
+      telemetry.onWarmClaim(waiting !== undefined);
+      return waiting;
     },
     giveBack: (spec, instance) => keep(kindOf(spec), instance),
     evict: async () => {

@@ -6,6 +6,7 @@ import type { NewLogEntry } from './log-store.ts';
 import type { Database } from './migrations.ts';
 import type { SandboxTable, Schema } from './schema.ts';
 import {
+  ACTIVE_STATES,
   type NodePlace,
   PLACED_STATES,
   type SandboxFilter,
@@ -260,6 +261,18 @@ export const createSandboxQueries = (
       .where('state', '=', 'running')
       .execute();
     return rows.map(({ id, run_id, node }) => ({ id, runId: run_id, node }));
+  },
+
+  countByState: async () => {
+    const rows = await db
+      .selectFrom('sandboxes')
+      .where('state', 'in', ACTIVE_STATES)
+      .groupBy(['node', 'state'])
+      .orderBy('node')
+      .orderBy('state')
+      .select((eb) => ['node', 'state', eb.fn.countAll<number>().as('count')])
+      .execute();
+    return rows.map((row) => ({ ...row, count: Number(row.count) }));
   },
 
   countSandboxes: (filter) => countAll(withFilter(db.selectFrom('sandboxes'), filter)),

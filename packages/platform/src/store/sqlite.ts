@@ -37,15 +37,23 @@ const reserveRoom = (database: DatabaseSync): void => {
 export const createStore = async ({
   path,
   now = Date.now,
+  onError,
 }: {
   path: string;
   /** The time of leases, and of the entries that the store itself writes into the log of a sandbox. */
   now?: () => number;
+  /** Called for each statement that fails. */
+  onError?: (() => void) | undefined;
 }): Promise<Store> => {
   // SQLite copies the mode of the database file to its side files.
   closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: 5_000 });
-  const db = new Kysely<Schema>({ dialect: createNodeSqliteDialect(database) });
+  const db = new Kysely<Schema>({
+    dialect: createNodeSqliteDialect(database),
+    log: ({ level }) => {
+      if (level === 'error') onError?.();
+    },
+  });
   try {
     // FULL syncs the log at every commit; WAL's default would lose acknowledged writes in a power failure.
     database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on;');

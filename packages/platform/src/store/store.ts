@@ -72,6 +72,8 @@ export interface SandboxStore {
   listSandboxes(query: SandboxQuery): Promise<SandboxRow[]>;
   /** Of those ids, the sandboxes that run, with their runs. */
   listRuns(ids: readonly string[]): Promise<{ id: string; runId: string | null; node: string | null }[]>;
+  /** How many sandboxes that have not ended are in each state on each node; null: on no node. */
+  countByState(): Promise<{ node: string | null; state: SandboxState; count: number }[]>;
   /** The number of rows that match the same filters. */
   countSandboxes(filter: SandboxFilter): Promise<number>;
   /** Removes sandboxes that ended before that time. */

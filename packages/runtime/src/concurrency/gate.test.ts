@@ -14,6 +14,7 @@ it('admits a limited number of callers at a time, and the others in the order of
   const [third, fourth] = [enter(3), enter(4)];
   await setImmediate();
   expect(order).toEqual([1, 2]);
+  expect([gate.inside, gate.waiting]).toEqual([2, 2]);
   second();
   // A second call of the same function frees no further place.
   second();
@@ -24,6 +25,8 @@ it('admits a limited number of callers at a time, and the others in the order of
   await fourth;
   expect(order).toEqual([1, 2, 3, 4]);
   first();
+  (await fourth)();
+  expect([gate.inside, gate.waiting]).toEqual([0, 0]);
 });
 
 it('rejects a caller whose signal aborts while it waits, and frees its place in the queue', async () => {

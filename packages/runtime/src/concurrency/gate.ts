@@ -7,6 +7,10 @@ export interface Gate {
    * `unavailable` when the signal aborts first.
    */
   enter(signal: AbortSignal | undefined): Promise<() => void>;
+  /** Callers that have a place. */
+  readonly inside: number;
+  /** Callers that wait for one. */
+  readonly waiting: number;
 }
 
 /** Creates a gate with `size` places. */
@@ -26,6 +30,12 @@ export const createGate = (size: number): Gate => {
     new RuntimeError('unavailable', 'aborted while waiting for a free place', { cause: signal.reason });
 
   return {
+    get inside() {
+      return inside;
+    },
+    get waiting() {
+      return waiting.size;
+    },
     enter: (signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(aborted(signal));

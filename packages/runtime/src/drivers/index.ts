@@ -45,7 +45,7 @@ export const openDriver = async (choice: DriverChoice, place: DriverPlace): Prom
       return openOci(choice, place);
     case 'memory': {
       const runtime = createMemory(place);
-      return { runtime, close: () => runtime.close() };
+      return { runtime, measure: () => runtime.measure(), close: () => runtime.close() };
     }
   }
 };

@@ -1,3 +1,4 @@
+import type { HostLoad } from '../host-load.ts';
 import type { StoredSnapshots } from '../stored/stored-snapshots.ts';
 import type { AddressedRuntime } from './guest-socket.ts';
 
@@ -6,6 +7,8 @@ export interface OpenedDriver {
   readonly runtime: AddressedRuntime;
   /** Absent where snapshots are of no use on another host. */
   readonly storedSnapshots?: StoredSnapshots;
+  /** Rejects with `RuntimeError` when the sandboxes cannot be listed. */
+  measure(): Promise<HostLoad>;
   /** Closes the runtime, and removes what the driver keeps on the host beside sandboxes. Sandboxes keep running. */
   close(): Promise<void>;
 }

@@ -19,6 +19,8 @@ import { openSnapshotDoor } from './snapshot-door.ts';
 export interface NodeServer {
   /** Of this host, in the form that clients dial. */
   readonly address: { host: string; port: number };
+  /** Of the server that owns the node, also before that has connected again; undefined: none has claimed it yet. */
+  readonly epoch: number | undefined;
   /** Stops listening, ends every connection and waits until unfinished calls are undone. The runtime stays open. */
   close(): Promise<void>;
 }
@@ -137,6 +139,9 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
   const { address, port } = front.address() as AddressInfo;
   return {
     address: { host: address, port },
+    get epoch() {
+      return record.current?.epoch;
+    },
     close: async () => {
       const closed = once(front, 'close');
       front.close();

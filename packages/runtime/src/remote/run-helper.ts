@@ -7,6 +7,7 @@ import { toRuntimeError } from '../error.ts';
 import { withFolderLock } from '../kernel/file-lock.ts';
 import { serveRequests } from '../stored/serve-requests.ts';
 import { removeHelperRecord, writeHelperRecord } from './helper-record.ts';
+import { serveHost } from './host-service.ts';
 import { normalizeProcess } from './normalize-process.ts';
 import { formatReadiness } from './readiness.ts';
 import { serveRuntime } from './server.ts';
@@ -77,7 +78,10 @@ export async function runHelper(options: {
     const server = await serveRuntime(driver.runtime, {
       socketPath,
       onError: (error) => console.error(error),
-      addServices: options.addServices,
+      addServices: (router) => {
+        serveHost(router, () => driver.measure());
+        options.addServices?.(router);
+      },
     });
     const requests = await serveRequests(driver.storedSnapshots, {
       socketPath: toSnapshotSocket(dataDir),

@@ -9,6 +9,7 @@ import {
 } from '../serve/credential-options.ts';
 import { type ForegroundFlags, runInForeground, withForegroundOptions } from '../serve/foreground.ts';
 import { type HostFlags, toHostOptions, withHostOptions } from '../serve/host-options.ts';
+import { type MetricsFlag, withMetricsOption } from '../serve/metrics-option.ts';
 import { withDataOption } from '../serve/serving-options.ts';
 import { authorityCommand } from './authority.ts';
 import { certCommand } from './cert.ts';
@@ -18,7 +19,7 @@ import { forgetNodesCommand } from './forget.ts';
 import { listNodesCommand } from './list.ts';
 import { requestCommand } from './request.ts';
 
-interface NodeFlags extends HostFlags, CredentialFlags, ForegroundFlags {
+interface NodeFlags extends HostFlags, CredentialFlags, ForegroundFlags, MetricsFlag {
   data: string;
   listen?: { host: string; port: number };
   maxSandboxes: number;
@@ -35,7 +36,7 @@ export function nodeCommand({ version }: { version: string }): Command {
   withHostOptions(withDataOption(command))
     .option('--listen <host:port>', 'address at which servers reach this node', parseAddress)
     .option('--max-sandboxes <count>', 'how many may run on this node, without paused ones', parseCount, 100);
-  return withForegroundOptions(withCredentialOptions(command))
+  return withForegroundOptions(withMetricsOption(withCredentialOptions(command)))
     .enablePositionalOptions()
     .action(async (flags: NodeFlags) => {
       const { listen } = flags;
@@ -53,6 +54,7 @@ export function nodeCommand({ version }: { version: string }): Command {
           listen,
           maxSandboxes: flags.maxSandboxes,
           version,
+          metricsListen: flags.metricsListen,
         });
         const { name, host, port } = node.address;
         const text = `node "${name}" listens on ${host}:${port}; Ctrl-C stops it and leaves sandboxes running\n`;

@@ -3,7 +3,7 @@ import { DatabaseError, type Pool, type PoolClient } from 'pg';
 import { toStoreError, toUnavailable } from './database-error.ts';
 import { fromStored, toStored } from './nul-text.ts';
 
-const checkClient = (client: PoolClient): PostgresPoolClient => {
+const checkClient = (client: PoolClient, onError?: () => void): PostgresPoolClient => {
   let isLost = false;
   const query = async (sql: string, parameters: readonly unknown[]) => {
     // `pg` would send it after the response to the query that has not been answered.
@@ -14,6 +14,7 @@ const checkClient = (client: PoolClient): PostgresPoolClient => {
         for (const name in row) row[name] = fromStored(row[name]);
       return result;
     } catch (error) {
+      onError?.();
       isLost ||= !(error instanceof DatabaseError);
       throw toStoreError(error);
     }
@@ -25,17 +26,24 @@ const checkClient = (client: PoolClient): PostgresPoolClient => {
 
 /**
  * A pool for kysely whose errors are those of `toStoreError`. `requireServer` throws while this process may not use the
- * database.
+ * database. `onError` is called for each error of a query, and when there is no connection.
  */
-export const createCheckedPool = (pool: Pool, requireServer: () => void): PostgresPool => {
+export const createCheckedPool = (
+  pool: Pool,
+  { requireServer, onError }: { requireServer: () => void; onError?: (() => void) | undefined },
+): PostgresPool => {
+  const connect = async (): Promise<PoolClient> => {
+    requireServer();
+    return pool.connect();
+  };
   const known = new WeakMap<PoolClient, PostgresPoolClient>();
   return {
     connect: async () => {
-      requireServer();
-      const client = await pool.connect().catch((error: unknown) => {
+      const client = await connect().catch((error: unknown) => {
+        onError?.();
         throw toStoreError(error);
       });
-      const checked = known.get(client) ?? checkClient(client);
+      const checked = known.get(client) ?? checkClient(client, onError);
       known.set(client, checked);
       return checked;
     },

@@ -38,6 +38,7 @@ export const createPostgresStore = async ({
   isShared = false,
   now = Date.now,
   log,
+  onError,
 }: {
   url: string;
   /** How long another server may still have the database before the call rejects. */
@@ -51,6 +52,8 @@ export const createPostgresStore = async ({
   /** The time of the entries that the store itself writes into the log of a sandbox. */
   now?: () => number;
   log?: Pick<Log, 'warn'> | undefined;
+  /** Called for each statement that fails, and for each connection that cannot be made or had. */
+  onError?: (() => void) | undefined;
 }): Promise<Store> => {
   const name = toDatabaseName(url);
   const sockets = createSockets();
@@ -67,7 +70,9 @@ export const createPostgresStore = async ({
     pool.on('error', () => undefined);
     // Of one in use, whose query rejects too. An error without a listener would end the process.
     pool.on('connect', (client) => client.on('error', () => undefined));
-    return new Kysely<Schema>({ dialect: createPostgresDialect(createCheckedPool(pool, lock.require)) });
+    return new Kysely<Schema>({
+      dialect: createPostgresDialect(createCheckedPool(pool, { requireServer: lock.require, onError })),
+    });
   };
   try {
     await migrate(open({ ...toConfig(url, { statementMs: 'none' }), stream }, 1));

@@ -2,7 +2,8 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { RuntimeError, toRuntimeError } from '../../error.ts';
-import type { Features, InstanceSpec, TreeOrigin } from '../../runtime.ts';
+import type { HostLoad } from '../../host-load.ts';
+import type { Features, InstanceSpec, InstanceState, TreeOrigin } from '../../runtime.ts';
 import type { AddressedRuntime } from '../guest-socket.ts';
 import { isInstanceId, parseInstanceId } from '../instance-spec.ts';
 import { createMemoryInstance, type MemoryInstance, type MemorySnapshot, storesNoFiles } from './instance.ts';
@@ -19,6 +20,8 @@ export interface MemoryOptions {
 export interface MemoryRuntime extends AddressedRuntime {
   /** Ends the run of a sandbox, as the death of its agent does. Throws `not_found`. */
   crash(id: string): void;
+  /** Its limits hold for nothing, so nothing is reserved. */
+  measure(): Promise<HostLoad>;
 }
 
 /** All sandboxes of one data folder. */
@@ -102,6 +105,14 @@ export const createMemory = ({ dataDir, agent, keeps = {} }: MemoryOptions): Mem
     name: 'memory',
     features,
     crash: (id) => find(id).crash(),
+    measure: async () => {
+      const states = await Promise.all([...instances.values()].map((instance) => instance.state()));
+      const count = (state: InstanceState) => states.filter((one) => one === state).length;
+      return {
+        ...{ running: count('running'), paused: count('paused') },
+        ...{ memoryBytes: 0, cpuCount: 0, startsUnderWay: 0, startsWaiting: 0 },
+      };
+    },
     create: async (spec, { signal } = {}) => {
       const id = parseInstanceId(spec.id);
       if (instances.has(id) || starting.has(id))

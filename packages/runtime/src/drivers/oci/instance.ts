@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSerialQueue } from '../../concurrency/serial-queue.ts';
 import { RuntimeError } from '../../error.ts';
-import type { Usage } from '../../runtime.ts';
+import type { Limits, Usage } from '../../runtime.ts';
 import { createGuestConnections } from '../guest-connections.ts';
 import { type AddressedInstance, connectGuest, connectGuestSocket } from '../guest-socket.ts';
 import type { LivenessPipe } from './container/liveness-pipe.ts';
@@ -26,6 +26,8 @@ export interface Run {
 }
 
 export interface OciInstance extends AddressedInstance {
+  /** Undefined when the maker of the sandbox has written no record. */
+  readonly limits: Limits | undefined;
   /** Closes everything that this process holds open. */
   close(): void;
 }
@@ -145,6 +147,9 @@ export const createInstance = (options: OciInstanceOptions): OciInstance => {
     birthId: run.record?.birthId ?? '',
     get runId() {
       return run.record?.runId ?? '';
+    },
+    get limits() {
+      return run.record?.spec.limits;
     },
     sockets,
     state: async () => {

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { createGate } from '../../concurrency/gate.ts';
 import { RuntimeError } from '../../error.ts';
+import type { HostLoad } from '../../host-load.ts';
 import type { Features } from '../../runtime.ts';
 import type { StoredSnapshots } from '../../stored/stored-snapshots.ts';
 import type { AddressedRuntime } from '../guest-socket.ts';
@@ -52,6 +53,7 @@ export interface OciOptions {
 
 export interface OciDriver extends AddressedRuntime {
   readonly storedSnapshots: StoredSnapshots;
+  measure(): Promise<HostLoad>;
 }
 
 /**
@@ -228,6 +230,23 @@ export const createOci = (options: OciOptions): OciDriver => {
       exportImage: async (id, { path, signal }) => exportSnapshot(host, id, { path, signal }),
     },
     storedSnapshots: createStoredSnapshots(host, { agentDir }),
+    measure: async () => {
+      const load: HostLoad = {
+        ...{ running: 0, paused: 0, memoryBytes: 0, cpuCount: 0 },
+        startsUnderWay: starts.inside,
+        startsWaiting: starts.waiting,
+      };
+      for (const id of await readSandboxes()) {
+        const instance = await find(id);
+        const state = await instance?.state();
+        if (state === 'paused') load.paused += 1;
+        if (state !== 'running') continue;
+        load.running += 1;
+        load.memoryBytes += instance?.limits?.memoryBytes ?? 0;
+        load.cpuCount += instance?.limits?.cpuCount ?? 0;
+      }
+      return load;
+    },
     close: async () => {
       await Promise.allSettled(stopping.values());
       for (const instance of known.values()) instance.close();

@@ -63,6 +63,7 @@ export const openOci = async (settings: OciSettings, place: OciPlace): Promise<O
   return {
     runtime,
     storedSnapshots: runtime.storedSnapshots,
+    measure: () => runtime.measure(),
     close: async () => {
       await runtime.close();
       clearInterval(rounds);

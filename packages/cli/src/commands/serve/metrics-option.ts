@@ -1,0 +1,15 @@
+import type { Command } from 'commander';
+import { parseAddress } from '../parse-node.ts';
+
+/** The flag of `withMetricsOption`. */
+export interface MetricsFlag {
+  metricsListen?: { host: string; port: number };
+}
+
+/** Adds the flag of a command that can serve metrics. */
+export const withMetricsOption = (command: Command): Command =>
+  command.option(
+    '--metrics-listen <host:port>',
+    'serve metrics for Prometheus at /metrics of that address, without a key (default: none)',
+    parseAddress,
+  );
