@@ -1,4 +1,4 @@
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism, freemem, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { forwardImagesService, openImageFiles } from '@skerry/images';
 import { RuntimeError } from '@skerry/runtime';
@@ -66,12 +66,13 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     images: imageFiles,
     snapshotSocket: toSnapshotSocket(host.dataDir),
     addServices: (router) => forwardImagesService(router, host.images),
-    description: {
+    describe: () => ({
       version,
       base: { rootfs, digest },
       templatesFolder,
       room: { sandboxes: maxSandboxes, memoryBytes: totalmem(), cpuCount: availableParallelism() },
-    },
+      usedMemoryBytes: totalmem() - freemem(),
+    }),
     onOwner: ({ owner, epoch }) => log.info('a server owns this node', { owner, epoch }),
     onError: (error) => log.warn('a connection failed', { error }),
   });

@@ -17,11 +17,23 @@ export interface NodeView extends NodeRow {
 
 export const noLoad: NodeView['load'] = { placed: 0, memoryMb: 0, others: 0, snapshots: 0 };
 const MIB = 2 ** 20;
+/** What a node uses is recorded in so many steps, so that it is written when it has changed much. */
+const USE_STEPS = 20;
 
 export const toRoom = ({ description }: Member) => ({
   sandboxes: description?.room.sandboxes ?? 0,
   memoryMb: Math.floor((description?.room.memoryBytes ?? 0) / MIB),
 });
+
+/** What programs of its machine cannot get, as it has said last. */
+export const toUsedMemoryMb = ({ description }: Member): number =>
+  Math.ceil((description?.usedMemoryBytes ?? 0) / MIB);
+
+/** The same, for the other servers. */
+export const toRecordedUse = (member: Member): number => {
+  const stepMb = toRoom(member).memoryMb / USE_STEPS;
+  return stepMb === 0 ? 0 : Math.round(Math.round(toUsedMemoryMb(member) / stepMb) * stepMb);
+};
 
 export const toMemberState = ({ isUp, isReady }: Member): NodeStatus['state'] => {
   if (!isUp) return 'unreachable';

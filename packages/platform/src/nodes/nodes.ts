@@ -15,10 +15,19 @@ import { baseOfNode, createFleetRuntime, type ReachableNode } from './fleet-runt
 import { type ConnectNode, createMember, type Member, type MemberHooks } from './member.ts';
 import { createFollower } from './membership/follow.ts';
 import type { Membership } from './membership/membership.ts';
-import { type NodeView, noLoad, toMemberState, toRoom, toState } from './node-view.ts';
+import {
+  type NodeView,
+  noLoad,
+  toMemberState,
+  toRecordedUse,
+  toRoom,
+  toState,
+  toUsedMemoryMb,
+} from './node-view.ts';
 import { createOtherNodes, type OpenDoor, type OwnedRow, type Replica } from './other-nodes.ts';
 import { createOwnership, type Ownership } from './ownership.ts';
-import { type Candidate, noPlace, type Placement, rankPlaces } from './placement.ts';
+import { noPlace, type Placement } from './placement.ts';
+import { type Candidate, rankPlaces } from './rank-places.ts';
 import { NodeUnreachableError } from './unreachable.ts';
 
 export interface NodesOptions {
@@ -134,6 +143,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
           name: member.name,
           obstacle: toObstacle(member),
           room: toRoom(member),
+          usedMemoryMb: toUsedMemoryMb(member),
         }));
         const candidates = [...own, ...elsewhere];
         const { places, obstacles } = rankPlaces(candidates, await store.measureNodes(), request);
@@ -175,6 +185,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
     problem: member.problem,
     version: member.description?.version,
     room: member.description && toRoom(member),
+    usedMemoryMb: toRecordedUse(member),
     features: member.runtime?.features,
   });
   /** By node, what was recorded last. */

@@ -6,7 +6,7 @@ import type { NodeRow } from '../store/nodes/node-store.ts';
 import type { Store } from '../store/store.ts';
 import type { NodeImages } from './fleet-images.ts';
 import { builderLease } from './ownership.ts';
-import type { Candidate } from './placement.ts';
+import type { Candidate } from './rank-places.ts';
 
 /** A candidate for a sandbox, and the address of its server. */
 export type OtherCandidate = Candidate & { server: string };
@@ -82,7 +82,8 @@ export const createOtherNodes = (
       (await read()).filter(isOther).map(({ row, lease }): OtherCandidate => {
         const { status } = row;
         const room = status?.room ?? { sandboxes: 0, memoryMb: 0 };
-        const candidate = { name: row.name, room, server: lease?.address ?? '' };
+        const usedMemoryMb = status?.usedMemoryMb ?? 0;
+        const candidate = { name: row.name, room, usedMemoryMb, server: lease?.address ?? '' };
         if (lease === undefined || status === null) return { ...candidate, obstacle: 'has no server now' };
         if (row.cordoned) return { ...candidate, obstacle: 'is cordoned' };
         if (isCordoned(row.name)) return { ...candidate, obstacle: 'is cordoned by the cluster' };

@@ -1,15 +1,22 @@
 import { ApiError } from '@skerry/contract/error';
 import type { InstanceOrigin } from '@skerry/runtime';
-import type { NodeLoad } from '../store/nodes/node-store.ts';
 import type { NodePlace } from '../store/store.ts';
+
+/** Nodes that are chosen before others, until their memory is all taken. */
+export interface Preference {
+  /** Asked when it is the turn of the request. */
+  nodes(): readonly string[];
+  /** What they have, for the log of the sandbox. */
+  because: string;
+}
 
 /** What has to be placed. */
 export interface PlacementRequest {
   memoryMb: number;
   /** The only node that has what it begins with; null: any. */
   node: string | null;
-  /** The node that has what others would have to make first; null: none. */
-  prefers?: string | null;
+  /** Nodes that have what others would have to make first. */
+  prefers?: Preference | undefined;
   /** Whether only nodes of this server may be chosen. Otherwise the call rejects with `ElsewhereError` when the best one is of another. */
   staysHere?: boolean;
   /** Nodes that have no capacity for it although they have room. */
@@ -46,67 +53,6 @@ export const localPlacement: Placement = {
   reserve: (_request, attempt) => attempt(undefined),
   provide: async () => {},
   on: () => undefined,
-};
-
-/** A node as placement sees it. */
-export interface Candidate {
-  name: string;
-  /** Why it takes no sandbox now; undefined when it does. */
-  obstacle: string | undefined;
-  room: { sandboxes: number; memoryMb: number };
-}
-
-/**
- * The places for a request, best first: the preferred node unless its memory is all reserved, then that whose memory is reserved least with the sandbox on it, ties by
- * name. Also returns
- * why each other node is none.
- */
-export const rankPlaces = (
-  candidates: readonly Candidate[],
-  loads: readonly NodeLoad[],
-  { memoryMb, node, prefers = null, without = [], refusing = [] }: PlacementRequest,
-): { places: NodePlace[]; obstacles: string[] } => {
-  const obstacles: string[] = [];
-  const ranked: Ranked[] = [];
-  for (const { name, obstacle, room } of candidates) {
-    if (node !== null && name !== node) continue;
-    const load = loads.find((one) => one.name === name);
-    const share = ((load?.memoryMb ?? 0) + memoryMb) / room.memoryMb;
-    if (obstacle !== undefined) obstacles.push(`${name} ${obstacle}`);
-    else if (without.includes(name)) obstacles.push(`${name} has no capacity`);
-    else if (refusing.includes(name)) obstacles.push(`${name} has refused it`);
-    else if ((load?.placed ?? 0) >= room.sandboxes) obstacles.push(`${name} is full`);
-    else
-      ranked.push({
-        node: name,
-        maxActive: room.sandboxes,
-        share,
-        isPreferred: name === prefers && share <= 1,
-      });
-  }
-  ranked.sort(
-    (a, b) =>
-      Number(b.isPreferred) - Number(a.isPreferred) || a.share - b.share || (a.node < b.node ? -1 : 1),
-  );
-  const places = ranked.map((place) => ({
-    node: place.node,
-    maxActive: place.maxActive,
-    reason: node === null ? describeChoice(place, ranked, obstacles) : 'what it begins with is there only',
-  }));
-  return { places, obstacles };
-};
-
-interface Ranked extends NodePlace {
-  /** Of the memory of the node, with the sandbox. */
-  share: number;
-  isPreferred: boolean;
-}
-
-const describeChoice = (place: Ranked, ranked: readonly Ranked[], obstacles: readonly string[]): string => {
-  const describe = ({ node, share }: Ranked): string => `${node} ${Math.ceil(share * 100)} %`;
-  const why = place.isPreferred ? 'the checkpoint of its template is there' : 'its memory is reserved least';
-  const others = ranked.filter((one) => one !== place).map(describe);
-  return [`${why}: ${describe(place)} with the sandbox`, ...others, ...obstacles].join(', ');
 };
 
 /** 503 with the reason of each node. */

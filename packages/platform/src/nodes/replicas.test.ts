@@ -30,6 +30,7 @@ const description: NodeDescription = {
   base: { rootfs: '/', digest: 'sha256:1' },
   templatesFolder: '/templates',
   room: { sandboxes: 4, memoryBytes: 2 ** 30, cpuCount: 1 },
+  usedMemoryBytes: 0,
 };
 
 /** One of several servers, in this process. */

@@ -270,7 +270,9 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       try {
         const { memoryMb } = sandbox;
         const { node, staysHere, checkpointNode = null } = origin;
-        const request = { memoryMb, node, prefers: checkpointNode, staysHere };
+        const because = 'the checkpoint of its template is there';
+        const prefers = checkpointNode === null ? undefined : { nodes: [checkpointNode], because };
+        const request = { memoryMb, node, prefers, staysHere };
         reserved = await placement.reserve(request, (place) =>
           store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes, place }),
         );

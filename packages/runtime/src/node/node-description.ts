@@ -9,6 +9,8 @@ export interface NodeDescription {
   /** The folder of the images of templates: an absolute path on the node. */
   templatesFolder: string;
   room: NodeRoom;
+  /** Of the machine, now: what programs cannot get. */
+  usedMemoryBytes: number;
 }
 
 /** What the sandboxes of a node may take together. */
@@ -20,12 +22,19 @@ export interface NodeRoom {
 }
 
 /** Writes the answer to `DescribeNode`. */
-export const toDescriptionMessage = ({ version, base, templatesFolder, room }: NodeDescription) => ({
+export const toDescriptionMessage = ({
+  version,
+  base,
+  templatesFolder,
+  room,
+  usedMemoryBytes,
+}: NodeDescription) => ({
   version,
   baseRootfs: base.rootfs,
   baseDigest: base.digest,
   templatesFolder,
   room: { ...room, memoryBytes: BigInt(room.memoryBytes) },
+  usedMemoryBytes: BigInt(usedMemoryBytes),
 });
 
 /** Reads that answer; what an older node does not send is 0 or empty. */
@@ -38,4 +47,5 @@ export const parseDescription = (message: DescribeNodeResponse): NodeDescription
     memoryBytes: Number(message.room?.memoryBytes ?? 0),
     cpuCount: message.room?.cpuCount ?? 0,
   },
+  usedMemoryBytes: Number(message.usedMemoryBytes),
 });

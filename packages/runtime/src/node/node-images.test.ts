@@ -34,12 +34,13 @@ const serve = async (
     listen: { host: '127.0.0.1', port: 0 },
     credentials: loadCredentials(await authority.write({ role: 'node', name }), { role: 'node' }),
     ownerFile: join(folder, `${name}.json`),
-    description: {
+    describe: () => ({
       version: '1',
       base: { rootfs: '/', digest: '' },
       templatesFolder: '/templates',
       room: { sandboxes: 1, memoryBytes: 1, cpuCount: 1 },
-    },
+      usedMemoryBytes: 0,
+    }),
     images: createImagesInMemory(contents),
     snapshotSocket: '/nonexistent/snapshots.sock',
     onOwner: () => undefined,

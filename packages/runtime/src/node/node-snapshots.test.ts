@@ -50,12 +50,13 @@ const openNode = async (stored: StoredSnapshots | undefined): Promise<RemoteSnap
     listen: { host: '127.0.0.1', port: 0 },
     credentials: loadCredentials(await authority.write({ role: 'node', name: 'a' }), { role: 'node' }),
     ownerFile: join(folder, 'owner.json'),
-    description: {
+    describe: () => ({
       version: '1',
       base: { rootfs: '/', digest: '' },
       templatesFolder: '/templates',
       room: { sandboxes: 1, memoryBytes: 1, cpuCount: 1 },
-    },
+      usedMemoryBytes: 0,
+    }),
     images: createImagesInMemory(),
     snapshotSocket,
     onOwner: () => undefined,

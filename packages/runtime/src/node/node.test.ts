@@ -29,6 +29,7 @@ const description = {
   base: { rootfs: '/images/base.ext4', digest: 'sha256:1' },
   templatesFolder: '/data/templates',
   room: { sandboxes: 7, memoryBytes: 5 * 2 ** 30, cpuCount: 3 },
+  usedMemoryBytes: 2 ** 30,
 };
 
 let folder: string;
@@ -48,7 +49,7 @@ const serve = async (more: { port?: number } = {}): Promise<NodeServer> => {
     listen: { host: '127.0.0.1', port: more.port ?? 0 },
     credentials,
     ownerFile: join(folder, 'owner.json'),
-    description,
+    describe: () => description,
     images: createImagesInMemory(),
     snapshotSocket: '/nonexistent/snapshots.sock',
     onOwner: (owner) => owners.push(owner),

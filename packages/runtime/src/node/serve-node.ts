@@ -31,7 +31,8 @@ export interface NodeServerOptions {
   credentials: Credentials;
   /** Path of the record of the owner, in an existing folder. */
   ownerFile: string;
-  description: NodeDescription;
+  /** Called for each answer. */
+  describe: () => NodeDescription;
   /** The images of templates, which servers read and write. */
   images: NodeImageFiles;
   /** The unix socket at which the driver of this host stores and fetches snapshots. */
@@ -53,12 +54,12 @@ const openingTimeoutMs = 10_000;
  * connections end. Resolves when it listens.
  */
 export async function serveNode(runtime: AddressedRuntime, options: NodeServerOptions): Promise<NodeServer> {
-  const { credentials, description, onError, onOwner } = options;
+  const { credentials, describe, onError, onOwner } = options;
   const record = openOwnerRecord(options.ownerFile);
   const endpoint = createRuntimeEndpoint(runtime, {
     onError,
     addServices: (router) => {
-      router.service(NodeService, { describeNode: () => toDescriptionMessage(description) });
+      router.service(NodeService, { describeNode: () => toDescriptionMessage(describe()) });
       options.addServices?.(router);
     },
   });

@@ -58,6 +58,7 @@ const description: NodeDescription = {
   base: { rootfs: '/', digest: 'sha256:1' },
   templatesFolder: '/templates',
   room: { sandboxes: 2, memoryBytes: 2 ** 30, cpuCount: 1 },
+  usedMemoryBytes: 0,
 };
 
 const toList = (names: readonly string[]): Membership =>

@@ -51,6 +51,8 @@ export interface NodeStatus {
   /** Of skerry. */
   version?: string | undefined;
   room?: { sandboxes: number; memoryMb: number } | undefined;
+  /** Of its machine; not exact. */
+  usedMemoryMb?: number | undefined;
   features?: Features | undefined;
 }
 

@@ -21,12 +21,13 @@ const server = await serveNode(runtime, {
   listen: { host, port: 0 },
   credentials: loadCredentials(files, { role: 'node' }),
   ownerFile: join(helper.dataDir, 'run', 'owner.json'),
-  description: {
+  describe: () => ({
     version: 'test',
     base: { rootfs: '/', digest: '' },
     templatesFolder: '/',
     room: { sandboxes: 1, memoryBytes: 1, cpuCount: 1 },
-  },
+    usedMemoryBytes: 0,
+  }),
   images: createImagesInMemory(),
   snapshotSocket: toSnapshotSocket(helper.dataDir),
   onOwner: () => undefined,
