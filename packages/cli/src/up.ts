@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { CliError } from './cli-error.ts';
+import type { WarmCounts } from './commands/serve/warm-options.ts';
 import type { ServerAddress } from './data-folder.ts';
 import { openHostMetrics } from './metrics/open-host-metrics.ts';
 import { type BuildOptions, readSpareBytes } from './serving/build-options.ts';
@@ -9,8 +10,7 @@ import { type ServingOptions, serve } from './serving/serve.ts';
 import { openTemplateImages } from './template-images.ts';
 
 export interface UpOptions extends HostOptions, ServingOptions, BuildOptions {
-  /** Sandboxes of the base template that are always started in advance, and the maximum under recent demand. */
-  warm?: { min: number; max: number };
+  warm: WarmCounts;
 }
 
 export interface RunningServer {
@@ -65,7 +65,8 @@ export async function startServer(options: UpOptions): Promise<RunningServer> {
     limits: {
       buildCacheMb: options.buildCacheMb,
       buildTimeoutMs: options.buildTimeoutMs,
-      ...(options.warm && { warmMin: options.warm.min, warmMax: options.warm.max }),
+      warmMin: options.warm.min,
+      warmMax: options.warm.max,
     },
   }));
   cleanup.defer(() => serving.close());

@@ -41,8 +41,9 @@ import { createLocateCall } from './nodes/locate-call.ts';
 import { createNodeHandlers } from './nodes/node-handlers.ts';
 import type { Nodes } from './nodes/nodes.ts';
 import { createControlPlane } from './sandboxes/control-plane.ts';
-import { createStorage, type StorageFolders } from './storage/storage.ts';
+import { createStorage } from './storage/storage.ts';
 import { createStorageHandlers } from './storage/storage-handlers.ts';
+import { type StorageFolders, toOwnPlace } from './storage/storage-places.ts';
 import type { Store } from './store/store.ts';
 import type { Census } from './telemetry/census.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -135,7 +136,10 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     domain,
   };
   const { images, folders } = options;
-  const storage = createStorage({ ...plane, store, contexts, images: images.templates, folders, clock, log });
+  const { nodes, peers } = options;
+  const ownPlace = toOwnPlace(folders, images.templates);
+  const places = nodes?.storagePlaces ?? (() => [ownPlace]);
+  const storage = createStorage({ ...plane, store, contexts, places, clock, log });
   const handlers: PlatformHandlers = {
     ...createSandboxHandlers(context),
     ...createPauseHandlers(context),
@@ -150,7 +154,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     ...createInspectionHandlers(context),
     ...createLogHandlers(context),
     ...createForkHandlers(context),
-    ...createStorageHandlers({ storage, isOnNodes: options.nodes !== undefined }),
+    ...createStorageHandlers({ storage, isShared: nodes?.isShared ?? false }),
     ...createNodeHandlers({ ...context, nodes: options.nodes }),
     ...createExplainHandler({ ...context, nodes: options.nodes }),
     ...notImplemented,
@@ -173,9 +177,13 @@ export const createPlatform = (options: PlatformOptions): Platform => {
     log,
     ...(options.validateResponses !== undefined && { validateResponses: options.validateResponses }),
   });
-  const { nodes, peers } = options;
   if (nodes && peers)
-    ({ redirect } = forwardCalls(server, { peers, locate: createLocateCall({ store, nodes }), clock, onForward: options.telemetry?.onForward }));
+    ({ redirect } = forwardCalls(server, {
+      peers,
+      locate: createLocateCall({ store, nodes }),
+      clock,
+      onForward: options.telemetry?.onForward,
+    }));
   server.addHook('onSend', async (request, _reply, payload) => {
     await drainRequest(request.raw);
     return payload;
@@ -214,7 +222,7 @@ export const createPlatform = (options: PlatformOptions): Platform => {
       await plane.start(base);
       await options.nodes?.start({
         ...{ settle: plane.settleNode, lose: plane.loseNode, isIdle: plane.isIdleOn },
-        ...{ leave: plane.leaveNode, check: plane.checkRoutes },
+        ...{ leave: plane.leaveNode, check: plane.checkRoutes, onCordon: plane.adjustWarm },
       });
       await server.ready();
     },

@@ -18,8 +18,15 @@ import {
   withDataOption,
   withServingOptions,
 } from './serve/serving-options.ts';
+import { toWarmCounts, type WarmFlags, withWarmOptions } from './serve/warm-options.ts';
 
-interface ServerFlags extends ServingFlags, BuildFlags, CredentialFlags, ForegroundFlags, MetricsFlag {
+interface ServerFlags
+  extends ServingFlags,
+    BuildFlags,
+    CredentialFlags,
+    ForegroundFlags,
+    WarmFlags,
+    MetricsFlag {
   data: string;
   node: ReturnType<typeof parseNode>[];
   nodes?: string;
@@ -79,33 +86,37 @@ export function serverCommand(): Command {
       'share the nodes with other servers of the database, which reach this one at that address',
       parseAddress,
     );
-  return withForegroundOptions(withMetricsOption(withCredentialOptions(command))).action(async (flags: ServerFlags) => {
-    await runInForeground(flags, async (foreground) => {
-      const { readNodesFile, startNodesServer } = await import('../nodes/server.ts');
-      const { kubernetes, kubeconfig, keepBusyNodes = false } = flags;
-      if (kubernetes === undefined && (kubeconfig !== undefined || keepBusyNodes))
-        throw new CliError('--kubeconfig and --keep-busy-nodes are for --kubernetes');
-      const listed = [...flags.node, ...(flags.nodes === undefined ? [] : readNodesFile(flags.nodes))];
-      if (listed.length === 0 && kubernetes === undefined)
-        throw new CliError('a server needs a node: name one by --node or --nodes, or use --kubernetes');
-      const server = await startNodesServer({
-        ...(await toServingOptions(flags)),
-        ...toBuildOptions(flags),
-        ...foreground,
-        dataDir: flags.data,
-        files: toCredentialFiles(flags),
-        membership: kubernetes
-          ? { kubernetes: { ...kubernetes, kubeconfig }, keepsBusyNodes: keepBusyNodes }
-          : { listed },
-        deadMs: flags.nodeDeadAfter * 1_000,
-        blobStore: flags.blobs,
-        peerListen: flags.peerListen,
-        metricsListen: flags.metricsListen,
+  withWarmOptions(command, ' on each node');
+  return withForegroundOptions(withMetricsOption(withCredentialOptions(command))).action(
+    async (flags: ServerFlags) => {
+      await runInForeground(flags, async (foreground) => {
+        const { readNodesFile, startNodesServer } = await import('../nodes/server.ts');
+        const { kubernetes, kubeconfig, keepBusyNodes = false } = flags;
+        if (kubernetes === undefined && (kubeconfig !== undefined || keepBusyNodes))
+          throw new CliError('--kubeconfig and --keep-busy-nodes are for --kubernetes');
+        const listed = [...flags.node, ...(flags.nodes === undefined ? [] : readNodesFile(flags.nodes))];
+        if (listed.length === 0 && kubernetes === undefined)
+          throw new CliError('a server needs a node: name one by --node or --nodes, or use --kubernetes');
+        const server = await startNodesServer({
+          ...(await toServingOptions(flags)),
+          ...toBuildOptions(flags),
+          ...foreground,
+          dataDir: flags.data,
+          files: toCredentialFiles(flags),
+          membership: kubernetes
+            ? { kubernetes: { ...kubernetes, kubeconfig }, keepsBusyNodes: keepBusyNodes }
+            : { listed },
+          deadMs: flags.nodeDeadAfter * 1_000,
+          blobStore: flags.blobs,
+          peerListen: flags.peerListen,
+          warm: toWarmCounts(flags),
+          metricsListen: flags.metricsListen,
+        });
+        const { address } = server;
+        return { ...server, ready: { json: address, text: toText(address) } };
       });
-      const { address } = server;
-      return { ...server, ready: { json: address, text: toText(address) } };
-    });
-  });
+    },
+  );
 }
 
 const toText = ({ apiUrl, apiKey, domain }: { apiUrl: string; apiKey: string; domain: string }): string =>

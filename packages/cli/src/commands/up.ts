@@ -1,8 +1,6 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
-import { CliError } from '../cli-error.ts';
 import { defaultDataFolder } from '../data-folder.ts';
-import { parseCount } from './parse-count.ts';
 import { type BuildFlags, toBuildOptions, withBuildOptions } from './serve/build-options.ts';
 import { type ForegroundFlags, runInForeground, withForegroundOptions } from './serve/foreground.ts';
 import { type HostFlags, toHostOptions, withHostOptions } from './serve/host-options.ts';
@@ -13,13 +11,12 @@ import {
   withDataOption,
   withServingOptions,
 } from './serve/serving-options.ts';
+import { toWarmCounts, type WarmFlags, withWarmOptions } from './serve/warm-options.ts';
 import { toInvocation } from './up/invocation.ts';
 import { toWelcome } from './up/welcome.ts';
 
-interface UpFlags extends ServingFlags, HostFlags, BuildFlags, ForegroundFlags, MetricsFlag {
+interface UpFlags extends ServingFlags, HostFlags, BuildFlags, ForegroundFlags, WarmFlags, MetricsFlag {
   data: string;
-  warmMin: number;
-  warmMax?: number;
 }
 
 /**
@@ -30,14 +27,8 @@ export function upCommand(): Command {
   const command = new Command('up').description(
     'start the service in the foreground; stops on Ctrl-C and leaves sandboxes running',
   );
-  withBuildOptions(withHostOptions(withServingOptions(withDataOption(command))))
-    .option(
-      '--warm-min <count>',
-      'sandboxes of the base template that are always kept started in advance',
-      parseCount,
-      0,
-    )
-    .option('--warm-max <count>', 'maximum number started in advance when the demand is high', parseCount);
+  withBuildOptions(withHostOptions(withServingOptions(withDataOption(command))));
+  withWarmOptions(command);
   return withForegroundOptions(withMetricsOption(command)).action(async (flags: UpFlags) => {
     // The servers are most of this program, and no other command needs them.
     const { refuseHost } = await import('../refuse-host.ts');
@@ -51,7 +42,7 @@ export function upCommand(): Command {
         ...toHostOptions(flags),
         ...foreground,
         dataDir: flags.data,
-        warm: parseWarm(flags),
+        warm: toWarmCounts(flags),
         ...toBuildOptions(flags),
         metricsListen: flags.metricsListen,
       });
@@ -64,10 +55,4 @@ export function upCommand(): Command {
       return { ...server, ready: { json: address, text: toWelcome(welcome) } };
     });
   });
-}
-
-/** Throws when the least is above the most. */
-function parseWarm({ warmMin: min, warmMax: max = min }: UpFlags): { min: number; max: number } {
-  if (min > max) throw new CliError(`--warm-min ${min} is more than --warm-max ${max}`);
-  return { min, max };
 }

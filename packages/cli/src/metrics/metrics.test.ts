@@ -24,7 +24,7 @@ const open = async (): Promise<{ metrics: Metrics; warnings: unknown[]; scrape()
 const load = { placed: 2, memoryMb: 2_048, others: 1, snapshots: 0 };
 const node: Census['nodes'][number] = {
   ...{ name: 'a', address: '10.0.0.1:1', epoch: 3, cordoned: false, seenAt: 1, lostAt: null, status: null },
-  ...{ state: 'ready', problem: undefined, version: '1', load, isOwn: true },
+  ...{ state: 'ready', problem: undefined, version: '1', load, isOwn: true, unschedulable: false },
   ...{ room: { sandboxes: 10, memoryMb: 4_096 }, owner: { address: '10.0.0.9:1', leaseAgeMs: 1_500 } },
 };
 

@@ -113,7 +113,7 @@ const addNodeGauges = (
       for (const { name: node, ...view } of views) {
         states.set({ node, state: view.state }, 1);
         own.set({ node }, Number(view.isOwn));
-        cordoned.set({ node }, Number(view.cordoned));
+        cordoned.set({ node }, Number(view.cordoned || view.unschedulable));
         epoch.set({ node }, view.epoch);
         if (view.owner) leaseAge.set({ node }, view.owner.leaseAgeMs / 1_000);
         if (view.room) places.set({ node }, view.room.sandboxes);

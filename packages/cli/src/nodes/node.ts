@@ -1,6 +1,7 @@
 import { availableParallelism, freemem, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { forwardImagesService, openImageFiles } from '@skerry/images';
+import { measureEntries } from '@skerry/platform/measure-entries';
 import { RuntimeError } from '@skerry/runtime';
 import {
   type CredentialFiles,
@@ -11,8 +12,8 @@ import {
 } from '@skerry/runtime/node';
 import { readSpareRoom } from '@skerry/runtime/room';
 import { CliError } from '../cli-error.ts';
-import type { MetricsListen } from '../metrics/open-metrics.ts';
 import { openHostMetrics } from '../metrics/open-host-metrics.ts';
+import type { MetricsListen } from '../metrics/open-metrics.ts';
 import { ownerFile, requireUse } from '../serving/folder-use.ts';
 import { type HostOptions, openHost } from '../serving/host.ts';
 
@@ -59,11 +60,18 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
         throw new RuntimeError('exhausted', 'the node has too little room for the image');
     },
   });
+  const folders = {
+    templates: templatesFolder,
+    baseImages: host.imagesDir,
+    snapshots: join(host.dataDir, 'snapshots'),
+    sandboxes: join(host.dataDir, 'sandboxes'),
+  };
   const server = await serveNode(host.runtime, {
     listen,
     credentials,
     ownerFile: ownerFile(host.dataDir),
     images: imageFiles,
+    measureFolder: (folder) => measureEntries(folders[folder]),
     snapshotSocket: toSnapshotSocket(host.dataDir),
     addServices: (router) => forwardImagesService(router, host.images),
     describe: () => ({

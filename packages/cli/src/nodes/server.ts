@@ -23,6 +23,7 @@ import { InvalidArgumentError } from 'commander';
 import { CliError } from '../cli-error.ts';
 import type { BlobStoreFlag } from '../commands/parse-blob-store.ts';
 import { parseAddress, parseNode } from '../commands/parse-node.ts';
+import type { WarmCounts } from '../commands/serve/warm-options.ts';
 import { openDataFolder, removeServerAddress } from '../data-folder.ts';
 import { lockDataFolder } from '../data-lock.ts';
 import { removeServerProcess, writeServerProcess } from '../server-process.ts';
@@ -42,6 +43,7 @@ export interface NodesServerOptions extends ServingOptions, BuildOptions {
   deadMs: number;
   /** Where paused sandboxes are kept beside their nodes. */
   blobStore?: BlobStoreFlag | undefined;
+  warm: WarmCounts;
   /** Where this server listens for the others of the same database; absent: it is the only one. */
   peerListen?: { host: string; port: number } | undefined;
 }
@@ -55,7 +57,7 @@ const leaseMs = 6_000;
  */
 export async function startNodesServer(options: NodesServerOptions): Promise<Serving> {
   const { log, deadMs, allowedRegistries, ecrEndpoint, imageMap } = options;
-  const { buildCacheMb, buildTimeoutMs, peerListen } = options;
+  const { buildCacheMb, buildTimeoutMs, peerListen, warm } = options;
   if (peerListen && options.databaseUrl === undefined)
     throw new CliError('several servers need a database that they share: name it by --database');
   const credentials = readCredentials(options.files, 'platform');
@@ -128,6 +130,9 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
             get images() {
               return templates && { ...connection.images, templates };
             },
+            get measureFolder() {
+              return connection.runtime?.measureFolder;
+            },
             get snapshots() {
               return connection.snapshots;
             },
@@ -141,7 +146,8 @@ export async function startNodesServer(options: NodesServerOptions): Promise<Ser
         maxTotalBytes: options.maxContextMb * 2 ** 20,
         readSpareBytes,
       };
-      return { runtime, nodes, peers, images, contexts, limits: { buildCacheMb, buildTimeoutMs } };
+      const limits = { buildCacheMb, buildTimeoutMs, warmMin: warm.min, warmMax: warm.max };
+      return { runtime, nodes, peers, images, contexts, limits };
     },
   );
   cleanup.defer(() => serving.close());

@@ -750,7 +750,7 @@ export interface paths {
         };
         /**
          * Get the use of the disk
-         * @description What the server keeps on its disk, by kind. `reclaimableBytes` is what `POST /skerry/v1/system/prune` with `all` removes.
+         * @description What the server keeps on its disk and on those of its nodes that answer, by kind. `reclaimableBytes` is what `POST /skerry/v1/system/prune` with `all` removes.
          */
         get: operations["getStorageUsage"];
         put?: never;
@@ -2236,7 +2236,7 @@ export interface components {
         };
         /** @description What was removed. */
         StoragePruned: {
-            /** @description One entry for each kind of which something was removed. */
+            /** @description One entry for each kind and place of which something was removed. */
             removed: components["schemas"]["StorageRemoval"][];
             /** @description Names of the templates that were removed, or their ids. */
             templates: string[];
@@ -2249,6 +2249,8 @@ export interface components {
              */
             count: number;
             kind: components["schemas"]["StorageKind"];
+            /** @description Name of the node that has it. Absent for what the server itself has. */
+            node?: string;
             /**
              * Format: int64
              * @description The space that they take on the disk; of logs, their text.
@@ -2263,6 +2265,8 @@ export interface components {
              */
             count: number;
             kind: components["schemas"]["StorageKind"];
+            /** @description Name of the node that has it. Absent for what the server itself has. */
+            node?: string;
             /**
              * Format: int64
              * @description The space that these take.
@@ -3838,7 +3842,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One entry for each kind, in this order. */
+            /** @description One entry for each kind, in this order. With nodes, the entries of the server are the first, and those of each node follow. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

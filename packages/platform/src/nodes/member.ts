@@ -1,10 +1,12 @@
 import type { Runtime } from '@skerry/runtime';
-import type { NodeDescription } from '@skerry/runtime/node';
+import type { NodeDescription, NodeFolder } from '@skerry/runtime/node';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { NodeRow, NodeStore } from '../store/nodes/node-store.ts';
 import type { NodeSnapshots } from './copies.ts';
 import type { NodeImages } from './fleet-images.ts';
+
+export type MeasureFolder = (folder: NodeFolder) => Promise<Map<string, number>>;
 
 /** A connection to a node that is made again whenever it ends. */
 export interface NodeLink {
@@ -14,6 +16,8 @@ export interface NodeLink {
   readonly images: NodeImages | undefined;
   /** Its snapshots in the blob store; undefined without one. */
   readonly snapshots?: NodeSnapshots | undefined;
+  /** The names in a folder of the node, and the space that each takes; undefined until it has answered. */
+  readonly measureFolder?: MeasureFolder | undefined;
   close(): Promise<void>;
 }
 
@@ -52,6 +56,7 @@ export interface Member {
   readonly runtime: Runtime | undefined;
   readonly images: NodeImages | undefined;
   readonly snapshots: NodeSnapshots | undefined;
+  readonly measureFolder: MeasureFolder | undefined;
   /** What the node said last. */
   readonly description: NodeDescription | undefined;
   /** Whether it answers. */
@@ -166,6 +171,9 @@ export const createMember = (options: MemberOptions): Member => {
     },
     get snapshots() {
       return link.snapshots;
+    },
+    get measureFolder() {
+      return link.measureFolder;
     },
     get description() {
       return description;

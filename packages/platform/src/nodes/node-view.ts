@@ -1,5 +1,8 @@
 import type { NodeLoad, NodeRow, NodeStatus } from '../store/nodes/node-store.ts';
+import { SPARE_MEMORY, type WarmRoom } from '../warm/warm-pool.ts';
+import type { ReachableNode } from './fleet-runtime.ts';
 import type { Member } from './member.ts';
+import type { OwnedRow } from './other-nodes.ts';
 
 /** A node as callers see it. */
 export interface NodeView extends NodeRow {
@@ -30,12 +33,12 @@ export const toUsedMemoryMb = ({ description }: Member): number =>
   Math.ceil((description?.usedMemoryBytes ?? 0) / MIB);
 
 /** The same, for the other servers. */
-export const toRecordedUse = (member: Member): number => {
+const toRecordedUse = (member: Member): number => {
   const stepMb = toRoom(member).memoryMb / USE_STEPS;
   return stepMb === 0 ? 0 : Math.round(Math.round(toUsedMemoryMb(member) / stepMb) * stepMb);
 };
 
-export const toMemberState = ({ isUp, isReady }: Member): NodeStatus['state'] => {
+const toMemberState = ({ isUp, isReady }: Member): NodeStatus['state'] => {
   if (!isUp) return 'unreachable';
   return isReady ? 'ready' : 'settling';
 };
@@ -45,4 +48,42 @@ export const toState = (row: NodeRow, member: Member | undefined): NodeView['sta
   if (member === undefined) return 'unlisted';
   if (member.isUp) return toMemberState(member);
   return row.lostAt === null ? 'unreachable' : 'lost';
+};
+
+/** Whether instances may be started there in advance. `obstacle` is why it takes no sandboxes. */
+export const toWarmRoom = (member: Member, obstacle: string | undefined): WarmRoom => {
+  if (!member.isReady) return 'unknown';
+  const isShort = toUsedMemoryMb(member) > (1 - SPARE_MEMORY) * toRoom(member).memoryMb;
+  return obstacle !== undefined || isShort ? 'short' : 'free';
+};
+
+/** What the other servers get to know of it. */
+export const toStatus = (member: Member): NodeStatus => ({
+  state: toMemberState(member),
+  problem: member.problem,
+  version: member.description?.version,
+  room: member.description && toRoom(member),
+  usedMemoryMb: toRecordedUse(member),
+  features: member.runtime?.features,
+});
+
+/** The node of a member as the runtime uses it; none while it does not answer. */
+export const toReachable = (member: Member): ReachableNode[] => {
+  const { name, isUp, runtime, images, snapshots, description } = member;
+  if (!isUp || !runtime || !images || !description) return [];
+  const { rootfs: baseRootfs, digest: baseDigest } = description.base;
+  return [{ name, runtime, images, snapshots, baseRootfs, baseDigest }];
+};
+
+/** A node of another server, as that has recorded it. */
+export const toOtherView = ({ row, lease }: OwnedRow, unschedulable: boolean): NodeView => {
+  const { state = 'unreachable', problem, version, room } = row.status ?? {};
+  const isLost = row.lostAt !== null && state === 'unreachable';
+  return {
+    ...row,
+    ...(lease === undefined
+      ? { state: 'unreachable', problem: 'no server has taken it over yet' }
+      : { state: isLost ? 'lost' : state, problem }),
+    ...{ version, room, load: noLoad, unschedulable },
+  };
 };

@@ -2,11 +2,13 @@ import { ApiError, conflict, notFound } from '@skerry/contract/error';
 import type { Instance, Runtime } from '@skerry/runtime';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
+import type { StoragePlace } from '../storage/storage-places.ts';
 import { notOwner } from '../store/leases/fence.ts';
-import type { NodeLoad, NodeRow, NodeStatus } from '../store/nodes/node-store.ts';
+import type { NodeLoad, NodeRow } from '../store/nodes/node-store.ts';
 import type { NodePlace, Store } from '../store/store.ts';
 import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
 import { createTurns } from '../turns.ts';
+import type { WarmRoom } from '../warm/warm-pool.ts';
 import { createCommonFeatures } from './common-features.ts';
 import { type Copies, createCopies } from './copies.ts';
 import { ElsewhereError } from './elsewhere.ts';
@@ -15,14 +17,17 @@ import { baseOfNode, createFleetRuntime, type ReachableNode } from './fleet-runt
 import { type ConnectNode, createMember, type Member, type MemberHooks } from './member.ts';
 import { createFollower } from './membership/follow.ts';
 import type { Membership } from './membership/membership.ts';
+import { toStoragePlace } from './node-storage.ts';
 import {
   type NodeView,
   noLoad,
-  toMemberState,
-  toRecordedUse,
+  toOtherView,
+  toReachable,
   toRoom,
   toState,
+  toStatus,
   toUsedMemoryMb,
+  toWarmRoom,
 } from './node-view.ts';
 import { createOtherNodes, type OpenDoor, type OwnedRow, type Replica } from './other-nodes.ts';
 import { createOwnership, type Ownership } from './ownership.ts';
@@ -52,6 +57,8 @@ export interface NodesHooks extends MemberHooks {
   leave(node: string): void;
   /** Called every few seconds. */
   check(): Promise<void>;
+  /** Called when a node is cordoned or takes sandboxes again. */
+  onCordon(): void;
 }
 
 /** The machines on which a server without sandboxes of its own has them. */
@@ -67,8 +74,12 @@ export interface Nodes {
   /** Where there is a blob store. */
   readonly copies: Copies | undefined;
   isCordoned(node: string | null): boolean;
+  /** Whether sandboxes may be started on a node in advance, or have to be stopped there. */
+  warmRoomOf(node: string | null): WarmRoom;
   /** False while the node of a record does not answer: nothing can be found out about what is on it. */
   canReach(node: string | null): boolean;
+  /** The disks of the nodes that answer now, as far as this server acts for them. */
+  storagePlaces(): StoragePlace[];
   /** Whether other servers may act for some of the nodes. */
   readonly isShared: boolean;
   /** Whether this server acts for what is on a node. */
@@ -109,18 +120,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
   const turns = createTurns(1);
   const never = new AbortController().signal;
 
-  const reachable = (): ReachableNode[] =>
-    [...members.values()].flatMap(({ name, isUp, runtime, images, snapshots, description }) =>
-      isUp && runtime && images && description
-        ? [
-            {
-              ...{ name, runtime, images, snapshots },
-              baseRootfs: description.base.rootfs,
-              baseDigest: description.base.digest,
-            },
-          ]
-        : [],
-    );
+  const reachable = (): ReachableNode[] => [...members.values()].flatMap(toReachable);
   const features = createCommonFeatures(() => [
     ...[...members.values()].flatMap(({ runtime }) => (runtime ? [runtime.features] : [])),
     ...(others?.features() ?? []),
@@ -175,19 +175,14 @@ export const createNodes = (options: NodesOptions): Nodes => {
     },
   };
 
+  let onCordon = (): void => {};
   const noteCordon = ({ name, cordoned: isCordoned }: NodeRow): void => {
+    if (isCordoned === cordoned.has(name)) return;
     if (isCordoned) cordoned.add(name);
     else cordoned.delete(name);
+    onCordon();
   };
 
-  const toStatus = (member: Member): NodeStatus => ({
-    state: toMemberState(member),
-    problem: member.problem,
-    version: member.description?.version,
-    room: member.description && toRoom(member),
-    usedMemoryMb: toRecordedUse(member),
-    features: member.runtime?.features,
-  });
   /** By node, what was recorded last. */
   const recorded = new Map<string, string>();
   const recordStatus = async (member: Member): Promise<void> => {
@@ -205,17 +200,10 @@ export const createNodes = (options: NodesOptions): Nodes => {
     return member;
   };
 
-  const toOtherView = ({ row, lease }: OwnedRow): NodeView | undefined => {
-    if (owns(row.name) || !membership.nodes().some(({ name }) => name === row.name)) return undefined;
-    const { state = 'unreachable', problem, version, room } = row.status ?? {};
-    const isLost = row.lostAt !== null && state === 'unreachable';
-    return {
-      ...row,
-      ...(lease === undefined
-        ? { state: 'unreachable', problem: 'no server has taken it over yet' }
-        : { state: isLost ? 'lost' : state, problem }),
-      ...{ version, room, load: noLoad, unschedulable: membership.isCordoned(row.name) },
-    };
+  const viewOther = (one: OwnedRow): NodeView | undefined => {
+    const { name } = one.row;
+    if (owns(name) || !membership.nodes().some((node) => node.name === name)) return undefined;
+    return toOtherView(one, membership.isCordoned(name));
   };
 
   const toView = (row: NodeRow, loads: readonly NodeLoad[]): NodeView => {
@@ -260,7 +248,8 @@ export const createNodes = (options: NodesOptions): Nodes => {
   const copies = options.removeCopy && createCopies({ reachable, images, remove: options.removeCopy });
   const runtime = createFleetRuntime({
     reachable,
-    locateSandbox: async (id) => (await store.findSandbox(id))?.node ?? undefined,
+    locateSandbox: async (id) =>
+      ((await store.findSandbox(id)) ?? (await store.findWarm(id)))?.node ?? undefined,
     locateSnapshot: async (id) => (await store.findSnapshotRow(id))?.node ?? undefined,
     builder,
     images,
@@ -276,7 +265,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
       const { load, ...own } = toView(one.row, loads);
       const { lease } = one;
       const owner = lease && { address: lease.address, leaseAgeMs: lease.ageMs };
-      return { ...own, ...(others && toOtherView(one)), load, owner };
+      return { ...own, ...(others && viewOther(one)), load, owner };
     });
   };
   const requireView = async (name: string): Promise<NodeView> => {
@@ -337,8 +326,14 @@ export const createNodes = (options: NodesOptions): Nodes => {
     nodeOfBuild: runtime.nodeOfBuild,
     nodeOf: runtime.nodeOf,
     copies,
+    warmRoomOf: (node) => {
+      const member = members.get(node ?? '');
+      if (member === undefined || !owns(node)) return 'unknown';
+      return toWarmRoom(member, toObstacle(member));
+    },
     isCordoned: (node) => node !== null && (cordoned.has(node) || membership.isCordoned(node)),
     canReach: (node) => node === null || members.get(node)?.isUp === true,
+    storagePlaces: () => [...members.values()].filter(({ isUp }) => isUp).flatMap(toStoragePlace),
     isShared: replica !== undefined,
     owns,
     serverOf: async (node) => (node === null ? undefined : others?.serverOf(node)),
@@ -355,6 +350,7 @@ export const createNodes = (options: NodesOptions): Nodes => {
       return (...run) => replica.openDoor(node, ...run);
     },
     start: async (hooks) => {
+      onCordon = hooks.onCordon;
       await startFollowing(hooks);
       if (replica !== undefined) {
         await startReplica(replica, hooks);

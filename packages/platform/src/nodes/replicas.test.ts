@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { NodeDescription } from '@skerry/runtime/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRandomIds } from '../ids.ts';
-import { defaultLimits } from '../limits.ts';
+import { defaultLimits, type Limits } from '../limits.ts';
 import { type ControlPlane, createControlPlane } from '../sandboxes/control-plane.ts';
 import { createStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
@@ -65,7 +65,7 @@ const runtimeOf = (name: string): FaultyRuntime => {
 const toList = (): Membership =>
   createStaticMembership(names.map((name) => ({ name, address: `${name}:1` })));
 
-const start = async (owner: string, membership = toList()): Promise<Server> => {
+const start = async (owner: string, membership = toList(), limits: Partial<Limits> = {}): Promise<Server> => {
   const manual = createManualClock();
   const { log } = createRecordingLog();
   const claims: Record<string, number> = {};
@@ -92,13 +92,17 @@ const start = async (owner: string, membership = toList()): Promise<Server> => {
   });
   const plane = createControlPlane({
     ...{ store: fenced, nodes, runtime: nodes.runtime, clock: manual.clock, log },
-    ...{ secret: 'secret', limits: defaultLimits, images: { base: { rootfs: baseOfNode } } },
+    ...{
+      secret: 'secret',
+      limits: { ...defaultLimits, ...limits },
+      images: { base: { rootfs: baseOfNode } },
+    },
     ids: createRandomIds(),
   });
   await plane.start({ ...template, ...size });
   await nodes.start({
     ...{ settle: plane.settleNode, lose: plane.loseNode, isIdle: plane.isIdleOn },
-    ...{ leave: plane.leaveNode, check: plane.checkRoutes },
+    ...{ leave: plane.leaveNode, check: plane.checkRoutes, onCordon: plane.adjustWarm },
   });
   const server = { owner, nodes, plane, manual, claims, doors };
   servers.push(server);
@@ -262,5 +266,26 @@ describe('several servers', () => {
     const stream = await route?.connect(49_983);
     expect(two.doors).toEqual([node]);
     stream?.destroy();
+  });
+
+  it('start sandboxes in advance on their own nodes, and take over what waits with the node', async () => {
+    const limits = { warmMin: 1, warmMax: 1 };
+    const one = await start('one', toList(), limits);
+    const two = await start('two', toList(), limits);
+    await pass([one, two], [['a'], ['b']]);
+    const waiting = async () =>
+      (await store.listWarm()).filter(({ id, node }) => runtimeOf(node ?? '').instances.has(id));
+    await expect
+      .poll(async () => (await waiting()).map(({ node }) => node ?? '').toSorted())
+      .toEqual(['a', 'b']);
+    const before = await waiting();
+    await stop(two);
+    await pass([one], [['a', 'b']]);
+    await expect
+      .poll(async () => (await one.nodes.list()).map(({ state }) => state))
+      .toEqual(['ready', 'ready']);
+    expect(await waiting()).toEqual(before);
+    const made = [(await create(one)).id, (await create(one)).id];
+    expect(made.toSorted()).toEqual(before.map(({ id }) => id).toSorted());
   });
 });

@@ -13,13 +13,15 @@ import { ALIVE_STATES, type SandboxRow, type SandboxState, type Store } from '..
 import { createRelocating } from '../stored/relocating.ts';
 import { createStoredOrigins } from '../stored/stored-origins.ts';
 import { createStoring, type Storing } from '../stored/storing.ts';
-import { type Building, createBuilding } from '../templates/building.ts';
 import { type Census, takeCensus } from '../telemetry/census.ts';
 import { reportOperation } from '../telemetry/report-operation.ts';
 import { noTelemetry, type Operation, type Telemetry } from '../telemetry/telemetry.ts';
+import { type Building, createBuilding } from '../templates/building.ts';
 import type { InstallationImage, TemplateImages } from '../templates/template-images.ts';
 import { createToRootfs } from '../templates/to-rootfs.ts';
 import type { ContextStore } from '../templates/uploads/context-store.ts';
+import { SPARE_MEMORY } from '../warm/warm-pool.ts';
+import { createWarmPools } from '../warm/warm-pools.ts';
 import { createAdopt } from './adopt.ts';
 import { createEnding } from './ending.ts';
 import { createExpiry } from './expiry.ts';
@@ -35,7 +37,6 @@ import { createLive } from './running-handles.ts';
 import { createSnapshotting, type Snapshotting } from './snapshotting.ts';
 import { createTimeToLive, type TimeToLive } from './time-to-live.ts';
 import { createTransitions, type TransitionKind } from './transitions.ts';
-import { createWarmPool } from './warm-pool.ts';
 
 export interface ControlPlaneOptions {
   store: Store;
@@ -75,6 +76,8 @@ export interface ControlPlane {
    * when the store or the runtime cannot be read.
    */
   start(base: Size): Promise<void>;
+  /** Starts or stops sandboxes in advance soon, as when a node takes no more. */
+  adjustWarm(): void;
   /** A round of what is repeated every minute, after the one in progress. Rejects when a sandbox on that node that has ended for its callers could not be stopped. */
   settleNode(node: string): Promise<void>;
   /** Closes what runs on a node that is held for dead as `lost`. It is stopped when the node answers again. */
@@ -101,9 +104,6 @@ const operations: Partial<Record<TransitionKind, Operation>> = {
 };
 
 const RECONCILE_INTERVAL_MS = 60_000;
-
-/** Memory of the host: with less than this available, no sandbox is started in advance. */
-const SPARE_MEMORY = 0.1;
 
 export const createControlPlane = (options: ControlPlaneOptions): ControlPlane => {
   const { store, clock, log, images, limits, nodes, telemetry = noTelemetry } = options;
@@ -150,10 +150,11 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
     },
     network: { internet: allowInternet ?? true },
   });
-  const warm = createWarmPool({
+  const warm = createWarmPools({
     ...options,
     telemetry,
-    hasRoom: () => freemem() > totalmem() * SPARE_MEMORY,
+    isOnNodes: nodes !== undefined,
+    roomOf: nodes?.warmRoomOf ?? (() => (freemem() > totalmem() * SPARE_MEMORY ? 'free' : 'short')),
   });
   const rootfsOf = async ({ buildId }: { buildId: string | null }): Promise<string> =>
     toRootfs(buildId === null ? null : ((await store.findBuild(buildId)) ?? null));
@@ -275,12 +276,14 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
       await warm.start(toSpec(base, { allowInternet: null, snapshot: null, build: null }));
       repeat();
     },
+    adjustWarm: () => warm.adjustSoon(),
     settleNode: async (node) => {
       await runNow();
       const left = await store.listSandboxes({ states: ['killing'], order: 'asc', node });
       const moved = await reconcile.listMoved(node);
       const count = left.length + moved.length;
       if (count > 0) throw new Error(`${count} sandboxes on node "${node}" could not be stopped`);
+      await warm.open(node);
     },
     loseNode: async (node) => {
       await endOnNode(node, ['running']);
@@ -290,9 +293,11 @@ export const createControlPlane = (options: ControlPlaneOptions): ControlPlane =
           await store.changeState(row.id, { from: ['resuming'], to: 'paused' });
     },
     abandonNode: async (node) => {
+      warm.leave(node);
       for (const id of await endOnNode(node, ALIVE_STATES)) await ending.abandon(id);
     },
     leaveNode: (node) => {
+      warm.leave(node);
       for (const { id, runId } of live.leave(node)) {
         expiry.cancel(id);
         observation.end(id);

@@ -5,12 +5,11 @@ import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Placement } from '../nodes/placement.ts';
-import type { BuildRow, StartCommands } from '../store/build-store.ts';
+import type { BuildRow } from '../store/build-store.ts';
 import {
   type NewSandbox,
   PAUSED_STATES,
   type PauseKind,
-  type SandboxReservation,
   type SandboxRow,
   type SnapshotRow,
   type Store,
@@ -20,16 +19,18 @@ import type { StoredOrigins } from '../stored/stored-origins.ts';
 import { reportOperation } from '../telemetry/report-operation.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { findCheckpoint, startInNewSandbox, toOwnCommands } from '../templates/start-in-new-sandbox.ts';
+import type { SpecRequest, WarmSpec } from '../warm/warm-pool.ts';
+import type { WarmPools } from '../warm/warm-pools.ts';
 import type { Adopt } from './adopt.ts';
 import { setUpAgent } from './agent.ts';
 import type { Ending } from './ending.ts';
 import type { Expiry } from './expiry.ts';
 import { toMemoryExtraMs } from './memory-start-timeout.ts';
 import type { Pausing } from './pausing.ts';
+import { type Beginning, createReserve, type Origin, type Placed } from './reserving.ts';
 import type { Live } from './running-handles.ts';
 import { limitReached, toStartError } from './start-error.ts';
 import { isAlive, notRunning } from './visible-state.ts';
-import type { SpecRequest, WarmPool, WarmSpec } from './warm-pool.ts';
 
 export interface CreateRequest {
   template: TemplateRow;
@@ -89,7 +90,7 @@ export interface LifecycleOptions {
   ending: Ending;
   pausing: Pick<Pausing, 'pauseAtEnd'>;
   adopt: Adopt;
-  warm: Pick<WarmPool, 'claim' | 'giveBack' | 'evict' | 'adjustSoon'>;
+  warm: Pick<WarmPools, 'claim' | 'nodesWith' | 'giveBack' | 'evict' | 'adjustSoon'>;
   clock: Clock;
   ids: Ids;
   log: Log;
@@ -103,28 +104,6 @@ export interface LifecycleOptions {
   telemetry: Telemetry;
 }
 
-/** How a sandbox begins. */
-interface Beginning {
-  spec: WarmSpec;
-  /** Started before the agent gets the variables of the sandbox. */
-  commands: StartCommands | null;
-}
-
-interface Origin extends Beginning {
-  /** A warm instance of the same spec, if there is one. */
-  waiting: Instance | undefined;
-  /** Instead of a checkpoint of a build that cannot be restored. */
-  otherwise?: Beginning;
-  /** The only node that has what it begins with; null: any. */
-  node: string | null;
-  /** The node of the checkpoint; null: it is on this host, or there is none. */
-  checkpointNode?: string | null;
-  /** Ends the wait for the start command. */
-  signal?: AbortSignal | undefined;
-  /** Whether it must be on a node of this server. */
-  staysHere: boolean;
-}
-
 interface Launched {
   instance: Instance;
   /** Whether it began as `otherwise`, without the checkpoint. */
@@ -136,11 +115,13 @@ const WARM_ANSWER_MS = 2_000;
 
 export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   const { store, runtime, live, expiry, ending, pausing, adopt, warm, placement } = options;
-  const { clock, ids, log, limits, secret } = options;
-  const starting = new Map<string, Promise<SandboxRow>>();
+  const { clock, log, limits, secret } = options;
+  const starting = new Set<string>();
+  const inProgress = new Set<Promise<SandboxRow>>();
   const closing = new AbortController();
   /** By sandbox, the nodes that had no capacity for its start. */
   const exhausted = new Map<string, string[]>();
+  const reserve = createReserve(options);
 
   const undo = async (id: string): Promise<void> => {
     try {
@@ -171,7 +152,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   /** The instance of a sandbox, with its agent set up: the warm instance if there is one, else a new one. */
   const launch = async (
     sandbox: NewSandbox,
-    origin: Origin,
+    origin: Placed,
     onStep: (step: string) => void,
   ): Promise<Launched> => {
     const { waiting, otherwise } = origin;
@@ -198,7 +179,8 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       };
       const tryElsewhere = async (error: unknown): Promise<Instance> => {
         if (!isRuntimeError(error, 'exhausted')) throw error;
-        if ((await warm.evict()) === 0 && !(await moveOn(sandbox, origin))) throw error;
+        const { node = null } = (await store.findSandbox(id)) ?? {};
+        if ((await warm.evict(node)) === 0 && !(await moveOn(sandbox, origin))) throw error;
         return create().catch(tryElsewhere);
       };
       const instance = await create().catch(tryElsewhere);
@@ -227,7 +209,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     return { instance, isOtherwise };
   };
 
-  const start = async (sandbox: NewSandbox, origin: Origin, timeoutMs: number): Promise<SandboxRow> => {
+  const start = async (sandbox: NewSandbox, origin: Placed, timeoutMs: number): Promise<SandboxRow> => {
     let step = 'make the sandbox';
     try {
       const { instance, isOtherwise } = await launch(sandbox, origin, (next) => {
@@ -263,35 +245,30 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
   };
 
   /** Reserves a place and starts the sandbox in it. */
-  const admit = (sandbox: NewSandbox, origin: Origin, timeoutMs: number): Promise<SandboxRow> => {
+  const admit = (wanted: Omit<NewSandbox, 'id'>, origin: Origin, timeoutMs: number): Promise<SandboxRow> => {
+    const used = new Set<string>();
     const run = async (): Promise<SandboxRow> => {
-      const { spec, waiting } = origin;
-      let reserved: SandboxReservation | undefined;
-      try {
-        const { memoryMb } = sandbox;
-        const { node, staysHere, checkpointNode = null } = origin;
-        const because = 'the checkpoint of its template is there';
-        const prefers = checkpointNode === null ? undefined : { nodes: [checkpointNode], because };
-        const request = { memoryMb, node, prefers, staysHere };
-        reserved = await placement.reserve(request, (place) =>
-          store.reserveSandbox(sandbox, { maxActive: limits.maxSandboxes, place }),
-        );
-      } finally {
-        if (reserved !== 'reserved' && waiting !== undefined) warm.giveBack(spec, waiting);
-      }
+      // Before there is a row: without it, a row in state "starting" would be taken for one of a killed server.
+      const { reserved, sandbox, waiting } = await reserve(wanted, origin, (id) => {
+        used.add(id);
+        starting.add(id);
+      });
       if (reserved === 'limit') throw limitReached(limits.maxSandboxes);
       // Deleted since the lookup.
-      if (reserved === 'no_image') throw notFound(`the image of template "${sandbox.templateId}" is gone`);
+      if (reserved === 'no_image') throw notFound(`the image of template "${wanted.templateId}" is gone`);
       if (reserved === 'no_snapshot')
-        throw notFound(`the snapshot of template "${sandbox.templateId}" is gone`);
-      return start(sandbox, origin, timeoutMs);
+        throw notFound(`the snapshot of template "${wanted.templateId}" is gone`);
+      return start(sandbox, { ...origin, waiting }, timeoutMs);
     };
     const started = reportOperation('create', run, options).finally(() => {
-      starting.delete(sandbox.id);
-      exhausted.delete(sandbox.id);
+      for (const id of used) {
+        starting.delete(id);
+        exhausted.delete(id);
+      }
+      inProgress.delete(started);
       warm.adjustSoon();
     });
-    starting.set(sandbox.id, started);
+    inProgress.add(started);
     return started;
   };
 
@@ -309,10 +286,8 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       const { env = {} } = build ?? (buildId === null ? undefined : await store.findBuild(buildId)) ?? {};
       // Only sandboxes that begin with an image are started in advance.
       const isPlain = snapshot === null && image.commands === null;
-      const waiting = isPlain ? warm.claim(image.spec) : undefined;
       const { cpuCount, memoryMb, diskMb } = size;
-      const sandbox: NewSandbox = {
-        id: waiting?.id ?? ids.sandboxId(),
+      const sandbox: Omit<NewSandbox, 'id'> = {
         templateId: template.id,
         templateName: template.name,
         snapshotId: (snapshot ?? checkpoint)?.id ?? null,
@@ -328,7 +303,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       };
       const node = snapshot && (await (options.storedOrigins?.homeOf(snapshot) ?? snapshot.node));
       const checkpointNode = checkpoint?.node ?? null;
-      const given = { waiting, node, signal, staysHere: isForwarded === true };
+      const given = { mayBeWarm: isPlain, node, signal, staysHere: isForwarded === true };
       const origin = restored
         ? { ...given, spec: restored, commands: null, otherwise: image, checkpointNode }
         : { ...given, ...image };
@@ -339,8 +314,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       const { allowInternet, cpuCount, memoryMb, diskMb } = source;
       const spec = options.toSpec(source, { allowInternet, snapshot: { id: captured }, build: null });
       const { templateId, templateName, snapshotId, buildId, metadata, envVars, secure, autoPause } = source;
-      const sandbox: NewSandbox = {
-        id: ids.sandboxId(),
+      const sandbox: Omit<NewSandbox, 'id'> = {
         ...{
           templateId,
           templateName,
@@ -356,7 +330,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
         endAt: createdAt + timeoutMs,
         ...{ cpuCount, memoryMb, diskMb },
       };
-      const origin = { spec, commands: null, waiting: undefined, node: source.node, staysHere: true };
+      const origin = { spec, commands: null, mayBeWarm: false, node: source.node, staysHere: true };
       return admit(sandbox, origin, timeoutMs);
     },
     get: async (id) => {
@@ -371,7 +345,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
       await finished;
     },
     isStarting: (id) => starting.has(id),
-    underWay: () => [...starting.keys()],
+    underWay: () => [...starting],
     expire: async (id) => {
       const { autoPause = null } = (await store.findSandbox(id)) ?? {};
       if (autoPause !== null) {
@@ -387,7 +361,7 @@ export const createLifecycle = (options: LifecycleOptions): Lifecycle => {
     },
     settled: async () => {
       closing.abort(shuttingDown());
-      await Promise.allSettled(starting.values());
+      await Promise.allSettled(inProgress);
     },
   };
 };

@@ -4,25 +4,25 @@ import type { Storage } from './storage.ts';
 
 type StorageRoute = 'GET /skerry/v1/system/usage' | 'POST /skerry/v1/system/prune';
 
-/** Handlers of what the server keeps on its disk. */
+/** Handlers of what the server keeps on its disk and those of its nodes. */
 export const createStorageHandlers = ({
   storage,
-  isOnNodes,
+  isShared,
 }: {
   storage: Storage;
-  /** Whether all that takes space is on other machines. */
-  isOnNodes: boolean;
+  /** Whether other servers act for some of the nodes. */
+  isShared: boolean;
 }): Pick<PlatformHandlers, StorageRoute> => {
-  const requireOwnDisk = (): void => {
-    if (isOnNodes) throw unimplemented('a server with nodes cannot measure or prune their disks yet');
+  const requireAllDisks = (): void => {
+    if (isShared) throw unimplemented('servers that share nodes cannot measure or prune their disks yet');
   };
   return {
     'GET /skerry/v1/system/usage': async () => {
-      requireOwnDisk();
+      requireAllDisks();
       return { status: 200, body: await storage.measure() };
     },
     'POST /skerry/v1/system/prune': async ({ body }) => {
-      requireOwnDisk();
+      requireAllDisks();
       return { status: 200, body: await storage.prune({ all: body?.all ?? false }) };
     },
   };

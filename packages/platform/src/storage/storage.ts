@@ -1,4 +1,3 @@
-import { basename } from 'node:path';
 import { ApiError } from '@skerry/contract/error';
 import type { components } from '@skerry/platform-client';
 import type { Clock } from '../clock.ts';
@@ -6,15 +5,16 @@ import type { Log } from '../log.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
 import type { Store } from '../store/store.ts';
 import { type Building, FOLLOWED_MS } from '../templates/building.ts';
-import type { TemplateImages } from '../templates/template-images.ts';
 import type { ContextStore } from '../templates/uploads/context-store.ts';
-import { measureEntries } from './measure-entries.ts';
+import type { StoragePlace } from './storage-places.ts';
 
 export type StorageKind = components['schemas']['StorageKind'];
 
 /** What is kept of one kind. */
 export interface StorageUsage {
   kind: StorageKind;
+  /** The node that has it; absent: the server. */
+  node?: string;
   count: number;
   sizeBytes: number;
   /** What `prune` with `all` removes. */
@@ -22,18 +22,9 @@ export interface StorageUsage {
   reclaimableBytes: number;
 }
 
-/** The folders that are measured. */
-export interface StorageFolders {
-  templates: string;
-  layers: string;
-  baseImages: string;
-  snapshots: string;
-  sandboxes: string;
-}
-
-/** What the server keeps on its disk. */
+/** What the server keeps on its disk and those of its nodes. */
 export interface Storage {
-  /** One entry for each kind, in the order of the document. Work meanwhile makes it inexact. */
+  /** One entry for each kind and place, in the order of the document. Work meanwhile makes it inexact. */
   measure(): Promise<StorageUsage[]>;
   /**
    * Removes what nothing uses: uploaded files, logs of builds without a tag, images and snapshots without a record. With `all`,
@@ -42,7 +33,7 @@ export interface Storage {
    */
   prune(options: { all: boolean }): Promise<{
     templates: string[];
-    removed: Pick<StorageUsage, 'kind' | 'count' | 'sizeBytes'>[];
+    removed: Pick<StorageUsage, 'kind' | 'node' | 'count' | 'sizeBytes'>[];
   }>;
 }
 
@@ -51,8 +42,8 @@ export interface StorageOptions {
   building: Pick<Building, 'delete' | 'collect' | 'pruneCached'>;
   snapshotting: Pick<Snapshotting, 'collect'>;
   contexts: ContextStore | undefined;
-  images: TemplateImages | undefined;
-  folders: StorageFolders | undefined;
+  /** Those that answer now. */
+  places(): StoragePlace[];
   clock: Pick<Clock, 'now'>;
   log: Log;
 }
@@ -83,46 +74,77 @@ const toUsage = (
   };
 };
 
+/** In the order of the document. */
+const storageKinds: readonly StorageKind[] = [
+  'templates',
+  'buildCache',
+  'baseImages',
+  'contexts',
+  'snapshots',
+  'sandboxes',
+  'buildLogs',
+  'sandboxLogs',
+];
+
 const nothing = { count: 0, sizeBytes: 0, reclaimableCount: 0, reclaimableBytes: 0 };
 
 export const createStorage = (options: StorageOptions): Storage => {
-  const { store, building, snapshotting, contexts, images, folders, clock, log } = options;
+  const { store, building, snapshotting, contexts, places, clock, log } = options;
 
-  const listEntries = async (folder: string | undefined): Promise<Entry[]> =>
+  const listEntries = async (entries: Promise<Iterable<Entry>>): Promise<Entry[]> =>
     // What is in the making has a name of that form.
-    folder === undefined ? [] : [...(await measureEntries(folder))].filter(([name]) => !name.startsWith('.'));
+    [...(await entries)].filter(([name]) => !name.startsWith('.'));
 
-  const measure = async (): Promise<StorageUsage[]> => {
+  /** What the records say of files. */
+  const readRecords = async () => {
     const unused = new Set((await store.listUnusedTemplates()).map(({ id }) => id));
     const builds = await store.listKeptBuilds();
-    const kept = builds.filter(({ templateId }) => !unused.has(templateId));
-    const checkpoints = new Set(
-      builds.filter(({ templateId }) => unused.has(templateId)).map(({ checkpointId }) => checkpointId),
-    );
-    const toFile = (digest: string) => images && basename(images.toPath(digest));
-    const keptFiles = new Set(kept.map(({ image }) => toFile(image)));
-    const cached = await store.listCached();
+    const isUnused = ({ templateId }: { templateId: string }): boolean => unused.has(templateId);
+    return {
+      kept: builds.filter((build) => !isUnused(build)).map(({ image }) => image),
+      checkpoints: new Set(builds.filter(isUnused).map(({ checkpointId }) => checkpointId)),
+      cached: await store.listCached(),
+      snapshots: new Set(
+        (await Promise.all([store.listSnapshotIds('making'), store.listSnapshotIds('ready')])).flat(),
+      ),
+    };
+  };
+
+  const measurePlace = async (
+    { node, entries, toFileName }: StoragePlace,
+    { kept, checkpoints, cached, snapshots: known }: Awaited<ReturnType<typeof readRecords>>,
+  ): Promise<StorageUsage[]> => {
+    const keptFiles = new Set(kept.map(toFileName));
     // An image that a build has too is counted there.
     const cachedFiles = new Set(
-      cached.flatMap(({ image, isImageShared }) => (image === null || isImageShared ? [] : [toFile(image)])),
+      cached.flatMap(({ image, isImageShared }) =>
+        image === null || isImageShared ? [] : [toFileName(image)],
+      ),
     );
     const cachedSnapshots = new Set(cached.map(({ snapshotId }) => snapshotId));
-    const [ofCache, ofTemplates] = partition(await listEntries(folders?.templates), (name) =>
+    const [ofCache, ofTemplates] = partition(await listEntries(entries('templates')), (name) =>
       cachedFiles.has(name),
     );
-    const [stepFiles, snapshots] = partition(await listEntries(folders?.snapshots), (name) =>
+    const [stepFiles, snapshots] = partition(await listEntries(entries('snapshots')), (name) =>
       cachedSnapshots.has(name),
     );
-    const known = new Set(
-      (await Promise.all([store.listSnapshotIds('making'), store.listSnapshotIds('ready')])).flat(),
-    );
+    const layers = await listEntries(entries('layers'));
+    const usages = [
+      toUsage('templates', ofTemplates, (name) => !keptFiles.has(name)),
+      toUsage('buildCache', [...ofCache, ...stepFiles, ...layers], () => true),
+      toUsage('baseImages', await listEntries(entries('baseImages'))),
+      toUsage('snapshots', snapshots, (name) => checkpoints.has(name) || !known.has(name)),
+      toUsage('sandboxes', await listEntries(entries('sandboxes'))),
+    ];
+    return usages.map((usage) => ({ ...usage, ...(node !== null && { node }) }));
+  };
+
+  /** What is not in the folders of places. */
+  const measureRest = async (): Promise<StorageUsage[]> => {
     const uploads = await contexts?.measure();
     const logs = await store.measureLogs({ endedBefore: clock.now() - FOLLOWED_MS });
     const { unneededCount, unneededBytes, ...buildLogs } = logs.builds;
     return [
-      toUsage('templates', ofTemplates, (name) => !keptFiles.has(name)),
-      toUsage('buildCache', [...ofCache, ...stepFiles, ...(await listEntries(folders?.layers))], () => true),
-      toUsage('baseImages', await listEntries(folders?.baseImages)),
       uploads === undefined
         ? { kind: 'contexts', ...nothing }
         : {
@@ -132,11 +154,17 @@ export const createStorage = (options: StorageOptions): Storage => {
             reclaimableCount: uploads.unneededCount,
             reclaimableBytes: uploads.unneededBytes,
           },
-      toUsage('snapshots', snapshots, (name) => checkpoints.has(name) || !known.has(name)),
-      toUsage('sandboxes', await listEntries(folders?.sandboxes)),
       { kind: 'buildLogs', ...buildLogs, reclaimableCount: unneededCount, reclaimableBytes: unneededBytes },
       { kind: 'sandboxLogs', ...nothing, ...logs.sandboxes },
     ];
+  };
+
+  const measure = async (): Promise<StorageUsage[]> => {
+    const records = await readRecords();
+    const ofPlaces = await Promise.all(places().map((place) => measurePlace(place, records)));
+    const all = [...ofPlaces.flat(), ...(await measureRest())];
+    const rank = ({ kind }: StorageUsage): number => storageKinds.indexOf(kind);
+    return all.toSorted((a, b) => (a.node ?? '').localeCompare(b.node ?? '') || rank(a) - rank(b));
   };
 
   const removeTemplates = async (): Promise<string[]> => {
@@ -165,14 +193,15 @@ export const createStorage = (options: StorageOptions): Storage => {
       const templates = all ? await removeTemplates() : [];
       await snapshotting.collect();
       await building.collect();
-      const after = new Map((await measure()).map((usage) => [usage.kind, usage]));
-      const removed = before
-        .map(({ kind, count, sizeBytes }) => ({
-          kind,
-          count: Math.max(0, count - (after.get(kind)?.count ?? 0)),
-          sizeBytes: Math.max(0, sizeBytes - (after.get(kind)?.sizeBytes ?? 0)),
-        }))
-        .filter(({ count }) => count > 0);
+      const after = await measure();
+      const removed = before.flatMap(({ kind, node, ...had }) => {
+        const has = after.find((usage) => usage.kind === kind && usage.node === node);
+        // Its node does not answer any more.
+        if (has === undefined) return [];
+        const count = Math.max(0, had.count - has.count);
+        const sizeBytes = Math.max(0, had.sizeBytes - has.sizeBytes);
+        return count > 0 ? [{ kind, ...(node !== undefined && { node }), count, sizeBytes }] : [];
+      });
       log.info('storage pruned', { all, templates: templates.length });
       return { templates, removed };
     },

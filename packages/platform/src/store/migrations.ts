@@ -91,6 +91,12 @@ const warm: Migration = {
   },
 };
 
+const warmNodes: Migration = {
+  async up(db: Kysely<unknown>) {
+    await db.schema.alterTable('warm_instances').addColumn('node', 'text').execute();
+  },
+};
+
 /** In order of their names. Never change a released migration. */
 export const migrations: Record<string, Migration> = {
   '0001_initial': initial,
@@ -108,6 +114,7 @@ export const migrations: Record<string, Migration> = {
   '0014_nodes': nodes,
   '0015_leases': leases,
   '0016_stored_snapshots': storedSnapshots,
+  '0017_warm_nodes': warmNodes,
 };
 
 export type Database = Kysely<Schema>;

@@ -73,6 +73,7 @@ export interface WarmInstanceTable {
   id: string;
   spec: string;
   created_at: number;
+  node: string | null;
 }
 
 export interface TemplateTable {

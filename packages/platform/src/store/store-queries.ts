@@ -30,7 +30,7 @@ export const createStoreQueries = (
   options: StoreQueryOptions,
 ): Omit<Store, 'close' | 'ownedBy'> => ({
   ...createSandboxQueries(db, options),
-  ...createWarmQueries(db),
+  ...createWarmQueries(db, options),
   ...createTemplateQueries(db),
   ...createTemplateList(db),
   ...createSnapshotQueries(db),

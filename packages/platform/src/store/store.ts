@@ -86,6 +86,7 @@ export interface WarmStore {
   addWarm(warm: WarmRow): Promise<void>;
   /** Call when the instance is removed; `reserveSandbox` removes the row when a sandbox takes the instance. */
   removeWarm(id: string): Promise<void>;
+  findWarm(id: string): Promise<WarmRow | undefined>;
   /** The oldest first. */
   listWarm(): Promise<WarmRow[]>;
 }
@@ -268,6 +269,8 @@ export interface WarmRow {
   /** The spec of the instance, in a form that is equal for interchangeable instances. */
   spec: string;
   createdAt: number;
+  /** Where it is; null: this host. */
+  node: string | null;
 }
 
 export interface NewTemplate {

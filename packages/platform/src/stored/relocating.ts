@@ -8,9 +8,9 @@ import { NodeUnreachableError } from '../nodes/unreachable.ts';
 import { findInstance } from '../sandboxes/find-instance.ts';
 import { toMemoryExtraMs } from '../sandboxes/memory-start-timeout.ts';
 import type { Snapshotting } from '../sandboxes/snapshotting.ts';
-import type { WarmSpec } from '../sandboxes/warm-pool.ts';
 import type { NodePlace, ResumeReservation, SandboxRow, Store } from '../store/store.ts';
 import type { StoredRow } from '../store/stored/stored-store.ts';
+import type { WarmSpec } from '../warm/warm-pool.ts';
 import type { Storing } from './storing.ts';
 
 /** Resumes paused sandboxes on other nodes, from the blob store. */

@@ -1,4 +1,5 @@
-import type { Nodes, NodeView } from '../nodes/nodes.ts';
+import type { NodeView } from '../nodes/node-view.ts';
+import type { Nodes } from '../nodes/nodes.ts';
 import type { SandboxState, Store } from '../store/store.ts';
 
 /** The state of the service at one moment, for operators. */

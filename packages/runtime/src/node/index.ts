@@ -7,6 +7,7 @@ export { dialDoor } from './dial-door.ts';
 export type { NodeAddress } from './dial-node.ts';
 export type { NodeImageFiles } from './image-door.ts';
 export type { NodeDescription, NodeRoom } from './node-description.ts';
+export type { NodeFolder } from './node-folders.ts';
 export { createRemoteImages, type RemoteImages } from './node-images.ts';
 export type { RemoteSnapshots } from './node-snapshots.ts';
 export type { Claim } from './opening.ts';

@@ -34,6 +34,7 @@ const serve = async (
     listen: { host: '127.0.0.1', port: 0 },
     credentials: loadCredentials(await authority.write({ role: 'node', name }), { role: 'node' }),
     ownerFile: join(folder, `${name}.json`),
+    measureFolder: async () => [],
     describe: () => ({
       version: '1',
       base: { rootfs: '/', digest: '' },

@@ -9,6 +9,7 @@ import type { Credentials } from './credentials.ts';
 import { dialDoor } from './dial-door.ts';
 import { dialNode, type NodeAddress } from './dial-node.ts';
 import { type NodeDescription, parseDescription } from './node-description.ts';
+import { type NodeFolder, toFolderMessage } from './node-folders.ts';
 import type { Claim, DoorRequest } from './opening.ts';
 
 /** The runtime of a node, and what the node says of itself. */
@@ -18,6 +19,8 @@ export interface NodeRuntime extends RemoteRuntime {
    * ended then, as no packet may ever report the death of a machine.
    */
   describeNode(options: { timeoutMs: number }): Promise<NodeDescription>;
+  /** The names in a folder of the node, and the space that each takes. Rejects with `RuntimeError`. */
+  measureFolder(folder: NodeFolder): Promise<Map<string, number>>;
 }
 
 /**
@@ -47,6 +50,16 @@ export async function createNodeRuntime(options: {
   const client = createClient(NodeService, runtime.transport);
   return {
     ...runtime,
+    measureFolder: async (folder) => {
+      const sizes = new Map<string, number>();
+      try {
+        const entries = client.measureFolder({ folder: toFolderMessage(folder) });
+        for await (const { name, sizeBytes } of entries) sizes.set(name, Number(sizeBytes));
+      } catch (error) {
+        throw error instanceof RuntimeLostError ? error : fromConnectError(error);
+      }
+      return sizes;
+    },
     describeNode: async ({ timeoutMs }) => {
       const late = AbortSignal.timeout(timeoutMs);
       try {

@@ -50,6 +50,7 @@ const openNode = async (stored: StoredSnapshots | undefined): Promise<RemoteSnap
     listen: { host: '127.0.0.1', port: 0 },
     credentials: loadCredentials(await authority.write({ role: 'node', name: 'a' }), { role: 'node' }),
     ownerFile: join(folder, 'owner.json'),
+    measureFolder: async () => [],
     describe: () => ({
       version: '1',
       base: { rootfs: '/', digest: '' },

@@ -49,6 +49,7 @@ const serve = async (more: { port?: number } = {}): Promise<NodeServer> => {
     listen: { host: '127.0.0.1', port: more.port ?? 0 },
     credentials,
     ownerFile: join(folder, 'owner.json'),
+    measureFolder: async (folder) => (folder === 'snapshots' ? [['s1', 4_096]] : []),
     describe: () => description,
     images: createImagesInMemory(),
     snapshotSocket: '/nonexistent/snapshots.sock',
@@ -116,6 +117,8 @@ describe('a node', () => {
     const runtime = await dial(claim(1));
     expect(await runtime.describeNode({ timeoutMs: 60_000 })).toEqual(description);
     expect(runtime.features).toEqual(memory.features);
+    expect(await runtime.measureFolder('snapshots')).toEqual(new Map([['s1', 4_096]]));
+    expect(await runtime.measureFolder('templates')).toEqual(new Map());
     const instance = await create(runtime, 'i1');
     const streams = await Promise.all([instance.connect(49_983), instance.control()]);
     for (const stream of streams) stream.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');

@@ -12,6 +12,7 @@ import { openDoor } from './door.ts';
 import { createFirstBytesServer } from './first-bytes-server.ts';
 import { type NodeImageFiles, openImageDoor } from './image-door.ts';
 import { type NodeDescription, toDescriptionMessage } from './node-description.ts';
+import { type FolderEntries, type NodeFolder, parseFolder } from './node-folders.ts';
 import { type Claim, formatAnswer, parseOpening, protocols, readLine, writeLine } from './opening.ts';
 import { openOwnerRecord } from './owner-record.ts';
 import { openSnapshotDoor } from './snapshot-door.ts';
@@ -33,6 +34,7 @@ export interface NodeServerOptions {
   ownerFile: string;
   /** Called for each answer. */
   describe: () => NodeDescription;
+  measureFolder(folder: NodeFolder): Promise<FolderEntries>;
   /** The images of templates, which servers read and write. */
   images: NodeImageFiles;
   /** The unix socket at which the driver of this host stores and fetches snapshots. */
@@ -59,7 +61,13 @@ export async function serveNode(runtime: AddressedRuntime, options: NodeServerOp
   const endpoint = createRuntimeEndpoint(runtime, {
     onError,
     addServices: (router) => {
-      router.service(NodeService, { describeNode: () => toDescriptionMessage(describe()) });
+      router.service(NodeService, {
+        describeNode: () => toDescriptionMessage(describe()),
+        measureFolder: async function* ({ folder }) {
+          for (const [name, sizeBytes] of await options.measureFolder(parseFolder(folder)))
+            yield { name, sizeBytes: BigInt(sizeBytes) };
+        },
+      });
       options.addServices?.(router);
     },
   });

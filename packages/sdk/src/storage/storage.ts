@@ -15,6 +15,8 @@ export type StorageKind =
 /** What the service keeps of one kind. */
 export interface StorageUsage {
   kind: StorageKind;
+  /** The node that has it; absent: the server. */
+  node?: string;
   /** How many there are; of logs, entries. */
   count: number;
   sizeBytes: number;
@@ -27,7 +29,7 @@ export interface StorageUsage {
 export interface StoragePruned {
   /** Names of templates, or their ids. */
   templates: string[];
-  removed: { kind: StorageKind; count: number; sizeBytes: number }[];
+  removed: { kind: StorageKind; node?: string; count: number; sizeBytes: number }[];
 }
 
 export interface PruneOptions extends ConnectionOptions {
@@ -35,9 +37,9 @@ export interface PruneOptions extends ConnectionOptions {
   all?: boolean | undefined;
 }
 
-/** The disk of the service. */
+/** The disk of the service, and those of its nodes. */
 export const storage = {
-  /** What the service keeps, one entry for each kind. */
+  /** What the service keeps, one entry for each kind, and of each node that answers. */
   async usage(options: ConnectionOptions = {}): Promise<StorageUsage[]> {
     const { data } = await callApi(createConnection(options), options, (api, signal) =>
       api.GET('/skerry/v1/system/usage', { signal }),

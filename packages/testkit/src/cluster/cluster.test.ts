@@ -9,8 +9,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NotFoundError, nodes, Sandbox, SandboxError } from '@skerry/sdk';
-import { build, buildCache, Template } from '@skerry/sdk/template';
+import { NotFoundError, nodes, Sandbox, SandboxError, storage } from '@skerry/sdk';
+import { build, Template } from '@skerry/sdk/template';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Cluster, startCluster } from './cluster.ts';
 import { findSecrets } from './find-secrets.ts';
@@ -167,14 +167,65 @@ describe('a server with two nodes', () => {
     expect([images(), copies()]).toEqual([[1, 1], 1]);
     await Promise.all(made.map((sandbox) => sandbox.kill()));
 
-    await cluster.skerry('template', 'delete', 'built');
-    await buildCache.prune(cluster.connection);
-    await expect.poll(images).toEqual([0, 0]);
+    const { templates, removed } = await storage.prune({ ...cluster.connection, all: true });
+    expect(templates).toEqual(['built']);
+    for (const node of ['a', 'b'])
+      expect(removed).toContainEqual(expect.objectContaining({ kind: 'templates', node, count: 1 }));
+    expect(images()).toEqual([0, 0]);
   });
 
-  it('refuses what it cannot do on nodes yet', async () => {
-    const measured = await cluster.api.GET('/skerry/v1/system/usage');
-    expect(measured.response.status).toBe(501);
+  it('measures its own disk and those of its nodes', async () => {
+    const sandbox = await create();
+    const home = await cluster.nodeOf(sandbox.sandboxId);
+    const usage = await storage.usage(cluster.connection);
+    const places = new Map(usage.map(({ node = 'server', kind, ...rest }) => [`${node} ${kind}`, rest]));
+    expect([...places.keys()].slice(0, 4)).toEqual([
+      'server contexts',
+      'server buildLogs',
+      'server sandboxLogs',
+      'a templates',
+    ]);
+    for (const node of ['a', 'b']) {
+      expect(places.get(`${node} sandboxes`)?.count).toBe(node === home ? 1 : 0);
+      expect(places.get(`${node} baseImages`)?.sizeBytes).toBeGreaterThan(2 ** 20);
+    }
+    expect(places.get(`${home} sandboxes`)?.sizeBytes).toBeGreaterThan(0);
+    const table = await cluster.skerry('system', 'df');
+    expect(table).toMatch(/^NODE +KIND +COUNT +SIZE +RECLAIMABLE\n- +[^\n]+\n/);
+    expect(table).toMatch(new RegExp(`\n${home} +sandboxes +1 +`, 'i'));
+    await sandbox.kill();
+  });
+
+  it('serves its metrics, and a node its own, at addresses apart, without ids and secrets', async () => {
+    const made = await Promise.all([create(), create()]);
+    const stream = await made[0].commands.run('sleep 600', { background: true });
+    const [server, ...ofNodes] = await Promise.all(['platform', 'a', 'b'].map(cluster.metrics));
+    for (const [index, node] of ['a', 'b'].entries()) {
+      const own = ofNodes[index];
+      expect(server?.get(`skerry_sandboxes{state="running",node="${node}"}`)).toBe(1);
+      expect(server?.get(`skerry_node_state{node="${node}",state="ready"}`)).toBe(1);
+      expect(server?.get(`skerry_node_reserved_memory_bytes{node="${node}"}`)).toBe(2 ** 30);
+      expect(own?.get('skerry_host_sandboxes{state="running"}')).toBe(1);
+      expect(own?.get('skerry_host_reserved_memory_bytes')).toBe(2 ** 30);
+      expect(own?.get('skerry_host_epoch')).toBe(server?.get(`skerry_node_epoch{node="${node}"}`));
+      expect(own?.get('skerry_host_disk_free_bytes')).toBeGreaterThan(0);
+      expect(own?.get('skerry_host_starts_waiting')).toBe(0);
+      expect(own?.get('skerry_helper_faults_total')).toBe(0);
+    }
+    expect(server?.get('skerry_operation_duration_seconds_count{operation="create"}')).toBeGreaterThan(1);
+    expect(server?.get('skerry_edge_open_streams')).toBeGreaterThan(0);
+    const names = [server, ...ofNodes].flatMap((metrics) => [...(metrics?.keys() ?? [])]).join('\n');
+    for (const secret of [cluster.address.apiKey, ...made.map(({ sandboxId }) => sandboxId)])
+      expect(names).not.toContain(secret);
+    // Callers of the API do not get them.
+    const headers = { 'x-api-key': cluster.address.apiKey };
+    expect((await fetch(`${cluster.address.apiUrl}/metrics`, { headers })).status).toBe(404);
+    await stream.kill();
+    const pauses = 'skerry_operation_duration_seconds_count{operation="pause"}';
+    const before = server?.get(pauses) ?? 0;
+    await made[0].pause();
+    expect((await cluster.metrics('platform')).get(pauses)).toBe(before + 1);
+    await Promise.all(made.map((sandbox) => sandbox.kill()));
   });
 
   it('gives a node no key of the API and no secret of the server', async () => {

@@ -49,6 +49,8 @@ export interface Cluster extends StackClient {
   run(...args: string[]): Promise<string>;
   /** The state of each node, as "skerry node ls" shows it. */
   states(): Promise<Record<string, string>>;
+  /** The metrics of the server or a node, by name. */
+  metrics(name: string): Promise<ReadonlyMap<string, number>>;
   /** The node on which a sandbox was started, as its log says. */
   nodeOf(sandboxId: string): Promise<string>;
   /** Ends all sandboxes. */
@@ -61,6 +63,9 @@ const SERVER = 'platform';
 const API_PORT = 4_000;
 const PEER_PORT = 4_100;
 export const NODE_PORT = 7_400;
+const METRICS_PORT = 9_100;
+/** Only programs of the same machine can read them. */
+const metricsArgs = ['--metrics-listen', `127.0.0.1:${METRICS_PORT}`];
 
 /** Starts a cluster and resolves when every node takes sandboxes. */
 export async function startCluster({
@@ -116,7 +121,8 @@ export async function startCluster({
   const startNode = async (name: string): Promise<Service> => {
     const listen = `${lab.host(name).address}:${NODE_PORT}`;
     const place = ['--listen', listen, '--data', nodeFolder(name), '--images', imagesDir];
-    return (await start(name, ['node', ...place, ...files(name), '--json', ...nodeArgs])).service;
+    return (await start(name, ['node', ...place, ...files(name), '--json', ...metricsArgs, ...nodeArgs]))
+      .service;
   };
   cleanup.defer(async () => {
     await Promise.all([...services.values()].map((service) => service.stop('SIGKILL')));
@@ -138,7 +144,8 @@ export async function startCluster({
     const peer = servers > 1 ? ['--peer-listen', peerAddress] : [];
     const startReplica = async (...more: string[]) => {
       const place = ['--port', String(API_PORT), '--data', dataDir, '--domain', `localhost:${port}`, ...peer];
-      const args = ['server', ...place, ...files('platform'), ...listed, '--json', ...serverArgs, ...more];
+      const own = [...metricsArgs, ...serverArgs, ...more];
+      const args = ['server', ...place, ...files('platform'), ...listed, '--json', ...own];
       return start(name, args, ['--import', answerCheck]);
     };
     const { ready } = await startReplica();
@@ -158,6 +165,19 @@ export async function startCluster({
   const { apiUrl: url } = address;
   const connection = ['--api-url', url, '--api-key', address.apiKey];
   const skerry = (...args: string[]): Promise<string> => run([...args, ...connection]);
+  const metricsPorts = new Map<string, Promise<number>>();
+  const metrics = async (name: string): Promise<Map<string, number>> => {
+    const port = metricsPorts.get(name) ?? lab.forward(name, { host: '127.0.0.1', port: METRICS_PORT });
+    metricsPorts.set(name, port);
+    const text = await (await fetch(`http://127.0.0.1:${await port}/metrics`)).text();
+    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    return new Map(
+      lines.map((line) => {
+        const end = line.lastIndexOf(' ');
+        return [line.slice(0, end), Number(line.slice(end + 1))];
+      }),
+    );
+  };
   const running = cleanup.move();
   return {
     ...client,
@@ -175,6 +195,7 @@ export async function startCluster({
       const { data = [] } = await client.api.GET('/skerry/v1/nodes');
       return Object.fromEntries(data.map(({ name, state }) => [name, state]));
     },
+    metrics,
     nodeOf: async (sandboxId) => {
       const { data } = await client.api.GET('/v2/sandboxes/{sandboxID}/logs', {
         params: { path: { sandboxID: sandboxId } },

@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { toTable } from '../../table.ts';
 import { formatBytes } from './format-bytes.ts';
+import { withPlaces } from './places.ts';
 import { toTitle } from './to-title.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & { json?: boolean; quiet?: boolean };
@@ -13,14 +14,16 @@ const HEAD = ['KIND', 'COUNT', 'SIZE', 'RECLAIMABLE'];
 export function storageUsageCommand(): Command {
   return withConnectionFlags(
     new Command('df')
-      .description('show what the service keeps on its disk, and what "prune --all" would remove')
+      .description(
+        'show what the service keeps on its disk and those of its nodes, and what "prune --all" would remove',
+      )
       .option('--json', 'one JSON object a line')
       .option('-q, --quiet', 'the bytes of all together only'),
   ).action(async ({ json, quiet, ...flags }: Flags) => {
     const all = await storage.usage(await resolveConnection(flags));
     if (json) process.stdout.write(all.map((one) => `${JSON.stringify(one)}\n`).join(''));
     else if (quiet) process.stdout.write(`${all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)}\n`);
-    else process.stdout.write(toTable(HEAD, all.map(toRow)));
+    else process.stdout.write(toTable(...withPlaces(all, { head: HEAD, toRow })));
   });
 }
 

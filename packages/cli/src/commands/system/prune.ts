@@ -6,6 +6,7 @@ import { resolveConnection, withConnectionFlags } from '../../connection.ts';
 import { toPrintable } from '../../printable.ts';
 import { toTable } from '../../table.ts';
 import { formatBytes } from './format-bytes.ts';
+import { withPlaces } from './places.ts';
 import { toTitle } from './to-title.ts';
 
 type Flags = Parameters<typeof resolveConnection>[0] & {
@@ -42,14 +43,13 @@ export function pruneStorageCommand(): Command {
       return;
     }
     for (const name of templates) process.stdout.write(`deleted template ${toPrintable(name)}\n`);
-    const rows = removed.map(({ kind, count, sizeBytes }) => [
+    const toRow = ({ kind, count, sizeBytes }: (typeof removed)[number]): string[] => [
       toTitle(kind),
       String(count),
       formatBytes(sizeBytes),
-    ]);
-    process.stdout.write(
-      rows.length === 0 ? 'nothing to remove\n' : toTable(['REMOVED', 'COUNT', 'SIZE'], rows),
-    );
+    ];
+    const table = withPlaces(removed, { head: ['REMOVED', 'COUNT', 'SIZE'], toRow });
+    process.stdout.write(removed.length === 0 ? 'nothing to remove\n' : toTable(...table));
   });
 }
 

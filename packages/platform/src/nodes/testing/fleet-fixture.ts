@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { NodeDescription } from '@skerry/runtime/node';
 import { afterEach, beforeEach } from 'vitest';
 import { createRandomIds } from '../../ids.ts';
-import { defaultLimits } from '../../limits.ts';
+import { defaultLimits, type Limits } from '../../limits.ts';
 import { type ControlPlane, createControlPlane } from '../../sandboxes/control-plane.ts';
 import { createStore } from '../../store/sqlite.ts';
 import type { Store } from '../../store/store.ts';
@@ -29,7 +29,8 @@ export interface TestNode {
   epoch: number;
   /** Where it was claimed last. */
   address: string;
-  up(): void;
+  /** It answers, and its machine uses so much. */
+  up(usedMemoryBytes?: number): void;
   down(): void;
 }
 
@@ -47,7 +48,7 @@ export interface Fleet {
   start(names: readonly string[], up?: readonly string[], membership?: Membership): Promise<void>;
   stop(): Promise<void>;
   at(name: string): TestNode;
-  create(more?: { snapshot?: string }): Promise<string>;
+  create(more?: { snapshot?: string; allowInternet?: boolean }): Promise<string>;
   nodeOf(id: string): Promise<string | null | undefined>;
   stateOf(id: string): Promise<string | undefined>;
   states(): Promise<Record<string, string>>;
@@ -65,7 +66,13 @@ const toList = (names: readonly string[]): Membership =>
   createStaticMembership(names.map((name) => ({ name, address: `${name}:1` })));
 
 /** Gives each test of the file a fleet on fresh storage; with a blob store if that is wanted. */
-export const useFleet = ({ hasCopies = false } = {}): Fleet => {
+export const useFleet = ({
+  hasCopies = false,
+  limits = {},
+}: {
+  hasCopies?: boolean;
+  limits?: Partial<Limits>;
+} = {}): Fleet => {
   let folder: string;
   let world: Record<string, TestNode>;
   const runtimes = new Map<string, FaultyRuntime>();
@@ -90,11 +97,11 @@ export const useFleet = ({ hasCopies = false } = {}): Fleet => {
           runtime,
           epoch,
           address,
-          up: () => onAnswer(description),
+          up: (usedMemoryBytes = 0) => onAnswer({ ...description, usedMemoryBytes }),
           down: () => onFailure(new Error('cut')),
         };
         world[name] = node;
-        queueMicrotask(up.includes(name) ? node.up : node.down);
+        queueMicrotask(() => (up.includes(name) ? node.up() : node.down()));
         const images = createImagesInMemory(join(folder, name), new Map());
         const snapshots = hasCopies ? fleet.copies.of(name, runtime) : undefined;
         return { runtime, images, snapshots, close: async () => {} };
@@ -105,7 +112,15 @@ export const useFleet = ({ hasCopies = false } = {}): Fleet => {
       fleet.nodes = createNodes({ membership, connect, store, clock, log, deadMs, removeCopy });
       const { nodes } = fleet;
       fleet.plane = createControlPlane({
-        ...{ store, nodes, runtime: nodes.runtime, clock, log, secret: 'secret', limits: defaultLimits },
+        ...{
+          store,
+          nodes,
+          runtime: nodes.runtime,
+          clock,
+          log,
+          secret: 'secret',
+          limits: { ...defaultLimits, ...limits },
+        },
         images: { base: { rootfs: baseOfNode } },
         ids: createRandomIds(),
       });
@@ -113,7 +128,7 @@ export const useFleet = ({ hasCopies = false } = {}): Fleet => {
       const { plane } = fleet;
       await nodes.start({
         ...{ settle: plane.settleNode, lose: plane.loseNode, isIdle: plane.isIdleOn },
-        ...{ leave: plane.leaveNode, check: plane.checkRoutes },
+        ...{ leave: plane.leaveNode, check: plane.checkRoutes, onCordon: plane.adjustWarm },
       });
     },
     stop: async () => {
@@ -127,7 +142,7 @@ export const useFleet = ({ hasCopies = false } = {}): Fleet => {
         template: { ...template, ...size },
         snapshot: snapshot ?? null,
         ...{ build: null, timeoutMs: 3_600_000, metadata: {}, envVars: {}, secure: true },
-        ...{ allowInternet: null, autoPause: null },
+        ...{ allowInternet: more.allowInternet ?? null, autoPause: null },
       });
       return made.id;
     },

@@ -123,6 +123,7 @@ export const createNodeQueries = (
         .set({ state: 'removed', node: null })
         .where('node', '=', name)
         .execute();
+      await tx.deleteFrom('warm_instances').where('node', '=', name).execute();
       await tx.deleteFrom('nodes').where('name', '=', name).execute();
       return 'forgotten';
     }),

@@ -22,7 +22,7 @@ export interface NodeStore {
   /** What the sandboxes on each node take, without nodes that have none. */
   measureNodes(): Promise<NodeLoad[]>;
   /**
-   * Deletes a node, with the snapshots on it that are being removed, in one transaction with the check that no other snapshot and no
+   * Deletes a node, with the snapshots on it that are being removed and the instances that wait there, in one transaction with the check that no other snapshot and no
    * active sandbox is on it; `in_use` when there is one.
    */
   forgetNode(name: string): Promise<'forgotten' | 'in_use' | 'not_found'>;

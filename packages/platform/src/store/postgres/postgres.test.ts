@@ -117,7 +117,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     const shared = { url: await server.createDatabase(), isShared: true, serverWaitMs: 0 };
     const both = await Promise.all([createPostgresStore(shared), createPostgresStore(shared)]);
     await expect(createPostgresStore({ ...shared, isShared: false })).rejects.toThrow();
-    await both[0].addWarm({ id: 'i1', spec: '', createdAt: 1 });
+    await both[0].addWarm({ id: 'i1', spec: '', createdAt: 1, node: null });
     expect(await both[1].listWarm()).toHaveLength(1);
     for (const one of both) await one.close();
   });
@@ -155,7 +155,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
         return new;
       end $$`);
       await client.query('create trigger t before insert on warm_instances execute function refuse_unsafe()');
-      await other.addWarm({ id: 'i1', spec: '', createdAt: 1 });
+      await other.addWarm({ id: 'i1', spec: '', createdAt: 1, node: null });
       expect(await other.listWarm()).toHaveLength(1);
     }));
 
@@ -185,7 +185,9 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
   it('closes within a bound, with a line of the log, when the database does not respond', () =>
     withOther(async (other, client, lines) => {
       await client.query('begin; lock table warm_instances');
-      const refused = expect(other.addWarm({ id: 'i1', spec: '', createdAt: 1 })).rejects.toMatchObject(busy);
+      const refused = expect(
+        other.addWarm({ id: 'i1', spec: '', createdAt: 1, node: null }),
+      ).rejects.toMatchObject(busy);
       const waiting = `select from pg_locks where not granted and relation = 'warm_instances'::regclass`;
       await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1);
       const thaw = server.freeze();
@@ -209,7 +211,7 @@ describe.skipIf(findPostgres() === undefined)('PostgreSQL', () => {
     const write = async (writer: number): Promise<void> => {
       for (let index = 0; !isOver; index += 1) {
         const id = `i${writer}-${index}`;
-        await store.addWarm({ id, spec: '', createdAt: 1 }).then(
+        await store.addWarm({ id, spec: '', createdAt: 1, node: null }).then(
           () => acknowledged.push(id),
           async (error: unknown) => {
             errors.push(error);

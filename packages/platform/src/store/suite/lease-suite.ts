@@ -53,6 +53,7 @@ export const describeLeases = (
       expect(await one.reserveSandbox(sandbox('i1'), { maxActive: 9, place })).toBe('reserved');
       await one.reserveSandbox(sandbox('i2'), { maxActive: 9, place });
       await one.changeState('i2', { from: ['starting'], to: 'paused' });
+      await one.addWarm({ id: 'i6', spec: '', createdAt: 1, node: 'a' });
       // An expired lease that is not taken is still that of its owner.
       expect(await one.changeState('i1', { from: ['starting'], to: 'running' })).toBeDefined();
       await claim('two');
@@ -64,6 +65,8 @@ export const describeLeases = (
         () => one.reserveResume('i2', resume),
         () => one.reserveSandbox(sandbox('i3'), { maxActive: 9, place }),
         () => one.movePlace('i1', place),
+        () => one.addWarm({ id: 'i5', spec: '', createdAt: 1, node: 'a' }),
+        () => one.removeWarm('i6'),
         () => one.noteNodeSeen('a', 1),
         () => one.noteNodeLost('a', 1),
         () => one.noteNodeStatus('a', { state: 'ready' }),
@@ -71,6 +74,7 @@ export const describeLeases = (
         await expect(write()).rejects.toMatchObject(refused);
       expect(await one.findSandbox('i1')).toMatchObject({ state: 'running', endAt: sandbox('i1').endAt });
       expect(await one.findSandbox('i3')).toBeUndefined();
+      expect((await ask().listWarm()).map(({ id }) => id)).toEqual(['i6']);
       expect(await ask().listNodes()).toMatchObject([{ lostAt: null, seenAt: null, status: null }]);
       expect(await two.reserveResume('i2', resume)).toBe('reserved');
       await two.noteNodeStatus('a', { state: 'unreachable', problem: 'cut' });

@@ -124,6 +124,7 @@ export const describeNodes = (
       await claim('a');
       await reserve('i1', 'a');
       expect(await ask().forgetNode('a')).toBe('in_use');
+      for (const node of ['a', 'b']) await ask().addWarm({ id: `w${node}`, spec: '', createdAt: 1, node });
       await move('i1', 'ended');
       await ask().beginSnapshot({ ...snapshot, id: 's1', node: 'a' });
       expect(await ask().forgetNode('a')).toBe('in_use');
@@ -133,6 +134,7 @@ export const describeNodes = (
       expect(await ask().forgetNode('a')).toBe('forgotten');
       expect(await ask().listSnapshotIds('removing')).toEqual([]);
       expect(await ask().listNodes()).toEqual([]);
+      expect(await ask().listWarm()).toMatchObject([{ id: 'wb' }]);
       expect(await ask().forgetNode('a')).toBe('not_found');
     });
   });

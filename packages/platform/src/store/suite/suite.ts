@@ -259,13 +259,15 @@ export const describeStore = (
     });
 
     describe('warm instances', () => {
-      const warm = (id: string, createdAt = start) => ({ id, spec: '{"rootfs":"/"}', createdAt });
+      const warm = (id: string, createdAt = start) => ({ id, spec: '{"rootfs":"/"}', createdAt, node: null });
 
       it('are listed after a restart, the oldest first, until they are removed', async () => {
         await store.addWarm(warm('i2', start + 1));
         await store.addWarm(warm('i1'));
         store = await opened.reopen();
         expect(await store.listWarm()).toEqual([warm('i1'), warm('i2', start + 1)]);
+        expect(await store.findWarm('i1')).toEqual(warm('i1'));
+        expect(await store.findWarm('i3')).toBeUndefined();
         await store.removeWarm('i1');
         await store.removeWarm('i1');
         expect(await store.listWarm()).toEqual([warm('i2', start + 1)]);

@@ -21,6 +21,7 @@ const server = await serveNode(runtime, {
   listen: { host, port: 0 },
   credentials: loadCredentials(files, { role: 'node' }),
   ownerFile: join(helper.dataDir, 'run', 'owner.json'),
+  measureFolder: async () => [],
   describe: () => ({
     version: 'test',
     base: { rootfs: '/', digest: '' },

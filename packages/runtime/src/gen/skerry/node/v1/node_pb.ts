@@ -2,15 +2,15 @@
 // @generated from file skerry/node/v1/node.proto (package skerry.node.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file skerry/node/v1/node.proto.
  */
 export const file_skerry_node_v1_node: GenFile = /*@__PURE__*/
-  fileDesc("Chlza2Vycnkvbm9kZS92MS9ub2RlLnByb3RvEg5za2Vycnkubm9kZS52MSIVChNEZXNjcmliZU5vZGVSZXF1ZXN0Io8BChREZXNjcmliZU5vZGVSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhMKC2Jhc2Vfcm9vdGZzGAIgASgJEhMKC2Jhc2VfZGlnZXN0GAMgASgJEiIKBHJvb20YBCABKAsyFC5za2Vycnkubm9kZS52MS5Sb29tEhgKEHRlbXBsYXRlc19mb2xkZXIYBSABKAkiQgoEUm9vbRIRCglzYW5kYm94ZXMYASABKA0SFAoMbWVtb3J5X2J5dGVzGAIgASgEEhEKCWNwdV9jb3VudBgDIAEoDTJoCgtOb2RlU2VydmljZRJZCgxEZXNjcmliZU5vZGUSIy5za2Vycnkubm9kZS52MS5EZXNjcmliZU5vZGVSZXF1ZXN0GiQuc2tlcnJ5Lm5vZGUudjEuRGVzY3JpYmVOb2RlUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("Chlza2Vycnkvbm9kZS92MS9ub2RlLnByb3RvEg5za2Vycnkubm9kZS52MSIVChNEZXNjcmliZU5vZGVSZXF1ZXN0IqoBChREZXNjcmliZU5vZGVSZXNwb25zZRIPCgd2ZXJzaW9uGAEgASgJEhMKC2Jhc2Vfcm9vdGZzGAIgASgJEhMKC2Jhc2VfZGlnZXN0GAMgASgJEiIKBHJvb20YBCABKAsyFC5za2Vycnkubm9kZS52MS5Sb29tEhgKEHRlbXBsYXRlc19mb2xkZXIYBSABKAkSGQoRdXNlZF9tZW1vcnlfYnl0ZXMYBiABKAQiQgoEUm9vbRIRCglzYW5kYm94ZXMYASABKA0SFAoMbWVtb3J5X2J5dGVzGAIgASgEEhEKCWNwdV9jb3VudBgDIAEoDSI+ChRNZWFzdXJlRm9sZGVyUmVxdWVzdBImCgZmb2xkZXIYASABKA4yFi5za2Vycnkubm9kZS52MS5Gb2xkZXIiOQoVTWVhc3VyZUZvbGRlclJlc3BvbnNlEgwKBG5hbWUYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoBCp6CgZGb2xkZXISFgoSRk9MREVSX1VOU1BFQ0lGSUVEEAASFAoQRk9MREVSX1RFTVBMQVRFUxABEhYKEkZPTERFUl9CQVNFX0lNQUdFUxACEhQKEEZPTERFUl9TTkFQU0hPVFMQAxIUChBGT0xERVJfU0FOREJPWEVTEAQyyAEKC05vZGVTZXJ2aWNlElkKDERlc2NyaWJlTm9kZRIjLnNrZXJyeS5ub2RlLnYxLkRlc2NyaWJlTm9kZVJlcXVlc3QaJC5za2Vycnkubm9kZS52MS5EZXNjcmliZU5vZGVSZXNwb25zZRJeCg1NZWFzdXJlRm9sZGVyEiQuc2tlcnJ5Lm5vZGUudjEuTWVhc3VyZUZvbGRlclJlcXVlc3QaJS5za2Vycnkubm9kZS52MS5NZWFzdXJlRm9sZGVyUmVzcG9uc2UwAWIGcHJvdG8z");
 
 /**
  * @generated from message skerry.node.v1.DescribeNodeRequest
@@ -59,6 +59,13 @@ export type DescribeNodeResponse = Message<"skerry.node.v1.DescribeNodeResponse"
    * @generated from field: string templates_folder = 5;
    */
   templatesFolder: string;
+
+  /**
+   * Of the machine, now: what programs cannot get.
+   *
+   * @generated from field: uint64 used_memory_bytes = 6;
+   */
+  usedMemoryBytes: bigint;
 };
 
 /**
@@ -100,6 +107,88 @@ export const RoomSchema: GenMessage<Room> = /*@__PURE__*/
   messageDesc(file_skerry_node_v1_node, 2);
 
 /**
+ * @generated from message skerry.node.v1.MeasureFolderRequest
+ */
+export type MeasureFolderRequest = Message<"skerry.node.v1.MeasureFolderRequest"> & {
+  /**
+   * @generated from field: skerry.node.v1.Folder folder = 1;
+   */
+  folder: Folder;
+};
+
+/**
+ * Describes the message skerry.node.v1.MeasureFolderRequest.
+ * Use `create(MeasureFolderRequestSchema)` to create a new message.
+ */
+export const MeasureFolderRequestSchema: GenMessage<MeasureFolderRequest> = /*@__PURE__*/
+  messageDesc(file_skerry_node_v1_node, 3);
+
+/**
+ * @generated from message skerry.node.v1.MeasureFolderResponse
+ */
+export type MeasureFolderResponse = Message<"skerry.node.v1.MeasureFolderResponse"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * On the disk.
+   *
+   * @generated from field: uint64 size_bytes = 2;
+   */
+  sizeBytes: bigint;
+};
+
+/**
+ * Describes the message skerry.node.v1.MeasureFolderResponse.
+ * Use `create(MeasureFolderResponseSchema)` to create a new message.
+ */
+export const MeasureFolderResponseSchema: GenMessage<MeasureFolderResponse> = /*@__PURE__*/
+  messageDesc(file_skerry_node_v1_node, 4);
+
+/**
+ * @generated from enum skerry.node.v1.Folder
+ */
+export const Folder = {
+  /**
+   * @generated from enum value: FOLDER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: FOLDER_TEMPLATES = 1;
+   */
+  TEMPLATES: 1,
+
+  /**
+   * @generated from enum value: FOLDER_BASE_IMAGES = 2;
+   */
+  BASE_IMAGES: 2,
+
+  /**
+   * @generated from enum value: FOLDER_SNAPSHOTS = 3;
+   */
+  SNAPSHOTS: 3,
+
+  /**
+   * @generated from enum value: FOLDER_SANDBOXES = 4;
+   */
+  SANDBOXES: 4,
+} as const;
+
+/**
+ * @generated from enum skerry.node.v1.Folder
+ */
+export type Folder = (typeof Folder)[keyof typeof Folder] | UnknownEnum;
+
+/**
+ * Describes the enum skerry.node.v1.Folder.
+ */
+export const FolderSchema: GenEnum<Folder> = /*@__PURE__*/
+  enumDesc(file_skerry_node_v1_node, 0);
+
+/**
  * What a server asks of a node beside its sandboxes, on the same connection as `skerry.runtime.v1.RuntimeService`.
  *
  * @generated from service skerry.node.v1.NodeService
@@ -112,6 +201,16 @@ export const NodeService: GenService<{
     methodKind: "unary";
     input: typeof DescribeNodeRequestSchema;
     output: typeof DescribeNodeResponseSchema;
+  },
+  /**
+   * The entries of one of its folders.
+   *
+   * @generated from rpc skerry.node.v1.NodeService.MeasureFolder
+   */
+  measureFolder: {
+    methodKind: "server_streaming";
+    input: typeof MeasureFolderRequestSchema;
+    output: typeof MeasureFolderResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_skerry_node_v1_node, 0);

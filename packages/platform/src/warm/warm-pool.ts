@@ -3,10 +3,10 @@ import type { Clock } from '../clock.ts';
 import type { Ids } from '../ids.ts';
 import type { Limits } from '../limits.ts';
 import type { Log } from '../log.ts';
+import { findInstance } from '../sandboxes/find-instance.ts';
 import type { BuildRow } from '../store/build-store.ts';
 import type { SnapshotRow, WarmStore } from '../store/store.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { findInstance } from './find-instance.ts';
 
 /** What a new instance begins with, and its network. */
 export interface SpecRequest {
@@ -20,7 +20,7 @@ export interface SpecRequest {
 export type WarmSpec = Omit<InstanceSettings, 'id' | 'hostname'> & InstanceOrigin;
 
 /**
- * Instances that run before a request for them: their agents wait, and they contain nothing of a sandbox yet. The
+ * Instances of one place that run before a request for them: their agents wait, and they contain nothing of a sandbox yet. The
  * number of each kind follows the demand of the last minute, between `warmMin` and `warmMax`.
  */
 export interface WarmPool {
@@ -29,35 +29,45 @@ export interface WarmPool {
    * `adjustSoon` after.
    */
   claim(spec: WarmSpec): Instance | undefined;
+  /** Whether an instance of this kind waits. */
+  has(spec: WarmSpec): boolean;
   /** Returns an instance that was claimed and not used. */
   giveBack(spec: WarmSpec, instance: Instance): void;
   /** Stops all warm instances, so that the host has room. Resolves with their number. */
   evict(): Promise<number>;
   /**
-   * Adopts the instances of an earlier process at the same level, and begins to refill: `warmMin` applies to this
-   * kind.
+   * Adopts the instances of an earlier process at the same level; `warmMin` applies to this kind. Call `adjust` then. Rejects when the
+   * place does not answer.
    */
   start(base: WarmSpec): Promise<void>;
   /** Adjusts every kind to its demand. Resolves when it is done. */
   adjust(): Promise<void>;
   /** The same a moment later: the caller of a create uses its sandbox now, and needs the processor for that. */
   adjustSoon(): void;
-  /** Stops refilling and waits for starts in progress. Warm instances live on for the next process. */
+  /** Stops refilling and waits for a start in progress. Warm instances live on for the next process, or for another server. */
   close(): Promise<void>;
 }
 
 export interface WarmPoolOptions {
   store: WarmStore;
+  /** The place; null: this host. */
+  node: string | null;
   runtime: Pick<Runtime, 'create' | 'get' | 'features'>;
   ids: Pick<Ids, 'sandboxId'>;
   clock: Pick<Clock, 'now'>;
   log: Log;
   limits: Pick<Limits, 'warmMin' | 'warmMax' | 'startTimeoutMs'>;
   telemetry: Pick<Telemetry, 'onWarmClaim'>;
-  /** Whether the host has enough memory for one more. */
-  hasRoom(): boolean;
+  room(): WarmRoom;
 }
 
+/**
+ * What may be done in a place: start instances, only stop them, as when memory is short, or neither, as when it does not answer.
+ */
+export type WarmRoom = 'free' | 'short' | 'unknown';
+
+/** Memory of a machine: with less than this available, no sandbox is started in advance. */
+export const SPARE_MEMORY = 0.1;
 const DEMAND_WINDOW_MS = 60_000;
 /**
  * By then the first command of a sandbox that was just created has finished. Never postponed: also a stream of
@@ -80,7 +90,7 @@ interface Kind {
 
 export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
   const { store, runtime, ids, clock, log, limits, telemetry } = options;
-  const { level } = runtime.features;
+  const { node } = options;
   const kinds = new Map<string, Kind>();
   let baseKey: string | undefined;
   let closed = false;
@@ -131,10 +141,12 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
 
   const make = async (kind: Kind): Promise<void> => {
     const id = ids.sandboxId();
-    await store.addWarm({ id, spec: JSON.stringify({ level, ...kind.spec }), createdAt: clock.now() });
+    const { level } = runtime.features;
+    await store.addWarm({ id, spec: JSON.stringify({ level, ...kind.spec }), createdAt: clock.now(), node });
     try {
       const signal = AbortSignal.timeout(limits.startTimeoutMs);
-      keep(kind, await runtime.create({ id, hostname: id, ...kind.spec }, { signal }));
+      const instance = await runtime.create({ id, hostname: id, ...kind.spec }, { signal });
+      if (!closed) keep(kind, instance);
     } catch (error) {
       await store.removeWarm(id);
       throw error;
@@ -142,8 +154,13 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
   };
 
   const adjustKind = async (key: string, kind: Kind): Promise<void> => {
-    while (!closed && kind.ready.length < target(kind) && options.hasRoom()) await make(kind);
-    while (kind.ready.length > target(kind) || (kind.ready.length > 0 && !options.hasRoom())) {
+    while (!closed && kind.ready.length < target(kind) && options.room() === 'free') await make(kind);
+    const isShort = () => options.room() === 'short';
+    while (
+      kind.ready.length > 0 &&
+      options.room() !== 'unknown' &&
+      (kind.ready.length > target(kind) || isShort())
+    ) {
       const surplus = take(kind);
       if (surplus !== undefined) await discard(surplus);
     }
@@ -173,6 +190,7 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
       telemetry.onWarmClaim(waiting !== undefined);
       return waiting;
     },
+    has: (spec) => (kinds.get(toKey(spec))?.ready.length ?? 0) > 0,
     giveBack: (spec, instance) => keep(kindOf(spec), instance),
     evict: async () => {
       const given: Promise<void>[] = [];
@@ -184,7 +202,8 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
     },
     start: async (base) => {
       baseKey = toKey(base);
-      for (const row of await store.listWarm()) {
+      const { level } = runtime.features;
+      for (const row of (await store.listWarm()).filter((one) => one.node === node)) {
         const instance = await findInstance(runtime, row.id);
         const { level: itsLevel, ...spec } = JSON.parse(row.spec) as WarmSpec & { level?: string };
         if (instance === undefined) await store.removeWarm(row.id);
@@ -193,7 +212,6 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
         else keep(kindOf(spec), instance);
       }
       kindOf(base);
-      void adjust();
     },
     adjust,
     adjustSoon: () => {
@@ -206,6 +224,7 @@ export const createWarmPool = (options: WarmPoolOptions): WarmPool => {
     close: async () => {
       closed = true;
       clearTimeout(soon);
+      for (const { ready } of kinds.values()) for (const { unsubscribe } of ready.splice(0)) unsubscribe();
       await filling;
     },
   };

@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import { CliError } from '../../cli-error.ts';
+import { parseCount } from '../parse-count.ts';
+
+/** The flags of `withWarmOptions`. */
+export interface WarmFlags {
+  warmMin: number;
+  warmMax?: number;
+}
+
+/** How many sandboxes are started in advance on each machine. */
+export interface WarmCounts {
+  /** Of the base template, always. */
+  min: number;
+  /** Under recent demand. */
+  max: number;
+}
+
+/** Adds the flags of a command whose server starts sandboxes in advance; `where` ends the sentence of each. */
+export const withWarmOptions = (command: Command, where = ''): Command =>
+  command
+    .option(
+      '--warm-min <count>',
+      `sandboxes of the base template that are always kept started in advance${where}`,
+      parseCount,
+      0,
+    )
+    .option(
+      '--warm-max <count>',
+      `maximum number started in advance${where} when the demand is high`,
+      parseCount,
+    );
+
+/** What those flags mean. Throws `CliError` when the least is above the most. */
+export function toWarmCounts({ warmMin: min, warmMax: max = min }: WarmFlags): WarmCounts {
+  if (min > max) throw new CliError(`--warm-min ${min} is more than --warm-max ${max}`);
+  return { min, max };
+}

@@ -1,0 +1,28 @@
+import { basename } from 'node:path';
+import type { TemplateImages } from '../templates/template-images.ts';
+import { measureEntries } from './measure-entries.ts';
+
+/** The folders of this host that are measured. */
+export type StorageFolders = Record<StorageFolder, string>;
+
+export type StorageFolder = 'templates' | 'layers' | 'baseImages' | 'snapshots' | 'sandboxes';
+
+/** A machine on which sandboxes, and what they begin with, take space. */
+export interface StoragePlace {
+  /** Null: this host. */
+  node: string | null;
+  /** The names in a folder, and the space that each takes. None for a folder that the place does not have. */
+  entries(folder: StorageFolder): Promise<Iterable<[name: string, sizeBytes: number]>>;
+  /** How the file of an image of a template is called there. */
+  toFileName(digest: string): string | undefined;
+}
+
+/** This host. */
+export const toOwnPlace = (
+  folders: StorageFolders | undefined,
+  images: Pick<TemplateImages, 'toPath'> | undefined,
+): StoragePlace => ({
+  node: null,
+  entries: async (folder) => (folders === undefined ? [] : measureEntries(folders[folder])),
+  toFileName: (digest) => images && basename(images.toPath(digest)),
+});
