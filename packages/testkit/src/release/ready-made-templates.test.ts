@@ -1,6 +1,8 @@
 // The templates that come with the command, built as their users do, from the real mirrors of Debian and npm.
 // SKERRY_TEST_ISOLATION=gvisor builds them at that level, where SKERRY_TEST_PATIENCE=3 leaves them the time.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,25 +21,51 @@ let proxyUrl: string;
 let lab: OutsideLab;
 let stack: Stack;
 const dataDir = mkdtempSync(join(tmpdir(), 'skerry-ready-made-'));
+const work = mkdtempSync(join(tmpdir(), 'skerry-debian-'));
 beforeAll(async () => {
   // The base image is made where packages are reached directly.
   await (await startStack({ args })).down();
   lab = await startOutsideLab();
   // A network may have its mirrors at private addresses, which sandboxes do not reach.
   proxyUrl = `http://${await lab.listen(proxy, 3128)}`;
-  stack = await startStack({ dataDir, args, through: lab.through });
+  // No registry of Debian's images is needed.
+  const debian = ['--image-map', 'docker.io/library/debian:13-slim=template:debian'];
+  stack = await startStack({ dataDir, args: [...args, ...debian], through: lab.through });
+});
+beforeAll(async () => {
+  const archive = join(work, 'debian.tar');
+  makeDebianArchive(archive);
+  await skerry('image', 'load', '--data', dataDir, '--name', 'debian', archive);
 });
 afterAll(async () => {
   await stack?.down();
   proxy.closeAllConnections();
   proxy.close();
   await lab?.[Symbol.asyncDispose]();
-  rmSync(dataDir, { recursive: true, force: true });
+  for (const folder of [dataDir, work]) rmSync(folder, { recursive: true, force: true });
 });
 
 const skerry = (...argv: string[]): Promise<string> =>
   runProgram(skerryProgram, argv, { through: lab.through });
 const withNpm = ['--build-arg', `NPM_CONFIG_REGISTRY=http://${npmHost}/`];
+
+/** What `docker save` writes of an image with the packages that every system of Debian has, as `debian:12-slim` has them. */
+function makeDebianArchive(path: string): void {
+  const folder = join(work, 'image');
+  mkdirSync(folder);
+  const mirror = 'deb http://deb.debian.org/debian bookworm main';
+  execFileSync('mmdebstrap', ['--variant=minbase', 'bookworm', join(folder, 'layer.tar'), mirror], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const digest = createHash('sha256')
+    .update(readFileSync(join(folder, 'layer.tar')))
+    .digest('hex');
+  const config = { config: { Cmd: ['bash'] }, rootfs: { type: 'layers', diff_ids: [`sha256:${digest}`] } };
+  const manifest = [{ Config: 'config.json', RepoTags: ['debian:slim'], Layers: ['layer.tar'] }];
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+  writeFileSync(join(folder, 'manifest.json'), JSON.stringify(manifest));
+  execFileSync('tar', ['-cf', path, '-C', folder, 'manifest.json', 'config.json', 'layer.tar']);
+}
 
 describe('the ready-made templates', () => {
   it.each([
@@ -46,6 +74,13 @@ describe('the ready-made templates', () => {
       args: [],
       command: `python --version; git --version; curl --version; rg --version; ${hasSudo ? 'sudo id -un' : 'echo root'}; npm --version; env | grep -i proxy`,
       printed: /^Python 3.*git ver.*curl .*ripgrep .*root\n11\.\S+$/s,
+    },
+    {
+      name: 'base-minimal',
+      args: [],
+      command: `python --version; git --version; curl --version; ip -V; ps --version; ${hasSudo ? 'sudo id -un' : 'echo root'}
+        command -v npm gcc rg || echo small; env | grep -i proxy`,
+      printed: /^Python 3.*git ver.*curl .*iproute2.*procps.*root\nsmall$/s,
     },
     {
       name: 'node',
