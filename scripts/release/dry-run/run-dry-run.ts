@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { Outcome } from '../../test-outcome.ts';
+import { runFirstDay } from '../first-day/run-first-day.ts';
 import { run } from '../run.ts';
 import { runSteps, type Step } from '../run-steps.ts';
 import { ownImages, startService } from '../start-service.ts';
@@ -42,6 +43,7 @@ async function usePublished(
       env: registry.env,
     }),
   );
+  await runFirstDay(step, { folder: join(folder, 'first-day'), npm: registry.env });
   const prefix = join(folder, 'global');
   const flags = ['--global', '--prefix', prefix, '--no-audit', '--no-fund', '--silent'];
   await step('install the command globally', () =>

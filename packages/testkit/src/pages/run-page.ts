@@ -9,7 +9,8 @@ export interface PageProgram {
   expected: (string | undefined)[];
 }
 
-const END_OF_BLOCK = '<<end of block>>';
+/** What the source of a program prints after each block, alone on a line. */
+export const endOfBlock = '<<end of block>>';
 
 /** Drawings, files and changes, which are no programs. */
 const others = ['', 'diff', 'ini', 'nginx'];
@@ -48,7 +49,7 @@ export function toPrograms(given: readonly CodeBlock[]): PageProgram[] {
 
 /** The source of a program, which prints a line after each block. */
 export function toSource({ language, blocks }: PageProgram): string {
-  const mark = language === 'sh' ? `echo '${END_OF_BLOCK}'` : `console.log('${END_OF_BLOCK}');`;
+  const mark = language === 'sh' ? `echo '${endOfBlock}'` : `console.log('${endOfBlock}');`;
   const head = language === 'sh' ? 'set -euo pipefail\n' : '';
   return `${head}${blocks.map(({ text }) => `${text}${mark}\n`).join('')}`;
 }
@@ -56,5 +57,5 @@ export function toSource({ language, blocks }: PageProgram): string {
 /** Runs a program of a page and resolves with what each block printed. Rejects when it fails. */
 export async function runPageProgram(reader: Reader, program: PageProgram, file: string): Promise<string[]> {
   const printed = await reader.run(program.language === 'sh' ? 'bash' : process.execPath, [file]);
-  return printed.split(`${END_OF_BLOCK}\n`).slice(0, -1);
+  return printed.split(`${endOfBlock}\n`).slice(0, -1);
 }

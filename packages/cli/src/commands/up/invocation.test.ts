@@ -15,4 +15,8 @@ it('names the form in which the program was called', () => {
     command: 'npm run -s skerry --',
     folder: '/clone',
   });
+  expect(toInvocation(['node', bin], { PATH: '/usr/local/bin', SUDO_USER: 'me' })).toEqual({
+    command: 'skerry',
+    bySudo: true,
+  });
 });

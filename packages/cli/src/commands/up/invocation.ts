@@ -7,10 +7,16 @@ export interface Invocation {
   command: string;
   /** The folder in which it has to be called; absent where any will do. */
   folder?: string;
+  /** Whether the user is another than the one as whom it runs, and has called it by sudo. */
+  bySudo?: true;
 }
 
 /** The form in which this process was called, from its arguments and environment. */
 export function toInvocation(argv: readonly string[], env: NodeJS.ProcessEnv): Invocation {
+  return { ...toCommand(argv, env), ...(env.SUDO_USER ? { bySudo: true } : {}) };
+}
+
+function toCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Invocation {
   // Set by scripts/run.mjs.
   if (env.SKERRY_CHECKOUT) return { command: 'npm run -s skerry --', folder: env.SKERRY_CHECKOUT };
   if (env.npm_command === 'exec') return { command: 'npx skerry' };

@@ -19,6 +19,11 @@ For`);
   expect(text).toMatch(/\n {2}skerry down\n$/);
 });
 
+it('ends the server as the user who has started it, while other lines need the key alone', () => {
+  const text = toWelcome({ address, invocation: { command: 'skerry', bySudo: true }, dataDir: undefined });
+  expect(text).toMatch(/\n {2}skerry sandbox run [\s\S]*\n {2}sudo skerry down\n$/);
+});
+
 it('enters the checkout first, offers an example of it, and names a data folder that is not the default', () => {
   const invocation = { command: 'npm run -s skerry --', folder: '/my clone' };
   const text = toWelcome({ address, invocation, dataDir: '/my data' });

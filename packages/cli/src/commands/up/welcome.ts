@@ -12,7 +12,7 @@ export interface WelcomeOptions {
 /** What a user reads when the service is ready. Each indented line of it can be pasted into another terminal as it stands. */
 export function toWelcome({ address, invocation, dataDir }: WelcomeOptions): string {
   const { apiUrl, sandboxUrl, domain, apiKey } = address;
-  const { command, folder } = invocation;
+  const { command, folder, bySudo } = invocation;
   const down = dataDir === undefined ? 'down' : `down --data ${quoteWord(dataDir)}`;
   return `skerry is ready
 
@@ -33,6 +33,6 @@ For a program that uses the e2b package:
 
 Ctrl-C stops serving; sandboxes run on until they expire, or until this ends them:
 
-  ${command} ${down}
+  ${bySudo ? 'sudo ' : ''}${command} ${down}
 `;
 }
