@@ -73,21 +73,38 @@ function useAlone(name: string, tarball: string): void {
     project,
   );
   run(join(project, 'node_modules/.bin/tsc'), ['-p', '.'], project);
-  if (name !== 'envd-client') compileWithOldest(project, name);
+  compileWithOldest(project, name);
   if (process.env.SKERRY_API_URL && process.env.SKERRY_API_KEY) run('node', ['dist/readme.js'], project);
   else run('node', ['--input-type=module', '--eval', `await import('@skerry/${name}')`], project);
 }
 
 /**
- * The oldest TypeScript that is supported reads the declarations, without those of a browser. Not those of envd-client: its
- * messages are typed by Connect, whose own declarations want both.
+ * The oldest TypeScript that is supported reads the declarations of each entry, without those of a browser, and finds nothing wrong in
+ * ours. Of envd-client, the declarations of Connect and of protobuf, by which its messages are typed, want a newer one and `dom`.
  */
 function compileWithOldest(project: string, name: string): void {
+  const installed = join('node_modules/@skerry', name);
+  const { exports } = JSON.parse(readFileSync(join(project, installed, 'package.json'), 'utf8')) as {
+    exports: Record<string, string | { types?: string }>;
+  };
+  const declarations = Object.values(exports).flatMap((entry) =>
+    typeof entry === 'object' && entry.types !== undefined ? [join(installed, entry.types)] : [],
+  );
+  if (declarations.length === 0) throw new Error(`@skerry/${name} exports no declarations`);
   const compiler = join(root, 'scripts/node_modules/typescript-oldest/bin/tsc');
-  const declarations = join('node_modules/@skerry', name, 'dist/index.d.ts');
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false', '--noEmit'];
   const lib = ['--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022', '--types', 'node'];
-  run('node', [compiler, ...strict, ...lib, declarations], project);
+  const { status, stdout } = spawnSync('node', [compiler, ...strict, ...lib, ...declarations], {
+    cwd: project,
+    encoding: 'utf8',
+  });
+  const found = stdout.split('\n').filter((line) => line.includes('error TS'));
+  const isForeign = (line: string): boolean => /^node_modules\/@(bufbuild|connectrpc)\//.test(line);
+  const ours = name === 'envd-client' ? found.filter((line) => !isForeign(line)) : found;
+  if (ours.length > 0 || (status !== 0 && found.length === 0))
+    throw new Error(
+      `TypeScript 5.5 does not accept the declarations of @skerry/${name}:\n${ours.join('\n') || stdout}`,
+    );
 }
 
 function run(program: string, argv: string[], cwd: string): void {

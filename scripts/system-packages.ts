@@ -29,7 +29,10 @@ const required: Record<string, string> = {
 /** Only the tests of `pnpm test:release` need them. */
 const ofRelease: Record<string, string> = {
   buildah: 'buildah',
+  fish: 'fish',
+  'nginx-light': 'nginx',
   'python3-swift': '/usr/lib/python3/dist-packages/swift/__init__.py',
+  zsh: 'zsh',
 };
 
 const wanted = { ...required, ...(process.argv.includes('--release') ? ofRelease : {}) };

@@ -1,9 +1,10 @@
 // What takes too long for every change: the packages, packed and published to a throw-away registry, as their users use them,
-// the site of the documentation, comparisons with programs of others, and the last release, or the revision that --against names, with
-// this checkout.
+// the first day of a user, the site of the documentation, comparisons with programs of others, the next version, and the last release, or
+// the revision that --against names, with this checkout.
 // Needs root and the built packages. Ends with the counts alone on a line.
 import { parseArgs } from 'node:util';
 import { runDryRun } from './release/dry-run/run-dry-run.ts';
+import { runNextVersion } from './release/next-version.ts';
 import { runVersions } from './release/versions/run-versions.ts';
 import { runParts } from './testing/run-parts.ts';
 import { runTests } from './testing/run-tests.ts';
@@ -11,6 +12,7 @@ import { runTests } from './testing/run-tests.ts';
 const { values } = parseArgs({ options: { against: { type: 'string' } } });
 const versions = { name: 'versions', run: () => runVersions(values) };
 const dryRun = { name: 'dry run', run: runDryRun };
+const nextVersion = { name: 'next version', run: runNextVersion };
 const tests = { name: 'tests', run: () => runTests(['release']) };
-const isGreen = await runParts([[dryRun], [versions], [tests]]);
+const isGreen = await runParts([[dryRun], [nextVersion], [versions], [tests]]);
 process.exit(isGreen ? 0 : 1);

@@ -1,7 +1,8 @@
-import { globSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../run.ts';
 import { ownImages } from '../start-service.ts';
+import { toToolVariables } from '../tool-variables.ts';
 
 /** A project of a user with the packages of one revision. */
 export interface Installed {
@@ -41,8 +42,7 @@ export function installRevision(ref: string, folder: string): Installed {
 }
 
 function install(name: string, { sources, folder }: { sources: string; folder: string }): Installed {
-  const tools = [...globSync(join(sources, '.toolchain/pnpm-*/bin')), join(sources, 'node_modules/.bin')];
-  const env = { PATH: [...tools, process.env.PATH].join(':') };
+  const env = toToolVariables(sources);
   run('turbo', ['run', 'build', '--filter=skerry', '--filter=@skerry/*', '--output-logs=errors-only'], {
     cwd: sources,
     env,

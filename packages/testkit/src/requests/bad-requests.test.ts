@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
+import { createPlatformClient } from '@skerry/platform-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchByHost } from '../stack/fetch-by-host.ts';
 import { type Stack, startStack } from '../stack/stack.ts';
@@ -33,6 +34,44 @@ const call = async (route: string, { body, headers = {} }: Call = {}) => {
 };
 const create = (body: object) =>
   call('POST /v2/sandboxes', { body: JSON.stringify({ templateID: 'base', ...body }) });
+
+describe('a misspelled key of a body', () => {
+  const misspelled = { templateID: 'base', timeoutt: 60 };
+
+  it('is refused with its name when the header asks for it, and ignored otherwise', async () => {
+    const body = JSON.stringify(misspelled);
+    for (const route of ['POST /v2/sandboxes', 'POST /sandboxes'])
+      expect(await call(route, { body, headers: { 'X-Skerry-Strict': 'true' } })).toEqual({
+        status: 400,
+        message: expect.stringContaining('timeoutt'),
+      });
+    const lax = createPlatformClient({ baseUrl: stack.address.apiUrl, apiKey: stack.address.apiKey });
+    const { data, response } = await lax.POST('/v2/sandboxes', { body: misspelled });
+    expect(response.status).toBe(201);
+    await stack.api.DELETE('/sandboxes/{sandboxID}', {
+      params: { path: { sandboxID: data?.sandboxID ?? '' } },
+    });
+  });
+
+  it('is refused by the option of the client, also in an object of the body', async () => {
+    const strict = createPlatformClient({
+      baseUrl: stack.address.apiUrl,
+      apiKey: stack.address.apiKey,
+      strict: true,
+    });
+    const { error, response } = await strict.POST('/v2/sandboxes', { body: misspelled });
+    expect([response.status, error?.message]).toEqual([400, expect.stringContaining('timeoutt')]);
+    const nested = { templateID: 'base', network: { allowOutt: [] } };
+    expect(await strict.POST('/v2/sandboxes', { body: nested })).toMatchObject({
+      error: { code: 400, message: expect.stringContaining('allowOutt') },
+    });
+    const { data } = await strict.POST('/v2/sandboxes', { body: { templateID: 'base', timeout: 60 } });
+    expect(data?.sandboxID).toMatch(/^i/);
+    await stack.api.DELETE('/sandboxes/{sandboxID}', {
+      params: { path: { sandboxID: data?.sandboxID ?? '' } },
+    });
+  });
+});
 
 describe('create', () => {
   it('from an unknown template gives 404 with its name', async () => {
